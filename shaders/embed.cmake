@@ -1,0 +1,18 @@
+# Writes OUTPUT, a C++ file that defines attn::embeddedShaders() from the SPIR-V FILES (ids are paths below ROOT).
+set(body "#include \"shaders/embedded_shaders.h\"\n\nnamespace attn {\nnamespace {\n")
+set(rows "")
+set(index 0)
+foreach(file ${FILES})
+  file(READ ${file} hex HEX)
+  # SPIR-V words are little-endian on disk.
+  string(REGEX REPLACE "(..)(..)(..)(..)" "0x\\4\\3\\2\\1," words "${hex}")
+  file(RELATIVE_PATH id ${ROOT} ${file})
+  string(REGEX REPLACE "\\.([01])\\.spv$" "" name ${id})
+  string(REGEX MATCH "([01])\\.spv$" unused ${id})
+  string(APPEND body "constexpr std::uint32_t kSpirv${index}[] = {${words}};\n")
+  string(APPEND rows "    {\"${name}\", ${CMAKE_MATCH_1} == 1, kSpirv${index}},\n")
+  math(EXPR index "${index} + 1")
+endforeach()
+string(APPEND body "constexpr EmbeddedShader kShaders[] = {\n${rows}};\n} // namespace\n\n")
+string(APPEND body "std::span<const EmbeddedShader> embeddedShaders() { return kShaders; }\n} // namespace attn\n")
+file(WRITE ${OUTPUT} "${body}")

@@ -1,0 +1,9 @@
+#pragma once
+
+// Catch2 2 (Debian 12) and 3 (newer) under one include.
+#if ATTN_CATCH2_MAJOR >= 3
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+#else
+#include <catch2/catch.hpp>
+#endif

@@ -1,0 +1,1 @@
+// Catch2 3 brings its own main; a static library needs one source.
