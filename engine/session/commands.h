@@ -1,0 +1,84 @@
+#pragma once
+
+#include "engine/session/sampling.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace attn {
+
+/// Opens a model folder, a .safetensors file or "builtin:induction", and runs the prompt on it when one is given.
+struct OpenModelCommand {
+    std::string path;
+    std::string prompt;            ///< empty: the model's own example
+    std::vector<int> promptTokens; ///< instead of prompt, for models without a tokenizer
+};
+/// Replaces the prompt; tokens shared with the present sequence are not run again.
+struct SetPromptCommand {
+    std::string text;
+    std::vector<int> tokens; ///< used instead of text when not empty
+};
+/// Generates up to maxTokens tokens, at most tokensPerSecond (0: as fast as possible). maxTokens 1 is a Step.
+struct GenerateCommand {
+    int maxTokens = 1;
+    double tokensPerSecond = 0;
+};
+/// Ends generation, loading or an export within 50 ms.
+struct StopCommand {};
+/// Back to the prompt alone, branches kept.
+struct ResetCommand {};
+/// Takes `token` as the next one instead of sampling: a new branch (or the existing child).
+struct TakeTokenCommand {
+    int token = 0;
+};
+/// Moves to a node of the branch tree (click on an earlier token: branch from there).
+struct GoToBranchCommand {
+    int node = 0;
+};
+/// Replaces the branch tree, as when a session file is opened: tokens as (parent index, token id), parent -1 is the root;
+/// `current` indexes the list (-1: the root alone).
+struct RestoreBranchesCommand {
+    std::vector<std::pair<int, int>> nodes;
+    int current = -1;
+    std::string prompt;
+    int promptLength = 0; ///< how many tokens from the root on are prompt
+};
+struct SetSamplingCommand {
+    Sampling sampling;
+};
+enum class HeadAggregate { None, Mean, Maximum };
+/// What the attention views show; the session keeps computing exactly this after each change.
+struct SetViewCommand {
+    int layer = 0;
+    int head = 0;
+    HeadAggregate aggregate = HeadAggregate::None; ///< over the heads of the layer
+    int thumbnailSize = 64;  ///< pixels across, 0: no thumbnails wanted
+    bool detail = true;      ///< the selected head at full resolution wanted
+    int detailSize = 1024;   ///< most pixels across of the detail
+    int queryBegin = 0, queryEnd = 0; ///< token range of the detail; 0,0: all
+    int keyBegin = 0, keyEnd = 0;
+};
+struct ExplainCellCommand {
+    int layer = 0, head = 0, query = 0, key = 0;
+};
+struct SetHeadGateCommand {
+    int layer = 0, head = 0; ///< head -1: the whole layer; layer -1: the whole model
+    float gate = 1;          ///< 0 removes the head's output, 1 leaves it
+};
+struct ShowWeightCommand {
+    std::string name;
+    int maximumSize = 256; ///< most pixels across or down
+};
+/// Runs the present sequence with the named hooks requested and writes them. Globs as in 'blocks.*.attn.hook_pattern,logits'.
+struct CaptureCommand {
+    std::string hooks;
+    std::string path; ///< .safetensors or .npz
+};
+
+using Command = std::variant<OpenModelCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand, TakeTokenCommand,
+                             GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, SetViewCommand, ExplainCellCommand,
+                             SetHeadGateCommand, ShowWeightCommand, CaptureCommand>;
+
+} // namespace attn
