@@ -1,0 +1,37 @@
+#pragma once
+
+#include "engine/session/session.h"
+
+#include <QObject>
+
+#include <atomic>
+#include <memory>
+
+namespace attn {
+
+/// The only place where Qt and the engine meet: owns the Session and turns its worker's callbacks into one queued signal.
+/// However fast snapshots come, at most one notification waits in the event queue, and it delivers the newest.
+class SessionBridge : public QObject {
+    Q_OBJECT
+
+public:
+    explicit SessionBridge(Session::Options options, QObject* parent = nullptr);
+    ~SessionBridge() override;
+
+    void post(Command command);
+    std::shared_ptr<const Snapshot> latest() const { return session_->latest(); }
+    bool waitIdle(double timeoutSeconds) { return session_->waitIdle(timeoutSeconds); }
+
+signals:
+    void snapshotChanged(std::shared_ptr<const attn::Snapshot> snapshot);
+    /// Each command on its way to the session.
+    void posted(const attn::Command& command);
+
+private:
+    void deliver();
+
+    std::atomic<bool> isDeliveryQueued_ = false;
+    std::unique_ptr<Session> session_;
+};
+
+} // namespace attn

@@ -1,0 +1,66 @@
+#include "app/lab/models/candidate_model.h"
+
+#include "app/lab/bridge/token_text.h"
+#include "engine/core/error.h"
+
+#include <QBrush>
+#include <QGuiApplication>
+#include <QPalette>
+
+namespace attn {
+
+void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling) {
+    std::vector<Candidate> candidates;
+    if (snapshot.next && !snapshot.next->logits.empty()) {
+        try {
+            candidates = rankCandidates(snapshot.next->logits, sampling, snapshot.next->recentTokens, kLimit);
+        } catch (const Error&) {
+            // All-NaN logits: the session reports them as its failure; here there is nothing to list.
+        }
+    }
+    const int before = static_cast<int>(rows_.size()), after = static_cast<int>(candidates.size());
+    if (after > before) beginInsertRows({}, before, after - 1);
+    if (after < before) beginRemoveRows({}, after, before - 1);
+    rows_.clear();
+    for (const Candidate& candidate : candidates) rows_.push_back({candidate, tokenText(snapshot, candidate.token)});
+    if (after > before) endInsertRows();
+    if (after < before) endRemoveRows();
+    if (after > 0) emit dataChanged(index(0, 0), index(after - 1, ColumnCount - 1));
+}
+
+int CandidateModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
+
+int CandidateModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QVariant CandidateModel::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount()) return {};
+    const auto& [candidate, text] = rows_[static_cast<size_t>(index.row())];
+    const bool isFiltered = candidate.probability <= 0;
+    const QString percent = tr("%1 %").arg(100.0 * static_cast<double>(candidate.probability), 0, 'f', 1);
+    const QString logit = QString::number(static_cast<double>(candidate.logit), 'f', 2);
+    switch (role) {
+    case TokenRole: return candidate.token;
+    case ProbabilityRole: return static_cast<double>(candidate.probability);
+    case Qt::DisplayRole:
+        return index.column() == TokenColumn ? tokenLabel(text) : index.column() == ProbabilityColumn ? percent : logit;
+    case Qt::TextAlignmentRole:
+        return static_cast<int>((index.column() == TokenColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::ForegroundRole:
+        if (isFiltered) return QGuiApplication::palette().brush(QPalette::Disabled, QPalette::Text);
+        return {};
+    case Qt::ToolTipRole:
+        return isFiltered ? tr("Token %1, logit %2: left out by the sampling. Click to take it all the same.")
+                                .arg(candidate.token)
+                                .arg(logit)
+                          : tr("Token %1, probability %2, logit %3. Click to take it.").arg(candidate.token).arg(percent, logit);
+    case Qt::AccessibleTextRole: return tr("%1, probability %2, logit %3").arg(text, percent, logit);
+    default: return {};
+    }
+}
+
+QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+    return section == TokenColumn ? tr("Next token") : section == ProbabilityColumn ? tr("Probability") : tr("Logit");
+}
+
+} // namespace attn
