@@ -10,9 +10,9 @@ namespace attn {
 class Error : public std::runtime_error {
 public:
     struct Fields {
-        std::string what;  ///< one sentence without a full stop, with the numbers
-        std::string where; ///< file path, graph path or field; may be empty
-        std::string hint;  ///< the remedy; may be empty
+        std::string what{};  ///< one sentence without a full stop, with the numbers
+        std::string where{}; ///< file path, graph path or field; may be empty
+        std::string hint{};  ///< the remedy; may be empty
     };
 
     explicit Error(Fields fields);

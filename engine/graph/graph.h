@@ -1,0 +1,111 @@
+#pragma once
+
+#include "engine/core/shape.h"
+#include "engine/graph/step_params.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+struct Op;
+class Graph;
+
+enum class DType : uint8_t { F32, I32 };
+
+/// What is known of a tensor before it exists.
+struct TensorType {
+    Shape shape{};                      ///< the largest extents; capacity where a length grows
+    DType dtype = DType::F32;
+    std::optional<StepScalar> liveRows{}; ///< how much of axis 0 is in use this step; empty: all of it
+
+    bool operator==(const TensorType&) const = default;
+};
+
+/// A value in a graph: one output of one node. Cheap to copy; valid as long as its graph.
+struct Tensor {
+    Graph* graph = nullptr;
+    uint32_t node = 0;
+    uint32_t output = 0;
+
+    explicit operator bool() const { return graph != nullptr; }
+    const TensorType& type() const;
+    const Shape& shape() const { return type().shape; }
+    bool operator==(const Tensor&) const = default;
+};
+
+/// Numbers that describe a node beyond its inputs (sizes, epsilon, choices), by name.
+class Attributes {
+public:
+    Attributes() = default;
+    Attributes(std::initializer_list<std::pair<const std::string_view, double>> values) : values_(values) {}
+    double number(std::string_view name) const;
+    int64_t integer(std::string_view name) const { return static_cast<int64_t>(number(name)); }
+    bool flag(std::string_view name) const { return number(name) != 0; }
+    bool operator==(const Attributes&) const = default;
+
+private:
+    std::map<std::string_view, double> values_; // keys are literals in the op's own file
+};
+
+/// Where a node's value comes from.
+enum class NodeKind : uint8_t {
+    Operation,
+    Input,     ///< written by the host before a step
+    Parameter, ///< a weight, outlives the plan
+    State      ///< a named tensor outside the arena, written only by assign()
+};
+
+struct Node {
+    NodeKind kind = NodeKind::Operation;
+    const Op* op = nullptr; ///< null unless Operation
+    Attributes attributes{};
+    std::vector<Tensor> inputs{};
+    std::vector<TensorType> outputs{};
+    std::string name{};     ///< path, e.g. "blocks.0.attn.hook_q"; unique for Input, Parameter and State
+};
+
+/// A static graph of named nodes, built once by model code and compiled to plans. Nodes are in topological order.
+class Graph {
+public:
+    Graph() = default;
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+
+    Tensor input(std::string name, TensorType type);
+    Tensor parameter(std::string name, Shape shape);
+    Tensor state(std::string name, TensorType type);
+
+    /// Adds an operation; its output types come from the op's shape rule.
+    /// @throws Error if the inputs do not fit the op
+    Tensor add(const Op& op, std::vector<Tensor> inputs, Attributes attributes = {}, std::string name = {});
+
+    /// Names a tensor so that it can be asked for when compiling. Returns the tensor itself; costs nothing unless requested.
+    /// @param axes letters of the axes, e.g. "HTS"
+    Tensor probe(Tensor tensor, std::string name, std::string axes = {});
+
+    /// A probe that is computed only when requested: `build` nodes are a side branch that nothing else reads.
+    struct Probe {
+        Tensor tensor;
+        std::string axes;
+    };
+    const std::map<std::string, Probe>& probes() const { return probes_; }
+    const std::vector<std::string>& probeOrder() const { return probeOrder_; }
+
+    const Node& node(uint32_t id) const { return nodes_[id]; }
+    uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
+
+private:
+    Tensor source(NodeKind kind, std::string name, TensorType type);
+
+    std::vector<Node> nodes_;
+    std::map<std::string, Tensor> sources_;
+    std::map<std::string, Probe> probes_;
+    std::vector<std::string> probeOrder_;
+};
+
+} // namespace attn

@@ -1,0 +1,272 @@
+#include "engine/graph/plan.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+uint64_t bytesOf(const TensorType& type) { return static_cast<uint64_t>(type.shape.paddedElements()) * 4; }
+
+std::vector<TensorType> typesOf(const Graph& graph, const std::vector<Tensor>& tensors) {
+    std::vector<TensorType> types;
+    for (const Tensor& tensor : tensors) types.push_back(graph.node(tensor.node).outputs[tensor.output]);
+    return types;
+}
+
+/// First-fit allocator over the arena; ranges are freed when their last reader has run.
+class ArenaLayout {
+public:
+    uint64_t allocate(uint64_t size) {
+        for (auto free = free_.begin(); free != free_.end(); ++free) {
+            if (free->second < size) continue;
+            const uint64_t offset = free->first;
+            const uint64_t rest = free->second - size;
+            free_.erase(free);
+            if (rest > 0) free_.emplace(offset + size, rest);
+            return offset;
+        }
+        const uint64_t offset = end_;
+        end_ += size;
+        return offset;
+    }
+    void release(uint64_t offset, uint64_t size) {
+        auto next = free_.lower_bound(offset);
+        if (next != free_.end() && offset + size == next->first) {
+            size += next->second;
+            next = free_.erase(next);
+        }
+        if (next != free_.begin()) {
+            auto previous = std::prev(next);
+            if (previous->first + previous->second == offset) {
+                previous->second += size;
+                return;
+            }
+        }
+        free_.emplace(offset, size);
+    }
+    uint64_t end() const { return end_; }
+
+private:
+    std::map<uint64_t, uint64_t> free_; // offset -> size
+    uint64_t end_ = 0;
+};
+
+/// Memory touched since the last barrier, to find the next hazard.
+class HazardTracker {
+public:
+    struct Range {
+        Home home;
+        std::string_view name; // for everything outside the arena
+        uint64_t begin, end;   // within the arena
+        bool overlaps(const Range& other) const {
+            if (home != other.home) return false;
+            if (home != Home::Arena) return name == other.name;
+            return begin < other.end && other.begin < end;
+        }
+    };
+
+    /// @return true if the op must wait for those before it
+    bool add(const std::vector<Range>& reads, const std::vector<Range>& writes) {
+        const bool hazard = clash(reads, written_) || clash(writes, written_) || clash(writes, read_);
+        if (hazard) {
+            read_.clear();
+            written_.clear();
+        }
+        read_.insert(read_.end(), reads.begin(), reads.end());
+        written_.insert(written_.end(), writes.begin(), writes.end());
+        return hazard;
+    }
+
+private:
+    static bool clash(const std::vector<Range>& a, const std::vector<Range>& b) {
+        return std::ranges::any_of(a, [&](const Range& x) { return std::ranges::any_of(b, [&](const Range& y) { return x.overlaps(y); }); });
+    }
+    std::vector<Range> read_, written_;
+};
+
+class Planner {
+public:
+    Planner(std::shared_ptr<const Graph> graph, const PlanOptions& options) : graph_(*graph), options_(options), plan_(std::make_shared<Plan>()) {
+        plan_->graph = std::move(graph);
+        needed_.assign(graph_.size(), false);
+    }
+
+    void request(const std::string& name, Tensor tensor) {
+        requests_.emplace_back(name, tensor);
+        needed_[tensor.node] = true;
+    }
+
+    std::shared_ptr<const Plan> build() {
+        for (uint32_t node = graph_.size(); node-- > 0;) {
+            if (!needed_[node]) continue;
+            for (const Tensor& input : graph_.node(node).inputs) needed_[input.node] = true;
+        }
+        for (uint32_t node : order()) emit(node);
+        for (const auto& [name, tensor] : requests_) {
+            const uint32_t index = indices_.at({tensor.node, tensor.output});
+            plan_->results[name] = index;
+            lastUse_[root(index)] = plan_->ops.size(); // pinned
+        }
+        layOut();
+        placeBarriers();
+        return plan_;
+    }
+
+private:
+    static bool writesInPlace(const Node& node) { return node.op->writesInPlace; }
+
+    /// Topological order in which every reader of a state's old value precedes the assign that overwrites it.
+    std::vector<uint32_t> order() const {
+        std::map<uint32_t, std::vector<uint32_t>> oldReaders; // state node -> nodes that read its old value
+        for (uint32_t id = 0; id < graph_.size(); ++id) {
+            if (!needed_[id]) continue;
+            const Node& node = graph_.node(id);
+            if (node.kind != NodeKind::Operation || writesInPlace(node)) continue;
+            for (const Tensor& input : node.inputs)
+                if (graph_.node(input.node).kind == NodeKind::State) oldReaders[input.node].push_back(id);
+        }
+        std::vector<uint32_t> result;
+        std::vector<uint8_t> mark(graph_.size(), 0); // 1: being visited, 2: done
+        auto visit = [&](auto& self, uint32_t id) -> void {
+            if (mark[id] == 2) return;
+            const Node& node = graph_.node(id);
+            if (mark[id] == 1)
+                throw Error({.what = "this node needs a state's old value after the state was overwritten",
+                             .where = node.name,
+                             .hint = "read the tensor that assign() returns"});
+            mark[id] = 1;
+            for (const Tensor& input : node.inputs) self(self, input.node);
+            if (node.kind == NodeKind::Operation && writesInPlace(node))
+                if (const auto readers = oldReaders.find(node.inputs[0].node); readers != oldReaders.end())
+                    for (uint32_t reader : readers->second) self(self, reader);
+            mark[id] = 2;
+            result.push_back(id);
+        };
+        for (uint32_t id = 0; id < graph_.size(); ++id)
+            if (needed_[id]) visit(visit, id);
+        return result;
+    }
+
+    void emit(uint32_t id) {
+        const Node& node = graph_.node(id);
+        if (node.kind != NodeKind::Operation) {
+            const Home home = node.kind == NodeKind::Input ? Home::Input : node.kind == NodeKind::Parameter ? Home::Parameter : Home::State;
+            indices_[{id, 0}] = addTensor({node.outputs[0], home, node.name, 0, bytesOf(node.outputs[0])});
+            return;
+        }
+        const auto inputTypes = typesOf(graph_, node.inputs);
+        const OpTypes types{node.attributes, inputTypes, node.outputs};
+        const int alias = node.op->aliasOf ? node.op->aliasOf(types) : -1;
+
+        PlannedOp op{.node = id, .inputs = {}, .outputs = {}, .barrierBefore = false, .aliasOnly = alias >= 0 && !writesInPlace(node)};
+        for (const Tensor& input : node.inputs) op.inputs.push_back(indices_.at({input.node, input.output}));
+        for (uint32_t output = 0; output < node.outputs.size(); ++output) {
+            uint32_t index = 0;
+            if (output == 0 && alias >= 0) {
+                PlannedTensor view = plan_->tensors[op.inputs[static_cast<size_t>(alias)]];
+                view.type = node.outputs[0];
+                index = addTensor(view);
+                aliasRoot_[index] = root(op.inputs[static_cast<size_t>(alias)]);
+            } else {
+                index = addTensor({node.outputs[output], Home::Arena, node.name, 0, bytesOf(node.outputs[output])});
+            }
+            indices_[{id, output}] = index;
+            op.outputs.push_back(index);
+        }
+        const size_t position = plan_->ops.size();
+        for (uint32_t input : op.inputs) lastUse_[root(input)] = position;
+        for (uint32_t output : op.outputs) {
+            if (root(output) == output) firstUse_[output] = position;
+            lastUse_[root(output)] = position;
+        }
+        plan_->ops.push_back(std::move(op));
+    }
+
+    uint32_t addTensor(PlannedTensor tensor) {
+        plan_->tensors.push_back(std::move(tensor));
+        return static_cast<uint32_t>(plan_->tensors.size() - 1);
+    }
+
+    uint32_t root(uint32_t index) const {
+        const auto found = aliasRoot_.find(index);
+        return found == aliasRoot_.end() ? index : found->second;
+    }
+
+    void layOut() {
+        ArenaLayout arena;
+        std::multimap<size_t, uint32_t> dying;
+        for (const auto& [index, position] : lastUse_)
+            if (plan_->tensors[index].home == Home::Arena) dying.emplace(position, index);
+        std::map<size_t, std::vector<uint32_t>> born;
+        for (const auto& [index, position] : firstUse_)
+            if (plan_->tensors[index].home == Home::Arena) born[position].push_back(index);
+
+        for (size_t position = 0; position < plan_->ops.size(); ++position) {
+            for (uint32_t index : born[position]) {
+                PlannedTensor& tensor = plan_->tensors[index];
+                tensor.byteOffset = arena.allocate(alignUp(std::max<uint64_t>(tensor.byteSize, 16), options_.alignment));
+            }
+            const auto [first, last] = dying.equal_range(position);
+            for (auto it = first; it != last && options_.reuseArena; ++it) {
+                const PlannedTensor& tensor = plan_->tensors[it->second];
+                arena.release(tensor.byteOffset, alignUp(std::max<uint64_t>(tensor.byteSize, 16), options_.alignment));
+            }
+        }
+        for (const auto& [index, rootIndex] : aliasRoot_) plan_->tensors[index].byteOffset = plan_->tensors[rootIndex].byteOffset;
+        plan_->arenaBytes = arena.end();
+    }
+
+    void placeBarriers() {
+        HazardTracker hazards;
+        const auto rangeOf = [&](uint32_t index) {
+            const PlannedTensor& tensor = plan_->tensors[index];
+            return HazardTracker::Range{tensor.home, tensor.name, tensor.byteOffset, tensor.byteOffset + tensor.byteSize};
+        };
+        for (PlannedOp& op : plan_->ops) {
+            if (op.aliasOnly) continue;
+            std::vector<HazardTracker::Range> reads, writes;
+            for (uint32_t input : op.inputs) reads.push_back(rangeOf(input));
+            for (uint32_t output : op.outputs) writes.push_back(rangeOf(output));
+            if (writesInPlace(graph_.node(op.node))) reads.erase(reads.begin()); // assign reads only the value, not the state
+            op.barrierBefore = hazards.add(reads, writes);
+        }
+    }
+
+    const Graph& graph_;
+    PlanOptions options_;
+    std::shared_ptr<Plan> plan_;
+    std::vector<bool> needed_;
+    std::vector<std::pair<std::string, Tensor>> requests_;
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> indices_; // (node, output) -> tensor
+    std::map<uint32_t, uint32_t> aliasRoot_;
+    std::map<uint32_t, size_t> firstUse_, lastUse_; // by root tensor, in positions of plan ops
+};
+
+} // namespace
+
+const PlannedTensor& Plan::result(const std::string& name) const {
+    const auto found = results.find(name);
+    if (found == results.end()) throw Error({.what = "this plan has no such result", .where = name, .hint = "request it when compiling"});
+    return tensors[found->second];
+}
+
+std::shared_ptr<const Plan> compile(std::shared_ptr<const Graph> graph, const std::map<std::string, Tensor>& outputs,
+                                    const std::set<std::string>& probes, const PlanOptions& options) {
+    Planner planner(graph, options);
+    for (const auto& [name, tensor] : outputs) planner.request(name, tensor);
+    for (const std::string& name : probes) {
+        const auto found = graph->probes().find(name);
+        if (found == graph->probes().end())
+            throw Error({.what = "no such hook", .where = name, .hint = "list them with: attention-cli models PATH --hooks"});
+        planner.request(name, found->second.tensor);
+    }
+    return planner.build();
+}
+
+} // namespace attn

@@ -1,0 +1,191 @@
+#include "engine/ops/attention_reference.h"
+#include "engine/ops/definitions.h"
+#include "engine/ops/rules.h"
+
+#include <cmath>
+
+namespace attn {
+
+
+AttentionRule ruleOf(const Attributes& attributes) {
+    return {.scale = attributes.number("scale"), .causal = attributes.flag("causal"), .window = attributes.integer("window")};
+}
+
+bool isVisible(const AttentionRule& rule, int64_t queryPosition, int64_t keyPosition) {
+    if (rule.causal && keyPosition > queryPosition) return false;
+    return rule.window == 0 || queryPosition - keyPosition < rule.window;
+}
+
+void requireAttention(std::span<const TensorType> qkPositions, std::string_view op) {
+    const Shape &q = qkPositions[0].shape, &k = qkPositions[1].shape, &qPos = qkPositions[2].shape, &kPos = qkPositions[3].shape;
+    require(q.rank() == 3 && k.rank() == 3 && q[2] == k[2], op,
+            fmt::format("q {} must be [T,H,D] and k {} [S,G,D] with the same D", q.text(), k.text()));
+    if (q[1] % k[1] != 0)
+        throw Error({.what = fmt::format("{} heads cannot share {} key/value heads", q[1], k[1]),
+                     .where = std::string(op),
+                     .hint = "choose a number of key/value heads that divides the number of heads"});
+    require(qPos == Shape{q[0]} && kPos == Shape{k[0]} && qkPositions[2].dtype == DType::I32 && qkPositions[3].dtype == DType::I32, op,
+            fmt::format("positions must be I32 [{}] and [{}]", q[0], k[0]));
+}
+
+std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, const AttentionRule& rule) {
+    return {u32(q.shape[0]),      u32(k.shape[0]),        u32(q.shape[1]),
+            u32(k.shape[1]),      u32(q.shape.rowStride() / 4), pushFloat(rule.scale),
+            u32(rule.window),     rule.causal ? 1u : 0u,  liveSlot(q),
+            liveSlot(k)};
+}
+
+double referenceScore(const ReferenceTensor& q, const ReferenceTensor& k, int64_t t, int64_t head, int64_t s, double scale) {
+    const int64_t heads = q.shape[1], groups = k.shape[1];
+    const double *a = q.row(t * heads + head), *b = k.row(s * groups + head / (heads / groups));
+    double dot = 0;
+    for (int64_t d = 0; d < q.columns(); ++d) dot += a[d] * b[d];
+    return dot * scale;
+}
+
+int64_t liveKeys(const ReferenceCall& call, int64_t capacity) {
+    const auto slot = static_cast<size_t>(call.attributes.integer("liveKeys"));
+    return slot == kNoLiveSlot ? capacity : std::min<int64_t>(call.step.words[slot], capacity);
+}
+
+std::vector<double> referenceScores(const ReferenceCall& call, const ReferenceTensor& q, const ReferenceTensor& k,
+                                    const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition, int64_t t, int64_t head) {
+    const AttentionRule rule = ruleOf(call.attributes);
+    std::vector<double> scores(static_cast<size_t>(k.shape[0]), kMasked);
+    for (int64_t s = 0; s < liveKeys(call, k.shape[0]); ++s)
+        if (isVisible(rule, static_cast<int64_t>(queryPosition.data[t]), static_cast<int64_t>(keyPosition.data[s])))
+            scores[static_cast<size_t>(s)] = referenceScore(q, k, t, head, s, rule.scale);
+    return scores;
+}
+
+RowStatistics statisticsOf(std::span<const double> scores) {
+    double maximum = kMasked, sum = 0;
+    for (double score : scores) maximum = std::max(maximum, score);
+    if (maximum <= kMasked) return {};
+    for (double score : scores) sum += score <= kMasked ? 0 : std::exp(score - maximum);
+    return {maximum, 1 / sum};
+}
+
+double probabilityOf(double score, const RowStatistics& row) { return score <= kMasked ? 0 : std::exp(score - row.maximum) * row.inverseSum; }
+
+namespace {
+
+Attributes withLiveKeys(const AttentionRule& rule, Tensor k) {
+    return {{"scale", rule.scale},
+            {"causal", rule.causal ? 1 : 0},
+            {"window", static_cast<double>(rule.window)},
+            {"liveKeys", static_cast<double>(liveSlot(k.type()))}};
+}
+
+// attentionScores: q, k, queryPosition, keyPosition ------------------------------------------------------------------
+
+std::vector<TensorType> inferScores(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 4, "attention_scores");
+    requireAttention(inputs, "attention_scores");
+    return {{.shape = {inputs[0].shape[1], inputs[0].shape[0], inputs[1].shape[0]}}};
+}
+
+void referenceAttentionScores(const ReferenceCall& call) {
+    const ReferenceTensor &q = call.inputs[0], &scores = call.outputs[0];
+    for (int64_t head = 0; head < q.shape[1]; ++head)
+        for (int64_t t = 0; t < q.shape[0]; ++t) {
+            const auto row = referenceScores(call, q, call.inputs[1], call.inputs[2], call.inputs[3], t, head);
+            std::copy(row.begin(), row.end(), scores.row(head * q.shape[0] + t));
+        }
+}
+
+std::vector<Dispatch> dispatchScores(const OpTypes& types, const KernelTraits&) {
+    const Shape& out = types.outputs[0].shape;
+    return {{.shader = "attention/scores",
+             .bindings = {load4(0), load4(1), readInput(2), readInput(3), writeOutput(0)},
+             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .x = GridAxis::fixed(u32((out.rowStride() + 63) / 64)),
+             .y = GridAxis::fixed(u32(out[1])),
+             .z = GridAxis::fixed(u32(out[0]))}};
+}
+
+// attentionMix: pattern, v -------------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferMix(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 3, "attention_mix");
+    const Shape &pattern = inputs[0].shape, &v = inputs[1].shape;
+    require(pattern.rank() == 3 && v.rank() == 3 && pattern[2] == v[0] && pattern[0] % v[1] == 0, "attention_mix",
+            fmt::format("pattern {} must be [H,T,S] and v {} [S,G,D]", pattern.text(), v.text()));
+    return {{.shape = {pattern[1], pattern[0], v[2]}, .liveRows = inputs[2].liveRows}};
+}
+
+void referenceMix(const ReferenceCall& call) {
+    const ReferenceTensor &pattern = call.inputs[0], &v = call.inputs[1], &z = call.outputs[0];
+    const int64_t heads = pattern.shape[0], queries = pattern.shape[1], groups = v.shape[1];
+    for (int64_t t = 0; t < queries; ++t)
+        for (int64_t head = 0; head < heads; ++head)
+            for (int64_t s = 0; s < liveKeys(call, v.shape[0]); ++s)
+                for (int64_t d = 0; d < v.columns(); ++d)
+                    z.row(t * heads + head)[d] += pattern.row(head * queries + t)[s] * v.row(s * groups + head / (heads / groups))[d];
+}
+
+std::vector<Dispatch> dispatchMix(const OpTypes& types, const KernelTraits&) {
+    const Shape &out = types.outputs[0].shape, &v = types.inputs[1].shape;
+    return {{.shader = "attention/mix",
+             .bindings = {readInput(0), load4(1), writeOutput(0)},
+             .push = {u32(out[0]), u32(v[0]), u32(out[1]), u32(v[1]), u32(out.rowStride() / 4), u32(types.inputs[0].shape.rowStride()),
+                      liveSlot(types.outputs[0]), liveSlot(types.inputs[1])},
+             .x = gridPerVec4(types.outputs[0])}};
+}
+
+// fusedAttention: q, k, v, queryPosition, keyPosition, gates ---------------------------------------------------------
+
+std::vector<TensorType> inferFused(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 6, "fused_attention");
+    const std::array<TensorType, 4> main{inputs[0], inputs[1], inputs[3], inputs[4]};
+    requireAttention(main, "fused_attention");
+    require(inputs[2].shape == inputs[1].shape, "fused_attention",
+            fmt::format("k {} and v {} differ", inputs[1].shape.text(), inputs[2].shape.text()));
+    require(inputs[5].shape == Shape{inputs[0].shape[1]}, "fused_attention", "gates must be [H]");
+    return {inputs[0]};
+}
+
+void referenceFused(const ReferenceCall& call) {
+    const ReferenceTensor &q = call.inputs[0], &k = call.inputs[1], &v = call.inputs[2], &z = call.outputs[0];
+    const int64_t heads = q.shape[1], groups = k.shape[1];
+    for (int64_t t = 0; t < q.shape[0]; ++t)
+        for (int64_t head = 0; head < heads; ++head) {
+            const auto scores = referenceScores(call, q, k, call.inputs[3], call.inputs[4], t, head);
+            const RowStatistics row = statisticsOf(scores);
+            for (int64_t s = 0; s < k.shape[0]; ++s) {
+                const double weight = probabilityOf(scores[static_cast<size_t>(s)], row) * call.inputs[5].data[head];
+                for (int64_t d = 0; d < q.columns(); ++d) z.row(t * heads + head)[d] += weight * v.row(s * groups + head / (heads / groups))[d];
+            }
+        }
+}
+
+std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& traits) {
+    const Shape& q = types.inputs[0].shape;
+    (void)traits;
+    return {{.shader = "attention/fused",
+             .bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
+             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .x = GridAxis::fixed(u32(q[0])),
+             .y = GridAxis::fixed(u32(q[1]))}};
+}
+
+} // namespace
+
+const Op kAttentionScores{.name = "attention_scores", .infer = inferScores, .reference = referenceAttentionScores, .dispatch = dispatchScores};
+const Op kAttentionMix{.name = "attention_mix", .infer = inferMix, .reference = referenceMix, .dispatch = dispatchMix};
+const Op kFusedAttention{.name = "fused_attention", .infer = inferFused, .reference = referenceFused, .dispatch = dispatchFused};
+
+Tensor attentionScores(const AttentionInputs& inputs, const AttentionRule& rule) {
+    return inputs.q.graph->add(kAttentionScores, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition}, withLiveKeys(rule, inputs.k));
+}
+
+Tensor attentionMix(Tensor pattern, Tensor v, Tensor like) {
+    return pattern.graph->add(kAttentionMix, {pattern, v, like}, {{"liveKeys", static_cast<double>(liveSlot(v.type()))}});
+}
+
+Tensor fusedAttention(const AttentionInputs& inputs, Tensor gates, const AttentionRule& rule) {
+    return inputs.q.graph->add(kFusedAttention, {inputs.q, inputs.k, inputs.v, inputs.queryPosition, inputs.keyPosition, gates},
+                               withLiveKeys(rule, inputs.k));
+}
+
+} // namespace attn

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "engine/ops/ops.h"
+#include "engine/graph/op.h"
+
+#include <span>
+#include <vector>
+
+// The plain-loop meaning of masked softmax attention, shared by the ops that compute parts of it.
+
+namespace attn {
+
+AttentionRule ruleOf(const Attributes& attributes);
+bool isVisible(const AttentionRule& rule, int64_t queryPosition, int64_t keyPosition);
+
+/// Checks q [T,H,D], k [S,G,D], I32 positions [T] and [S]. @throws Error with the shapes
+void requireAttention(std::span<const TensorType> qkPositions, std::string_view op);
+
+/// Push constants that every attention kernel starts with: T, S, H, G, D/4 padded, scale, window, causal, live slots of q and k.
+std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, const AttentionRule& rule);
+
+/// Keys that exist this step, from the node's liveKeys attribute.
+int64_t liveKeys(const ReferenceCall& call, int64_t capacity);
+
+/// One row of scores over all keys, kMasked where invisible or not live.
+std::vector<double> referenceScores(const ReferenceCall& call, const ReferenceTensor& q, const ReferenceTensor& k,
+                                    const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition, int64_t t, int64_t head);
+
+struct RowStatistics {
+    double maximum = 0;
+    double inverseSum = 0; ///< 0 when the row sees nothing
+};
+RowStatistics statisticsOf(std::span<const double> scores);
+double probabilityOf(double score, const RowStatistics& row);
+
+} // namespace attn

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "engine/graph/op.h"
+
+// One definition per op file; the catalogue lists them.
+
+namespace attn {
+
+extern const Op kEmbedding, kMatmul, kAdd, kMultiply, kSwiglu, kActivate, kLayerNorm, kRmsNorm, kSoftmax, kRotary, kAttentionScores,
+    kAttentionMix, kFusedAttention, kAttentionRowStatistics, kPatternTile, kLastRow, kReshape, kAssign, kTopK;
+
+} // namespace attn

@@ -1,0 +1,39 @@
+#include "engine/ops/definitions.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/rules.h"
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 2, "embedding");
+    require(inputs[0].dtype == DType::I32 && inputs[0].shape.rank() == 1 && inputs[1].shape.rank() == 2, "embedding",
+            fmt::format("ids {} must be I32 [T] and the table {} must be [V,C]", inputs[0].shape.text(), inputs[1].shape.text()));
+    return {{.shape = {inputs[0].shape[0], inputs[1].shape[1]}, .dtype = DType::F32, .liveRows = inputs[0].liveRows}};
+}
+
+void reference(const ReferenceCall& call) {
+    const auto& [ids, table] = std::tie(call.inputs[0], call.inputs[1]);
+    for (int64_t t = 0; t < ids.columns(); ++t) {
+        const auto id = std::clamp<int64_t>(static_cast<int64_t>(ids.data[t]), 0, table.rows() - 1);
+        std::copy_n(table.row(id), table.columns(), call.outputs[0].row(t));
+    }
+}
+
+std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
+    const Shape& out = types.outputs[0].shape;
+    return {{.shader = "ops/embedding",
+             .bindings = {readInput(0), load4(1), writeOutput(0)},
+             .push = {u32(out.rows()), u32(out.rowStride() / 4), u32(types.inputs[1].shape[0]), liveSlot(types.outputs[0])},
+             .x = gridPerVec4(types.outputs[0])}};
+}
+
+} // namespace
+
+const Op kEmbedding{.name = "embedding", .infer = infer, .reference = reference, .dispatch = dispatch};
+
+Tensor embedding(Tensor ids, Tensor table) { return ids.graph->add(kEmbedding, {ids, table}); }
+
+} // namespace attn

@@ -1,0 +1,81 @@
+#include "engine/ops/definitions.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/rules.h"
+
+namespace attn {
+namespace {
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireInputs(inputs, 2 + static_cast<size_t>(attributes.flag("bias")) + static_cast<size_t>(attributes.flag("residual")), "matmul");
+    const Shape &x = inputs[0].shape, &w = inputs[1].shape;
+    require(w.rank() == 2 && x.columns() == w.columns(), "matmul",
+            fmt::format("x {} and w {} must agree in their last axis; w is [out, in]", x.text(), w.text()));
+    std::vector<int64_t> extents = x.extents();
+    extents.back() = w[0];
+    TensorType out{.shape = Shape(extents), .dtype = DType::F32, .liveRows = inputs[0].liveRows};
+    if (attributes.flag("bias"))
+        require(inputs[2].shape == Shape{w[0]}, "matmul", fmt::format("bias {} must be [{}]", inputs[2].shape.text(), w[0]));
+    if (attributes.flag("residual"))
+        require(inputs.back().shape == out.shape, "matmul",
+                fmt::format("residual {} must be {}", inputs.back().shape.text(), out.shape.text()));
+    return {out};
+}
+
+void reference(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0];
+    const bool hasBias = call.attributes.flag("bias"), hasResidual = call.attributes.flag("residual");
+    const auto activation = static_cast<Activation>(call.attributes.integer("activation"));
+    for (int64_t m = 0; m < y.rows(); ++m)
+        for (int64_t n = 0; n < y.columns(); ++n) {
+            double sum = 0;
+            for (int64_t k = 0; k < x.columns(); ++k) sum += x.row(m)[k] * w.row(n)[k];
+            sum *= call.attributes.number("scale");
+            if (hasBias) sum += call.inputs[2].data[n];
+            sum = activationValue(activation, sum);
+            if (hasResidual) sum += call.inputs.back().row(m)[n];
+            y.row(m)[n] = sum;
+        }
+}
+
+/// Output rows [begin, end) of W that one dispatch may write: the output's binding must fit the device's range.
+int64_t shardColumns(const Shape& y, const KernelTraits& traits) {
+    const int64_t limit = static_cast<int64_t>(traits.maxStorageBufferRange / 4) / std::max<int64_t>(y.rows(), 1);
+    require(y.paddedElements() * 4 <= static_cast<int64_t>(traits.maxStorageBufferRange), "matmul",
+            fmt::format("the output {} needs {} MiB but one binding of this device holds {} MiB", y.text(), y.paddedElements() * 4 >> 20,
+                        traits.maxStorageBufferRange >> 20));
+    return std::min(limit, y.columns());
+}
+
+std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits) {
+    const Shape &x = types.inputs[0].shape, &y = types.outputs[0].shape;
+    const bool hasBias = types.attributes.flag("bias"), hasResidual = types.attributes.flag("residual");
+    const bool isVector = y.rows() == 1;
+    shardColumns(y, traits);
+
+    // Absent operands are bound to the weight: the kernel never reads them.
+    const uint32_t bias = hasBias ? 2u : 1u;
+    const uint32_t residual = hasResidual ? (hasBias ? 3u : 2u) : 0u;
+    Dispatch result{.bindings = {load4(0), load4(1), load4(bias), load4(residual), writeOutput(0)},
+                    .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), liveSlot(types.outputs[0]),
+                             (hasBias ? 1u : 0u) | (hasResidual ? 2u : 0u), pushFloat(types.attributes.number("scale"))},
+                    .specialisation = {u32(types.attributes.integer("activation"))}};
+    (void)isVector;
+    return {result};
+}
+
+} // namespace
+
+const Op kMatmul{.name = "matmul", .infer = infer, .reference = reference, .dispatch = dispatch};
+
+Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options) {
+    std::vector<Tensor> inputs{x, w};
+    if (options.bias) inputs.push_back(*options.bias);
+    if (options.residual) inputs.push_back(*options.residual);
+    return x.graph->add(kMatmul, std::move(inputs),
+                        {{"bias", options.bias ? 1 : 0},
+                         {"residual", options.residual ? 1 : 0},
+                         {"activation", static_cast<double>(options.activation)},
+                         {"scale", options.scale}});
+}
+
+} // namespace attn

@@ -1,0 +1,100 @@
+#pragma once
+
+#include "engine/graph/graph.h"
+
+#include <optional>
+#include <string>
+
+// Every operation, as functions that add a node to the graph of their inputs. Row-major; the last axis is padded to 4 floats
+// on the device. All throw Error when shapes do not fit.
+
+namespace attn {
+
+enum class Activation : uint8_t { None, GeluErf, GeluTanh, Silu, Relu };
+
+/// Rows of a table. @param ids I32 [T]  @param table [V,C]  @return [T,C]; ids outside 0..V-1 are clamped
+Tensor embedding(Tensor ids, Tensor table);
+
+struct MatmulOptions {
+    std::optional<Tensor> bias;                ///< [N]
+    std::optional<Tensor> residual;            ///< [M,N], added last
+    Activation activation = Activation::None;  ///< after the bias
+    double scale = 1;                          ///< on the product, before the bias
+};
+/// x . w^T with weights in [out, in] layout. @param x [...,K]  @param w [N,K]  @return [...,N]
+Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options = {});
+
+/// Element-wise, same shapes.
+Tensor add(Tensor a, Tensor b);
+Tensor multiply(Tensor a, Tensor b);
+/// silu(gate) * up. @source Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202
+Tensor swiglu(Tensor gate, Tensor up);
+Tensor activate(Tensor x, Activation activation);
+
+/// (x - mean) / sqrt(var + eps) * w + b over the last axis. @source Ba et al. 2016, arXiv:1607.06450
+Tensor layerNorm(Tensor x, Tensor w, Tensor b, double epsilon);
+/// x / sqrt(mean(x^2) + eps) * w over the last axis. @source Zhang and Sennrich 2019, arXiv:1910.07467
+Tensor rmsNorm(Tensor x, Tensor w, double epsilon);
+
+/// Softmax over the last axis; entries at or below kMasked count as absent, and a row with none left is all zeros.
+Tensor softmax(Tensor x);
+inline constexpr double kMasked = -1e30;
+
+/// Rotates pairs of the first R features of each head by the position's angles; the rest pass through.
+/// @param x         [T,H,D]
+/// @param table     [P,R]: R/2 cosines then R/2 sines of each position
+/// @param positions I32 [T], below P
+/// @param interleaved pairs are (2i, 2i+1) instead of (i, i + R/2)
+/// @source Su et al. 2021, "RoFormer", arXiv:2104.09864, section 3.4
+Tensor rotary(Tensor x, Tensor table, Tensor positions, bool interleaved);
+
+/// Which keys a query may see, by positions (data, not indices), and the scale of the scores.
+struct AttentionRule {
+    double scale = 1;
+    bool causal = true;  ///< a key is visible iff its position is not after the query's
+    int64_t window = 0;  ///< 0, or: iff also queryPosition - keyPosition < window
+    bool operator==(const AttentionRule&) const = default;
+};
+/// The tensors of one attention: queries against G key/value heads (H a multiple of G).
+struct AttentionInputs {
+    Tensor q;             ///< [T,H,D]
+    Tensor k;             ///< [S,G,D]; with a live length only that many keys exist
+    Tensor v;             ///< [S,G,D]; unused by scores
+    Tensor queryPosition; ///< I32 [T]
+    Tensor keyPosition;   ///< I32 [S]
+};
+/// q.k * scale, kMasked where invisible. @return [H,T,S]
+Tensor attentionScores(const AttentionInputs& inputs, const AttentionRule& rule);
+/// pattern . v per head. @param pattern [H,T,S]  @return [T,H,D]
+Tensor attentionMix(Tensor pattern, Tensor v, Tensor like);
+/// The same as softmax and mix of the scores, without storing them; each head's output is multiplied by its gate.
+/// @param gates [H]
+/// @source Dao et al. 2022, "FlashAttention", arXiv:2205.14135, algorithm 1 (forward)
+Tensor fusedAttention(const AttentionInputs& inputs, Tensor gates, const AttentionRule& rule);
+
+/// Row maximum and reciprocal row sum of exp(score - maximum). @return [H,T,4]: maximum, 1/sum, 0, 0 (0, 0 for an empty row)
+Tensor attentionRowStatistics(const AttentionInputs& inputs, const AttentionRule& rule);
+/// The visible part of the pattern at display resolution, computed from q, k and row statistics; nothing T x S is stored.
+/// @param window I32 [8]: queryBegin, queryEnd, keyBegin, keyEnd, rows, columns, firstHead, aggregate (0: each head from
+///               firstHead on, 1: mean, 2: maximum of all heads)
+/// @param heads  how many heads to draw; 1 when aggregating
+/// @return [heads, size, size]: the maximum probability of the cells that a pixel covers; pixels beyond rows, columns are 0
+Tensor patternTile(const AttentionInputs& inputs, Tensor statistics, Tensor window, const AttentionRule& rule, int64_t heads, int64_t size);
+
+/// The last live row. @param x [T,C]  @return [1,C]
+Tensor lastRow(Tensor x);
+
+/// Same elements, other extents; free where the padding agrees.
+Tensor reshape(Tensor x, Shape shape);
+
+/// Writes `value` over rows [at, at + live rows) of a state. @return the state after the write
+Tensor assign(Tensor state, Tensor value, StepScalar at);
+
+/// The k largest of each row and their columns. @return values [R,k] and indices I32 [R,k], falling; ties by lower column
+struct TopK {
+    Tensor values;
+    Tensor indices;
+};
+TopK topK(Tensor x, int64_t k);
+
+} // namespace attn

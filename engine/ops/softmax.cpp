@@ -1,0 +1,43 @@
+#include "engine/ops/definitions.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 1, "softmax");
+    return {inputs[0]};
+}
+
+void reference(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &y = call.outputs[0];
+    for (int64_t row = 0; row < x.rows(); ++row) {
+        const double maximum = *std::max_element(x.row(row), x.row(row) + x.columns());
+        if (maximum <= kMasked) continue; // a fully masked row stays zero
+        double sum = 0;
+        for (int64_t c = 0; c < x.columns(); ++c) sum += y.row(row)[c] = std::exp(x.row(row)[c] - maximum);
+        for (int64_t c = 0; c < x.columns(); ++c) y.row(row)[c] /= sum;
+    }
+}
+
+std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits) {
+    const TensorType& out = types.outputs[0];
+    const uint32_t rowsPerGroup = 4;
+    return {{.shader = "ops/softmax",
+             .bindings = {load4(0), writeOutput(0)},
+             .push = {u32(out.shape.rows()), u32(out.shape.columns()), u32(unitOf(out.shape) / out.shape.rowStride()), liveSlot(out)},
+             .specialisation = {traits.subgroupSize, rowsPerGroup},
+             .x = GridAxis::fixed(u32((out.shape.rows() + rowsPerGroup - 1) / rowsPerGroup))}};
+}
+
+} // namespace
+
+const Op kSoftmax{.name = "softmax", .infer = infer, .reference = reference, .dispatch = dispatch};
+
+Tensor softmax(Tensor x) { return x.graph->add(kSoftmax, {x}); }
+
+} // namespace attn

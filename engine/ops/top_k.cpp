@@ -1,0 +1,50 @@
+#include "engine/ops/definitions.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/rules.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireInputs(inputs, 1, "top_k");
+    const Shape& x = inputs[0].shape;
+    const int64_t k = attributes.integer("k");
+    require(x.rank() == 2 && k >= 1 && k <= x[1], "top_k", fmt::format("k = {} must be in 1..{} for {}", k, x.columns(), x.text()));
+    return {{.shape = {x[0], k}, .dtype = DType::F32, .liveRows = inputs[0].liveRows},
+            {.shape = {x[0], k}, .dtype = DType::I32, .liveRows = inputs[0].liveRows}};
+}
+
+void reference(const ReferenceCall& call) {
+    const ReferenceTensor& x = call.inputs[0];
+    std::vector<int64_t> order(static_cast<size_t>(x.columns()));
+    for (int64_t row = 0; row < x.rows(); ++row) {
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return x.row(row)[a] > x.row(row)[b]; });
+        for (int64_t i = 0; i < call.outputs[0].columns(); ++i) {
+            call.outputs[0].row(row)[i] = x.row(row)[order[static_cast<size_t>(i)]];
+            call.outputs[1].row(row)[i] = static_cast<double>(order[static_cast<size_t>(i)]);
+        }
+    }
+}
+
+std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
+    const Shape &x = types.inputs[0].shape, &out = types.outputs[0].shape;
+    return {{.shader = "ops/top_k",
+             .bindings = {readInput(0), writeOutput(0), writeOutput(1)},
+             .push = {u32(x.rows()), u32(x.columns()), u32(x.rowStride()), u32(out.columns()), u32(out.rowStride()), liveSlot(types.outputs[0])},
+             .x = GridAxis::fixed(u32((x.rows() + 7) / 8))}};
+}
+
+} // namespace
+
+const Op kTopK{.name = "top_k", .infer = infer, .reference = reference, .dispatch = dispatch};
+
+TopK topK(Tensor x, int64_t k) {
+    const Tensor values = x.graph->add(kTopK, {x}, {{"k", static_cast<double>(k)}});
+    return {values, {values.graph, values.node, 1}};
+}
+
+} // namespace attn
