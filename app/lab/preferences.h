@@ -1,0 +1,31 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+namespace attn {
+
+enum class ThemeId { Light, Dark, Projector };
+QString themeKey(ThemeId theme);
+/// @return Light for an unknown key
+ThemeId themeFromKey(const QString& key);
+
+/// What the user chose once and for all; kept in QSettings.
+struct Preferences {
+    ThemeId theme = ThemeId::Light;
+    int textSize = 100;      ///< per cent of the theme's own size
+    QString device;          ///< index or part of a name, empty: the best one
+    int softwareThreads = -1; ///< -1: chosen by the model at hand
+    bool autosaves = true;
+
+    bool operator==(const Preferences&) const = default;
+    static Preferences load();
+    void save() const;
+};
+
+/// Models and sessions opened lately, newest first.
+QStringList recentPaths();
+void addRecentPath(const QString& path);
+void clearRecentPaths();
+
+} // namespace attn

@@ -1,0 +1,71 @@
+#include "app/lab/widgets/banner.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QStyle>
+#include <QToolButton>
+
+namespace attn {
+
+Banner::Banner(QWidget* parent)
+    : QFrame(parent), row_(new QHBoxLayout(this)), symbol_(new QLabel(this)), label_(new QLabel(this)) {
+    setObjectName("banner");
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
+    row_->setContentsMargins(10, 4, 6, 4);
+    symbol_->setAccessibleName(tr("Kind of message"));
+    label_->setWordWrap(true);
+    label_->setTextFormat(Qt::PlainText);
+    label_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    label_->setAccessibleName(tr("Message"));
+    row_->addWidget(symbol_);
+    row_->addWidget(label_, 1);
+    auto* copy = addButton(tr("Copy"), tr("Copy this message to the clipboard"));
+    connect(copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(label_->text()); });
+    auto* close = addButton(QStringLiteral("✕"), tr("Dismiss this message"));
+    connect(close, &QToolButton::clicked, this, &Banner::dismiss);
+}
+
+QToolButton* Banner::addButton(const QString& text, const QString& toolTip) {
+    auto* button = new QToolButton(this);
+    button->setText(text);
+    button->setToolTip(toolTip);
+    button->setAccessibleName(toolTip);
+    button->setAutoRaise(true);
+    row_->addWidget(button);
+    return button;
+}
+
+void Banner::present(Kind kind, const QString& text, const QList<Choice>& choices) {
+    kind_ = kind;
+    setProperty("kind", kind == Kind::Failure ? "failure" : kind == Kind::Offer ? "offer" : "success");
+    style()->unpolish(this);
+    style()->polish(this);
+    symbol_->setText(kind == Kind::Failure ? QStringLiteral("⚠") : kind == Kind::Offer ? QStringLiteral("↺") : QStringLiteral("✓"));
+    label_->setText(text);
+    // Not deleted at once: a choice may present the next message from inside its own click.
+    for (QToolButton* button : choices_) {
+        button->hide();
+        button->deleteLater();
+    }
+    choices_.clear();
+    for (const Choice& choice : choices) {
+        auto* button = addButton(choice.text, choice.toolTip);
+        button->setAutoRaise(false);
+        row_->removeWidget(button);
+        row_->insertWidget(2 + static_cast<int>(choices_.size()), button);
+        choices_ << button;
+        connect(button, &QToolButton::clicked, this, [this, action = choice.action] {
+            dismiss();
+            action();
+        });
+    }
+    emit presented();
+}
+
+void Banner::dismiss() { emit dismissed(); }
+
+QString Banner::text() const { return label_->text(); }
+
+} // namespace attn

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <QFrame>
+#include <QList>
+
+#include <functional>
+
+class QHBoxLayout;
+class QLabel;
+class QToolButton;
+
+namespace attn {
+
+/// A message across the window that never blocks: selectable text, a copy button, the caller's buttons, a close button.
+class Banner : public QFrame {
+    Q_OBJECT
+
+public:
+    enum class Kind { Failure, Offer, Success };
+    struct Choice {
+        QString text;
+        QString toolTip;
+        std::function<void()> action;
+    };
+
+    explicit Banner(QWidget* parent = nullptr);
+
+    void present(Kind kind, const QString& text, const QList<Choice>& choices = {});
+    void dismiss();
+    QString text() const;
+    Kind kind() const { return kind_; }
+
+signals:
+    void dismissed();
+    void presented();
+
+private:
+    QToolButton* addButton(const QString& text, const QString& toolTip);
+
+    QHBoxLayout* row_;
+    QLabel* symbol_;
+    QLabel* label_;
+    QList<QToolButton*> choices_;
+    Kind kind_ = Kind::Failure;
+};
+
+} // namespace attn

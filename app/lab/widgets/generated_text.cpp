@@ -1,0 +1,121 @@
+#include "app/lab/widgets/generated_text.h"
+
+#include <QAbstractTextDocumentLayout>
+#include <QApplication>
+#include <QHelpEvent>
+#include <QScrollBar>
+#include <QTextBlock>
+#include <QToolTip>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+bool looksTheSame(const TokenInfo& a, const TokenInfo& b) {
+    return a.id == b.id && a.text == b.text && a.probability == b.probability && a.isPrompt == b.isPrompt;
+}
+
+} // namespace
+
+GeneratedText::GeneratedText(QWidget* parent) : QTextEdit(parent) {
+    setReadOnly(true);
+    setUndoRedoEnabled(false);
+    setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    viewport()->setCursor(Qt::PointingHandCursor);
+}
+
+void GeneratedText::setShade(const QColor& shade) {
+    if (shade == shade_) return;
+    shade_ = shade;
+    const auto tokens = tokens_;
+    rebuildFrom(0, tokens);
+}
+
+void GeneratedText::setTokens(const std::vector<TokenInfo>& tokens) {
+    size_t common = 0;
+    while (common < tokens.size() && common < tokens_.size() && looksTheSame(tokens[common], tokens_[common])) ++common;
+    // Node numbers may change under equal text.
+    for (size_t i = 0; i < common; ++i) tokens_[i].branchNode = tokens[i].branchNode;
+    if (common < tokens.size() || common < tokens_.size()) rebuildFrom(common, tokens);
+}
+
+void GeneratedText::rebuildFrom(size_t first, const std::vector<TokenInfo>& tokens) {
+    const bool wasAtEnd = verticalScrollBar()->value() >= verticalScrollBar()->maximum() - 4;
+    if (first < begins_.size()) {
+        QTextCursor cursor(document());
+        cursor.setPosition(begins_[first]);
+        cursor.movePosition(QTextCursor::End, QTextCursor::KeepAnchor);
+        cursor.removeSelectedText();
+        begins_.resize(first);
+        tokens_.resize(first);
+    }
+    for (size_t i = first; i < tokens.size(); ++i) append(tokens[i]);
+    if (wasAtEnd) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+}
+
+void GeneratedText::append(const TokenInfo& token) {
+    QTextCursor cursor(document());
+    cursor.movePosition(QTextCursor::End);
+    begins_.push_back(cursor.position());
+    tokens_.push_back(token);
+    QTextCharFormat format;
+    if (token.isSpecial) {
+        format.setForeground(palette().color(QPalette::PlaceholderText));
+    } else if (!token.isPrompt) {
+        QColor colour = shade_;
+        colour.setAlphaF(0.08f + 0.42f * std::clamp(token.probability.value_or(0), 0.0f, 1.0f));
+        format.setBackground(colour);
+    }
+    QString text = QString::fromStdString(token.text);
+    // A line separator is one character and keeps the paragraph: token positions stay simple.
+    text.replace('\n', QChar::LineSeparator).remove('\r');
+    cursor.insertText(text, format);
+}
+
+int GeneratedText::tokenAt(const QPoint& position) const {
+    if (begins_.empty()) return -1;
+    const int character = document()->documentLayout()->hitTest(
+        QPointF(position) + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value()), Qt::ExactHit);
+    if (character < 0 || character >= document()->characterCount() - 1) return -1;
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), character);
+    return static_cast<int>(after - begins_.begin()) - 1;
+}
+
+QRect GeneratedText::tokenRect(int index) const {
+    QTextCursor cursor(document());
+    cursor.setPosition(begins_[static_cast<size_t>(index)]);
+    const QRect before = cursorRect(cursor);
+    cursor.movePosition(QTextCursor::NextCharacter);
+    return QRect(before.topLeft(), cursorRect(cursor).bottomRight()).normalized();
+}
+
+void GeneratedText::mousePressEvent(QMouseEvent* event) {
+    pressedAt_ = event->position().toPoint();
+    QTextEdit::mousePressEvent(event);
+}
+
+void GeneratedText::mouseReleaseEvent(QMouseEvent* event) {
+    QTextEdit::mouseReleaseEvent(event);
+    const QPoint position = event->position().toPoint();
+    const bool isClick = event->button() == Qt::LeftButton &&
+                         (position - pressedAt_).manhattanLength() < QApplication::startDragDistance() && !textCursor().hasSelection();
+    if (const int index = isClick ? tokenAt(position) : -1; index >= 0) emit tokenClicked(index);
+}
+
+bool GeneratedText::viewportEvent(QEvent* event) {
+    if (event->type() != QEvent::ToolTip) return QTextEdit::viewportEvent(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const int index = tokenAt(help->pos());
+    if (index < 0) {
+        QToolTip::hideText();
+        return true;
+    }
+    const TokenInfo& token = tokens_[static_cast<size_t>(index)];
+    const QString how = token.isPrompt ? tr("typed")
+                                       : tr("probability %1 %").arg(100.0 * static_cast<double>(token.probability.value_or(0)), 0, 'f', 1);
+    QToolTip::showText(help->globalPos(), tr("Token %1, id %2, %3. Click to go on from here.").arg(index).arg(token.id).arg(how), this);
+    return true;
+}
+
+} // namespace attn

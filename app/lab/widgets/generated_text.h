@@ -1,0 +1,47 @@
+#pragma once
+
+#include "engine/session/snapshot.h"
+
+#include <QColor>
+#include <QTextEdit>
+
+#include <vector>
+
+namespace attn {
+
+/// The sequence as running text, in any script and direction. What the model wrote carries its probability as the
+/// strength of its background; what was typed is bare. A click on a token asks to go on from there.
+class GeneratedText : public QTextEdit {
+    Q_OBJECT
+
+public:
+    explicit GeneratedText(QWidget* parent = nullptr);
+
+    void setTokens(const std::vector<TokenInfo>& tokens);
+    /// Colour of a token with probability 1.
+    void setShade(const QColor& shade);
+    int count() const { return static_cast<int>(tokens_.size()); }
+    /// The token under a point of the viewport, or -1.
+    int tokenAt(const QPoint& position) const;
+    /// A rectangle within a token's first character, for hit tests.
+    QRect tokenRect(int index) const;
+
+signals:
+    void tokenClicked(int index);
+
+protected:
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+
+private:
+    void append(const TokenInfo& token);
+    void rebuildFrom(size_t first, const std::vector<TokenInfo>& tokens);
+
+    std::vector<TokenInfo> tokens_;
+    std::vector<int> begins_; ///< character position of each token in the document
+    QColor shade_ = QColor(120, 120, 220);
+    QPoint pressedAt_;
+};
+
+} // namespace attn

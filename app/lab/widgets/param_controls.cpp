@@ -1,0 +1,122 @@
+#include "app/lab/widgets/param_controls.h"
+
+#include <QCheckBox>
+#include <QCoreApplication>
+#include <QDoubleSpinBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSlider>
+
+#include <cassert>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+constexpr double kMostSliderSteps = 2000;
+
+QString text(std::string_view view) {
+    return QCoreApplication::translate("attn::Param", std::string(view).c_str());
+}
+
+int decimalsFor(const Param& param) {
+    if (param.kind != Param::Kind::Real) return 0;
+    return param.step >= 0.1 ? 1 : param.step >= 0.01 ? 2 : 3;
+}
+
+} // namespace
+
+ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : QWidget(parent) {
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setVerticalSpacing(3);
+    grid->setColumnStretch(1, 1);
+    controls_.reserve(params.size());
+    for (const Param& param : params) {
+        const int row = grid->rowCount();
+        Control& made = controls_.emplace_back(Control{.param = param});
+        const QString id = QString::fromUtf8(param.id.data(), static_cast<qsizetype>(param.id.size()));
+        const QString title = text(param.title), help = text(param.help);
+        if (param.kind == Param::Kind::Toggle) {
+            auto* box = new QCheckBox(title, this);
+            box->setToolTip(help);
+            box->setAccessibleName(title);
+            grid->addWidget(box, row, 0, 1, 3);
+            made.toggle = box;
+            connect(box, &QCheckBox::toggled, this, [this, id](bool on) { emit valueChanged(id, on ? 1 : 0); });
+        } else {
+            made.label = new QLabel(title, this);
+            made.number = new QDoubleSpinBox(this);
+            made.number->setDecimals(decimalsFor(param));
+            made.number->setRange(param.minimum, param.maximum);
+            made.number->setSingleStep(param.step);
+            made.number->setKeyboardTracking(false);
+            made.number->setToolTip(help);
+            made.number->setAccessibleName(title);
+            made.label->setBuddy(made.number);
+            made.label->setToolTip(help);
+            grid->addWidget(made.label, row, 0);
+            const bool hasSlider = (param.maximum - param.minimum) / param.step <= kMostSliderSteps;
+            if (hasSlider) {
+                made.slider = new QSlider(Qt::Horizontal, this);
+                made.slider->setRange(0, sliderPosition(param, param.maximum));
+                made.slider->setToolTip(help);
+                made.slider->setAccessibleName(tr("%1, slider").arg(title));
+                made.slider->setMinimumWidth(40);
+                grid->addWidget(made.slider, row, 1);
+                connect(made.slider, &QSlider::valueChanged, this,
+                        [number = made.number, param](int position) { number->setValue(param.minimum + position * param.step); });
+            }
+            grid->addWidget(made.number, row, hasSlider ? 2 : 1, 1, hasSlider ? 1 : 2);
+            connect(made.number, &QDoubleSpinBox::valueChanged, this, [this, id, slider = made.slider, param](double value) {
+                if (slider) {
+                    const QSignalBlocker quiet(slider);
+                    slider->setValue(sliderPosition(param, value));
+                }
+                emit valueChanged(id, value);
+            });
+        }
+        setValue(param.id, param.initial);
+    }
+}
+
+ParamControls::Control& ParamControls::control(std::string_view id) {
+    for (Control& candidate : controls_)
+        if (candidate.param.id == id) return candidate;
+    assert(false && "a control that no Param describes");
+    return controls_.front();
+}
+
+int ParamControls::sliderPosition(const Param& param, double value) const {
+    return static_cast<int>(std::lround((value - param.minimum) / param.step));
+}
+
+double ParamControls::value(std::string_view id) const {
+    for (const Control& candidate : controls_)
+        if (candidate.param.id == id) return candidate.toggle ? (candidate.toggle->isChecked() ? 1 : 0) : candidate.number->value();
+    return 0;
+}
+
+void ParamControls::setValue(std::string_view id, double value) {
+    Control& target = control(id);
+    if (target.toggle) {
+        const QSignalBlocker quiet(target.toggle);
+        target.toggle->setChecked(value != 0);
+        return;
+    }
+    const QSignalBlocker quietNumber(target.number);
+    target.number->setValue(value);
+    if (target.slider) {
+        const QSignalBlocker quietSlider(target.slider);
+        target.slider->setValue(sliderPosition(target.param, value));
+    }
+}
+
+void ParamControls::setControlEnabled(std::string_view id, bool isEnabled) {
+    Control& target = control(id);
+    for (QWidget* widget : std::initializer_list<QWidget*>{target.label, target.toggle, target.slider, target.number})
+        if (widget) widget->setEnabled(isEnabled);
+}
+
+} // namespace attn

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "engine/core/param.h"
+
+#include <QWidget>
+
+#include <span>
+#include <vector>
+
+class QAbstractButton;
+class QDoubleSpinBox;
+class QLabel;
+class QSlider;
+
+namespace attn {
+
+/// Controls generated from Params: a check box for a toggle, a slider with a number beside it for the rest, a number
+/// alone where a slider would be too coarse (seeds).
+class ParamControls : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit ParamControls(std::span<const Param> params, QWidget* parent = nullptr);
+
+    double value(std::string_view id) const;
+    /// Shows a value without emitting.
+    void setValue(std::string_view id, double value);
+    void setControlEnabled(std::string_view id, bool isEnabled);
+
+signals:
+    void valueChanged(const QString& id, double value);
+
+private:
+    struct Control {
+        Param param;
+        QLabel* label = nullptr;
+        QAbstractButton* toggle = nullptr;
+        QSlider* slider = nullptr;
+        QDoubleSpinBox* number = nullptr;
+    };
+
+    Control& control(std::string_view id);
+    int sliderPosition(const Param& param, double value) const;
+
+    std::vector<Control> controls_;
+};
+
+} // namespace attn

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "engine/session/snapshot.h"
+
+#include <QAbstractScrollArea>
+#include <QRect>
+
+#include <memory>
+#include <vector>
+
+namespace attn {
+
+/// Tokens as coloured chips that wrap, each with its id below: where a tokenizer cuts the text.
+/// Left and right move the focused chip, Return clicks it.
+class TokenChips : public QAbstractScrollArea {
+    Q_OBJECT
+
+public:
+    explicit TokenChips(QWidget* parent = nullptr);
+
+    void setTokens(std::vector<TokenInfo> tokens);
+    /// Shown while there are no tokens.
+    void setEmptyText(const QString& text);
+    int count() const { return static_cast<int>(chips_.size()); }
+    /// Where a chip is in the viewport, for hit tests.
+    QRect chipRect(int index) const;
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+signals:
+    void tokenClicked(int index);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+
+private:
+    struct Chip {
+        TokenInfo token;
+        QString label;
+        QRect rect; ///< in content coordinates
+    };
+
+    void layOut();
+    int chipAt(const QPoint& position) const;
+    QFont idFont() const;
+
+    std::vector<Chip> chips_;
+    QString emptyText_;
+    int focused_ = -1;
+    int contentHeight_ = 0;
+};
+
+} // namespace attn
