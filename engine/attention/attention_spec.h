@@ -1,0 +1,38 @@
+#pragma once
+
+#include "engine/ops/ops.h"
+
+#include <optional>
+#include <vector>
+
+namespace attn {
+
+/// How heads share keys and values: G = H multi-head, 1 < G < H grouped-query, G = 1 multi-query.
+/// @source Vaswani et al. 2017, arXiv:1706.03762; Shazeer 2019, arXiv:1911.02150; Ainslie et al. 2023, arXiv:2305.13245
+struct HeadLayout {
+    int64_t heads = 1;
+    int64_t keyValueHeads = 1;
+    int64_t width = 1; ///< D
+    bool operator==(const HeadLayout&) const = default;
+};
+
+/// Rotary positions on q and k. Frequencies are data, so that every scaling rule is just another table.
+/// @source Su et al. 2021, "RoFormer", arXiv:2104.09864
+struct RotaryPosition {
+    std::vector<double> inverseFrequencies; ///< R/2 angles per position
+    bool interleaved = false;               ///< pairs (2i, 2i+1) instead of (i, i + R/2)
+    double magnitude = 1;                   ///< on cosines and sines (YaRN's attention factor)
+    bool operator==(const RotaryPosition&) const = default;
+};
+
+/// Everything that defines one layer's attention.
+struct AttentionSpec {
+    HeadLayout heads;
+    std::optional<RotaryPosition> rotary;
+    AttentionRule rule;
+    bool queryKeyValueBias = false;
+    bool outputBias = false;
+    bool operator==(const AttentionSpec&) const = default;
+};
+
+} // namespace attn

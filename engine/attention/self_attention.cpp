@@ -1,0 +1,70 @@
+#include "engine/attention/self_attention.h"
+
+#include <cmath>
+
+namespace attn {
+
+AttentionNodes selfAttention(const AttentionSpec& spec, const AttentionSite& site) {
+    Graph& graph = *site.input.graph;
+    const auto [H, G, D] = spec.heads;
+    const int64_t T = site.input.shape()[0], C = site.residual.shape()[1], S = site.cacheCapacity;
+    const auto name = [&](const char* part) { return site.prefix + "." + part; };
+
+    const auto project = [&](const char* letter, int64_t heads) {
+        MatmulOptions options;
+        if (spec.queryKeyValueBias) options.bias = graph.parameter(name("b_") + letter, {heads * D});
+        const Tensor weight = graph.parameter(name("W_") + letter, {heads * D, C});
+        return reshape(matmul(site.input, weight, options), {T, heads, D}); // [T,C] -> [T,heads,D]
+    };
+    Tensor q = graph.probe(project("Q", H), name("hook_q"), "THD");
+    Tensor k = graph.probe(project("K", G), name("hook_k"), "TGD");
+    const Tensor v = graph.probe(project("V", G), name("hook_v"), "TGD");
+    if (spec.rotary) {
+        q = graph.probe(rotary(q, site.rotaryTable, site.queryPosition, spec.rotary->interleaved), name("hook_rot_q"), "THD");
+        k = graph.probe(rotary(k, site.rotaryTable, site.queryPosition, spec.rotary->interleaved), name("hook_rot_k"), "TGD");
+    }
+
+    AttentionNodes nodes;
+    const auto cache = [&](const char* letter, Tensor value, int64_t heads) {
+        const std::string stateName = site.prefix + ".cache_" + letter;
+        const Tensor state = graph.state(stateName, {.shape = {S, heads, D}, .dtype = DType::F32, .liveRows = StepScalar::KeyLength});
+        const Tensor updated = assign(state, value, StepScalar::CacheOffset);
+        nodes.updates.emplace_back(stateName, updated);
+        return updated;
+    };
+    const AttentionInputs inputs{
+        .q = q, .k = cache("k", k, G), .v = cache("v", v, G), .queryPosition = site.queryPosition, .keyPosition = site.keyPosition};
+    nodes.cached = inputs;
+    if (site.recordsQueries) nodes.cached.q = cache("q", q, H);
+
+    const Tensor scores = graph.probe(attentionScores(inputs, spec.rule), name("hook_attn_scores"), "HTS");
+    graph.probe(softmax(scores), name("hook_pattern"), "HTS");
+
+    const Tensor gates = graph.input(name("gates"), {.shape = {H}});
+    const Tensor z = graph.probe(fusedAttention(inputs, gates, spec.rule), name("hook_z"), "THD");
+
+    MatmulOptions out;
+    if (spec.outputBias) out.bias = graph.parameter(name("b_O"), {C});
+    const Tensor weight = graph.parameter(name("W_O"), {C, H * D});
+    const Tensor flat = reshape(z, {T, H * D});
+    const size_t lastDot = site.prefix.rfind('.');
+    graph.probe(matmul(flat, weight, out), site.prefix.substr(0, lastDot) + ".hook_attn_out", "TC");
+    out.residual = site.residual;
+    nodes.output = matmul(flat, weight, out);
+    return nodes;
+}
+
+std::vector<float> rotaryTableValues(const RotaryPosition& rotary, int64_t positions) {
+    const size_t half = rotary.inverseFrequencies.size();
+    std::vector<float> values;
+    values.reserve(static_cast<size_t>(positions) * half * 2);
+    for (int64_t position = 0; position < positions; ++position) {
+        for (double frequency : rotary.inverseFrequencies)
+            values.push_back(static_cast<float>(rotary.magnitude * std::cos(static_cast<double>(position) * frequency)));
+        for (double frequency : rotary.inverseFrequencies)
+            values.push_back(static_cast<float>(rotary.magnitude * std::sin(static_cast<double>(position) * frequency)));
+    }
+    return values;
+}
+
+} // namespace attn

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "engine/attention/attention_spec.h"
+
+#include <string>
+
+namespace attn {
+
+/// Where a layer's attention sits in a graph.
+struct AttentionSite {
+    std::string prefix;     ///< "blocks.0.attn"
+    Tensor input;           ///< [T,C], normalised
+    Tensor residual;        ///< [T,C], added to the output
+    Tensor queryPosition;   ///< I32 [T]
+    Tensor keyPosition;     ///< I32 [S], of the cache after this step's write
+    Tensor rotaryTable;     ///< [P,R]; null without rotary positions
+    int64_t cacheCapacity = 0;
+    bool recordsQueries = false; ///< also keep q in a cache, for views
+};
+
+/// What a layer's attention adds to a graph.
+struct AttentionNodes {
+    Tensor output;                ///< residual + z . W_O, [T,C]
+    AttentionInputs cached;       ///< q of the cache when recorded, else of this step; k and v of the cache
+    std::vector<std::pair<std::string, Tensor>> updates; ///< state writes that every plan must request
+};
+
+/// Self-attention with a key/value cache. The main path is the fused kernel; scores and pattern are side branches that exist
+/// only when their probes are requested, computed from the same q and k.
+///
+/// Probes: hook_q, hook_k, hook_v (before rotary), hook_rot_q, hook_rot_k, hook_attn_scores, hook_pattern, hook_z.
+AttentionNodes selfAttention(const AttentionSpec& spec, const AttentionSite& site);
+
+/// Cosines then sines of every position. @return [positions, R] dense
+std::vector<float> rotaryTableValues(const RotaryPosition& rotary, int64_t positions);
+
+} // namespace attn

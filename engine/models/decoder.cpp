@@ -1,0 +1,109 @@
+#include "engine/models/decoder.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+namespace {
+
+class DecoderBuilder {
+public:
+    DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build)
+        : config_(config), build_(build), result_{.graph = std::make_shared<Graph>(), .nextLogits = {}, .attention = {}, .updates = {}},
+          graph_(*result_.graph) {}
+
+    DecoderGraph build() {
+        const int64_t T = build_.queries, C = config_.modelWidth;
+        const std::optional<StepScalar> live = T > 1 ? std::optional(StepScalar::QueryLength) : std::nullopt;
+        const Tensor tokens = graph_.input(decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
+        const Tensor positions = graph_.input(decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
+        const Tensor cachePositions = assign(
+            graph_.state(decoder_names::kCachePositions, {.shape = {build_.cacheCapacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength}),
+            positions, StepScalar::CacheOffset);
+        result_.updates.emplace_back(decoder_names::kCachePositions, cachePositions);
+
+        const Tensor table = graph_.parameter("embed.W_E", {config_.vocabulary, C});
+        Tensor x = graph_.probe(embedding(tokens, table), "hook_embed", "TC");
+        if (config_.learnedPositions) {
+            const Tensor positionTable = graph_.parameter("pos_embed.W_pos", {config_.context, C});
+            x = add(x, graph_.probe(embedding(positions, positionTable), "hook_pos_embed", "TC"));
+        }
+        for (size_t layer = 0; layer < config_.layers.size(); ++layer) x = block(layer, x, positions, cachePositions);
+
+        const Tensor unembedding = config_.tiedEmbedding ? table : graph_.parameter("unembed.W_U", {config_.vocabulary, C});
+        MatmulOptions out;
+        if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
+        result_.nextLogits = matmul(finalNorm(lastRow(x)), unembedding, out); // [1,C] -> [1,V]
+        graph_.probe(matmul(finalNorm(x), unembedding, out), "logits", "TV");
+        return std::move(result_);
+    }
+
+private:
+    Tensor norm(Tensor x, const std::string& name) {
+        const int64_t C = config_.modelWidth;
+        if (config_.norm == NormKind::None) return x;
+        const Tensor w = graph_.parameter(name + ".w", {C});
+        if (config_.norm == NormKind::RmsNorm) return rmsNorm(x, w, config_.normEpsilon);
+        return layerNorm(x, w, graph_.parameter(name + ".b", {C}), config_.normEpsilon);
+    }
+
+    Tensor finalNorm(Tensor x) { return config_.finalNorm ? norm(x, "ln_final") : x; }
+
+    Tensor block(size_t layer, Tensor x, Tensor positions, Tensor cachePositions) {
+        const AttentionSpec& spec = config_.layers[layer];
+        const std::string prefix = fmt::format("blocks.{}", layer);
+        graph_.probe(x, prefix + ".hook_resid_pre", "TC");
+
+        Tensor rotaryTable;
+        if (spec.rotary)
+            rotaryTable = graph_.parameter(decoder_names::kRotaryTable,
+                                           {config_.context, static_cast<int64_t>(spec.rotary->inverseFrequencies.size()) * 2});
+        const AttentionNodes attention = selfAttention(spec, {.prefix = prefix + ".attn",
+                                                              .input = norm(x, prefix + ".ln1"),
+                                                              .residual = x,
+                                                              .queryPosition = positions,
+                                                              .keyPosition = cachePositions,
+                                                              .rotaryTable = rotaryTable,
+                                                              .cacheCapacity = build_.cacheCapacity,
+                                                              .recordsQueries = build_.recordsQueries});
+        result_.attention.push_back(attention.cached);
+        result_.updates.insert(result_.updates.end(), attention.updates.begin(), attention.updates.end());
+
+        Tensor result = attention.output;
+        if (config_.feedForward.width > 0) {
+            if (!config_.parallelResidual) graph_.probe(result, prefix + ".hook_resid_mid", "TC");
+            const Tensor input = norm(config_.parallelResidual ? x : result, prefix + ".ln2");
+            result = feedForward(prefix, input, result);
+        }
+        return graph_.probe(result, prefix + ".hook_resid_post", "TC");
+    }
+
+    Tensor feedForward(const std::string& prefix, Tensor input, Tensor residual) {
+        const FeedForwardSpec& spec = config_.feedForward;
+        const int64_t C = config_.modelWidth;
+        const auto bias = [&](const char* name, int64_t width) {
+            return spec.bias ? std::optional(graph_.parameter(prefix + ".mlp." + name, {width})) : std::nullopt;
+        };
+        Tensor hidden;
+        const Tensor weightIn = graph_.parameter(prefix + ".mlp.W_in", {spec.width, C});
+        if (spec.gated) {
+            const Tensor gate = matmul(input, graph_.parameter(prefix + ".mlp.W_gate", {spec.width, C}), {.bias = bias("b_gate", spec.width)});
+            hidden = swiglu(gate, matmul(input, weightIn, {.bias = bias("b_in", spec.width)}));
+        } else {
+            hidden = matmul(input, weightIn, {.bias = bias("b_in", spec.width), .activation = spec.activation});
+        }
+        const Tensor weightOut = graph_.parameter(prefix + ".mlp.W_out", {C, spec.width});
+        graph_.probe(matmul(hidden, weightOut, {.bias = bias("b_out", C)}), prefix + ".hook_mlp_out", "TC");
+        return matmul(hidden, weightOut, {.bias = bias("b_out", C), .residual = residual});
+    }
+
+    const DecoderConfig& config_;
+    const DecoderBuild& build_;
+    DecoderGraph result_;
+    Graph& graph_;
+};
+
+} // namespace
+
+DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) { return DecoderBuilder(config, build).build(); }
+
+} // namespace attn

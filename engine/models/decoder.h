@@ -1,0 +1,67 @@
+#pragma once
+
+#include "engine/attention/self_attention.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+enum class NormKind : uint8_t { None, LayerNorm, RmsNorm };
+
+struct FeedForwardSpec {
+    int64_t width = 0; ///< F; 0: attention only
+    Activation activation = Activation::GeluTanh;
+    bool gated = false; ///< SwiGLU: silu(x W_gate) * (x W_in)
+    bool bias = true;
+    bool operator==(const FeedForwardSpec&) const = default;
+};
+
+/// A decoder-only transformer as one description; families differ only in these values and in their files' tensor names.
+struct DecoderConfig {
+    std::string name;
+    std::string family;
+    int64_t vocabulary = 0;        ///< V
+    int64_t modelWidth = 0;        ///< C
+    int64_t context = 0;           ///< most positions
+    NormKind norm = NormKind::LayerNorm;
+    double normEpsilon = 1e-5;
+    bool finalNorm = true;
+    bool learnedPositions = false; ///< a table added to the embedding
+    bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
+    bool tiedEmbedding = true;     ///< logits use the embedding
+    bool unembedBias = false;
+    FeedForwardSpec feedForward;
+    std::vector<AttentionSpec> layers;
+};
+
+/// How a graph of the decoder will be used.
+struct DecoderBuild {
+    int64_t queries = 1;        ///< T: most tokens per step
+    int64_t cacheCapacity = 0;  ///< S
+    bool recordsQueries = false; ///< keep q for views
+};
+
+/// Names of the graph's inputs and states.
+namespace decoder_names {
+inline constexpr const char* kTokens = "tokens";             ///< Input I32 [T]
+inline constexpr const char* kPositions = "positions";       ///< Input I32 [T]
+inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
+inline constexpr const char* kRotaryTable = "rotary.table";  ///< Parameter, computed
+} // namespace decoder_names
+
+struct DecoderGraph {
+    std::shared_ptr<Graph> graph;
+    Tensor nextLogits;                                   ///< [1,V]: after the last live token
+    std::vector<AttentionInputs> attention;              ///< per layer, over the caches
+    std::vector<std::pair<std::string, Tensor>> updates; ///< state writes; request all of them
+};
+
+/// Probes: hook_embed, hook_pos_embed, blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*, blocks.N.hook_attn_out|mlp_out, logits [T,V].
+/// Parameters: embed.W_E, pos_embed.W_pos, blocks.N.{ln1,ln2}.{w,b}, blocks.N.attn.{W,b}_{Q,K,V,O}, blocks.N.mlp.{W,b}_{in,gate,out},
+/// ln_final.{w,b}, unembed.{W_U,b_U}; linear weights are [out, in].
+DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
+
+} // namespace attn

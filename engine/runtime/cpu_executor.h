@@ -1,0 +1,48 @@
+#pragma once
+
+#include "engine/graph/plan.h"
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// Interprets a plan with the ops' plain-loop references, in double: for tests and for explaining a cell, never for running a
+/// model. Tensors outside the arena live in `sources`, padded like the device's, and persist between runs.
+class CpuExecutor {
+public:
+    struct Options {
+        bool poisonArena = false; ///< the arena starts as NaN, so that reading what no op wrote shows
+        uint64_t shuffleSeed = 0;      ///< not 0: run the ops between two barriers in a random order
+    };
+
+    CpuExecutor(std::shared_ptr<const Plan> plan, Options options);
+    explicit CpuExecutor(std::shared_ptr<const Plan> plan) : CpuExecutor(std::move(plan), Options{}) {}
+
+    /// Sets an Input, Parameter or State. @param values dense, row-major, without padding
+    /// @throws Error if the plan has no such source or the size differs
+    void set(const std::string& name, std::span<const double> values);
+
+    void run(const StepParams& step);
+
+    /// A result of the plan, or a source, dense. @throws Error if there is none of that name
+    std::vector<double> get(const std::string& name) const;
+
+    /// References executed by this process, so that a test can assert that generation used none.
+    static uint64_t referenceCalls();
+
+private:
+    ReferenceTensor view(uint32_t tensor);
+    const PlannedTensor* sourceNamed(const std::string& name) const;
+    void runOp(const PlannedOp& op, const StepParams& step);
+
+    std::shared_ptr<const Plan> plan_;
+    Options options_;
+    std::vector<double> arena_;
+    std::map<std::string, std::vector<double>> sources_;
+};
+
+} // namespace attn
