@@ -1,0 +1,110 @@
+#include "engine/models/induction.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace attn {
+namespace {
+
+// The residual stream: which letter is here, where it is, which letter came before, and what is predicted next.
+constexpr int64_t kLetters = 27, kContext = 128, kWaves = kContext / 2; // one wave per pair of features
+constexpr int64_t kLetterAt = 0, kPlaceAt = 28, kPreviousAt = kPlaceAt + 2 * kWaves, kNextAt = kPreviousAt + 28;
+constexpr int64_t kWidth = kNextAt + 28, kHeadWidth = 2 * kWaves, kHeads = 2;
+
+double frequency(int64_t wave) { return std::numbers::pi * (static_cast<double>(wave) + 0.5) / static_cast<double>(kWaves); }
+
+/// A dense matrix under construction.
+struct Matrix {
+    int64_t rows, columns;
+    std::vector<float> values = std::vector<float>(static_cast<size_t>(rows * columns));
+    float& at(int64_t row, int64_t column) { return values[static_cast<size_t>(row * columns + column)]; }
+};
+
+/// Copies `count` features starting at `from` of the residual stream to the start of one head.
+void copyIn(Matrix& matrix, int64_t head, int64_t from, int64_t count, double gain = 1) {
+    for (int64_t i = 0; i < count; ++i) matrix.at(head * kHeadWidth + i, from + i) = static_cast<float>(gain);
+}
+
+/// Reads the place `shift` letters back: rotates each wave by its angle.
+void shiftedPlace(Matrix& matrix, int64_t head, double shift, double gain) {
+    for (int64_t wave = 0; wave < kWaves; ++wave) {
+        const double angle = shift * frequency(wave);
+        const int64_t row = head * kHeadWidth + 2 * wave, column = kPlaceAt + 2 * wave;
+        matrix.at(row, column) = static_cast<float>(gain * std::cos(angle));
+        matrix.at(row, column + 1) = static_cast<float>(gain * std::sin(angle));
+        matrix.at(row + 1, column) = static_cast<float>(-gain * std::sin(angle));
+        matrix.at(row + 1, column + 1) = static_cast<float>(gain * std::cos(angle));
+    }
+}
+
+} // namespace
+
+std::vector<std::string> inductionAlphabet() {
+    std::vector<std::string> letters;
+    for (char letter = 'a'; letter <= 'z'; ++letter) letters.emplace_back(1, letter);
+    letters.emplace_back(" ");
+    return letters;
+}
+
+DecoderConfig inductionConfig() {
+    AttentionSpec spec{.heads = {kHeads, kHeads, kHeadWidth}};
+    return {.name = "induction",
+            .family = "induction",
+            .vocabulary = kLetters,
+            .modelWidth = kWidth,
+            .context = kContext,
+            .norm = NormKind::None,
+            .finalNorm = false,
+            .learnedPositions = true,
+            .tiedEmbedding = false,
+            .feedForward = {.width = 0},
+            .layers = {spec, spec}};
+}
+
+std::map<std::string, std::vector<float>> inductionWeights() {
+    std::map<std::string, std::vector<float>> weights;
+    Matrix embed{kLetters, kWidth}, unembed{kLetters, kWidth}, place{kContext, kWidth};
+    for (int64_t letter = 0; letter < kLetters; ++letter) {
+        embed.at(letter, kLetterAt + letter) = 1;
+        unembed.at(letter, kNextAt + letter) = 8; // a certain prediction gets e^8 times the odds of the others
+    }
+    for (int64_t position = 0; position < kContext; ++position)
+        for (int64_t wave = 0; wave < kWaves; ++wave) {
+            place.at(position, kPlaceAt + 2 * wave) = static_cast<float>(std::cos(static_cast<double>(position) * frequency(wave)));
+            place.at(position, kPlaceAt + 2 * wave + 1) = static_cast<float>(std::sin(static_cast<double>(position) * frequency(wave)));
+        }
+    weights["embed.W_E"] = embed.values;
+    weights["unembed.W_U"] = unembed.values;
+    weights["pos_embed.W_pos"] = place.values;
+
+    const int64_t rows = kHeads * kHeadWidth;
+    const auto layer = [&](const std::string& prefix, Matrix& q, Matrix& k, Matrix& v, Matrix& o) {
+        weights[prefix + "W_Q"] = q.values;
+        weights[prefix + "W_K"] = k.values;
+        weights[prefix + "W_V"] = v.values;
+        weights[prefix + "W_O"] = o.values;
+    };
+    // Sum over waves of cos(w (i - j - shift)) is kWaves at i - j = shift and 0 at every other distance below the context.
+    const double placeGain = kInductionGap / static_cast<double>(kWaves);
+    {
+        Matrix q{rows, kWidth}, k{rows, kWidth}, v{rows, kWidth}, o{kWidth, rows};
+        shiftedPlace(q, 0, 1, placeGain); // looks one letter back
+        shiftedPlace(k, 0, 0, 1);
+        copyIn(v, 0, kLetterAt, kLetters);
+        for (int64_t letter = 0; letter < kLetters; ++letter) o.at(kPreviousAt + letter, letter) = 1;
+        shiftedPlace(q, 1, 0, placeGain); // looks at itself
+        shiftedPlace(k, 1, 0, 1);
+        layer("blocks.0.attn.", q, k, v, o);
+    }
+    {
+        Matrix q{rows, kWidth}, k{rows, kWidth}, v{rows, kWidth}, o{kWidth, rows};
+        copyIn(q, 0, kLetterAt, kLetters, kInductionGap); // the present letter ...
+        copyIn(k, 0, kPreviousAt, kLetters);              // ... against the letter before each key
+        copyIn(v, 0, kLetterAt, kLetters);
+        for (int64_t letter = 0; letter < kLetters; ++letter) o.at(kNextAt + letter, letter) = 1;
+        layer("blocks.1.attn.", q, k, v, o);
+    }
+    return weights;
+}
+
+} // namespace attn
