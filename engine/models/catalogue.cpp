@@ -1,0 +1,12 @@
+#include "engine/models/families.h"
+
+#include <array>
+
+namespace attn {
+
+std::span<const ModelFamily* const> familyCatalogue() {
+    static constexpr std::array kFamilies{&kGpt2, &kGptNeo, &kGptNeoX, &kLlama};
+    return kFamilies;
+}
+
+} // namespace attn

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "engine/ops/ops.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace attn {
+
+/// Reads config.json with messages that name the file, the field, what was found and what was expected.
+class ConfigReader {
+public:
+    ConfigReader(const nlohmann::json& json, std::string file) : json_(json), file_(std::move(file)) {}
+
+    bool has(const char* field) const;                           ///< present and not null
+    int64_t size(const char* field) const;                       ///< required, 1 or more
+    int64_t size(const char* field, int64_t fallback) const;
+    double number(const char* field, double fallback) const;
+    bool flag(const char* field, bool fallback) const;
+    std::string text(const char* field, const std::string& fallback) const;
+    Activation activation(const char* field, const std::string& fallback) const;
+    ConfigReader object(const char* field) const;                ///< a nested object; @throws Error if it is none
+    const nlohmann::json& json() const { return json_; }
+
+    [[noreturn]] void fail(const char* field, const std::string& what, const std::string& hint = {}) const;
+
+private:
+    const nlohmann::json* find(const char* field) const;
+    const nlohmann::json& json_;
+    std::string file_;
+};
+
+} // namespace attn

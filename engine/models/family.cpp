@@ -1,0 +1,36 @@
+#include "engine/models/family.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace attn {
+
+TensorNames::TensorNames(std::vector<std::string> names) : sorted_(std::move(names)) { std::ranges::sort(sorted_); }
+
+bool TensorNames::contains(std::string_view name) const { return std::ranges::binary_search(sorted_, name, {}, [](const std::string& s) { return std::string_view(s); }); }
+
+std::string TensorNames::resolve(std::string_view prefix, std::string_view name) const {
+    const std::string prefixed = std::string(prefix) + std::string(name);
+    return !contains(name) && contains(prefixed) ? prefixed : std::string(name);
+}
+
+const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file) {
+    const auto field = json.find("model_type");
+    const std::string type = field != json.end() && field->is_string() ? field->get<std::string>() : std::string();
+    std::vector<std::string_view> known;
+    for (const ModelFamily* family : familyCatalogue())
+        for (std::string_view name : family->modelTypes) {
+            if (name == type) return *family;
+            known.push_back(name);
+        }
+    throw Error({.what = type.empty() ? "\"model_type\" is missing, so the family is unknown" : fmt::format("model family \"{}\" is not supported", type),
+                 .where = file,
+                 .hint = fmt::format("supported: {}", fmt::join(known, ", "))});
+}
+
+} // namespace attn

@@ -1,0 +1,86 @@
+#include "engine/models/config_reader.h"
+#include "engine/models/families.h"
+#include "engine/models/recipes.h"
+
+#include <fmt/format.h>
+
+// GPT-Neo: no 1/sqrt(D), no bias on q, k and v, layers that see everything or a window. @source Black et al. 2021,
+// "GPT-Neo"; Eldan and Li 2023, "TinyStories", arXiv:2305.07759 for the models; tensor names as in Hugging Face's files.
+
+namespace attn {
+namespace {
+
+constexpr const char* kPrefix = "transformer.";
+
+/// Which layers are local: attention_layers, or attention_types [[["global","local"], n], ...] unrolled.
+std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
+    std::vector<bool> isLocal;
+    const auto add = [&](const nlohmann::json& kind) {
+        if (kind != "global" && kind != "local") read.fail("attention_layers", fmt::format("holds {}, not \"global\" or \"local\"", kind.dump()));
+        isLocal.push_back(kind == "local");
+    };
+    if (read.has("attention_layers") && read.json().at("attention_layers").is_array()) {
+        for (const auto& kind : read.json().at("attention_layers")) add(kind);
+    } else if (read.has("attention_types") && read.json().at("attention_types").is_array()) {
+        for (const auto& entry : read.json().at("attention_types")) {
+            if (!entry.is_array() || entry.size() != 2 || !entry[0].is_array() || !entry[1].is_number_integer() || entry[1] < 0 || entry[1] > layers)
+                read.fail("attention_types", "must be a list of [[kinds], repetitions]");
+            for (int64_t i = 0; i < entry[1].get<int64_t>(); ++i)
+                for (const auto& kind : entry[0]) add(kind);
+        }
+    } else {
+        read.fail("attention_types", "is missing");
+    }
+    if (static_cast<int64_t>(isLocal.size()) != layers)
+        read.fail("attention_types", fmt::format("describes {} layers but num_layers is {}", isLocal.size(), layers));
+    return isLocal;
+}
+
+DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
+    const ConfigReader read(json, file);
+    const int64_t width = read.size("hidden_size"), heads = read.size("num_heads"), layers = read.size("num_layers");
+    if (width % heads != 0) read.fail("num_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
+    DecoderConfig config{.vocabulary = read.size("vocab_size"),
+                         .modelWidth = width,
+                         .context = read.size("max_position_embeddings", 2048),
+                         .norm = NormKind::LayerNorm,
+                         .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
+                         .learnedPositions = true,
+                         .tiedEmbedding = !names.contains("lm_head.weight"),
+                         .feedForward = {.width = read.size("intermediate_size", 4 * width), .activation = read.activation("activation_function", "gelu_new")},
+                         .layers = {}};
+    for (bool isLocal : localLayers(read, layers)) {
+        AttentionSpec attention{.heads = {heads, heads, width / heads}, .queryKeyValueBias = false, .outputBias = true};
+        if (isLocal) attention.rule.window = read.size("window_size", 256);
+        config.layers.push_back(attention);
+    }
+    return config;
+}
+
+WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
+    static const std::vector<std::pair<std::string, std::string>> kGlobal{{"embed.W_E", "wte.weight"},   {"pos_embed.W_pos", "wpe.weight"},
+                                                                          {"ln_final.w", "ln_f.weight"}, {"ln_final.b", "ln_f.bias"},
+                                                                          {"unembed.W_U", "lm_head.weight"}};
+    static const std::vector<std::pair<std::string, std::string>> kBlock{{"ln1.w", "ln_1.weight"},
+                                                                         {"ln1.b", "ln_1.bias"},
+                                                                         {"ln2.w", "ln_2.weight"},
+                                                                         {"ln2.b", "ln_2.bias"},
+                                                                         {"attn.W_Q", "attn.attention.q_proj.weight"},
+                                                                         {"attn.W_K", "attn.attention.k_proj.weight"},
+                                                                         {"attn.W_V", "attn.attention.v_proj.weight"},
+                                                                         {"attn.W_O", "attn.attention.out_proj.weight"},
+                                                                         {"attn.b_O", "attn.attention.out_proj.bias"},
+                                                                         {"mlp.W_in", "mlp.c_fc.weight"},
+                                                                         {"mlp.b_in", "mlp.c_fc.bias"},
+                                                                         {"mlp.W_out", "mlp.c_proj.weight"},
+                                                                         {"mlp.b_out", "mlp.c_proj.bias"}};
+    const auto [layer, rest] = splitParameter(parameter);
+    if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
+    return {.source = names.resolve(kPrefix, fmt::format("h.{}.{}", layer, lookUp(kBlock, rest)))};
+}
+
+} // namespace
+
+const ModelFamily kGptNeo{.id = "gpt_neo", .title = "GPT-Neo", .modelTypes = {"gpt_neo"}, .config = config, .recipe = recipe};
+
+} // namespace attn

@@ -1,0 +1,94 @@
+#include "engine/models/config_reader.h"
+#include "engine/models/families.h"
+#include "engine/models/recipes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+// Llama and its relatives Mistral (sliding window) and Qwen2 (bias on q, k and v). Hugging Face's files pair rotary features as
+// halves. @source Touvron et al. 2023, arXiv:2302.13971 and arXiv:2307.09288; Jiang et al. 2023, "Mistral 7B", arXiv:2310.06825;
+// Yang et al. 2024, "Qwen2", arXiv:2407.10671.
+
+namespace attn {
+namespace {
+
+constexpr const char* kPrefix = "model.";
+
+/// Applies "rope_scaling". @source "linear": Chen et al. 2023, arXiv:2306.15595; "llama3": Dubey et al. 2024, arXiv:2407.21783
+std::vector<double> scaledFrequencies(const ConfigReader& read, std::vector<double> frequencies) {
+    if (!read.has("rope_scaling")) return frequencies;
+    const ConfigReader scaling = read.object("rope_scaling");
+    const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
+    const double factor = scaling.number("factor", 1);
+    if (factor <= 0) scaling.fail("factor", fmt::format("is {} but must be above 0", factor));
+    if (type == "default") return frequencies;
+    if (type == "linear") {
+        for (double& frequency : frequencies) frequency /= factor;
+        return frequencies;
+    }
+    if (type != "llama3") read.fail("rope_scaling", fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
+    const double low = scaling.number("low_freq_factor", 1), high = scaling.number("high_freq_factor", 4);
+    const double original = scaling.number("original_max_position_embeddings", 8192);
+    if (high <= low) scaling.fail("high_freq_factor", fmt::format("is {} but must be above low_freq_factor {}", high, low));
+    for (double& frequency : frequencies) {
+        const double turns = original * frequency / (2 * std::numbers::pi); // over the original context
+        const double blend = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+        frequency *= (1 - blend) / factor + blend;
+    }
+    return frequencies;
+}
+
+DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
+    const ConfigReader read(json, file);
+    const int64_t width = read.size("hidden_size"), heads = read.size("num_attention_heads"), groups = read.size("num_key_value_heads", heads);
+    if (!read.has("head_dim") && width % heads != 0) read.fail("num_attention_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
+    if (heads % groups != 0) read.fail("num_key_value_heads", fmt::format("is {}, which does not divide {} heads", groups, heads));
+    const int64_t headWidth = read.size("head_dim", width / heads);
+    if (headWidth % 2 != 0) read.fail("head_dim", fmt::format("is {} but rotary positions need an even number", headWidth));
+    const std::string type = read.text("model_type", "llama");
+    const bool bias = read.flag("attention_bias", type == "qwen2");
+
+    AttentionSpec attention{.heads = {heads, groups, headWidth},
+                            .rotary = RotaryPosition{.inverseFrequencies = scaledFrequencies(
+                                                         read, rotaryFrequencies(read.number("rope_theta", 10000), static_cast<int>(headWidth)))},
+                            .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
+                            .queryKeyValueBias = bias,
+                            .outputBias = bias && type != "qwen2"};
+    const bool slides = type == "qwen2" ? read.flag("use_sliding_window", false) : true;
+    if (slides && read.has("sliding_window")) attention.rule.window = read.size("sliding_window");
+    return {.vocabulary = read.size("vocab_size"),
+            .modelWidth = width,
+            .context = read.size("max_position_embeddings", 2048),
+            .norm = NormKind::RmsNorm,
+            .normEpsilon = read.number("rms_norm_eps", 1e-6),
+            .tiedEmbedding = !names.contains("lm_head.weight"),
+            .feedForward = {.width = read.size("intermediate_size"),
+                            .activation = read.activation("hidden_act", "silu"),
+                            .gated = true,
+                            .bias = read.flag("mlp_bias", false)},
+            .layers = std::vector<AttentionSpec>(static_cast<size_t>(read.size("num_hidden_layers")), attention)};
+}
+
+WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
+    static const std::vector<std::pair<std::string, std::string>> kGlobal{
+        {"embed.W_E", "embed_tokens.weight"}, {"ln_final.w", "norm.weight"}, {"unembed.W_U", "lm_head.weight"}};
+    static const std::vector<std::pair<std::string, std::string>> kBlock{
+        {"ln1.w", "input_layernorm.weight"},    {"ln2.w", "post_attention_layernorm.weight"}, {"attn.W_Q", "self_attn.q_proj.weight"},
+        {"attn.W_K", "self_attn.k_proj.weight"}, {"attn.W_V", "self_attn.v_proj.weight"},      {"attn.W_O", "self_attn.o_proj.weight"},
+        {"attn.b_Q", "self_attn.q_proj.bias"},  {"attn.b_K", "self_attn.k_proj.bias"},        {"attn.b_V", "self_attn.v_proj.bias"},
+        {"attn.b_O", "self_attn.o_proj.bias"},  {"mlp.W_gate", "mlp.gate_proj.weight"},       {"mlp.W_in", "mlp.up_proj.weight"},
+        {"mlp.W_out", "mlp.down_proj.weight"},  {"mlp.b_gate", "mlp.gate_proj.bias"},         {"mlp.b_in", "mlp.up_proj.bias"},
+        {"mlp.b_out", "mlp.down_proj.bias"}};
+    const auto [layer, rest] = splitParameter(parameter);
+    if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
+    return {.source = names.resolve(kPrefix, fmt::format("layers.{}.{}", layer, lookUp(kBlock, rest)))};
+}
+
+} // namespace
+
+const ModelFamily kLlama{.id = "llama", .title = "Llama", .modelTypes = {"llama", "mistral", "qwen2"}, .config = config, .recipe = recipe};
+
+} // namespace attn

@@ -1,0 +1,28 @@
+#include "engine/models/recipes.h"
+
+#include "engine/core/error.h"
+
+#include <cmath>
+
+namespace attn {
+
+ParameterName splitParameter(const std::string& parameter) {
+    constexpr std::string_view kPrefix = "blocks.";
+    if (!parameter.starts_with(kPrefix)) return {-1, parameter};
+    const size_t dot = parameter.find('.', kPrefix.size());
+    return {std::stoi(parameter.substr(kPrefix.size(), dot - kPrefix.size())), parameter.substr(dot + 1)};
+}
+
+std::string lookUp(const std::vector<std::pair<std::string, std::string>>& table, const std::string& key) {
+    for (const auto& [name, value] : table)
+        if (name == key) return value;
+    throw Error({.what = "the family has no tensor for this parameter", .where = key});
+}
+
+std::vector<double> rotaryFrequencies(double base, int rotated) {
+    std::vector<double> frequencies;
+    for (int i = 0; i < rotated / 2; ++i) frequencies.push_back(std::pow(base, -2.0 * i / rotated));
+    return frequencies;
+}
+
+} // namespace attn
