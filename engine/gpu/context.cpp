@@ -1,0 +1,97 @@
+#include "engine/gpu/context.h"
+
+#include "engine/core/environment.h"
+
+#include <fmt/format.h>
+
+namespace attn::gpu {
+namespace {
+
+std::vector<PhysicalDevice> describeAll(const Instance& instance, bool needsGraphics) {
+    std::vector<PhysicalDevice> devices;
+    for (VkPhysicalDevice handle : instance.physicalDevices()) devices.push_back(describe(handle, needsGraphics));
+    return devices;
+}
+
+PhysicalDevice choose(const Instance& instance, const Context::Options& options) {
+    // Mesa reads the number of threads when an instance first enumerates its devices.
+    static std::mutex oneAtATime;
+    const std::lock_guard lock(oneAtATime);
+    environment::setSoftwareVulkanThreads(options.softwareThreads);
+    auto devices = describeAll(instance, !options.instanceExtensions.empty());
+    const auto wanted = options.device ? options.device : environment::device();
+    return devices[chooseDevice(devices, wanted)];
+}
+
+VkDevice createDevice(const PhysicalDevice& physical, const std::vector<const char*>& wantedExtensions) {
+    std::vector<const char*> extensions = wantedExtensions;
+    for (const char* name : wantedExtensions) {
+        if (!physical.hasExtension(name)) {
+            throw Error({fmt::format("{} lacks the Vulkan extension {}", physical.traits.name, name), "device",
+                         "update its driver or choose another device"});
+        }
+    }
+    // Required of us wherever a driver maps Vulkan onto another interface (macOS).
+    constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
+    if (physical.hasExtension(kPortabilitySubset)) extensions.push_back(kPortabilitySubset);
+
+    const float priority = 1.0f;
+    VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+    queue.queueFamilyIndex = physical.queueFamily;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = &priority;
+
+    VkPhysicalDeviceVulkan12Features features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    features.timelineSemaphore = VK_TRUE;
+
+    VkDeviceCreateInfo create{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};
+    create.queueCreateInfoCount = 1;
+    create.pQueueCreateInfos = &queue;
+    create.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+    create.ppEnabledExtensionNames = extensions.data();
+    VkDevice device = VK_NULL_HANDLE;
+    check(vkCreateDevice(physical.handle, &create, nullptr, &device), "vkCreateDevice", physical.traits.name);
+    return device;
+}
+
+} // namespace
+
+std::vector<DeviceInfo> listDevices() {
+    std::vector<DeviceInfo> infos;
+    std::vector<PhysicalDevice> devices;
+    try {
+        const Instance instance(Instance::Options{});
+        devices = describeAll(instance, false);
+        for (size_t i = 0; i < devices.size(); ++i) {
+            infos.push_back({static_cast<int>(i), devices[i].traits, devices[i].unusableBecause, false});
+        }
+        infos.at(chooseDevice(devices, environment::device())).isDefault = true;
+    } catch (const Error&) {
+        // No driver, or none that the engine can use: the list so far says it.
+    }
+    return infos;
+}
+
+Context::Context(const Options& options)
+    : instance_({options.validation || environment::validation(), options.instanceExtensions}),
+      physical_(choose(instance_, options)), device_{createDevice(physical_, options.deviceExtensions)} {
+    vkGetDeviceQueue(device(), physical_.queueFamily, 0, &queue_);
+    if (instance_.hasDebugNames()) {
+        setDebugName_ = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
+            vkGetInstanceProcAddr(instance(), "vkSetDebugUtilsObjectNameEXT"));
+    }
+    setName(VK_OBJECT_TYPE_QUEUE, queue_, "queue");
+}
+
+Context::~Context() { vkDeviceWaitIdle(device()); }
+
+void Context::setObjectName(VkObjectType type, uint64_t handle, const std::string& name) const {
+    if (!setDebugName_) return;
+    VkDebugUtilsObjectNameInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT};
+    info.objectType = type;
+    info.objectHandle = handle;
+    info.pObjectName = name.c_str();
+    setDebugName_(device(), &info); // a name that is not set costs only a worse message
+}
+
+} // namespace attn::gpu

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace attn::gpu {
+
+enum class DeviceType : uint8_t { Discrete, Integrated, Virtual, Software, Other };
+
+/// What the engine needs to know of a device. Kernels are chosen by these figures, never by a vendor's name.
+struct DeviceTraits {
+    std::string name{};
+    DeviceType type = DeviceType::Other;
+    std::string driver{};         ///< "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
+    uint32_t apiVersion = 0;      ///< as Vulkan packs it
+    bool isSoftware = false;
+    uint32_t subgroupSize = 0;
+    uint64_t maxStorageBufferRange = 0;
+    uint64_t maxTexelBufferElements = 0;
+    uint64_t minStorageBufferOffsetAlignment = 0; ///< bytes
+    uint64_t minTexelBufferOffsetAlignment = 0;   ///< bytes
+    uint64_t heapBytes = 0;            ///< the largest device-local heap
+    uint64_t maxAllocationBytes = 0;   ///< the largest single buffer
+    bool hostVisibleDeviceLocal = false; ///< the host can write device memory at full speed: no staging needed
+    bool prefersTexelInputs = false;     ///< read shader inputs as texel buffers rather than storage buffers
+    bool prefersSubgroupTiles = false;   ///< register tiles of one small subgroup beat shared memory
+    double timestampPeriodNs = 0;        ///< 0 when the queue has no timestamps
+    std::array<uint32_t, 3> maxWorkGroupCount{};
+    uint32_t maxWorkGroupInvocations = 0;
+    uint32_t maxSharedMemoryBytes = 0;
+    uint32_t maxPushConstantBytes = 0;
+};
+
+/// "discrete GPU", "software" and so on.
+const char* deviceTypeName(DeviceType type);
+
+/// One line of a device listing.
+struct DeviceInfo {
+    int index = 0;
+    DeviceTraits traits{};
+    std::string unusableBecause{}; ///< empty when the engine can run on it
+    bool isDefault = false;        ///< the device chosen when none is named
+};
+
+} // namespace attn::gpu

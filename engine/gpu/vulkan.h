@@ -1,0 +1,60 @@
+#pragma once
+
+#include "engine/core/error.h"
+
+#include <vulkan/vulkan.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace attn::gpu {
+
+/// The driver gave up on the device: every object on it is lost, the program must build a new Context.
+class DeviceLost : public Error {
+public:
+    using Error::Error;
+};
+
+/// The driver or the device ran out of memory.
+class OutOfMemory : public Error {
+public:
+    using Error::Error;
+};
+
+/// "VK_ERROR_DEVICE_LOST" and so on.
+std::string_view resultName(VkResult result);
+
+/// Throws unless the result is a success code: DeviceLost, OutOfMemory or Error, naming the call and the object.
+void check(VkResult result, std::string_view call, std::string_view where = {});
+
+/// Owns one object of a device; `Destroy` is its vkDestroy function.
+template <typename Handle, auto Destroy> class Owned {
+public:
+    Owned() = default;
+    Owned(VkDevice device, Handle handle) : device_(device), handle_(handle) {}
+    ~Owned() { release(); }
+    Owned(Owned&& other) noexcept
+        : device_(other.device_), handle_(std::exchange(other.handle_, Handle{VK_NULL_HANDLE})) {}
+    Owned& operator=(Owned&& other) noexcept {
+        if (this != &other) {
+            release();
+            device_ = other.device_;
+            handle_ = std::exchange(other.handle_, Handle{VK_NULL_HANDLE});
+        }
+        return *this;
+    }
+
+    Handle get() const { return handle_; }
+    explicit operator bool() const { return handle_ != VK_NULL_HANDLE; }
+
+private:
+    void release() noexcept {
+        if (handle_ != VK_NULL_HANDLE) Destroy(device_, handle_, nullptr);
+    }
+
+    VkDevice device_ = VK_NULL_HANDLE;
+    Handle handle_ = VK_NULL_HANDLE;
+};
+
+} // namespace attn::gpu
