@@ -161,10 +161,10 @@ void referenceFused(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& traits) {
     const Shape& q = types.inputs[0].shape;
-    (void)traits;
     return {{.shader = "attention/fused",
              .bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
              .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .specialisation = {traits.subgroupSize},
              .x = GridAxis::fixed(u32(q[0])),
              .y = GridAxis::fixed(u32(q[1]))}};
 }

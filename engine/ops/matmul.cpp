@@ -37,30 +37,22 @@ void reference(const ReferenceCall& call) {
         }
 }
 
-/// Output rows [begin, end) of W that one dispatch may write: the output's binding must fit the device's range.
-int64_t shardColumns(const Shape& y, const KernelTraits& traits) {
-    const int64_t limit = static_cast<int64_t>(traits.maxStorageBufferRange / 4) / std::max<int64_t>(y.rows(), 1);
-    require(y.paddedElements() * 4 <= static_cast<int64_t>(traits.maxStorageBufferRange), "matmul",
-            fmt::format("the output {} needs {} MiB but one binding of this device holds {} MiB", y.text(), y.paddedElements() * 4 >> 20,
-                        traits.maxStorageBufferRange >> 20));
-    return std::min(limit, y.columns());
-}
-
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits) {
     const Shape &x = types.inputs[0].shape, &y = types.outputs[0].shape;
     const bool hasBias = types.attributes.flag("bias"), hasResidual = types.attributes.flag("residual");
-    const bool isVector = y.rows() == 1;
-    shardColumns(y, traits);
+    require(static_cast<uint64_t>(y.paddedElements()) * 4 <= traits.maxStorageBufferRange, "matmul",
+            fmt::format("the output {} needs {} MiB but one binding of this device holds {} MiB; run fewer rows at once", y.text(),
+                        y.paddedElements() * 4 >> 20, traits.maxStorageBufferRange >> 20));
 
     // Absent operands are bound to the weight: the kernel never reads them.
     const uint32_t bias = hasBias ? 2u : 1u;
     const uint32_t residual = hasResidual ? (hasBias ? 3u : 2u) : 0u;
-    Dispatch result{.bindings = {load4(0), load4(1), load4(bias), load4(residual), writeOutput(0)},
-                    .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), liveSlot(types.outputs[0]),
-                             (hasBias ? 1u : 0u) | (hasResidual ? 2u : 0u), pushFloat(types.attributes.number("scale"))},
-                    .specialisation = {u32(types.attributes.integer("activation"))}};
-    (void)isVector;
-    return {result};
+    return {{.shader = "ops/matmul",
+             .bindings = {load4(0), load4(1), load4(bias), load4(residual), writeOutput(0)},
+             .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), liveSlot(types.outputs[0]),
+                      (hasBias ? 1u : 0u) | (hasResidual ? 2u : 0u), pushFloat(types.attributes.number("scale"))},
+             .specialisation = {u32(types.attributes.integer("activation"))},
+             .x = gridPerVec4(types.outputs[0])}};
 }
 
 } // namespace

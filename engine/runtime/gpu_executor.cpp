@@ -1,0 +1,248 @@
+#include "engine/runtime/gpu_executor.h"
+
+#include "engine/core/error.h"
+#include "engine/gpu/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <deque>
+
+namespace attn {
+namespace {
+
+std::atomic<uint64_t> recorded{0};
+
+uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+/// Rough multiply-adds of one op, to cut a plan into chunks between which a run can be cancelled.
+double workOf(const Plan& plan, const PlannedOp& op) {
+    double largest = 1;
+    for (uint32_t input : op.inputs) largest = std::max(largest, static_cast<double>(plan.tensors[input].type.shape.elements()));
+    const Shape& out = plan.tensors[op.outputs[0]].type.shape;
+    const bool isContraction = plan.graph->node(op.node).op->name == "matmul";
+    return isContraction ? static_cast<double>(out.rows()) * largest : largest + static_cast<double>(out.elements()) * 8;
+}
+
+} // namespace
+
+struct GpuExecutor::Impl {
+    gpu::Context& context;
+    KernelLibrary& kernels;
+    TensorStore& store;
+    const Plan& plan;
+
+    gpu::Buffer arena, inputs, step, indirect, readback;
+    std::map<std::string, uint64_t> inputOffsets;
+    std::map<std::string, uint64_t> readbackOffsets;
+    std::deque<gpu::BufferView> views; // stable addresses for descriptor writes
+    gpu::DescriptorPool descriptors;
+    std::vector<gpu::CommandBuffer> chunks;
+    struct LiveGrid {
+        uint64_t byteOffset;
+        GridAxis x, y, z;
+    };
+    std::vector<LiveGrid> liveGrids;
+    std::vector<Dispatch> dispatches;
+    std::optional<gpu::Timeline> timeline;
+
+    Impl(gpu::Context& c, KernelLibrary& k, TensorStore& s, const Plan& p) : context(c), kernels(k), store(s), plan(p), descriptors(c) {}
+
+    struct Location {
+        const gpu::Buffer* buffer;
+        uint64_t byteOffset;
+        uint64_t byteSize;
+    };
+
+    Location locate(uint32_t index) const {
+        const PlannedTensor& tensor = plan.tensors[index];
+        switch (tensor.home) {
+        case Home::Arena: return {&arena, tensor.byteOffset, std::max<uint64_t>(tensor.byteSize, 16)};
+        case Home::Input: return {&inputs, inputOffsets.at(tensor.name), std::max<uint64_t>(tensor.byteSize, 16)};
+        case Home::Parameter:
+        case Home::State: break;
+        }
+        const TensorStore::Entry& entry = store.entry(tensor.name);
+        return {&store.buffer(entry), entry.byteOffset, entry.byteSize};
+    }
+
+    void allocate() {
+        const auto make = [&](uint64_t bytes, gpu::Placement placement, const char* name) {
+            return gpu::Buffer(context, {.sizeBytes = std::max<uint64_t>(bytes, 256), .placement = placement, .name = name});
+        };
+        uint64_t inputBytes = 0, readbackBytes = 0;
+        for (const PlannedTensor& tensor : plan.tensors) {
+            if (tensor.home != Home::Input || inputOffsets.contains(tensor.name)) continue;
+            inputOffsets[tensor.name] = inputBytes;
+            inputBytes += alignUp(std::max<uint64_t>(tensor.byteSize, 16), 256);
+        }
+        arena = make(plan.arenaBytes, gpu::Placement::DeviceLocal, "arena");
+        inputs = make(inputBytes, gpu::Placement::Upload, "inputs");
+        step = make(sizeof(StepParams::words), gpu::Placement::Upload, "step parameters");
+        indirect = make(dispatches.size() * 16, gpu::Placement::Upload, "workgroup counts");
+        std::ranges::fill(inputs.mapped(), std::byte{0});
+        if (arena.isMapped()) return;
+        for (const auto& [name, index] : plan.results) {
+            if (plan.tensors[index].home != Home::Arena) continue;
+            readbackOffsets[name] = readbackBytes;
+            readbackBytes += alignUp(plan.tensors[index].byteSize, 256);
+        }
+        readback = make(readbackBytes, gpu::Placement::Readback, "results");
+    }
+
+    gpu::DescriptorSet bind(const gpu::ComputePipeline& pipeline, const Dispatch& dispatch, const PlannedOp& op) {
+        std::vector<gpu::BoundResource> resources{gpu::BufferRange{&step, 0, sizeof(StepParams::words)}};
+        for (size_t i = 0; i < dispatch.bindings.size(); ++i) {
+            const Binding& binding = dispatch.bindings[i];
+            Location at = locate(binding.isOutput ? op.outputs[binding.index] : op.inputs[binding.index]);
+            at.byteOffset += binding.byteOffset;
+            at.byteSize = binding.byteSize != 0 ? binding.byteSize : at.byteSize - binding.byteOffset;
+            if (pipeline.bindings()[i + 1] == gpu::BindingKind::TexelInput) {
+                views.emplace_back(context, *at.buffer, at.byteOffset, at.byteSize);
+                resources.emplace_back(&views.back());
+            } else {
+                resources.emplace_back(gpu::BufferRange{at.buffer, at.byteOffset, at.byteSize});
+            }
+        }
+        return descriptors.allocate(pipeline, resources);
+    }
+
+    bool needsTexel(const Dispatch& dispatch, const PlannedOp& op) const {
+        if (context.traits().prefersTexelInputs) return true;
+        return std::ranges::any_of(dispatch.bindings, [&](const Binding& binding) {
+            return binding.access == Access::Load4 && !binding.isOutput && locate(op.inputs[binding.index]).byteSize > context.traits().maxStorageBufferRange;
+        });
+    }
+
+    void record() {
+        const KernelTraits traits = kernelTraits(context.traits());
+        std::vector<std::pair<const PlannedOp*, std::vector<Dispatch>>> work;
+        for (const PlannedOp& op : plan.ops) {
+            if (op.aliasOnly) continue;
+            const Node& node = plan.graph->node(op.node);
+            std::vector<TensorType> in, out;
+            for (uint32_t input : op.inputs) in.push_back(plan.tensors[input].type);
+            for (uint32_t output : op.outputs) out.push_back(plan.tensors[output].type);
+            work.emplace_back(&op, node.op->dispatch({node.attributes, in, out}, traits));
+            for (const Dispatch& dispatch : work.back().second) dispatches.push_back(dispatch);
+        }
+        allocate();
+
+        // About 10 ms: software Vulkan does some 10 GFLOP/s, a real device hundreds of times that.
+        const double chunkWork = context.traits().isSoftware ? 5e7 : 1e11;
+        double chunk = 0;
+        std::optional<gpu::CommandRecorder> recorder;
+        const auto begin = [&] {
+            chunks.emplace_back(context, fmt::format("chunk {}", chunks.size()));
+            recorder.emplace(chunks.back());
+            recorder->barrier(gpu::Stages::All, gpu::Stages::Device);
+        };
+        chunks.reserve(work.size() + 1); // recorders point at their command buffers
+        begin();
+        for (const auto& [op, list] : work) {
+            const double opWork = workOf(plan, *op);
+            if (chunk > 0 && chunk + opWork > chunkWork) {
+                recorder->finish();
+                chunk = 0;
+                begin();
+            } else if (op->barrierBefore) {
+                recorder->barrier(gpu::Stages::Shader, gpu::Stages::Shader | gpu::Stages::Indirect);
+            }
+            chunk += opWork;
+            for (const Dispatch& dispatch : list) emit(*recorder, *op, dispatch);
+        }
+        if (!readbackOffsets.empty()) {
+            recorder->barrier(gpu::Stages::Shader, gpu::Stages::Transfer);
+            for (const auto& [name, offset] : readbackOffsets) {
+                const PlannedTensor& tensor = plan.tensors[plan.results.at(name)];
+                recorder->copy({.from = &arena, .fromOffset = tensor.byteOffset, .to = &readback, .toOffset = offset, .sizeBytes = tensor.byteSize});
+            }
+        }
+        recorder->barrier(gpu::Stages::Device, gpu::Stages::Host);
+        recorder->finish();
+        ++recorded;
+        timeline.emplace(context, "steps");
+    }
+
+    void emit(gpu::CommandRecorder& recorder, const PlannedOp& op, const Dispatch& dispatch) {
+        if (dispatch.barrierBefore) recorder.barrier(gpu::Stages::Shader, gpu::Stages::Shader | gpu::Stages::Indirect);
+        const gpu::ComputePipeline& pipeline = kernels.pipeline(dispatch, needsTexel(dispatch, op));
+        recorder.bind(pipeline, bind(pipeline, dispatch, op));
+        if (!dispatch.push.empty()) recorder.push(pipeline, dispatch.push);
+        if (dispatch.indirectFrom) {
+            const Location at = locate(dispatch.indirectFrom->isOutput ? op.outputs[dispatch.indirectFrom->index] : op.inputs[dispatch.indirectFrom->index]);
+            recorder.dispatchIndirect(*at.buffer, at.byteOffset + dispatch.indirectFrom->byteOffset);
+        } else if (dispatch.x.live || dispatch.y.live || dispatch.z.live) {
+            liveGrids.push_back({liveGrids.size() * 16, dispatch.x, dispatch.y, dispatch.z});
+            recorder.dispatchIndirect(indirect, liveGrids.back().byteOffset);
+        } else {
+            recorder.dispatch(dispatch.x.count, dispatch.y.count, dispatch.z.count);
+        }
+    }
+
+    std::span<const std::byte> resultBytes(const std::string& name) const {
+        const PlannedTensor& tensor = plan.result(name);
+        if (tensor.home != Home::Arena) throw Error({.what = "this result is a source, not a computed tensor", .where = name});
+        if (arena.isMapped()) return arena.mapped().subspan(tensor.byteOffset, tensor.byteSize);
+        return readback.mapped().subspan(readbackOffsets.at(name), tensor.byteSize);
+    }
+
+    std::span<std::byte> inputBytes(const std::string& name) {
+        const auto found = inputOffsets.find(name);
+        if (found == inputOffsets.end()) throw Error({.what = "the plan has no such input", .where = name});
+        const auto tensor = std::ranges::find_if(plan.tensors, [&](const PlannedTensor& t) { return t.home == Home::Input && t.name == name; });
+        return inputs.mapped().subspan(found->second, tensor->byteSize);
+    }
+};
+
+GpuExecutor::GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+    impl_ = std::make_unique<Impl>(context, kernels, store, *plan_);
+    impl_->record();
+}
+
+GpuExecutor::~GpuExecutor() = default;
+
+namespace {
+
+template <typename T, typename Bytes> std::span<T> castSpan(Bytes bytes) {
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+} // namespace
+
+std::span<float> GpuExecutor::input(const std::string& name) { return castSpan<float>(impl_->inputBytes(name)); }
+std::span<int32_t> GpuExecutor::inputIntegers(const std::string& name) { return castSpan<int32_t>(impl_->inputBytes(name)); }
+std::span<const float> GpuExecutor::result(const std::string& name) const { return castSpan<const float>(impl_->resultBytes(name)); }
+std::span<const int32_t> GpuExecutor::resultIntegers(const std::string& name) const { return castSpan<const int32_t>(impl_->resultBytes(name)); }
+
+bool GpuExecutor::run(const StepParams& step, const std::function<bool()>& isCancelled) {
+    std::memcpy(impl_->step.mapped().data(), step.words.data(), sizeof(step.words));
+    for (const Impl::LiveGrid& grid : impl_->liveGrids) {
+        const std::array<uint32_t, 3> counts{grid.x.groups(step), grid.y.groups(step), grid.z.groups(step)};
+        std::memcpy(impl_->indirect.mapped().data() + grid.byteOffset, counts.data(), sizeof(counts));
+    }
+    for (const gpu::CommandBuffer& chunk : impl_->chunks) {
+        if (isCancelled && isCancelled()) return false;
+        impl_->timeline->wait(impl_->timeline->submit(chunk));
+    }
+    return true;
+}
+
+uint64_t GpuExecutor::deviceBytes() const {
+    return impl_->arena.sizeBytes() + impl_->inputs.sizeBytes() + impl_->step.sizeBytes() + impl_->indirect.sizeBytes() + impl_->readback.sizeBytes();
+}
+
+size_t GpuExecutor::dispatchCount() const { return impl_->dispatches.size(); }
+
+GpuExecutor::DeviceResult GpuExecutor::deviceResult(const std::string& name) const {
+    const auto found = plan_->results.find(name);
+    if (found == plan_->results.end()) throw Error({.what = "this plan has no such result", .where = name});
+    const Impl::Location at = impl_->locate(found->second);
+    return {at.buffer->get(), at.byteOffset, at.byteSize, plan_->tensors[found->second].type.shape};
+}
+
+uint64_t GpuExecutor::recordings() { return recorded.load(); }
+
+} // namespace attn

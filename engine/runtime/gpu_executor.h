@@ -1,0 +1,58 @@
+#pragma once
+
+#include "engine/runtime/kernel_library.h"
+#include "engine/runtime/tensor_store.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace attn {
+
+/// Runs a plan on a device. Everything is allocated and recorded once, in the constructor; a run writes inputs and step
+/// parameters, submits and waits.
+class GpuExecutor {
+public:
+    /// @param store must already hold the plan's parameters and states, and must outlive the executor
+    GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan);
+    ~GpuExecutor();
+    GpuExecutor(const GpuExecutor&) = delete;
+    GpuExecutor& operator=(const GpuExecutor&) = delete;
+
+    /// The host's view of an input, padded; write it between runs. @throws Error if the plan has no such input
+    std::span<float> input(const std::string& name);
+    std::span<int32_t> inputIntegers(const std::string& name);
+
+    /// Submits the step chunk by chunk and waits for it. Between chunks (about 10 ms each) `isCancelled` may end it.
+    /// @return false if it was cancelled: results and states are then half written
+    /// @throws gpu::DeviceLost
+    bool run(const StepParams& step, const std::function<bool()>& isCancelled = {});
+
+    /// A result of the last run, padded rows. @throws Error if it was not requested when compiling
+    std::span<const float> result(const std::string& name) const;
+    std::span<const int32_t> resultIntegers(const std::string& name) const;
+
+    const Plan& plan() const { return *plan_; }
+    uint64_t deviceBytes() const;
+    size_t dispatchCount() const;
+
+    /// Where a result lives on the device, for viewers that draw it without a copy.
+    struct DeviceResult {
+        VkBuffer buffer;
+        uint64_t byteOffset;
+        uint64_t byteSize;
+        Shape shape;
+    };
+    DeviceResult deviceResult(const std::string& name) const;
+
+    /// Command buffers recorded by this process: a test asserts that generation records none.
+    static uint64_t recordings();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<const Plan> plan_;
+};
+
+} // namespace attn

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "engine/gpu/pipeline.h"
+#include "engine/graph/dispatch.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace attn {
+
+/// Compiled kernels of one device, made when first asked for and kept.
+class KernelLibrary {
+public:
+    explicit KernelLibrary(gpu::Context& context) : context_(context), cache_(context) {}
+
+    /// The pipeline of a dispatch. Binding 0 is StepParams.
+    /// @param texelInputs Load4 bindings are texel buffers
+    /// @throws Error if no such shader is embedded
+    const gpu::ComputePipeline& pipeline(const Dispatch& dispatch, bool texelInputs);
+
+    size_t count() const { return pipelines_.size(); }
+
+private:
+    using Key = std::tuple<std::string_view, bool, std::vector<uint32_t>, std::vector<gpu::BindingKind>>;
+    gpu::Context& context_;
+    gpu::PipelineCache cache_;
+    std::map<Key, std::unique_ptr<gpu::ComputePipeline>> pipelines_;
+};
+
+/// What ops may know of a device when they choose kernels.
+KernelTraits kernelTraits(const gpu::DeviceTraits& traits);
+
+} // namespace attn
