@@ -18,13 +18,18 @@ struct MemoryWish {
     VkMemoryPropertyFlags avoided;
 };
 
-MemoryWish wishFor(Placement placement, bool isUnified) {
+/// Up to this size an upload buffer is one that shaders read directly, every step: worth the card's small mapped window.
+constexpr uint64_t kSmallUploadBytes = 64 << 10;
+
+MemoryWish wishFor(Placement placement, uint64_t sizeBytes, bool isUnified) {
     constexpr VkMemoryPropertyFlags kMapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     switch (placement) {
     case Placement::DeviceLocal:
         if (isUnified) return {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kMapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0};
         return {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT};
-    case Placement::Upload: return {kMapped, 0, VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
+    case Placement::Upload:
+        if (sizeBytes <= kSmallUploadBytes) return {kMapped, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
+        return {kMapped, 0, VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
     case Placement::Readback: return {kMapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0};
     }
     return {};
@@ -105,7 +110,7 @@ Buffer::Buffer(Context& context, const Options& options) : sizeBytes_(options.si
 
     VkMemoryRequirements requirements{};
     vkGetBufferMemoryRequirements(context.device(), buffer, &requirements);
-    const MemoryWish wish = wishFor(options.placement, traits.hostVisibleDeviceLocal);
+    const MemoryWish wish = wishFor(options.placement, sizeBytes_, traits.hostVisibleDeviceLocal);
     const uint32_t type = chooseMemoryType(memory, requirements.memoryTypeBits, wish, name_);
     const uint64_t heapBytes = memory.memoryHeaps[memory.memoryTypes[type].heapIndex].size;
     if (requirements.size > heapBytes) throw outOfMemory(context, sizeBytes_, heapBytes, name_);

@@ -29,7 +29,7 @@ private:
 /// Where a buffer lives and who may touch it directly.
 enum class Placement : uint8_t {
     DeviceLocal, ///< fastest for shaders; also mapped where host and device share memory
-    Upload,      ///< mapped; the host writes, the device reads
+    Upload,      ///< mapped; the host writes (and should not read), the device reads
     Readback     ///< mapped and cached; the device writes, the host reads
 };
 

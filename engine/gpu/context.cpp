@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cassert>
+
 namespace attn::gpu {
 namespace {
 
@@ -20,7 +23,9 @@ PhysicalDevice choose(const Instance& instance, const Context::Options& options)
     environment::setSoftwareVulkanThreads(options.softwareThreads);
     auto devices = describeAll(instance, !options.instanceExtensions.empty());
     const auto wanted = options.device ? options.device : environment::device();
-    return devices[chooseDevice(devices, wanted)];
+    PhysicalDevice chosen = std::move(devices[chooseDevice(devices, wanted)]);
+    if (options.forceStaging) chosen.traits.hostVisibleDeviceLocal = false;
+    return chosen;
 }
 
 VkDevice createDevice(const PhysicalDevice& physical, const std::vector<const char*>& wantedExtensions) {
@@ -35,6 +40,10 @@ VkDevice createDevice(const PhysicalDevice& physical, const std::vector<const ch
     constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
     if (physical.hasExtension(kPortabilitySubset)) extensions.push_back(kPortabilitySubset);
 
+    if (physical.hasExtension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) {
+        extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    }
+
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
     queue.queueFamilyIndex = physical.queueFamily;
@@ -43,6 +52,14 @@ VkDevice createDevice(const PhysicalDevice& physical, const std::vector<const ch
 
     VkPhysicalDeviceVulkan12Features features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
     features.timelineSemaphore = VK_TRUE;
+
+    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT subgroupSize{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
+    subgroupSize.subgroupSizeControl = VK_TRUE;
+    if (physical.requiredSubgroupSize > 0) {
+        extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+        features.pNext = &subgroupSize;
+    }
 
     VkDeviceCreateInfo create{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};
     create.queueCreateInfoCount = 1;
@@ -83,7 +100,22 @@ Context::Context(const Options& options)
     setName(VK_OBJECT_TYPE_QUEUE, queue_, "queue");
 }
 
-Context::~Context() { vkDeviceWaitIdle(device()); }
+Context::~Context() {
+    assert(allocatedBytes_ == 0 && "a Buffer outlives its Context");
+    vkDeviceWaitIdle(device());
+}
+
+uint64_t Context::freeBytes() const {
+    const uint64_t held = allocatedBytes_;
+    const uint64_t left = traits().heapBytes > held ? traits().heapBytes - held : 0;
+    if (!physical_.hasExtension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) return left;
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, &budget};
+    vkGetPhysicalDeviceMemoryProperties2(physicalDevice(), &properties);
+    const uint64_t most = budget.heapBudget[physical_.mainHeap];
+    const uint64_t used = budget.heapUsage[physical_.mainHeap];
+    return std::min(left, most > used ? most - used : 0);
+}
 
 void Context::setObjectName(VkObjectType type, uint64_t handle, const std::string& name) const {
     if (!setDebugName_) return;

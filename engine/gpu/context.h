@@ -15,7 +15,7 @@ namespace attn::gpu {
 std::vector<DeviceInfo> listDevices();
 
 /// One Vulkan device with one queue. Everything else in gpu/ is made on a Context and must end before it; that is why a
-/// Context cannot be moved.
+/// Context cannot be moved. Its members may be used from any thread.
 class Context {
 public:
     struct Options {
@@ -26,6 +26,8 @@ public:
         /// Worker threads of Mesa's software Vulkan: 0 runs dispatches on the submitting thread, absent leaves its default. An
         /// LP_NUM_THREADS that the user set wins.
         std::optional<int> softwareThreads{};
+        /// Copies to and from device memory as a separate card needs it, even where the host could write it directly.
+        bool forceStaging = false;
     };
 
     /// @throws Error if there is no driver, no usable device, or an extension is missing
@@ -43,6 +45,8 @@ public:
 
     /// Bytes of device memory that buffers hold now.
     uint64_t allocatedBytes() const { return allocatedBytes_; }
+    /// Bytes of device memory that are still to be had, an estimate: other programs use the device too.
+    uint64_t freeBytes() const;
 
     VkInstance instance() const { return instance_.get(); }
     VkPhysicalDevice physicalDevice() const { return physical_.handle; }

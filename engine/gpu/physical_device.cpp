@@ -48,8 +48,9 @@ void describeMemory(PhysicalDevice& device) {
     const auto& memory = device.memory;
     for (uint32_t i = 0; i < memory.memoryHeapCount; ++i) {
         const auto& heap = memory.memoryHeaps[i];
-        if (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) {
-            device.traits.heapBytes = std::max<uint64_t>(device.traits.heapBytes, heap.size);
+        if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && heap.size > device.traits.heapBytes) {
+            device.traits.heapBytes = heap.size;
+            device.mainHeap = i;
         }
     }
     // A discrete card may expose its memory through the bus (resizable BAR), but the host reads it at a crawl: staging wins.
@@ -58,10 +59,27 @@ void describeMemory(PhysicalDevice& device) {
                                                VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
         const auto& type = memory.memoryTypes[i];
-        if (sharesMemory && (type.propertyFlags & kUnified) == kUnified &&
-            memory.memoryHeaps[type.heapIndex].size == device.traits.heapBytes) {
+        if (sharesMemory && (type.propertyFlags & kUnified) == kUnified && type.heapIndex == device.mainHeap) {
             device.traits.hostVisibleDeviceLocal = true;
         }
+    }
+}
+
+/// Some compilers pick a narrower subgroup than the device announces, shader by shader, unless told not to.
+void describeSubgroupSizeControl(PhysicalDevice& device) {
+    if (!device.hasExtension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) return;
+    VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &sizes};
+    vkGetPhysicalDeviceProperties2(device.handle, &properties);
+    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
+    VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &control};
+    vkGetPhysicalDeviceFeatures2(device.handle, &features);
+    const uint32_t size = device.traits.subgroupSize;
+    if (control.subgroupSizeControl && (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
+        sizes.minSubgroupSize < sizes.maxSubgroupSize && sizes.minSubgroupSize <= size && size <= sizes.maxSubgroupSize) {
+        device.requiredSubgroupSize = size;
     }
 }
 
@@ -143,6 +161,7 @@ PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics) {
     vkGetPhysicalDeviceProperties2(handle, &properties);
     traits.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
     traits.subgroupSize = subgroup.subgroupSize;
+    describeSubgroupSizeControl(device);
     traits.maxAllocationBytes = std::min<uint64_t>(maintenance.maxMemoryAllocationSize, traits.heapBytes);
     traits.prefersSubgroupTiles = traits.isSoftware && traits.subgroupSize == 8;
     // Texel buffers are the only way to see a large input whole where a storage binding may span little.

@@ -15,6 +15,9 @@ struct PhysicalDevice {
     DeviceTraits traits{};
     std::string unusableBecause{}; ///< empty when the engine can run on it
     uint32_t queueFamily = 0;
+    uint32_t mainHeap = 0; ///< the largest device-local heap
+    /// What pipelines ask for so that shaders can rely on traits.subgroupSize; 0 where the device has one size only.
+    uint32_t requiredSubgroupSize = 0;
     uint64_t timestampMask = 0; ///< the bits that the queue's timestamps have
     VkPhysicalDeviceProperties properties{};
     VkPhysicalDeviceMemoryProperties memory{};

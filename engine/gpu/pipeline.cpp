@@ -65,6 +65,10 @@ ComputePipeline::ComputePipeline(Context& context, const Options& options, const
     create.stage.pName = "main";
     create.stage.pSpecializationInfo = &specialisation;
     create.layout = layout;
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT subgroup{
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT};
+    subgroup.requiredSubgroupSize = context.physical().requiredSubgroupSize;
+    if (subgroup.requiredSubgroupSize > 0) create.stage.pNext = &subgroup;
     VkPipeline pipeline = VK_NULL_HANDLE;
     check(vkCreateComputePipelines(device, cache ? cache->get() : VK_NULL_HANDLE, 1, &create, nullptr, &pipeline),
           "vkCreateComputePipelines", name_);

@@ -20,10 +20,12 @@ void Transfer::upload(const Buffer& buffer, uint64_t offsetBytes, uint64_t sizeB
         if (buffer.isMapped()) {
             fill(at, buffer.mapped().subspan(offsetBytes + at, size));
         } else {
-            fill(at, staging(std::min(kPieceBytes, sizeBytes)).first(size));
-            runCopy({.from = &*staging_, .to = &buffer, .toOffset = offsetBytes + at, .sizeBytes = size});
+            Stage& stage = idleStage(at / kPieceBytes % stages_.size(), size);
+            fill(at, stage.buffer.mapped().first(size));
+            startCopy(stage, {.from = &stage.buffer, .to = &buffer, .toOffset = offsetBytes + at, .sizeBytes = size});
         }
     }
+    timeline_.wait(timeline_.submitted());
 }
 
 void Transfer::download(const Buffer& buffer, uint64_t offsetBytes, std::span<std::byte> bytes) {
@@ -34,28 +36,30 @@ void Transfer::download(const Buffer& buffer, uint64_t offsetBytes, std::span<st
     }
     for (uint64_t at = 0; at < bytes.size(); at += kPieceBytes) {
         const uint64_t size = std::min<uint64_t>(kPieceBytes, bytes.size() - at);
-        const auto piece = staging(std::min<uint64_t>(kPieceBytes, bytes.size()));
-        runCopy({.from = &buffer, .fromOffset = offsetBytes + at, .to = &*staging_, .sizeBytes = size});
-        std::memcpy(bytes.data() + at, piece.data(), size);
+        Stage& stage = idleStage(0, size);
+        startCopy(stage, {.from = &buffer, .fromOffset = offsetBytes + at, .to = &stage.buffer, .sizeBytes = size});
+        timeline_.wait(stage.busyUntil);
+        std::memcpy(bytes.data() + at, stage.buffer.mapped().data(), size);
     }
 }
 
-void Transfer::runCopy(const CommandRecorder::Copy& copy) {
-    if (!commands_) commands_.emplace(*context_, "transfer");
-    CommandRecorder recorder(*commands_);
+Transfer::Stage& Transfer::idleStage(size_t index, uint64_t sizeBytes) {
+    auto& stage = stages_[index];
+    if (stage) timeline_.wait(stage->busyUntil);
+    if (!stage || stage->buffer.sizeBytes() < sizeBytes) {
+        stage.reset();
+        stage.emplace(*context_, sizeBytes);
+    }
+    return *stage;
+}
+
+void Transfer::startCopy(Stage& stage, const CommandRecorder::Copy& copy) {
+    CommandRecorder recorder(stage.commands);
     recorder.barrier(Stages::Device, Stages::Transfer); // after whatever earlier submissions do with the buffer
     recorder.copy(copy);
     recorder.barrier(Stages::Transfer, Stages::All);
     recorder.finish();
-    timeline_.wait(timeline_.submit(*commands_));
-}
-
-std::span<std::byte> Transfer::staging(uint64_t sizeBytes) {
-    if (!staging_ || staging_->sizeBytes() < sizeBytes) {
-        staging_.reset();
-        staging_.emplace(*context_, Buffer::Options{sizeBytes, Placement::Readback, "staging"});
-    }
-    return staging_->mapped();
+    stage.busyUntil = timeline_.submit(stage.commands);
 }
 
 } // namespace attn::gpu

@@ -2,6 +2,7 @@
 
 #include "engine/gpu/timeline.h"
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
@@ -26,13 +27,21 @@ public:
     static constexpr uint64_t kPieceBytes = 16u << 20;
 
 private:
-    void runCopy(const CommandRecorder::Copy& copy);
-    std::span<std::byte> staging(uint64_t sizeBytes);
+    /// A staging buffer with the copy that empties or fills it.
+    struct Stage {
+        Stage(Context& context, uint64_t sizeBytes)
+            : buffer(context, {sizeBytes, Placement::Readback, "staging"}), commands(context, "transfer") {}
+        Buffer buffer;
+        CommandBuffer commands;
+        uint64_t busyUntil = 0; ///< timeline value
+    };
+
+    Stage& idleStage(size_t index, uint64_t sizeBytes);
+    void startCopy(Stage& stage, const CommandRecorder::Copy& copy);
 
     Context* context_;
-    std::optional<Buffer> staging_;
-    std::optional<CommandBuffer> commands_;
-    Timeline timeline_; // waits before the staging buffer goes
+    std::array<std::optional<Stage>, 2> stages_; // the host fills one while the device empties the other
+    Timeline timeline_;                          // its destructor waits, so the stages go after it
 };
 
 } // namespace attn::gpu
