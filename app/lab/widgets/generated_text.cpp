@@ -90,6 +90,8 @@ QRect GeneratedText::tokenRect(int index) const {
     return QRect(before.topLeft(), cursorRect(cursor).bottomRight()).normalized();
 }
 
+QSize GeneratedText::sizeHint() const { return {200, fontMetrics().lineSpacing() * 4}; }
+
 void GeneratedText::mousePressEvent(QMouseEvent* event) {
     pressedAt_ = event->position().toPoint();
     QTextEdit::mousePressEvent(event);

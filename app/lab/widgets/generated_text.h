@@ -26,6 +26,8 @@ public:
     /// A rectangle within a token's first character, for hit tests.
     QRect tokenRect(int index) const;
 
+    QSize sizeHint() const override; ///< small: it takes what room is left
+
 signals:
     void tokenClicked(int index);
 

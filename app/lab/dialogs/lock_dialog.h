@@ -1,0 +1,23 @@
+#pragma once
+
+#include "app/lab/control_groups.h"
+
+#include <QDialog>
+
+class QComboBox;
+
+namespace attn {
+
+/// Chooses what a class may touch: each control group is free, locked or hidden.
+class LockDialog : public QDialog {
+    Q_OBJECT
+
+public:
+    explicit LockDialog(const ControlLocks& locks, QWidget* parent = nullptr);
+    ControlLocks locks() const;
+
+private:
+    QMap<QString, QComboBox*> choices_;
+};
+
+} // namespace attn

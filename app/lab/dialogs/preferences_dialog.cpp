@@ -1,0 +1,67 @@
+#include "app/lab/dialogs/preferences_dialog.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QSpinBox>
+
+namespace attn {
+
+PreferencesDialog::PreferencesDialog(const Preferences& preferences, const QString& deviceInUse, QWidget* parent)
+    : QDialog(parent), theme_(new QComboBox(this)), textSize_(new QSpinBox(this)), device_(new QComboBox(this)),
+      threads_(new QSpinBox(this)), autosaves_(new QCheckBox(tr("Save what is open every 10 seconds, to restore it after a crash"), this)) {
+    setWindowTitle(tr("Preferences"));
+    auto* form = new QFormLayout(this);
+    const auto addRow = [&](const QString& title, QWidget* field, const QString& help) {
+        field->setAccessibleName(title);
+        field->setToolTip(help);
+        form->addRow(title, field);
+    };
+    theme_->addItem(tr("Light"), themeKey(ThemeId::Light));
+    theme_->addItem(tr("Dark"), themeKey(ThemeId::Dark));
+    theme_->addItem(tr("Projector"), themeKey(ThemeId::Projector));
+    theme_->setCurrentIndex(theme_->findData(themeKey(preferences.theme)));
+    addRow(tr("Theme"), theme_, tr("Projector has large type and high contrast"));
+    textSize_->setRange(60, 250);
+    textSize_->setSingleStep(10);
+    textSize_->setSuffix(tr(" %"));
+    textSize_->setValue(preferences.textSize);
+    addRow(tr("Text size"), textSize_, tr("Size of all type, beside the theme's own"));
+    device_->setEditable(true);
+    device_->addItem(tr("Automatic: the fastest"), QString());
+    if (!deviceInUse.isEmpty()) device_->addItem(deviceInUse, deviceInUse);
+    if (!preferences.device.isEmpty()) {
+        if (device_->findData(preferences.device) < 0) device_->addItem(preferences.device, preferences.device);
+        device_->setCurrentIndex(device_->findData(preferences.device));
+    }
+    addRow(tr("Compute device"), device_, tr("A Vulkan device by number or part of its name; used from the next start on"));
+    threads_->setRange(-1, 256);
+    threads_->setSpecialValueText(tr("Chosen by the model"));
+    threads_->setValue(preferences.softwareThreads);
+    addRow(tr("Software Vulkan threads"), threads_, tr("How many threads Mesa's software device uses; used from the next start on"));
+    autosaves_->setChecked(preferences.autosaves);
+    autosaves_->setAccessibleName(tr("Autosave"));
+    autosaves_->setToolTip(tr("The copy lies beside the program's settings and never touches your own session files"));
+    form->addRow(autosaves_);
+    auto* note = new QLabel(tr("A change of device or threads takes effect at the next start."), this);
+    note->setProperty("hint", true);
+    form->addRow(note);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
+    connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    form->addRow(buttons);
+}
+
+Preferences PreferencesDialog::preferences() const {
+    // Text typed into the box is a name of its own; a chosen entry stands for its data.
+    const int chosen = device_->findText(device_->currentText());
+    return {.theme = themeFromKey(theme_->currentData().toString()),
+            .textSize = textSize_->value(),
+            .device = chosen >= 0 ? device_->itemData(chosen).toString() : device_->currentText().trimmed(),
+            .softwareThreads = threads_->value(),
+            .autosaves = autosaves_->isChecked()};
+}
+
+} // namespace attn

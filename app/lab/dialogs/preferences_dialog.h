@@ -1,0 +1,29 @@
+#pragma once
+
+#include "app/lab/preferences.h"
+
+#include <QDialog>
+
+class QCheckBox;
+class QComboBox;
+class QSpinBox;
+
+namespace attn {
+
+class PreferencesDialog : public QDialog {
+    Q_OBJECT
+
+public:
+    /// @param deviceInUse offered as a choice
+    PreferencesDialog(const Preferences& preferences, const QString& deviceInUse, QWidget* parent = nullptr);
+    Preferences preferences() const;
+
+private:
+    QComboBox* theme_;
+    QSpinBox* textSize_;
+    QComboBox* device_;
+    QSpinBox* threads_;
+    QCheckBox* autosaves_;
+};
+
+} // namespace attn

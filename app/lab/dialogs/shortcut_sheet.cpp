@@ -1,0 +1,84 @@
+#include "app/lab/dialogs/shortcut_sheet.h"
+
+#include <QAction>
+#include <QDialogButtonBox>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+namespace attn {
+namespace {
+
+QString keysOf(const QAction& action) {
+    QStringList keys;
+    for (const QKeySequence& sequence : action.shortcuts()) keys << sequence.toString(QKeySequence::NativeText);
+    return keys.join(QObject::tr(" or "));
+}
+
+QString plain(QString text) { return text.remove('&'); }
+
+void listActions(QTreeWidgetItem& group, const QMenu& menu) {
+    for (const QAction* action : menu.actions()) {
+        if (action->isSeparator() || !action->isVisible()) continue;
+        if (action->menu()) {
+            listActions(group, *action->menu());
+            continue;
+        }
+        auto* row = new QTreeWidgetItem(&group, {plain(action->text()), keysOf(*action), action->toolTip()});
+        row->setToolTip(2, action->toolTip());
+    }
+}
+
+} // namespace
+
+ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
+    : QDialog(parent), search_(new QLineEdit(this)), list_(new QTreeWidget(this)) {
+    setWindowTitle(tr("Keyboard shortcuts"));
+    search_->setPlaceholderText(tr("Search actions and keys"));
+    search_->setAccessibleName(tr("Search actions and keys"));
+    search_->setClearButtonEnabled(true);
+    list_->setAccessibleName(tr("Actions and their keys"));
+    list_->setHeaderLabels({tr("Action"), tr("Keys"), tr("What it does")});
+    list_->setRootIsDecorated(false);
+    for (const QAction* top : menuBar.actions()) {
+        if (!top->menu()) continue;
+        auto* group = new QTreeWidgetItem(list_, {plain(top->text())});
+        QFont bold = font();
+        bold.setBold(true);
+        group->setFont(0, bold);
+        group->setFirstColumnSpanned(true);
+        group->setFlags(Qt::ItemIsEnabled);
+        listActions(*group, *top->menu());
+    }
+    list_->expandAll();
+    list_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    list_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(search_, &QLineEdit::textChanged, this, &ShortcutSheet::filter);
+    auto* column = new QVBoxLayout(this);
+    column->addWidget(search_);
+    column->addWidget(list_, 1);
+    column->addWidget(buttons);
+    resize(fontMetrics().averageCharWidth() * 95, fontMetrics().height() * 30);
+}
+
+void ShortcutSheet::filter(const QString& text) {
+    for (int g = 0; g < list_->topLevelItemCount(); ++g) {
+        QTreeWidgetItem* group = list_->topLevelItem(g);
+        bool hasAny = false;
+        for (int i = 0; i < group->childCount(); ++i) {
+            QTreeWidgetItem* row = group->child(i);
+            const bool matches = text.isEmpty() || row->text(0).contains(text, Qt::CaseInsensitive) ||
+                                 row->text(1).contains(text, Qt::CaseInsensitive) || row->text(2).contains(text, Qt::CaseInsensitive);
+            row->setHidden(!matches);
+            hasAny = hasAny || matches;
+        }
+        group->setHidden(!hasAny);
+    }
+}
+
+} // namespace attn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "app/lab/preferences.h"
+
+#include <QSize>
+#include <QString>
+#include <QStringList>
+
+#include <optional>
+#include <variant>
+
+namespace attn {
+
+/// The command line of attention-lab.
+struct LaunchOptions {
+    QString path;          ///< model folder or file, or a session file; empty: the built-in example
+    QString prompt;
+    QString device;
+    QString screenshot;    ///< write the first complete picture there and quit
+    std::optional<QSize> size;
+    std::optional<ThemeId> theme;
+    QString session;
+    bool printsStartupTime = false;
+    bool operator==(const LaunchOptions&) const = default;
+};
+
+/// What to print and the exit code when the program should not start: help, version, or a mistake.
+struct LaunchMessage {
+    QString text;
+    int exitCode = 0;
+};
+
+std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList& arguments);
+
+} // namespace attn

@@ -1,0 +1,49 @@
+#include "app/lab/launch_options.h"
+#include "app/lab/main_window.h"
+#include "app/lab/screenshot.h"
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QStandardPaths>
+#include <QTimer>
+
+#include <cstdio>
+
+int main(int argc, char** argv) {
+    QElapsedTimer sinceStart;
+    sinceStart.start();
+    QCoreApplication::setApplicationName("attention-lab");
+    QCoreApplication::setOrganizationName("attention-lab");
+    QCoreApplication::setApplicationVersion(ATTN_VERSION);
+    QStringList arguments;
+    for (int i = 0; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
+    // Parsed before the display is opened, so that --help works without one. Qt takes its own options (-platform) out later.
+    const auto parsed = attn::parseLaunchOptions(arguments);
+    if (const auto* message = std::get_if<attn::LaunchMessage>(&parsed)) {
+        std::fputs(message->text.toLocal8Bit().constData(), message->exitCode == 0 ? stdout : stderr);
+        return message->exitCode;
+    }
+    const auto& options = std::get<attn::LaunchOptions>(parsed);
+    QApplication application(argc, argv);
+
+    attn::MainWindow::Setup setup{.preferences = attn::Preferences::load()};
+    if (options.theme) setup.preferences.theme = *options.theme;
+    const QString device = options.device.isEmpty() ? setup.preferences.device : options.device;
+    if (!device.isEmpty()) setup.session.device = device.toStdString();
+    if (setup.preferences.softwareThreads >= 0) setup.session.softwareThreads = setup.preferences.softwareThreads;
+    if (!options.path.isEmpty()) setup.path = options.path;
+    setup.prompt = options.prompt;
+    const bool isScreenshot = !options.screenshot.isEmpty();
+    if (isScreenshot) setup.remembersLayout = false;
+    else setup.autosaveFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
+
+    attn::MainWindow window(std::move(setup));
+    if (options.size) window.resize(*options.size);
+    if (options.printsStartupTime) {
+        attn::onFirstPicture(window, [&sinceStart] { std::printf("first picture after %lld ms\n", static_cast<long long>(sinceStart.elapsed())); });
+    }
+    if (isScreenshot) attn::takeScreenshotAndQuit(window, options.screenshot);
+    window.show();
+    if (!options.session.isEmpty()) window.openSession(options.session);
+    return QApplication::exec();
+}

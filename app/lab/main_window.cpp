@@ -1,0 +1,218 @@
+#include "app/lab/main_window.h"
+
+#include "app/lab/autosave.h"
+#include "app/lab/panels/catalogue.h"
+#include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/next_token_panel.h"
+#include "app/lab/theme.h"
+#include "app/lab/widgets/banner.h"
+#include "app/lab/widgets/status_strip.h"
+
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QMimeData>
+#include <QScrollArea>
+#include <QSettings>
+#include <QStatusBar>
+#include <QToolBar>
+
+namespace attn {
+
+MainWindow::MainWindow(Setup setup, QWidget* parent)
+    : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
+      bridge_(std::move(setup.session)),
+      context_(undoStack_, [this](Command command) { bridge_.post(std::move(command)); }) {
+    // The worker loads while this thread makes widgets.
+    bridge_.post(OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
+    setObjectName("mainWindow");
+    setWindowTitle(tr("Attention Lab"));
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    setTheme(preferences_.theme);
+    status_ = new StatusStrip(this);
+    statusBar()->addPermanentWidget(status_, 1);
+    statusBar()->setSizeGripEnabled(false);
+    connect(status_, &StatusStrip::cancelRequested, this, [this] { bridge_.post(StopCommand{}); });
+    makeBanners();
+    makeDocks();
+    makeMenus();
+    resize(1280, 800);
+    arrangeDocks();
+    if (remembersLayout_) {
+        const QSettings settings;
+        restoreGeometry(settings.value("geometry").toByteArray());
+        restoreState(settings.value("layout").toByteArray(), kLayoutVersion);
+    }
+    makeAutosave(setup.autosaveFolder);
+    connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
+    connect(&undoStack_, &QUndoStack::indexChanged, this, [this] {
+        if (autosave_) autosave_->markChanged();
+    });
+    updateActions();
+}
+
+MainWindow::~MainWindow() {
+    // Panels and undo commands post through the bridge; nothing may reach them once members go.
+    disconnect(&bridge_, nullptr, this, nullptr);
+    disconnect(&undoStack_, nullptr, this, nullptr);
+    for (const auto& [id, dock] : docks_) delete dock;
+}
+
+void MainWindow::makeDocks() {
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        const QString id = QString::fromLatin1(descriptor.id), title = panelTitle(descriptor);
+        auto* dock = new QDockWidget(title, this);
+        dock->setObjectName(id);
+        dock->setAccessibleName(title);
+        Panel* panel = descriptor.make(context_, dock);
+        // A panel taller than its dock scrolls, so that small windows and large type clip nothing.
+        auto* scroll = new QScrollArea(dock);
+        scroll->setWidgetResizable(true);
+        scroll->setFrameShape(QFrame::NoFrame);
+        scroll->setWidget(panel);
+        scroll->setFocusPolicy(Qt::NoFocus);
+        dock->setWidget(scroll);
+        if (descriptor.controlGroup) assignControlGroup(dock, descriptor.controlGroup);
+        panels_[id] = panel;
+        docks_[id] = dock;
+        if (auto* generate = qobject_cast<GeneratePanel*>(panel)) generate_ = generate;
+        if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
+    }
+    connect(nextToken_, &NextTokenPanel::samplingChanged, this, [this] {
+        if (autosave_) autosave_->markChanged();
+    });
+}
+
+void MainWindow::arrangeDocks() {
+    const auto dock = [this](const char* id) { return docks_.at(id); };
+    for (const auto& [id, widget] : docks_) {
+        widget->setFloating(false);
+        widget->show();
+        removeDockWidget(widget);
+    }
+    addDockWidget(Qt::LeftDockWidgetArea, dock("generate"));
+    addDockWidget(Qt::RightDockWidgetArea, dock("attention"));
+    splitDockWidget(dock("generate"), dock("next"), Qt::Vertical);
+    splitDockWidget(dock("attention"), dock("heads"), Qt::Vertical);
+    tabifyDockWidget(dock("next"), dock("branches"));
+    tabifyDockWidget(dock("attention"), dock("model"));
+    tabifyDockWidget(dock("heads"), dock("cell"));
+    for (const auto& [id, widget] : docks_) widget->show();
+    for (const char* front : {"generate", "next", "attention", "heads"}) dock(front)->raise();
+    resizeDocks({dock("generate"), dock("attention")}, {width() / 3, width() * 2 / 3}, Qt::Horizontal);
+    resizeDocks({dock("generate"), dock("next")}, {height() / 2, height() / 2}, Qt::Vertical);
+    resizeDocks({dock("attention"), dock("heads")}, {height() * 7 / 10, height() * 3 / 10}, Qt::Vertical);
+}
+
+void MainWindow::makeBanners() {
+    const auto makeBanner = [this](const char* name, const QString& title) {
+        auto* bar = new QToolBar(title, this);
+        bar->setObjectName(name);
+        bar->setMovable(false);
+        bar->toggleViewAction()->setVisible(false);
+        bar->toggleViewAction()->setEnabled(false);
+        bar->setContextMenuPolicy(Qt::PreventContextMenu);
+        auto* banner = new Banner(bar);
+        bar->addWidget(banner);
+        addToolBarBreak(Qt::TopToolBarArea);
+        addToolBar(Qt::TopToolBarArea, bar);
+        bar->hide();
+        connect(banner, &Banner::presented, bar, &QToolBar::show);
+        connect(banner, &Banner::dismissed, bar, &QToolBar::hide);
+        return banner;
+    };
+    failureBanner_ = makeBanner("failureBanner", tr("Failure"));
+    offerBanner_ = makeBanner("offerBanner", tr("Message"));
+}
+
+void MainWindow::makeAutosave(const QString& folder) {
+    if (folder.isEmpty()) return;
+    autosave_ = std::make_unique<Autosave>(folder, [this] { return document(); });
+    if (auto leftover = autosave_->takeLeftover()) {
+        const QString text = tr("The last run ended without saving \"%1\".").arg(leftover->prompt.left(60));
+        offerBanner_->present(Banner::Kind::Offer, text,
+                              {{tr("Restore"), tr("Go on where the last run ended"), [this, leftover] { restore(*leftover); }}});
+    }
+    autosave_->setEnabled(preferences_.autosaves);
+}
+
+void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const auto before = std::exchange(snapshot_, snapshot);
+    status_->setSnapshot(*snapshot);
+    const bool isNewModel = snapshot->model && (!before || before->model != snapshot->model);
+    const bool isNewSequence = before && before->sequence != snapshot->sequence;
+    if (isNewModel) {
+        setWindowTitle(tr("%1 – Attention Lab").arg(QString::fromStdString(snapshot->model->name)));
+        undoStack_.clear(); // its steps speak of the old model's tokens
+        const QString path = QString::fromStdString(snapshot->model->path);
+        if (!path.startsWith("builtin:")) addRecentPath(path);
+        refreshRecent();
+    }
+    if (snapshot->failureCount != failureCount_) {
+        failureCount_ = snapshot->failureCount;
+        pending_.reset();
+        if (snapshot->failure) showFailure(*snapshot->failure);
+    } else if ((isNewModel || isNewSequence) && failureBanner_->isVisible()) {
+        failureBanner_->dismiss();
+    }
+    if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
+        offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(QString::fromStdString(snapshot->finishedExport)));
+    shownExport_ = snapshot->finishedExport;
+    for (const auto& [id, panel] : panels_) panel->setSnapshot(snapshot);
+    if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
+    updateActions();
+    continueRestore();
+    emit snapshotShown(snapshot);
+}
+
+void MainWindow::showFailure(const Failure& failure) {
+    failureBanner_->present(Banner::Kind::Failure, QString::fromStdString(failure.sentence()));
+}
+
+void MainWindow::setTheme(ThemeId theme) {
+    preferences_.theme = theme;
+    applyTheme(theme, preferences_.textSize);
+    context_.setTheme(theme);
+    updateActions();
+}
+
+void MainWindow::setPreferences(const Preferences& preferences) {
+    preferences_ = preferences;
+    preferences_.save();
+    setTheme(preferences_.theme);
+    if (autosave_) autosave_->setEnabled(preferences_.autosaves);
+}
+
+void MainWindow::setLocks(const ControlLocks& locks) {
+    locks_ = locks;
+    applyLocks(this, locks_);
+    status_->setRemark(locks_.isEmpty() ? QString() : tr("locked for class"));
+    updateActions();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    if (remembersLayout_) {
+        QSettings settings;
+        settings.setValue("geometry", saveGeometry());
+        settings.setValue("layout", saveState(kLayoutVersion));
+        preferences_.save();
+    }
+    if (autosave_) autosave_->finish();
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    const auto urls = event->mimeData()->urls();
+    if (urls.size() == 1 && urls.front().isLocalFile() && locks_.value("files") == ControlState::Free) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    const auto urls = event->mimeData()->urls();
+    if (urls.isEmpty()) return;
+    open(urls.front().toLocalFile());
+    event->acceptProposedAction();
+}
+
+} // namespace attn

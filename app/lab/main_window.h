@@ -1,0 +1,133 @@
+#pragma once
+
+#include "app/lab/bridge/session_bridge.h"
+#include "app/lab/panels/panel_context.h"
+#include "app/lab/preferences.h"
+#include "app/lab/session_file.h"
+
+#include <QMainWindow>
+#include <QUndoStack>
+
+#include <map>
+#include <memory>
+#include <optional>
+
+class QDockWidget;
+class QMenu;
+class QToolBar;
+
+namespace attn {
+
+class Autosave;
+class Banner;
+class GeneratePanel;
+class NextTokenPanel;
+class StatusStrip;
+
+/// The window: panels in docks, menus, files, banners. It hands each snapshot to the panels and their commands to the bridge.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+
+public:
+    struct Setup {
+        Preferences preferences;
+        Session::Options session;
+        QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
+        QString prompt;
+        QString autosaveFolder;             ///< empty: no autosave
+        bool remembersLayout = true;        ///< false: starts with the first arrangement and saves none
+    };
+
+    explicit MainWindow(Setup setup, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// A model folder or file, or a session file.
+    void open(const QString& path, const QString& prompt = {});
+    void openSession(const QString& path);
+    bool saveSessionAs(const QString& path);
+    void setTheme(ThemeId theme);
+    void setPreferences(const Preferences& preferences);
+    void setLocks(const ControlLocks& locks);
+
+    SessionBridge& bridge() { return bridge_; }
+    QUndoStack& undoStack() { return undoStack_; }
+    const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
+    const Preferences& preferences() const { return preferences_; }
+    SessionDocument document() const;
+    void exportFigure(const QString& path);
+    void captureTo(const QString& path);
+
+signals:
+    void snapshotShown(const std::shared_ptr<const attn::Snapshot>& snapshot);
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    // Grows when docks are added or renamed, so that an old arrangement is not forced onto a new window.
+    static constexpr int kLayoutVersion = 1;
+
+    struct ActionSpec {
+        const char* id;
+        QString text;
+        QString toolTip;
+        QList<QKeySequence> shortcuts;
+        const char* controlGroup = nullptr; ///< the group whose lock holds for it
+    };
+
+    void makeDocks();
+    void arrangeDocks();
+    void makeMenus();
+    void makeFileMenu();
+    void makeEditMenu();
+    void makeGenerateMenu();
+    void makeViewMenu();
+    void makeHelpMenu();
+    QAction* addAction(QMenu* menu, const ActionSpec& spec, std::function<void()> slot);
+    void makeBanners();
+    void makeAutosave(const QString& folder);
+    void refreshRecent();
+    void updateActions();
+
+    void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
+    void showFailure(const Failure& failure);
+    void continueRestore();
+    void restore(SessionDocument document);
+    void chooseModelFolder();
+    void chooseModelFile();
+    void chooseSession();
+    void saveSession();
+    void chooseSessionPath();
+    void chooseCapture();
+    void chooseExport(const QString& suffix);
+    void copyFigure();
+    void showPreferences();
+    void showLockDialog();
+    void showShortcuts();
+    void showAbout();
+
+    Preferences preferences_;
+    bool remembersLayout_;
+    SessionBridge bridge_;
+    QUndoStack undoStack_;
+    PanelContext context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    uint64_t failureCount_ = 0;
+    std::string shownExport_;
+    std::map<QString, Panel*> panels_;
+    std::map<QString, QDockWidget*> docks_;
+    GeneratePanel* generate_ = nullptr;
+    NextTokenPanel* nextToken_ = nullptr;
+    StatusStrip* status_ = nullptr;
+    Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;
+    std::unique_ptr<Autosave> autosave_;
+    QString sessionPath_;
+    ControlLocks locks_;
+    std::optional<SessionDocument> pending_; ///< a session whose model is still being loaded
+    std::map<QString, QAction*> actions_;
+    QList<QAction*> recentActions_;
+};
+
+} // namespace attn

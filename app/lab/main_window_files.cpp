@@ -1,0 +1,131 @@
+#include "app/lab/autosave.h"
+#include "app/lab/dialogs/lock_dialog.h"
+#include "app/lab/main_window.h"
+#include "app/lab/panels/next_token_panel.h"
+#include "app/lab/widgets/banner.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+
+namespace attn {
+namespace {
+
+/// Opens a file dialog without blocking the window.
+void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mode, QFileDialog::AcceptMode accept, const QString& filter,
+                const QString& suffix, std::function<void(const QString&)> chosen) {
+    auto* dialog = new QFileDialog(parent, title);
+    dialog->setObjectName("fileDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(mode);
+    dialog->setAcceptMode(accept);
+    if (mode == QFileDialog::Directory) dialog->setOption(QFileDialog::ShowDirsOnly);
+    if (!filter.isEmpty()) dialog->setNameFilter(filter);
+    if (!suffix.isEmpty()) dialog->setDefaultSuffix(suffix);
+    QObject::connect(dialog, &QFileDialog::fileSelected, parent, std::move(chosen));
+    dialog->open();
+}
+
+} // namespace
+
+void MainWindow::open(const QString& path, const QString& prompt) {
+    if (path.endsWith(".attnlab")) return openSession(path);
+    pending_.reset();
+    bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString(), .promptTokens = {}});
+}
+
+void MainWindow::openSession(const QString& path) {
+    auto loaded = loadSession(path);
+    if (const auto* failure = std::get_if<Failure>(&loaded)) return showFailure(*failure);
+    sessionPath_ = path;
+    addRecentPath(path);
+    refreshRecent();
+    restore(std::get<SessionDocument>(std::move(loaded)));
+}
+
+void MainWindow::restore(SessionDocument document) {
+    const bool isOpen = snapshot_ && snapshot_->model && QString::fromStdString(snapshot_->model->path) == document.modelPath;
+    if (!isOpen) bridge_.post(OpenModelCommand{.path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString(), .promptTokens = {}});
+    pending_ = std::move(document);
+    continueRestore();
+}
+
+void MainWindow::continueRestore() {
+    const bool isReady = pending_ && snapshot_ && snapshot_->model && snapshot_->sequence &&
+                         QString::fromStdString(snapshot_->model->path) == pending_->modelPath;
+    if (!isReady) return;
+    const SessionDocument document = *std::exchange(pending_, std::nullopt);
+    if (!document.branches.empty()) bridge_.post(document.restoreCommand());
+    nextToken_->setSampling(document.sampling);
+    for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
+    if (!document.layout.isEmpty()) restoreState(document.layout, kLayoutVersion);
+    setLocks(document.locks);
+    undoStack_.clear();
+}
+
+SessionDocument MainWindow::document() const {
+    SessionDocument document = snapshot_ ? SessionDocument::fromSnapshot(*snapshot_) : SessionDocument{};
+    document.sampling = nextToken_->sampling();
+    for (const auto& [id, panel] : panels_)
+        if (const QJsonObject view = panel->saveView(); !view.isEmpty()) document.view[id] = view;
+    document.layout = saveState(kLayoutVersion);
+    document.locks = locks_;
+    return document;
+}
+
+bool MainWindow::saveSessionAs(const QString& path) {
+    if (const auto failure = attn::saveSession(document(), path)) {
+        showFailure(*failure);
+        return false;
+    }
+    sessionPath_ = path;
+    addRecentPath(path);
+    refreshRecent();
+    offerBanner_->present(Banner::Kind::Success, tr("Session saved: %1").arg(path));
+    return true;
+}
+
+void MainWindow::saveSession() {
+    if (sessionPath_.isEmpty()) return chooseSessionPath();
+    saveSessionAs(sessionPath_);
+}
+
+void MainWindow::chooseSessionPath() {
+    choosePath(this, tr("Save session"), QFileDialog::AnyFile, QFileDialog::AcceptSave, tr("Sessions (*.attnlab)"), "attnlab",
+               [this](const QString& path) { saveSessionAs(path); });
+}
+
+void MainWindow::chooseSession() {
+    choosePath(this, tr("Open session"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen, tr("Sessions (*.attnlab)"), {},
+               [this](const QString& path) { openSession(path); });
+}
+
+void MainWindow::chooseModelFolder() {
+    choosePath(this, tr("Open model folder"), QFileDialog::Directory, QFileDialog::AcceptOpen, {}, {},
+               [this](const QString& path) { open(path); });
+}
+
+void MainWindow::chooseModelFile() {
+    choosePath(this, tr("Open model file"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen,
+               tr("Models and sessions (*.safetensors *.json *.attnlab)"), {}, [this](const QString& path) { open(path); });
+}
+
+void MainWindow::chooseCapture() {
+    choosePath(this, tr("Capture activations"), QFileDialog::AnyFile, QFileDialog::AcceptSave, tr("NumPy archive (*.npz);;Safetensors (*.safetensors)"),
+               "npz", [this](const QString& path) { captureTo(path); });
+}
+
+void MainWindow::captureTo(const QString& path) {
+    bridge_.post(CaptureCommand{.hooks = "blocks.*.attn.hook_pattern,logits", .path = path.toStdString()});
+}
+
+void MainWindow::chooseExport(const QString&) {}
+void MainWindow::copyFigure() {}
+
+void MainWindow::showLockDialog() {
+    auto* dialog = new LockDialog(locks_, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { setLocks(dialog->locks()); });
+    dialog->open();
+}
+
+} // namespace attn

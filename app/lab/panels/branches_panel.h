@@ -1,0 +1,32 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+
+class QLabel;
+class QStackedWidget;
+class QTreeView;
+
+namespace attn {
+
+class BranchTreeModel;
+
+/// The tree of everything tried since the prompt was set.
+class BranchesPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit BranchesPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+
+private:
+    void goTo(const QModelIndex& index);
+
+    PanelContext& context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    BranchTreeModel* model_;
+    QTreeView* tree_;
+    QLabel* hint_;
+};
+
+} // namespace attn

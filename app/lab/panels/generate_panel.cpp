@@ -1,0 +1,311 @@
+#include "app/lab/panels/generate_panel.h"
+
+#include "app/lab/control_groups.h"
+#include "app/lab/undo_commands.h"
+#include "app/lab/widgets/generated_text.h"
+#include "app/lab/widgets/token_chips.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr int kTypingPauseMs = 60;
+/// Tokens per second along the slider; its right end, one further, is "as fast as possible".
+constexpr std::array kSpeeds = {0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 35.0, 60.0, 100.0};
+constexpr int kInitialSpeed = 5;
+
+QWidget* group(const char* id, QLayout* layout) {
+    auto* container = new QWidget;
+    layout->setContentsMargins(0, 0, 0, 0);
+    container->setLayout(layout);
+    assignControlGroup(container, id);
+    return container;
+}
+
+std::string joinIds(const std::vector<int>& ids) {
+    std::string text;
+    for (const int id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
+    return text;
+}
+
+/// Ids separated by anything that is not a digit.
+std::vector<int> parseIds(const QString& text) {
+    static const QRegularExpression separator("[^0-9]+");
+    std::vector<int> ids;
+    for (const QString& part : text.split(separator, Qt::SkipEmptyParts)) {
+        bool fits = false;
+        if (const int id = part.toInt(&fits); fits) ids.push_back(id);
+    }
+    return ids;
+}
+
+/// The prompt as the editor shows it: text, or ids where the model has no tokenizer.
+std::string promptOf(const Snapshot& snapshot) {
+    if (!snapshot.model || snapshot.model->hasTokenizer) return snapshot.sequence->prompt;
+    std::vector<int> ids;
+    for (const TokenInfo& token : snapshot.sequence->tokens)
+        if (token.isPrompt) ids.push_back(token.id);
+    return joinIds(ids);
+}
+
+QLabel* hintLabel() {
+    auto* label = new QLabel;
+    label->setProperty("hint", true);
+    label->setWordWrap(true);
+    return label;
+}
+
+} // namespace
+
+PromptEditor::PromptEditor(QWidget* parent) : QPlainTextEdit(parent) {
+    setUndoRedoEnabled(false);
+    setTabChangesFocus(true);
+}
+
+bool PromptEditor::event(QEvent* event) {
+    if (event->type() == QEvent::ShortcutOverride) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
+            event->ignore();
+            return false;
+        }
+    }
+    return QPlainTextEdit::event(event);
+}
+
+void PromptEditor::keyPressEvent(QKeyEvent* event) {
+    const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+    if (isReturn && (event->modifiers() & Qt::ControlModifier)) return emit runRequested();
+    QPlainTextEdit::keyPressEvent(event);
+}
+
+GeneratePanel::GeneratePanel(PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(makePromptGroup());
+    column->addWidget(makeRunGroup());
+    column->addWidget(makeTextGroup(), 1);
+    typing_.setSingleShot(true);
+    typing_.setInterval(kTypingPauseMs);
+    connect(&typing_, &QTimer::timeout, this, &GeneratePanel::postPrompt);
+    updateButtons();
+}
+
+QWidget* GeneratePanel::makePromptGroup() {
+    auto* column = new QVBoxLayout;
+    prompt_ = new PromptEditor;
+    prompt_->setObjectName("prompt");
+    prompt_->setPlaceholderText(tr("Type a prompt: its tokens appear below as you type."));
+    prompt_->setAccessibleName(tr("Prompt"));
+    prompt_->setToolTip(tr("The text that the model continues. Ctrl+Return runs it."));
+    prompt_->setFixedHeight(prompt_->fontMetrics().lineSpacing() * 3 + 14);
+    connect(prompt_, &QPlainTextEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
+    connect(prompt_, &PromptEditor::runRequested, this, &GeneratePanel::run);
+    chips_ = new TokenChips;
+    chips_->setObjectName("promptTokens");
+    chips_->setAccessibleName(tr("Tokens of the prompt"));
+    chips_->setEmptyText(tr("The prompt's tokens appear here."));
+    chips_->setMaximumHeight(fontMetrics().height() * 5);
+    connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::goTo);
+    tokenCount_ = hintLabel();
+    tokenCount_->setAccessibleName(tr("Number of tokens"));
+    column->addWidget(prompt_);
+    column->addWidget(chips_);
+    column->addWidget(tokenCount_);
+    return group("prompt", column);
+}
+
+QWidget* GeneratePanel::makeRunGroup() {
+    auto* column = new QVBoxLayout;
+    auto* buttons = new QHBoxLayout;
+    const auto addButton = [&](const QString& text, const QString& help, void (GeneratePanel::*slot)()) {
+        auto* button = new QPushButton(text);
+        button->setToolTip(help);
+        button->setAccessibleName(text);
+        connect(button, &QPushButton::clicked, this, slot);
+        buttons->addWidget(button);
+        return button;
+    };
+    run_ = addButton(tr("▶  Run"), tr("Write on from here (Ctrl+R)"), &GeneratePanel::run);
+    run_->setAccessibleName(tr("Run"));
+    run_->setObjectName("run");
+    run_->setProperty("primary", true);
+    run_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    step_ = addButton(tr("Step"), tr("Write one token (Ctrl+T)"), &GeneratePanel::step);
+    stop_ = addButton(tr("Stop"), tr("Stop writing (Ctrl+.)"), &GeneratePanel::stop);
+    reset_ = addButton(tr("Reset"), tr("Back to the prompt alone; branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
+    step_->setObjectName("step");
+    stop_->setObjectName("stop");
+    reset_->setObjectName("reset");
+    for (QPushButton* button : {step_, stop_, reset_}) button->setMinimumWidth(button->fontMetrics().horizontalAdvance(button->text()) + 22);
+    column->addLayout(buttons);
+
+    auto* pace = new QHBoxLayout;
+    speed_ = new QSlider(Qt::Horizontal);
+    speed_->setObjectName("speed");
+    speed_->setRange(0, static_cast<int>(kSpeeds.size()));
+    speed_->setPageStep(1);
+    speed_->setValue(kInitialSpeed);
+    speed_->setAccessibleName(tr("Speed in tokens per second"));
+    speed_->setToolTip(tr("Tokens per second; at the right end as fast as the device can"));
+    speedLabel_ = new QLabel;
+    speedLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 tokens/s").arg("0.5 ")));
+    amount_ = new QSpinBox;
+    amount_->setObjectName("amount");
+    amount_->setRange(1, 100'000);
+    amount_->setValue(100);
+    amount_->setSuffix(tr(" tokens"));
+    amount_->setAccessibleName(tr("Most tokens that Run writes"));
+    amount_->setToolTip(amount_->accessibleName());
+    auto* speedTitle = new QLabel(tr("Speed"));
+    speedTitle->setBuddy(speed_);
+    pace->addWidget(speedTitle);
+    pace->addWidget(speed_, 1);
+    pace->addWidget(speedLabel_);
+    pace->addWidget(amount_);
+    column->addLayout(pace);
+    connect(speed_, &QSlider::valueChanged, this, [this] {
+        showSpeed();
+        const bool isGenerating = snapshot_ && snapshot_->status.activity == Activity::Generating;
+        if (isGenerating) {
+            stop();
+            run();
+        }
+    });
+    showSpeed();
+    return group("generation", column);
+}
+
+QWidget* GeneratePanel::makeTextGroup() {
+    auto* column = new QVBoxLayout;
+    text_ = new GeneratedText;
+    text_->setObjectName("text");
+    text_->setAccessibleName(tr("Text so far"));
+    text_->setPlaceholderText(tr("Press Run: the model continues the prompt here, one token at a time. Click a token to go on from there."));
+    text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
+    connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::goTo);
+    notice_ = hintLabel();
+    notice_->setAccessibleName(tr("Notice"));
+    column->addWidget(text_, 1);
+    column->addWidget(notice_);
+    notice_->setText(tr("Shade: how probable each written token was. Click one to branch from there."));
+    return group("text", column);
+}
+
+void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence;
+    snapshot_ = snapshot;
+    if (snapshot->failureCount != failureCount_) {
+        failureCount_ = snapshot->failureCount;
+        inFlight_.clear(); // what failed will not come back as an echo
+    }
+    if (isNewSequence && snapshot->sequence) {
+        syncPrompt(*snapshot);
+        const auto& tokens = snapshot->sequence->tokens;
+        std::vector<TokenInfo> prompt;
+        std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(prompt), [](const TokenInfo& token) { return token.isPrompt; });
+        const int written = static_cast<int>(tokens.size() - prompt.size());
+        chips_->setTokens(std::move(prompt));
+        text_->setTokens(tokens);
+        const int context = snapshot->model ? snapshot->model->contextLength : 0;
+        tokenCount_->setText(tr("%1 prompt tokens, %2 written, of at most %3").arg(chips_->count()).arg(written).arg(context));
+        const QString notice = QString::fromStdString(snapshot->sequence->notice);
+        notice_->setText(notice.isEmpty() ? tr("Shade: how probable each written token was. Click one to branch from there.") : notice);
+    }
+    updateButtons();
+}
+
+void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
+    const std::string prompt = promptOf(snapshot);
+    if (const auto echo = std::find(inFlight_.begin(), inFlight_.end(), prompt); echo != inFlight_.end()) {
+        inFlight_.erase(inFlight_.begin(), echo + 1);
+    } else if (prompt != shownPrompt_ && prompt != prompt_->toPlainText().toStdString()) {
+        const QSignalBlocker quiet(prompt_);
+        prompt_->setPlainText(QString::fromStdString(prompt));
+        prompt_->moveCursor(QTextCursor::End);
+        typing_.stop();
+    }
+    shownPrompt_ = prompt;
+}
+
+void GeneratePanel::postPrompt() {
+    if (!snapshot_ || !snapshot_->model) return;
+    const bool hasTokenizer = snapshot_->model->hasTokenizer;
+    SetPromptCommand command;
+    if (hasTokenizer) command.text = prompt_->toPlainText().toStdString();
+    else command.tokens = parseIds(prompt_->toPlainText());
+    const std::string text = hasTokenizer ? command.text : joinIds(command.tokens);
+    if (text.empty()) {
+        tokenCount_->setText(hasTokenizer ? tr("The prompt is empty: type at least one character.")
+                                          : tr("This model has no tokenizer: type token ids, as in 1, 403, 407."));
+        return;
+    }
+    if (text == (inFlight_.empty() ? shownPrompt_ : inFlight_.back())) return;
+    inFlight_.push_back(text);
+    context_.undoStack().push(new PromptEdit(context_.poster(), *snapshot_, std::move(command)));
+}
+
+void GeneratePanel::goTo(int tokenIndex) {
+    if (!snapshot_ || !snapshot_->sequence || !snapshot_->branches) return;
+    const auto& tokens = snapshot_->sequence->tokens;
+    if (tokenIndex < 0 || tokenIndex >= static_cast<int>(tokens.size())) return;
+    const int node = tokens[static_cast<size_t>(tokenIndex)].branchNode;
+    if (node == snapshot_->branches->current) return;
+    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node}, tr("move to an earlier token")));
+}
+
+double GeneratePanel::tokensPerSecond() const {
+    const auto at = static_cast<size_t>(speed_->value());
+    return at < kSpeeds.size() ? kSpeeds[at] : 0;
+}
+
+void GeneratePanel::showSpeed() {
+    const double rate = tokensPerSecond();
+    speedLabel_->setText(rate > 0 ? tr("%1 tokens/s").arg(rate) : tr("fastest"));
+}
+
+void GeneratePanel::run() {
+    if (typing_.isActive()) {
+        typing_.stop();
+        postPrompt();
+    }
+    context_.post(GenerateCommand{.maxTokens = amount_->value(), .tokensPerSecond = tokensPerSecond()});
+}
+
+void GeneratePanel::step() { context_.post(GenerateCommand{.maxTokens = 1, .tokensPerSecond = 0}); }
+
+void GeneratePanel::stop() { context_.post(StopCommand{}); }
+
+void GeneratePanel::reset() {
+    stop();
+    context_.post(ResetCommand{});
+}
+
+void GeneratePanel::focusPrompt() {
+    prompt_->setFocus(Qt::ShortcutFocusReason);
+    prompt_->selectAll();
+}
+
+void GeneratePanel::updateButtons() {
+    const bool canGenerate = snapshot_ && snapshot_->next;
+    const bool isBusy = snapshot_ && snapshot_->status.activity == Activity::Generating;
+    run_->setEnabled(canGenerate && !isBusy);
+    step_->setEnabled(canGenerate && !isBusy);
+    stop_->setEnabled(isBusy);
+    reset_->setEnabled(canGenerate);
+    prompt_->setEnabled(snapshot_ && snapshot_->model);
+}
+
+} // namespace attn

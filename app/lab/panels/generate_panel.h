@@ -1,0 +1,80 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+
+#include <QPlainTextEdit>
+#include <QTimer>
+
+#include <deque>
+#include <string>
+
+class QLabel;
+class QPushButton;
+class QSlider;
+class QSpinBox;
+
+namespace attn {
+
+class GeneratedText;
+class TokenChips;
+
+/// The prompt's editor. Undo and redo belong to the window, which also undoes branches and gates.
+class PromptEditor : public QPlainTextEdit {
+    Q_OBJECT
+
+public:
+    explicit PromptEditor(QWidget* parent = nullptr);
+
+signals:
+    void runRequested();
+
+protected:
+    bool event(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+};
+
+/// Prompt with live tokenisation, the buttons that generate, and the text with its probabilities.
+class GeneratePanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit GeneratePanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+
+    void run();
+    void step();
+    void stop();
+    void reset();
+    void focusPrompt();
+
+private:
+    QWidget* makePromptGroup();
+    QWidget* makeRunGroup();
+    QWidget* makeTextGroup();
+    void postPrompt();
+    void syncPrompt(const Snapshot& snapshot);
+    void goTo(int tokenIndex);
+    double tokensPerSecond() const;
+    void showSpeed();
+    void updateButtons();
+
+    PanelContext& context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    PromptEditor* prompt_;
+    TokenChips* chips_;
+    QLabel* tokenCount_;
+    QPushButton *run_, *step_, *stop_, *reset_;
+    QSlider* speed_;
+    QLabel* speedLabel_;
+    QSpinBox* amount_;
+    GeneratedText* text_;
+    QLabel* notice_;
+    QTimer typing_;
+    /// Prompts on their way: a snapshot that shows one of them is an echo and must not overwrite what was typed since.
+    std::deque<std::string> inFlight_;
+    std::string shownPrompt_; ///< of the last snapshot
+    uint64_t failureCount_ = 0;
+};
+
+} // namespace attn

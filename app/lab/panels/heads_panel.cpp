@@ -1,0 +1,105 @@
+#include "app/lab/panels/heads_panel.h"
+
+#include "app/lab/control_groups.h"
+#include "app/lab/undo_commands.h"
+#include "app/lab/widgets/heads_grid.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+constexpr int kGateSteps = 100;
+}
+
+HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), grid_(new HeadsGrid(this)), label_(new QLabel), gate_(new QSlider(Qt::Horizontal)),
+      value_(new QLabel), layerOff_(new QPushButton(tr("Layer off"))), restore_(new QPushButton(tr("All on"))) {
+    grid_->setObjectName("headsGrid");
+    grid_->setAccessibleName(tr("Heads: where the newest token looks, and gates"));
+    gate_->setObjectName("gate");
+    gate_->setRange(0, kGateSteps);
+    gate_->setValue(kGateSteps);
+    gate_->setAccessibleName(tr("Gate of the selected head"));
+    gate_->setToolTip(tr("0 removes the head's output, 1 leaves it whole; the model was not trained for anything but 1"));
+    layerOff_->setObjectName("layerOff");
+    layerOff_->setAccessibleName(tr("Switch all heads of this layer off or on"));
+    layerOff_->setToolTip(layerOff_->accessibleName());
+    restore_->setObjectName("gatesOn");
+    restore_->setAccessibleName(tr("Switch every head of the model on"));
+    restore_->setToolTip(restore_->accessibleName());
+    value_->setMinimumWidth(fontMetrics().horizontalAdvance("0.00 "));
+
+    auto* gates = new QWidget(this);
+    auto* row = new QHBoxLayout(gates);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->addWidget(label_);
+    row->addWidget(gate_, 1);
+    row->addWidget(value_);
+    row->addWidget(layerOff_);
+    row->addWidget(restore_);
+    assignControlGroup(gates, "heads");
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(grid_, 1);
+    column->addWidget(gates);
+
+    connect(grid_, &HeadsGrid::selected, this, [this](int layer, int head) {
+        showSelected();
+        context_.selectHead(layer, head);
+    });
+    connect(grid_, &HeadsGrid::gateRequested, this, [this, gates](int layer, int head, float gate) {
+        if (gates->isEnabled() && !gates->isHidden()) requestGate(layer, head, gate);
+    });
+    connect(gate_, &QSlider::valueChanged, this, [this](int position) {
+        requestGate(grid_->selectedLayer(), grid_->selectedHead(), static_cast<float>(position) / kGateSteps);
+    });
+    connect(layerOff_, &QPushButton::clicked, this, [this] {
+        bool isOn = false;
+        for (int head = 0; head < grid_->heads(); ++head) isOn = isOn || grid_->gate(grid_->selectedLayer(), head) > 0;
+        requestGate(grid_->selectedLayer(), -1, isOn ? 0.0f : 1.0f);
+    });
+    connect(restore_, &QPushButton::clicked, this, [this] { requestGate(-1, -1, 1.0f); });
+    showSelected();
+}
+
+void HeadsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    snapshot_ = snapshot;
+    const ModelInfo* model = snapshot->model.get();
+    grid_->setGates(snapshot->headGates, model ? model->layers : 0, model ? model->heads : 0);
+    grid_->setRows(snapshot->newest);
+    showSelected();
+}
+
+void HeadsPanel::requestGate(int layer, int head, float gate) {
+    if (!snapshot_ || !snapshot_->model) return;
+    // A group of heads has no single old gate: its way back is each head's own.
+    std::vector<SetHeadGateCommand> before;
+    for (int l = 0; l < grid_->layers(); ++l)
+        for (int h = 0; h < grid_->heads(); ++h)
+            if ((layer < 0 || l == layer) && (head < 0 || h == head)) before.push_back({l, h, grid_->gate(l, h)});
+    const bool isChange = std::any_of(before.begin(), before.end(), [&](const SetHeadGateCommand& old) { return old.gate != gate; });
+    if (isChange) context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {layer, head, gate}));
+}
+
+void HeadsPanel::showSelected() {
+    const bool hasHeads = grid_->layers() > 0;
+    for (QWidget* control : std::initializer_list<QWidget*>{gate_, layerOff_, restore_}) control->setEnabled(hasHeads);
+    if (!hasHeads) return label_->setText(tr("No model"));
+    const float gate = grid_->gate(grid_->selectedLayer(), grid_->selectedHead());
+    label_->setText(tr("Layer %1, head %2").arg(grid_->selectedLayer()).arg(grid_->selectedHead()));
+    value_->setText(QString::number(static_cast<double>(gate), 'f', 2));
+    // While the slider is dragged it is ahead of the snapshots.
+    if (gate_->isSliderDown()) return;
+    const QSignalBlocker quiet(gate_);
+    gate_->setValue(static_cast<int>(std::lround(gate * kGateSteps)));
+}
+
+} // namespace attn

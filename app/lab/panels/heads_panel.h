@@ -1,0 +1,35 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+
+class QLabel;
+class QPushButton;
+class QSlider;
+
+namespace attn {
+
+class HeadsGrid;
+
+/// Where every head looks from the newest token, and how much of each head is let through.
+class HeadsPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit HeadsPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+
+private:
+    void requestGate(int layer, int head, float gate);
+    void showSelected();
+
+    PanelContext& context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    HeadsGrid* grid_;
+    QLabel* label_;
+    QSlider* gate_;
+    QLabel* value_;
+    QPushButton *layerOff_, *restore_;
+};
+
+} // namespace attn

@@ -1,0 +1,111 @@
+#include "app/lab/panels/model_panel.h"
+
+#include "app/lab/models/parameter_tree_model.h"
+
+#include <QFontDatabase>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLocale>
+#include <QPlainTextEdit>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+namespace attn {
+namespace {
+
+QString number(int64_t count) { return QLocale().toString(static_cast<qlonglong>(count)); }
+
+QString factsOf(const ModelInfo& model) {
+    QStringList facts;
+    facts << ModelPanel::tr("%1: %2 layers, %3 heads of width %4").arg(QString::fromStdString(model.familyTitle)).arg(model.layers).arg(model.heads).arg(model.headWidth);
+    if (model.keyValueHeads != model.heads && model.keyValueHeads > 0)
+        facts << ModelPanel::tr("%1 key/value heads, each shared by %2 query heads").arg(model.keyValueHeads).arg(model.heads / model.keyValueHeads);
+    facts << ModelPanel::tr("width %1").arg(model.modelWidth);
+    if (model.feedForwardWidth > 0) facts << ModelPanel::tr("feed-forward %1").arg(model.feedForwardWidth);
+    facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
+    facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positionScheme));
+    facts << ModelPanel::tr("%1 parameters, %2 on the device, %3 in the file")
+                 .arg(number(model.parameterCount), QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
+                      QString::fromStdString(model.dtype));
+    return facts.join(QStringLiteral(" · "));
+}
+
+} // namespace
+
+ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), facts_(new QLabel(this)), warnings_(new QLabel(this)), model_(new ParameterTreeModel(this)),
+      tree_(new QTreeView(this)), tabs_(new QTabWidget(this)), config_(new QPlainTextEdit), tokenizer_(new QLabel) {
+    facts_->setAccessibleName(tr("Facts about the model"));
+    facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
+    for (QLabel* label : {facts_, warnings_, tokenizer_}) {
+        label->setWordWrap(true);
+        label->setTextFormat(Qt::PlainText);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    }
+    warnings_->setAccessibleName(tr("Warnings about the model"));
+    warnings_->hide();
+    tree_->setObjectName("parameters");
+    tree_->setAccessibleName(tr("Parameters"));
+    tree_->setToolTip(tr("Choose a parameter to see its weights"));
+    tree_->setModel(model_);
+    tree_->setUniformRowHeights(true);
+    tree_->header()->setStretchLastSection(false);
+    tree_->header()->setSectionResizeMode(ParameterTreeModel::NameColumn, QHeaderView::Stretch);
+    tree_->header()->setSectionResizeMode(ParameterTreeModel::ShapeColumn, QHeaderView::ResizeToContents);
+    tree_->header()->setSectionResizeMode(ParameterTreeModel::CountColumn, QHeaderView::ResizeToContents);
+    tree_->setMinimumSize(220, 120);
+    connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ModelPanel::showWeight);
+
+    config_->setReadOnly(true);
+    config_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+    config_->setAccessibleName(tr("Configuration as found in the folder"));
+    config_->setPlaceholderText(tr("This model has no configuration file."));
+    tokenizer_->setAccessibleName(tr("Tokenizer"));
+    tokenizer_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    tokenizer_->setMargin(8);
+    tabs_->setObjectName("modelTabs");
+    tabs_->setAccessibleName(tr("Weight, configuration, tokenizer"));
+    tabs_->addTab(config_, tr("Configuration"));
+    tabs_->addTab(tokenizer_, tr("Tokenizer"));
+
+    auto* split = new QSplitter(Qt::Horizontal, this);
+    split->addWidget(tree_);
+    split->addWidget(tabs_);
+    split->setChildrenCollapsible(false);
+    split->setStretchFactor(0, 2);
+    split->setStretchFactor(1, 3);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(facts_);
+    column->addWidget(warnings_);
+    column->addWidget(split, 1);
+}
+
+void ModelPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
+    snapshot_ = snapshot;
+    if (isNewModel && snapshot->model) showModel();
+}
+
+void ModelPanel::showModel() {
+    const ModelInfo& model = *snapshot_->model;
+    facts_->setText(factsOf(model));
+    QStringList warnings;
+    for (const std::string& warning : model.warnings) warnings << QStringLiteral("⚠ ") + QString::fromStdString(warning);
+    warnings_->setText(warnings.join('\n'));
+    warnings_->setVisible(!warnings.isEmpty());
+    model_->setModel(snapshot_->model);
+    tree_->expandToDepth(0);
+    config_->setPlainText(QString::fromStdString(model.configJson));
+    tokenizer_->setText(model.hasTokenizer ? QString::fromStdString(model.tokenizerSummary)
+                                           : tr("This model has no tokenizer: prompts are token ids, as in 1, 403, 407."));
+}
+
+void ModelPanel::showWeight(const QModelIndex& index) {
+    const QString parameter = index.data(ParameterTreeModel::ParameterRole).toString();
+    if (!parameter.isEmpty()) context_.post(ShowWeightCommand{.name = parameter.toStdString()});
+}
+
+} // namespace attn

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+
+class QLabel;
+class QPlainTextEdit;
+class QTabWidget;
+class QTreeView;
+
+namespace attn {
+
+class ParameterTreeModel;
+
+/// What the open model is made of: facts, parameters as a tree, a weight as a picture, configuration and tokenizer.
+class ModelPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit ModelPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+
+private:
+    void showModel();
+    void showWeight(const QModelIndex& index);
+
+    PanelContext& context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    QLabel* facts_;
+    QLabel* warnings_;
+    ParameterTreeModel* model_;
+    QTreeView* tree_;
+    QTabWidget* tabs_;
+    QPlainTextEdit* config_;
+    QLabel* tokenizer_;
+};
+
+} // namespace attn

@@ -1,0 +1,102 @@
+#include "app/lab/panels/next_token_panel.h"
+
+#include "app/lab/bridge/sampling_fields.h"
+#include "app/lab/control_groups.h"
+#include "app/lab/models/candidate_model.h"
+#include "app/lab/undo_commands.h"
+#include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/probability_delegate.h"
+
+#include <QHeaderView>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+#include <vector>
+
+namespace attn {
+namespace {
+
+constexpr Param kGreedy{.id = "greedy", .title = "Greedy", .help = "Always take the likeliest token; temperature and the rest are then unused",
+                        .kind = Param::Kind::Toggle, .minimum = 0, .maximum = 1, .step = 1, .initial = 1};
+constexpr Param kSeed{.id = "seed", .title = "Seed", .help = "Start of the random numbers: the same seed draws the same text",
+                      .kind = Param::Kind::Integer, .minimum = 0, .maximum = 1e9, .step = 1, .initial = 0};
+
+/// The session's list between the switch that makes most of it unused and the seed.
+std::span<const Param> controlParams() {
+    static const std::vector<Param> params = [] {
+        std::vector<Param> list{kGreedy};
+        list.insert(list.end(), samplingParams().begin(), samplingParams().end());
+        list.push_back(kSeed);
+        return list;
+    }();
+    return params;
+}
+
+} // namespace
+
+NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), controls_(new ParamControls(controlParams(), this)), candidates_(new CandidateModel(this)),
+      list_(new QTreeView(this)) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(controls_);
+    column->addWidget(list_, 1);
+    assignControlGroup(controls_, "sampling");
+    assignControlGroup(list_, "candidates");
+    connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
+    setSampling(sampling_);
+
+    list_->setObjectName("candidates");
+    list_->setAccessibleName(tr("Likeliest next tokens"));
+    list_->setToolTip(tr("Click a token to take it instead of the model's own choice"));
+    list_->setModel(candidates_);
+    list_->setRootIsDecorated(false);
+    list_->setUniformRowHeights(true);
+    list_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    list_->setItemDelegateForColumn(CandidateModel::ProbabilityColumn, new ProbabilityDelegate(context_.predictionColour(), list_));
+    list_->header()->setStretchLastSection(false);
+    list_->header()->setSectionResizeMode(CandidateModel::TokenColumn, QHeaderView::ResizeToContents);
+    list_->header()->setSectionResizeMode(CandidateModel::ProbabilityColumn, QHeaderView::Stretch);
+    list_->header()->setSectionResizeMode(CandidateModel::LogitColumn, QHeaderView::ResizeToContents);
+    list_->setMinimumHeight(fontMetrics().height() * 4);
+    connect(list_, &QTreeView::clicked, this, &NextTokenPanel::take);
+    connect(list_, &QTreeView::activated, this, &NextTokenPanel::take);
+}
+
+void NextTokenPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isNew = !snapshot_ || snapshot_->next != snapshot->next || snapshot_->model != snapshot->model;
+    snapshot_ = snapshot;
+    if (isNew) rank();
+}
+
+void NextTokenPanel::rank() {
+    if (snapshot_) candidates_->rank(*snapshot_, sampling_);
+}
+
+void NextTokenPanel::change(const QString& id, double value) {
+    setSamplingValue(sampling_, id.toStdString(), value);
+    context_.post(SetSamplingCommand{sampling_});
+    showUse();
+    rank();
+    emit samplingChanged();
+}
+
+void NextTokenPanel::setSampling(const Sampling& sampling) {
+    sampling_ = sampling;
+    for (const Param& param : controlParams()) controls_->setValue(param.id, samplingValue(sampling, param.id));
+    showUse();
+    rank();
+    context_.post(SetSamplingCommand{sampling_});
+}
+
+void NextTokenPanel::showUse() {
+    for (const Param& param : controlParams()) controls_->setControlEnabled(param.id, isSamplingFieldUsed(sampling_, param.id));
+}
+
+void NextTokenPanel::take(const QModelIndex& index) {
+    if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
+    const int token = index.data(CandidateModel::TokenRole).toInt();
+    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, TakeTokenCommand{token}, tr("choice of a token")));
+}
+
+} // namespace attn

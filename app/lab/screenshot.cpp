@@ -1,0 +1,53 @@
+#include "app/lab/screenshot.h"
+
+#include "app/lab/main_window.h"
+
+#include <QApplication>
+#include <QTimer>
+
+#include <cstdio>
+
+namespace attn {
+namespace {
+
+constexpr int kSettleMs = 400; ///< for what is computed after the first picture, as the selected cell
+constexpr int kTimeoutMs = 60'000;
+
+bool hasPicture(const Snapshot& snapshot) { return snapshot.grid && snapshot.sequence && snapshot.next; }
+
+void quitWithError(const QString& text) {
+    std::fprintf(stderr, "attention-lab: %s\n", text.toLocal8Bit().constData());
+    QApplication::exit(1);
+}
+
+} // namespace
+
+void onFirstPicture(MainWindow& window, std::function<void()> then) {
+    auto* watch = new QObject(&window);
+    QObject::connect(&window, &MainWindow::snapshotShown, watch, [watch, then = std::move(then)](const std::shared_ptr<const Snapshot>& snapshot) {
+        if (!hasPicture(*snapshot)) return;
+        // A zero timer fires after the paint events that the snapshot has caused.
+        QTimer::singleShot(0, watch, [watch, then] {
+            then();
+            delete watch; // ends this connection
+        });
+    });
+}
+
+void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
+    auto* settle = new QTimer(&window);
+    settle->setSingleShot(true);
+    settle->setInterval(kSettleMs);
+    QObject::connect(settle, &QTimer::timeout, &window, [&window, path] {
+        if (!window.grab().save(path)) return quitWithError(QStringLiteral("the screenshot could not be written to %1").arg(path));
+        QApplication::exit(0);
+    });
+    QObject::connect(&window, &MainWindow::snapshotShown, settle, [settle](const std::shared_ptr<const Snapshot>& snapshot) {
+        if (snapshot->failure && !snapshot->grid) return quitWithError(QString::fromStdString(snapshot->failure->sentence()));
+        if (hasPicture(*snapshot) && snapshot->status.activity == Activity::Idle) settle->start();
+        else settle->stop();
+    });
+    QTimer::singleShot(kTimeoutMs, &window, [] { quitWithError("no picture within a minute"); });
+}
+
+} // namespace attn

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "engine/session/commands.h"
+#include "engine/session/snapshot.h"
+
+#include <QElapsedTimer>
+#include <QUndoCommand>
+
+#include <functional>
+#include <vector>
+
+namespace attn {
+
+using PostCommand = std::function<void(Command)>;
+
+/// A new prompt. Undoing brings back the old one with every branch that was tried on it. Typing without a pause is one step.
+class PromptEdit : public QUndoCommand {
+public:
+    PromptEdit(PostCommand post, const Snapshot& before, SetPromptCommand after);
+
+    void undo() override;
+    void redo() override;
+    int id() const override { return 1; }
+    bool mergeWith(const QUndoCommand* other) override;
+
+private:
+    PostCommand post_;
+    RestoreBranchesCommand before_;
+    SetPromptCommand after_;
+    QElapsedTimer sinceEdit_;
+};
+
+/// A move in the branch tree: taking a token or going back to one. Undoing goes back to where it started.
+class BranchMove : public QUndoCommand {
+public:
+    BranchMove(PostCommand post, int fromNode, Command move, const QString& text);
+
+    void undo() override { post_(GoToBranchCommand{fromNode_}); }
+    void redo() override { post_(move_); }
+
+private:
+    PostCommand post_;
+    int fromNode_;
+    Command move_;
+};
+
+/// Dragging one head's gate is one step.
+class GateChange : public QUndoCommand {
+public:
+    /// @param before the gates of all heads that the change touches
+    GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after);
+
+    void undo() override;
+    void redo() override { post_(after_); }
+    int id() const override { return 2; }
+    bool mergeWith(const QUndoCommand* other) override;
+
+private:
+    PostCommand post_;
+    std::vector<SetHeadGateCommand> before_;
+    SetHeadGateCommand after_;
+    QElapsedTimer sinceEdit_;
+};
+
+} // namespace attn

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "engine/session/snapshot.h"
+
+#include <QAbstractScrollArea>
+#include <QRect>
+
+#include <memory>
+
+namespace attn {
+
+/// All heads, layers down and heads across. Each cell shows where the newest token looks (one stripe per key, oldest at
+/// the left) and, as the bar below, how much of the head's output is let through. Arrow keys choose a head, Space
+/// switches it off and on, plus and minus turn its gate.
+class HeadsGrid : public QAbstractScrollArea {
+    Q_OBJECT
+
+public:
+    explicit HeadsGrid(QWidget* parent = nullptr);
+
+    void setRows(std::shared_ptr<const NewestRows> rows);
+    void setGates(std::shared_ptr<const std::vector<float>> gates, int layers, int heads);
+    void setHue(const QColor& hue);
+    void select(int layer, int head);
+
+    int layers() const { return layers_; }
+    int heads() const { return heads_; }
+    int selectedLayer() const { return layer_; }
+    int selectedHead() const { return head_; }
+    float gate(int layer, int head) const;
+    QRect cellRect(int layer, int head) const;
+
+    QSize sizeHint() const override;
+
+signals:
+    void selected(int layer, int head);
+    void gateRequested(int layer, int head, float gate);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+
+private:
+    void layOut();
+    void paintCell(QPainter& painter, int layer, int head) const;
+    bool cellAt(const QPoint& position, int& layer, int& head) const;
+    void choose(int layer, int head);
+
+    std::shared_ptr<const NewestRows> rows_;
+    std::shared_ptr<const std::vector<float>> gates_;
+    QColor hue_ = QColor(230, 120, 30);
+    int layers_ = 0, heads_ = 0;
+    int layer_ = 0, head_ = 0;
+    int cellWidth_ = 60, cellHeight_ = 30, labelWidth_ = 30, headerHeight_ = 18;
+};
+
+} // namespace attn

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <QStyledItemDelegate>
+
+namespace attn {
+
+/// Draws a probability (CandidateModel::ProbabilityRole) as a bar behind its number.
+class ProbabilityDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+
+public:
+    ProbabilityDelegate(const QColor& colour, QObject* parent);
+    void setColour(const QColor& colour) { colour_ = colour; }
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+private:
+    QColor colour_;
+};
+
+} // namespace attn

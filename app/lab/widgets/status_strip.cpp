@@ -1,0 +1,87 @@
+#include "app/lab/widgets/status_strip.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QProgressBar>
+#include <QToolButton>
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+QString activityText(const Status& status) {
+    const QString detail = QString::fromStdString(status.detail);
+    switch (status.activity) {
+    case Activity::Loading: return StatusStrip::tr("Loading %1").arg(detail);
+    case Activity::Prefilling: return StatusStrip::tr("Reading the prompt");
+    case Activity::Generating: return StatusStrip::tr("Writing");
+    case Activity::Exporting: return StatusStrip::tr("Exporting %1").arg(detail);
+    case Activity::Idle: break;
+    }
+    return StatusStrip::tr("Ready");
+}
+
+QString bytes(int64_t count) { return QLocale().formattedDataSize(count, 0, QLocale::DataSizeTraditionalFormat); }
+
+} // namespace
+
+StatusStrip::StatusStrip(QWidget* parent)
+    : QWidget(parent), activity_(new QLabel(this)), progress_(new QProgressBar(this)), cancel_(new QToolButton(this)) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(8, 0, 8, 0);
+    row->setSpacing(14);
+    activity_->setAccessibleName(tr("Activity"));
+    activity_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long file names must not widen the window
+    progress_->setRange(0, 1000);
+    progress_->setTextVisible(false);
+    progress_->setMaximumWidth(160);
+    progress_->setAccessibleName(tr("Progress"));
+    cancel_->setText(tr("Cancel"));
+    cancel_->setAccessibleName(tr("Cancel what is running"));
+    cancel_->setToolTip(tr("Cancel what is running"));
+    cancel_->setObjectName("cancel");
+    connect(cancel_, &QToolButton::clicked, this, &StatusStrip::cancelRequested);
+    row->addWidget(activity_, 1);
+    row->addWidget(progress_);
+    row->addWidget(cancel_);
+    remark_ = addField(tr("Remark"), tr("Some controls are locked or hidden: File > Lock for class"));
+    model_ = addField(tr("Model"), tr("The open model and its size"));
+    device_ = addField(tr("Device"), tr("Where the model runs; choose another in Preferences"));
+    speed_ = addField(tr("Speed"), tr("Tokens per second of the last run"));
+    memory_ = addField(tr("Memory"), tr("Memory on the device, and of the whole program"));
+    progress_->hide();
+    cancel_->hide();
+}
+
+QLabel* StatusStrip::addField(const QString& name, const QString& help) {
+    auto* label = new QLabel(this);
+    label->setAccessibleName(name);
+    label->setToolTip(help);
+    layout()->addWidget(label);
+    return label;
+}
+
+void StatusStrip::setRemark(const QString& remark) { remark_->setText(remark); }
+
+void StatusStrip::setSnapshot(const Snapshot& snapshot) {
+    const Status& status = snapshot.status;
+    const bool isLong = status.activity == Activity::Loading || status.activity == Activity::Exporting;
+    activity_->setText(activityText(status));
+    progress_->setVisible(isLong);
+    progress_->setValue(static_cast<int>(std::lround(1000 * status.progress)));
+    cancel_->setVisible(isLong);
+    model_->setText(snapshot.model ? tr("%1 · %2 parameters")
+                                         .arg(QString::fromStdString(snapshot.model->name),
+                                              QLocale().toString(static_cast<qlonglong>(snapshot.model->parameterCount)))
+                                   : tr("no model"));
+    // Drivers append their build to the name; the whole is in the tool tip.
+    const QString device = QString::fromStdString(status.device);
+    device_->setText(device.section(" (", 0, 0));
+    device_->setToolTip(device.isEmpty() ? tr("No device yet") : tr("%1. Choose another in Preferences.").arg(device));
+    speed_->setText(status.tokensPerSecond > 0 ? tr("%1 tokens/s").arg(status.tokensPerSecond, 0, 'f', status.tokensPerSecond < 10 ? 1 : 0) : QString());
+    memory_->setText(tr("device %1, program %2").arg(bytes(status.deviceBytes), bytes(status.residentBytes)));
+}
+
+} // namespace attn
