@@ -1,0 +1,28 @@
+#pragma once
+
+#include "engine/runtime/gpu_executor.h"
+
+#include <string>
+
+namespace attn::test {
+
+/// One context, kernel library and store for a test; its end fails the test on any validation message.
+class Device {
+public:
+    explicit Device(std::optional<int> softwareThreads = 0);
+    ~Device();
+
+    gpu::Context context;
+    KernelLibrary kernels;
+};
+
+/// Allocates every parameter and state of the plan.
+void reserveSources(TensorStore& store, const Plan& plan);
+
+/// Writes dense values to a parameter or state.
+void writeDense(TensorStore& store, const std::string& name, const std::vector<double>& values);
+
+/// Dense values of a result.
+std::vector<double> denseResult(const GpuExecutor& executor, const std::string& name);
+
+} // namespace attn::test
