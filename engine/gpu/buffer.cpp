@@ -11,6 +11,8 @@ constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BU
                                       VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 constexpr VkDeviceSize kTexelBytes = 16;
+constexpr const char* kRemedy =
+    "open a smaller model, shorten the context, close other programs or choose another device";
 
 struct MemoryWish {
     VkMemoryPropertyFlags required;
@@ -18,11 +20,13 @@ struct MemoryWish {
     VkMemoryPropertyFlags avoided;
 };
 
-/// Up to this size an upload buffer is one that shaders read directly, every step: worth the card's small mapped window.
+/// Up to this size an upload buffer is one that shaders read directly, every step: worth the card's small mapped
+/// window.
 constexpr uint64_t kSmallUploadBytes = 64 << 10;
 
 MemoryWish wishFor(Placement placement, uint64_t sizeBytes, bool isUnified) {
-    constexpr VkMemoryPropertyFlags kMapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    constexpr VkMemoryPropertyFlags kMapped =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     switch (placement) {
     case Placement::DeviceLocal:
         if (isUnified) return {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kMapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0};
@@ -30,12 +34,14 @@ MemoryWish wishFor(Placement placement, uint64_t sizeBytes, bool isUnified) {
     case Placement::Upload:
         if (sizeBytes <= kSmallUploadBytes) return {kMapped, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
         return {kMapped, 0, VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
-    case Placement::Readback: return {kMapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0};
+    case Placement::Readback:
+        return {kMapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0};
     }
     return {};
 }
 
-/// The allowed type that has all that is required and scores best on the rest; earlier types win ties, as the driver intends.
+/// The allowed type that has all that is required and scores best on the rest; earlier types win ties, as the driver
+/// intends.
 uint32_t chooseMemoryType(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowedTypes, const MemoryWish& wish,
                           const std::string& name) {
     int bestScore = -1;
@@ -60,10 +66,10 @@ std::string megabytes(uint64_t bytes) {
 }
 
 OutOfMemory outOfMemory(const Context& context, uint64_t sizeBytes, uint64_t heapBytes, const std::string& name) {
-    return OutOfMemory({fmt::format("{} has no room for {}: its memory is {}, of which this program holds {}",
-                                    context.traits().name, megabytes(sizeBytes), megabytes(heapBytes),
-                                    megabytes(context.allocatedBytes())),
-                        name, "open a smaller model, shorten the context, close other programs or choose another device"});
+    return OutOfMemory(
+        {fmt::format("{} has no room for {}: its memory is {}, of which this program holds {}", context.traits().name,
+                     megabytes(sizeBytes), megabytes(heapBytes), megabytes(context.allocatedBytes())),
+         name, kRemedy});
 }
 
 } // namespace
@@ -95,8 +101,13 @@ Buffer::Buffer(Context& context, const Options& options) : sizeBytes_(options.si
     assert(sizeBytes_ > 0);
     const auto& traits = context.traits();
     const auto& memory = context.physical().memory;
-    if (sizeBytes_ > traits.maxAllocationBytes && options.placement == Placement::DeviceLocal) {
-        throw outOfMemory(context, sizeBytes_, traits.maxAllocationBytes, name_);
+    if (options.placement == Placement::DeviceLocal && sizeBytes_ > traits.heapBytes) {
+        throw outOfMemory(context, sizeBytes_, traits.heapBytes, name_);
+    }
+    if (sizeBytes_ > context.physical().maxAllocationBytes) {
+        throw OutOfMemory({fmt::format("{} allows {} in one buffer; {} is wanted", traits.name,
+                                       megabytes(context.physical().maxAllocationBytes), megabytes(sizeBytes_)),
+                           name_, kRemedy});
     }
 
     VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
@@ -136,8 +147,9 @@ Buffer::Buffer(Context& context, const Options& options) : sizeBytes_(options.si
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : memory_(std::move(other.memory_)), buffer_(std::move(other.buffer_)), sizeBytes_(std::exchange(other.sizeBytes_, 0)),
-      name_(std::move(other.name_)), mapped_(std::exchange(other.mapped_, nullptr)) {}
+    : memory_(std::move(other.memory_)), buffer_(std::move(other.buffer_)),
+      sizeBytes_(std::exchange(other.sizeBytes_, 0)), name_(std::move(other.name_)),
+      mapped_(std::exchange(other.mapped_, nullptr)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     Buffer taken(std::move(other));
@@ -153,9 +165,10 @@ BufferView::BufferView(Context& context, const Buffer& buffer, uint64_t offsetBy
     assert(offsetBytes + sizeBytes <= buffer.sizeBytes());
     assert(offsetBytes % context.traits().minTexelBufferOffsetAlignment == 0 && sizeBytes % kTexelBytes == 0);
     if (sizeBytes / kTexelBytes > context.traits().maxTexelBufferElements) {
-        throw Error({fmt::format("a tensor of {} is too large for {}, which reads at most {} at once", megabytes(sizeBytes),
-                                 context.traits().name, megabytes(context.traits().maxTexelBufferElements * kTexelBytes)),
-                     buffer.name(), "open a smaller model or choose another device"});
+        throw Error(
+            {fmt::format("a tensor of {} is too large for {}, which reads at most {} at once", megabytes(sizeBytes),
+                         context.traits().name, megabytes(context.traits().maxTexelBufferElements * kTexelBytes)),
+             buffer.name(), "open a smaller model or choose another device"});
     }
     VkBufferViewCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
     create.buffer = buffer.get();

@@ -33,8 +33,8 @@ enum class Placement : uint8_t {
     Readback     ///< mapped and cached; the device writes, the host reads
 };
 
-/// A range of device memory that shaders can use as storage, texel and indirect buffer and that copies can use both ways.
-/// Contents are undefined at first.
+/// A range of device memory that shaders can use as storage, texel and indirect buffer and that copies can use both
+/// ways. Contents are undefined at first.
 class Buffer {
 public:
     struct Options {
@@ -53,8 +53,8 @@ public:
     uint64_t sizeBytes() const { return sizeBytes_; }
     const std::string& name() const { return name_; }
     bool isMapped() const { return mapped_ != nullptr; }
-    /// The host's view; empty unless isMapped(). Writes are visible to every later submission; reads are valid once a timeline
-    /// wait has passed the commands that wrote, with a barrier to the host recorded after them.
+    /// The host's view; empty unless isMapped(). Writes are visible to every later submission; reads are valid once a
+    /// timeline wait has passed the commands that wrote, with a barrier to the host recorded after them.
     std::span<std::byte> mapped() const { return {mapped_, mapped_ ? sizeBytes_ : 0}; }
     template <typename T> std::span<T> mappedAs() const {
         return {reinterpret_cast<T*>(mapped_), mapped_ ? sizeBytes_ / sizeof(T) : 0};

@@ -74,8 +74,8 @@ void CommandRecorder::bind(const ComputePipeline& pipeline, const DescriptorSet&
 void CommandRecorder::push(const ComputePipeline& pipeline, std::span<const uint32_t> words) {
     assert(words.size_bytes() <= pipeline.pushConstantBytes());
     if (words.empty()) return;
-    vkCmdPushConstants(get(), pipeline.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(words.size_bytes()),
-                       words.data());
+    vkCmdPushConstants(get(), pipeline.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                       static_cast<uint32_t>(words.size_bytes()), words.data());
 }
 
 void CommandRecorder::dispatch(uint32_t x, uint32_t y, uint32_t z) { vkCmdDispatch(get(), x, y, z); }

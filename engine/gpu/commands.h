@@ -40,8 +40,8 @@ constexpr Stages operator|(Stages a, Stages b) {
     return static_cast<Stages>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
 }
 
-/// Records a CommandBuffer anew; what it held is discarded, so no submission of it may still run. Resources named in commands
-/// must outlive every submission.
+/// Records a CommandBuffer anew; what it held is discarded, so no submission of it may still run. Resources named in
+/// commands must outlive every submission.
 ///
 /// Submissions to the queue start in order but may overlap: a recording that touches what an earlier submission touches
 /// begins with barrier().

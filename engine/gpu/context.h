@@ -21,10 +21,11 @@ public:
     struct Options {
         std::optional<std::string> device{}; ///< part of its name, or its index; else ATTN_DEVICE, else the best
         bool validation = false;             ///< with synchronisation validation; ATTN_VALIDATION=1 asks for it too
-        std::vector<const char*> instanceExtensions{}; ///< a window's surface extensions: asks for a queue that also draws
+        std::vector<const char*>
+            instanceExtensions{}; ///< a window's surface extensions: asks for a queue that also draws
         std::vector<const char*> deviceExtensions{};
-        /// Worker threads of Mesa's software Vulkan: 0 runs dispatches on the submitting thread, absent leaves its default. An
-        /// LP_NUM_THREADS that the user set wins.
+        /// Worker threads of Mesa's software Vulkan: 0 runs dispatches on the submitting thread, absent leaves its
+        /// default. An LP_NUM_THREADS that the user set wins.
         std::optional<int> softwareThreads{};
         /// Copies to and from device memory as a separate card needs it, even where the host could write it directly.
         bool forceStaging = false;

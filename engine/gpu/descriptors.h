@@ -33,7 +33,8 @@ private:
 /// Grows as needed; all its sets end with it.
 class DescriptorPool {
 public:
-    explicit DescriptorPool(Context& context, std::string name = "descriptors") : context_(&context), name_(std::move(name)) {}
+    explicit DescriptorPool(Context& context, std::string name = "descriptors")
+        : context_(&context), name_(std::move(name)) {}
 
     /// @param resources in the order of the pipeline's bindings, each of the kind that the pipeline declares
     /// @throws Error if a storage range exceeds what the device can bind

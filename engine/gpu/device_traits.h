@@ -12,16 +12,16 @@ enum class DeviceType : uint8_t { Discrete, Integrated, Virtual, Software, Other
 struct DeviceTraits {
     std::string name{};
     DeviceType type = DeviceType::Other;
-    std::string driver{};         ///< "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
-    uint32_t apiVersion = 0;      ///< as Vulkan packs it
+    std::string driver{};    ///< "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
+    uint32_t apiVersion = 0; ///< as Vulkan packs it
     bool isSoftware = false;
     uint32_t subgroupSize = 0;
     uint64_t maxStorageBufferRange = 0;
     uint64_t maxTexelBufferElements = 0;
     uint64_t minStorageBufferOffsetAlignment = 0; ///< bytes
     uint64_t minTexelBufferOffsetAlignment = 0;   ///< bytes
-    uint64_t heapBytes = 0;            ///< the largest device-local heap
-    uint64_t maxAllocationBytes = 0;   ///< the largest single buffer
+    uint64_t heapBytes = 0;                       ///< the largest device-local heap
+    uint64_t maxAllocationBytes = 0;     ///< the largest single buffer; some cards allow 4 GiB of a far larger memory
     bool hostVisibleDeviceLocal = false; ///< the host can write device memory at full speed: no staging needed
     bool prefersTexelInputs = false;     ///< read shader inputs as texel buffers rather than storage buffers
     bool prefersSubgroupTiles = false;   ///< register tiles of one small subgroup beat shared memory

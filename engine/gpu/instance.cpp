@@ -10,8 +10,8 @@ namespace attn::gpu {
 namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
-constexpr const char* kNoDriverHint =
-    "install a Vulkan driver for your graphics card, or software Vulkan (Debian and Ubuntu: apt install mesa-vulkan-drivers)";
+constexpr const char* kNoDriverHint = "install a Vulkan driver for your graphics card, or software Vulkan (Debian and "
+                                      "Ubuntu: apt install mesa-vulkan-drivers)";
 
 VKAPI_ATTR VkBool32 VKAPI_CALL onMessage(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void* log) {

@@ -13,17 +13,23 @@ constexpr uint64_t kSmallStorageRange = 1ull << 30;
 
 DeviceType typeOf(VkPhysicalDeviceType type) {
     switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceType::Discrete;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceType::Integrated;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return DeviceType::Virtual;
-    case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceType::Software;
-    default: return DeviceType::Other;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+        return DeviceType::Discrete;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+        return DeviceType::Integrated;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+        return DeviceType::Virtual;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+        return DeviceType::Software;
+    default:
+        return DeviceType::Other;
     }
 }
 
 std::vector<std::string> extensionsOf(VkPhysicalDevice device) {
     uint32_t count = 0;
-    check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), "vkEnumerateDeviceExtensionProperties");
+    check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr),
+          "vkEnumerateDeviceExtensionProperties");
     std::vector<VkExtensionProperties> properties(count);
     check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, properties.data()),
           "vkEnumerateDeviceExtensionProperties");
@@ -53,9 +59,11 @@ void describeMemory(PhysicalDevice& device) {
             device.mainHeap = i;
         }
     }
-    // A discrete card may expose its memory through the bus (resizable BAR), but the host reads it at a crawl: staging wins.
+    // A discrete card may expose its memory through the bus (resizable BAR), but the host reads it at a crawl: staging
+    // wins.
     const bool sharesMemory = device.traits.isSoftware || device.traits.type == DeviceType::Integrated;
-    constexpr VkMemoryPropertyFlags kUnified = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+    constexpr VkMemoryPropertyFlags kUnified = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
+                                               VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
                                                VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
         const auto& type = memory.memoryTypes[i];
@@ -78,7 +86,8 @@ void describeSubgroupSizeControl(PhysicalDevice& device) {
     vkGetPhysicalDeviceFeatures2(device.handle, &features);
     const uint32_t size = device.traits.subgroupSize;
     if (control.subgroupSizeControl && (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
-        sizes.minSubgroupSize < sizes.maxSubgroupSize && sizes.minSubgroupSize <= size && size <= sizes.maxSubgroupSize) {
+        sizes.minSubgroupSize < sizes.maxSubgroupSize && sizes.minSubgroupSize <= size &&
+        size <= sizes.maxSubgroupSize) {
         device.requiredSubgroupSize = size;
     }
 }
@@ -112,11 +121,16 @@ std::optional<size_t> findNamed(const std::vector<PhysicalDevice>& devices, cons
 
 const char* deviceTypeName(DeviceType type) {
     switch (type) {
-    case DeviceType::Discrete: return "discrete GPU";
-    case DeviceType::Integrated: return "integrated GPU";
-    case DeviceType::Virtual: return "virtual GPU";
-    case DeviceType::Software: return "software";
-    case DeviceType::Other: break;
+    case DeviceType::Discrete:
+        return "discrete GPU";
+    case DeviceType::Integrated:
+        return "integrated GPU";
+    case DeviceType::Virtual:
+        return "virtual GPU";
+    case DeviceType::Software:
+        return "software";
+    case DeviceType::Other:
+        break;
     }
     return "other";
 }
@@ -149,8 +163,9 @@ PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics) {
     describeMemory(device);
 
     if (traits.apiVersion < VK_API_VERSION_1_2) {
-        device.unusableBecause = fmt::format("its driver offers Vulkan {}.{}, and 1.2 is needed",
-                                             VK_API_VERSION_MAJOR(traits.apiVersion), VK_API_VERSION_MINOR(traits.apiVersion));
+        device.unusableBecause =
+            fmt::format("its driver offers Vulkan {}.{}, and 1.2 is needed", VK_API_VERSION_MAJOR(traits.apiVersion),
+                        VK_API_VERSION_MINOR(traits.apiVersion));
         return device;
     }
 
@@ -162,7 +177,8 @@ PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics) {
     traits.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
     traits.subgroupSize = subgroup.subgroupSize;
     describeSubgroupSizeControl(device);
-    traits.maxAllocationBytes = std::min<uint64_t>(maintenance.maxMemoryAllocationSize, traits.heapBytes);
+    device.maxAllocationBytes = maintenance.maxMemoryAllocationSize;
+    traits.maxAllocationBytes = std::min(device.maxAllocationBytes, traits.heapBytes);
     traits.prefersSubgroupTiles = traits.isSoftware && traits.subgroupSize == 8;
     // Texel buffers are the only way to see a large input whole where a storage binding may span little.
     traits.prefersTexelInputs = traits.isSoftware || traits.maxStorageBufferRange < kSmallStorageRange;
@@ -185,7 +201,8 @@ PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics) {
                !(subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)) {
         device.unusableBecause = "its driver lacks subgroup arithmetic or shuffles in compute shaders";
     } else if (!family) {
-        device.unusableBecause = needsGraphics ? "it has no queue that both computes and draws" : "it has no compute queue";
+        device.unusableBecause =
+            needsGraphics ? "it has no queue that both computes and draws" : "it has no compute queue";
     }
     if (!family) return device;
     device.queueFamily = *family;
@@ -198,14 +215,16 @@ PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics) {
 
 size_t chooseDevice(const std::vector<PhysicalDevice>& devices, const std::optional<std::string>& wanted) {
     if (devices.empty()) {
-        throw Error({"no Vulkan device was found", "Vulkan",
-                     "install a Vulkan driver for your graphics card, or software Vulkan (Debian and Ubuntu: apt install "
-                     "mesa-vulkan-drivers)"});
+        throw Error(
+            {"no Vulkan device was found", "Vulkan",
+             "install a Vulkan driver for your graphics card, or software Vulkan (Debian and Ubuntu: apt install "
+             "mesa-vulkan-drivers)"});
     }
     if (wanted) {
         const auto named = findNamed(devices, *wanted);
         if (!named) {
-            throw Error({fmt::format("no Vulkan device matches \"{}\"", *wanted), "device", "there is " + listing(devices)});
+            throw Error(
+                {fmt::format("no Vulkan device matches \"{}\"", *wanted), "device", "there is " + listing(devices)});
         }
         if (!devices[*named].unusableBecause.empty()) {
             throw Error({fmt::format("cannot use {}: {}", devices[*named].traits.name, devices[*named].unusableBecause),
@@ -221,8 +240,9 @@ size_t chooseDevice(const std::vector<PhysicalDevice>& devices, const std::optio
     if (!best) {
         throw Error({fmt::format("no Vulkan device can run the engine: {}: {}", devices[0].traits.name,
                                  devices[0].unusableBecause),
-                     "Vulkan", "update the graphics driver, or install software Vulkan (Debian and Ubuntu: apt install "
-                               "mesa-vulkan-drivers)"});
+                     "Vulkan",
+                     "update the graphics driver, or install software Vulkan (Debian and Ubuntu: apt install "
+                     "mesa-vulkan-drivers)"});
     }
     return *best;
 }

@@ -15,7 +15,8 @@ struct PhysicalDevice {
     DeviceTraits traits{};
     std::string unusableBecause{}; ///< empty when the engine can run on it
     uint32_t queueFamily = 0;
-    uint32_t mainHeap = 0; ///< the largest device-local heap
+    uint64_t maxAllocationBytes = 0; ///< of one buffer, in any heap
+    uint32_t mainHeap = 0;           ///< the largest device-local heap
     /// What pipelines ask for so that shaders can rely on traits.subgroupSize; 0 where the device has one size only.
     uint32_t requiredSubgroupSize = 0;
     uint64_t timestampMask = 0; ///< the bits that the queue's timestamps have
@@ -29,8 +30,8 @@ struct PhysicalDevice {
 /// @param needsGraphics the queue must also draw (a window's swapchain)
 PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics);
 
-/// The index of the device to use: the one named by index or by part of its name (case-insensitive), else the first usable
-/// of the best type: discrete, integrated, virtual, software.
+/// The index of the device to use: the one named by index or by part of its name (case-insensitive), else the first
+/// usable of the best type: discrete, integrated, virtual, software.
 /// @throws Error if none fits, saying what to install or what the choices are
 size_t chooseDevice(const std::vector<PhysicalDevice>& devices, const std::optional<std::string>& wanted);
 

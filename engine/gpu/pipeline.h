@@ -19,11 +19,11 @@ enum class BindingKind : uint8_t {
 class ComputePipeline {
 public:
     struct Options {
-        std::string name;                          ///< "ops/softmax"
-        std::span<const uint32_t> spirv;           ///< read during construction only; entry point "main"
+        std::string name;                ///< "ops/softmax"
+        std::span<const uint32_t> spirv; ///< read during construction only; entry point "main"
         std::vector<BindingKind> bindings{};
-        uint32_t pushConstantBytes = 0;            ///< a multiple of 4
-        std::vector<uint32_t> specialisation{};    ///< constant ids 0, 1, ...; bits of any 32-bit type
+        uint32_t pushConstantBytes = 0;         ///< a multiple of 4
+        std::vector<uint32_t> specialisation{}; ///< constant ids 0, 1, ...; bits of any 32-bit type
     };
 
     ComputePipeline() = default; ///< empty: only to be assigned to

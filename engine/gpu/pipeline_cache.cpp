@@ -27,8 +27,8 @@ uint64_t checksumOf(const std::vector<char>& bytes) {
 }
 
 std::string fileNameFor(const VkPhysicalDeviceProperties& properties) {
-    std::string name = fmt::format("pipelines-{:x}-{:x}-{:x}-", properties.vendorID, properties.deviceID,
-                                   properties.driverVersion);
+    std::string name =
+        fmt::format("pipelines-{:x}-{:x}-{:x}-", properties.vendorID, properties.deviceID, properties.driverVersion);
     for (uint8_t byte : properties.pipelineCacheUUID) name += fmt::format("{:02x}", byte);
     return name + ".bin";
 }

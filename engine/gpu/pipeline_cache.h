@@ -6,8 +6,8 @@
 
 namespace attn::gpu {
 
-/// Compiled pipelines kept on disk between runs, one file per device and driver version. A missing, foreign or damaged file is
-/// an empty cache, never an error.
+/// Compiled pipelines kept on disk between runs, one file per device and driver version. A missing, foreign or damaged
+/// file is an empty cache, never an error.
 class PipelineCache {
 public:
     explicit PipelineCache(Context& context); ///< in the user's cache folder

@@ -31,8 +31,8 @@ std::vector<Profiler::Stretch> Profiler::stretches() const {
     if (names_.size() < 2) return {};
     std::vector<uint64_t> ticks(names_.size());
     check(vkGetQueryPoolResults(device_, queries_.get(), 0, static_cast<uint32_t>(ticks.size()),
-                                ticks.size() * sizeof(uint64_t), ticks.data(), sizeof(uint64_t), VK_QUERY_RESULT_64_BIT |
-                                VK_QUERY_RESULT_WAIT_BIT),
+                                ticks.size() * sizeof(uint64_t), ticks.data(), sizeof(uint64_t),
+                                VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
           "vkGetQueryPoolResults", "profiler");
     std::vector<Stretch> stretches;
     for (size_t i = 0; i + 1 < ticks.size(); ++i) {

@@ -8,8 +8,8 @@
 
 namespace attn::gpu {
 
-/// Device time of named stretches of a command buffer. Only while profiling: on software Vulkan a mark costs as much as a
-/// small dispatch.
+/// Device time of named stretches of a command buffer. Only while profiling: on software Vulkan a mark costs as much as
+/// a small dispatch.
 class Profiler {
 public:
     struct Stretch {
@@ -25,8 +25,8 @@ public:
 
     /// Starts a recording anew; record it before the first mark.
     void reset(CommandRecorder& recorder);
-    /// The stretch `name` lasts from here to the next mark. The last mark of a recording only ends the stretch before it.
-    /// Marks beyond the capacity are dropped.
+    /// The stretch `name` lasts from here to the next mark. The last mark of a recording only ends the stretch before
+    /// it. Marks beyond the capacity are dropped.
     void mark(CommandRecorder& recorder, std::string name);
 
     /// In recording order, from the newest submission; call after waiting for it.

@@ -45,7 +45,8 @@ uint64_t Timeline::submit(std::span<const CommandBuffer* const> commands, const 
     std::vector<uint64_t> signalValues(signals.size(), 0); // binary semaphores ignore theirs
     signalValues[0] = submitted_ + 1;
     const std::vector<uint64_t> waitValues(presentation.waitBefore.size(), 0);
-    const std::vector<VkPipelineStageFlags> waitStages(presentation.waitBefore.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+    const std::vector<VkPipelineStageFlags> waitStages(presentation.waitBefore.size(),
+                                                       VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
 
     VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
     values.waitSemaphoreValueCount = static_cast<uint32_t>(waitValues.size());
@@ -81,7 +82,8 @@ bool Timeline::wait(uint64_t value, std::chrono::nanoseconds timeout) const {
 
 uint64_t Timeline::reached() const {
     uint64_t value = 0;
-    check(vkGetSemaphoreCounterValue(context_->device(), semaphore_.get(), &value), "vkGetSemaphoreCounterValue", name_);
+    check(vkGetSemaphoreCounterValue(context_->device(), semaphore_.get(), &value), "vkGetSemaphoreCounterValue",
+          name_);
     return value;
 }
 

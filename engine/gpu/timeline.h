@@ -16,8 +16,8 @@ struct Presentation {
     std::vector<VkSemaphore> signalAfter{};
 };
 
-/// Numbers submissions to the queue 1, 2, 3, ... and tells how far the device has come. Destroying what a submission uses is
-/// safe once its value is reached. One thread uses a Timeline at a time.
+/// Numbers submissions to the queue 1, 2, 3, ... and tells how far the device has come. Destroying what a submission
+/// uses is safe once its value is reached. One thread uses a Timeline at a time.
 class Timeline {
 public:
     static constexpr std::chrono::nanoseconds kForever{std::chrono::nanoseconds::max()};
