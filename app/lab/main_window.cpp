@@ -8,6 +8,7 @@
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
 
+#include <QApplication>
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
@@ -16,6 +17,8 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QToolBar>
+
+#include <algorithm>
 
 namespace attn {
 
@@ -55,6 +58,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
 
 MainWindow::~MainWindow() {
     // Panels and undo commands post through the bridge; nothing may reach them once members go.
+    disconnect(qApp, nullptr, this, nullptr);
     disconnect(&bridge_, nullptr, this, nullptr);
     disconnect(&undoStack_, nullptr, this, nullptr);
     for (const auto& [id, dock] : docks_) delete dock;
@@ -64,7 +68,7 @@ void MainWindow::makeDocks() {
     for (const PanelDescriptor& descriptor : panelCatalogue()) {
         const QString id = QString::fromLatin1(descriptor.id), title = panelTitle(descriptor);
         auto* dock = new QDockWidget(title, this);
-        dock->setObjectName(id);
+        dock->setObjectName("dock." + id);
         dock->setAccessibleName(title);
         Panel* panel = descriptor.make(context_, dock);
         // A panel taller than its dock scrolls, so that small windows and large type clip nothing.
@@ -75,35 +79,52 @@ void MainWindow::makeDocks() {
         scroll->setFocusPolicy(Qt::NoFocus);
         dock->setWidget(scroll);
         if (descriptor.controlGroup) assignControlGroup(dock, descriptor.controlGroup);
+        panel->setObjectName(id);
+        panel->setAccessibleName(title);
         panels_[id] = panel;
         docks_[id] = dock;
         if (auto* generate = qobject_cast<GeneratePanel*>(panel)) generate_ = generate;
         if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
     }
+    connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+        for (QWidget* up = now; up; up = up->parentWidget())
+            if (auto* panel = qobject_cast<Panel*>(up)) focusedPanel_ = panel;
+    });
     connect(nextToken_, &NextTokenPanel::samplingChanged, this, [this] {
         if (autosave_) autosave_->markChanged();
     });
 }
 
 void MainWindow::arrangeDocks() {
-    const auto dock = [this](const char* id) { return docks_.at(id); };
-    for (const auto& [id, widget] : docks_) {
-        widget->setFloating(false);
-        widget->show();
-        removeDockWidget(widget);
+    for (const auto& [id, dock] : docks_) {
+        dock->setFloating(false);
+        removeDockWidget(dock);
     }
-    addDockWidget(Qt::LeftDockWidgetArea, dock("generate"));
-    addDockWidget(Qt::RightDockWidgetArea, dock("attention"));
-    splitDockWidget(dock("generate"), dock("next"), Qt::Vertical);
-    splitDockWidget(dock("attention"), dock("heads"), Qt::Vertical);
-    tabifyDockWidget(dock("next"), dock("branches"));
-    tabifyDockWidget(dock("attention"), dock("model"));
-    tabifyDockWidget(dock("heads"), dock("cell"));
-    for (const auto& [id, widget] : docks_) widget->show();
-    for (const char* front : {"generate", "next", "attention", "heads"}) dock(front)->raise();
-    resizeDocks({dock("generate"), dock("attention")}, {width() / 3, width() * 2 / 3}, Qt::Horizontal);
-    resizeDocks({dock("generate"), dock("next")}, {height() / 2, height() / 2}, Qt::Vertical);
-    resizeDocks({dock("attention"), dock("heads")}, {height() * 7 / 10, height() * 3 / 10}, Qt::Vertical);
+    // Four places, each a pile of tabs with the first that exists in front. Panels named nowhere join the big one.
+    std::vector<std::vector<QString>> piles = {{"generate"}, {"next", "branches"}, {"attention", "model"}, {"heads", "cell"}};
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        const QString id = QString::fromLatin1(descriptor.id);
+        const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) { return std::find(pile.begin(), pile.end(), id) != pile.end(); });
+        if (!isPlaced) piles[2].push_back(id);
+    }
+    std::vector<QDockWidget*> fronts;
+    for (const auto& pile : piles) {
+        QDockWidget* front = nullptr;
+        for (const QString& id : pile) {
+            const auto found = docks_.find(id);
+            if (found == docks_.end()) continue;
+            if (front) tabifyDockWidget(front, found->second);
+            else addDockWidget(fronts.size() < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, found->second, Qt::Vertical);
+            if (!front) front = found->second;
+            found->second->show();
+        }
+        if (front) front->raise();
+        fronts.push_back(front);
+    }
+    const int left = std::max(350, width() / 3);
+    resizeDocks({fronts[0], fronts[2]}, {left, width() - left}, Qt::Horizontal);
+    resizeDocks({fronts[0], fronts[1]}, {height() / 2, height() / 2}, Qt::Vertical);
+    resizeDocks({fronts[2], fronts[3]}, {height() * 7 / 10, height() * 3 / 10}, Qt::Vertical);
 }
 
 void MainWindow::makeBanners() {

@@ -103,6 +103,8 @@ private:
     void chooseCapture();
     void chooseExport(const QString& suffix);
     void copyFigure();
+    /// The panel that export and copy speak of: the one last worked in, else the first with numbers.
+    Panel* currentPanel() const;
     void showPreferences();
     void showLockDialog();
     void showShortcuts();
@@ -118,6 +120,7 @@ private:
     std::string shownExport_;
     std::map<QString, Panel*> panels_;
     std::map<QString, QDockWidget*> docks_;
+    Panel* focusedPanel_ = nullptr;
     GeneratePanel* generate_ = nullptr;
     NextTokenPanel* nextToken_ = nullptr;
     StatusStrip* status_ = nullptr;

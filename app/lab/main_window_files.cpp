@@ -1,11 +1,17 @@
 #include "app/lab/autosave.h"
 #include "app/lab/dialogs/lock_dialog.h"
 #include "app/lab/main_window.h"
+#include "app/lab/panels/catalogue.h"
+#include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/next_token_panel.h"
+#include "app/lab/widget_export.h"
 #include "app/lab/widgets/banner.h"
 
+#include <QClipboard>
+#include <QDockWidget>
 #include <QFileDialog>
-#include <QFileInfo>
+#include <QGuiApplication>
+#include <QStatusBar>
 
 namespace attn {
 namespace {
@@ -118,8 +124,36 @@ void MainWindow::captureTo(const QString& path) {
     bridge_.post(CaptureCommand{.hooks = "blocks.*.attn.hook_pattern,logits", .path = path.toStdString()});
 }
 
-void MainWindow::chooseExport(const QString&) {}
-void MainWindow::copyFigure() {}
+Panel* MainWindow::currentPanel() const {
+    if (focusedPanel_ && focusedPanel_->isVisible()) return focusedPanel_;
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        Panel* panel = panels_.at(QString::fromLatin1(descriptor.id));
+        if (panel->isVisible() && !panel->csv().isEmpty()) return panel;
+    }
+    return generate_;
+}
+
+void MainWindow::chooseExport(const QString& suffix) {
+    choosePath(this, tr("Export %1").arg(docks_.at(currentPanel()->objectName())->windowTitle()), QFileDialog::AnyFile, QFileDialog::AcceptSave,
+               tr("%1 files (*.%2)").arg(suffix.toUpper(), suffix), suffix, [this](const QString& path) { exportFigure(path); });
+}
+
+void MainWindow::exportFigure(const QString& path) {
+    Panel* panel = currentPanel();
+    const bool isText = path.endsWith(".csv", Qt::CaseInsensitive);
+    if (isText && panel->csv().isEmpty())
+        return showFailure({.what = "this panel has no numbers to export",
+                            .where = docks_.at(panel->objectName())->windowTitle().toStdString(),
+                            .hint = "click into Attention, Next token or Heads first"});
+    const auto failure = isText ? exportText(panel->csv(), path) : exportPicture(*panel->figure(), path);
+    if (failure) return showFailure(*failure);
+    offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(path));
+}
+
+void MainWindow::copyFigure() {
+    QGuiApplication::clipboard()->setImage(pictureOf(*currentPanel()->figure()));
+    statusBar()->showMessage(tr("Picture copied"), 3000);
+}
 
 void MainWindow::showLockDialog() {
     auto* dialog = new LockDialog(locks_, this);

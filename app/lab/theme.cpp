@@ -80,10 +80,21 @@ QPalette themePalette(ThemeId theme) {
     palette.setColor(QPalette::ToolTipBase, c.base);
     palette.setColor(QPalette::ToolTipText, c.text);
     palette.setColor(QPalette::Mid, c.border);
+    if (theme == ThemeId::Dark) {
+        // Fusion derives bevels and tab lines from these; its own guess for a dark button is white.
+        palette.setColor(QPalette::Light, c.border);
+        palette.setColor(QPalette::Midlight, c.border);
+        palette.setColor(QPalette::Dark, c.base);
+        palette.setColor(QPalette::Shadow, QColor("#0c0d10"));
+    }
     for (QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
         palette.setColor(QPalette::Disabled, role, c.faint);
     palette.setColor(QPalette::Disabled, QPalette::Highlight, c.border);
     return palette;
+}
+
+QColor predictionColour(ThemeId theme) {
+    return theme == ThemeId::Dark ? QColor("#f0883e") : theme == ThemeId::Projector ? QColor("#c04a00") : QColor("#e07b39");
 }
 
 void applyTheme(ThemeId theme, int textSize) {

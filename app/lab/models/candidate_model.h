@@ -22,7 +22,8 @@ public:
     using QAbstractTableModel::QAbstractTableModel;
 
     void rank(const Snapshot& snapshot, const Sampling& sampling);
-    int token(int row) const { return rows_[static_cast<size_t>(row)].candidate.token; }
+    const Candidate& candidate(int row) const { return rows_[static_cast<size_t>(row)].candidate; }
+    const QString& text(int row) const { return rows_[static_cast<size_t>(row)].text; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

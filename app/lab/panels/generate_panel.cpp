@@ -1,6 +1,7 @@
 #include "app/lab/panels/generate_panel.h"
 
 #include "app/lab/control_groups.h"
+#include "app/lab/theme.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/token_chips.h"
@@ -97,6 +98,8 @@ GeneratePanel::GeneratePanel(PanelContext& context, QWidget* parent) : Panel(par
     column->addWidget(makePromptGroup());
     column->addWidget(makeRunGroup());
     column->addWidget(makeTextGroup(), 1);
+    text_->setShade(predictionColour(context_.theme()));
+    connect(&context_, &PanelContext::themeChanged, this, [this](ThemeId theme) { text_->setShade(predictionColour(theme)); });
     typing_.setSingleShot(true);
     typing_.setInterval(kTypingPauseMs);
     connect(&typing_, &QTimer::timeout, this, &GeneratePanel::postPrompt);
@@ -157,6 +160,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     speed_->setObjectName("speed");
     speed_->setRange(0, static_cast<int>(kSpeeds.size()));
     speed_->setPageStep(1);
+    speed_->setMinimumWidth(70);
     speed_->setValue(kInitialSpeed);
     speed_->setAccessibleName(tr("Speed in tokens per second"));
     speed_->setToolTip(tr("Tokens per second; at the right end as fast as the device can"));

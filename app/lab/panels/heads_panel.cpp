@@ -1,6 +1,7 @@
 #include "app/lab/panels/heads_panel.h"
 
 #include "app/lab/control_groups.h"
+#include "app/lab/theme.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/heads_grid.h"
 
@@ -67,6 +68,8 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
         requestGate(grid_->selectedLayer(), -1, isOn ? 0.0f : 1.0f);
     });
     connect(restore_, &QPushButton::clicked, this, [this] { requestGate(-1, -1, 1.0f); });
+    grid_->setHue(predictionColour(context_.theme()));
+    connect(&context_, &PanelContext::themeChanged, this, [this](ThemeId theme) { grid_->setHue(predictionColour(theme)); });
     showSelected();
 }
 
@@ -76,6 +79,18 @@ void HeadsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     grid_->setGates(snapshot->headGates, model ? model->layers : 0, model ? model->heads : 0);
     grid_->setRows(snapshot->newest);
     showSelected();
+}
+
+QString HeadsPanel::csv() const {
+    if (!snapshot_ || !snapshot_->newest) return {};
+    const NewestRows& rows = *snapshot_->newest;
+    QString text = "layer,head,key,attention\n";
+    size_t at = 0;
+    for (int layer = 0; layer < rows.layers; ++layer)
+        for (int head = 0; head < rows.heads; ++head)
+            for (int key = 0; key < rows.keys; ++key)
+                text += QStringLiteral("%1,%2,%3,%4\n").arg(layer).arg(head).arg(key).arg(static_cast<double>(rows.values[at++]));
+    return text;
 }
 
 void HeadsPanel::requestGate(int layer, int head, float gate) {

@@ -18,6 +18,7 @@ public:
     explicit HeadsPanel(PanelContext& context, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QString csv() const override;
 
 private:
     void requestGate(int layer, int head, float gate);

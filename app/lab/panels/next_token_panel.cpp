@@ -3,6 +3,7 @@
 #include "app/lab/bridge/sampling_fields.h"
 #include "app/lab/control_groups.h"
 #include "app/lab/models/candidate_model.h"
+#include "app/lab/theme.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/probability_delegate.h"
@@ -16,7 +17,7 @@
 namespace attn {
 namespace {
 
-constexpr Param kGreedy{.id = "greedy", .title = "Greedy", .help = "Always take the likeliest token; temperature and the rest are then unused",
+constexpr Param kGreedy{.id = "greedy", .title = "Greedy", .help = "Always take the likeliest token; moving temperature and the like switches this off",
                         .kind = Param::Kind::Toggle, .minimum = 0, .maximum = 1, .step = 1, .initial = 1};
 constexpr Param kSeed{.id = "seed", .title = "Seed", .help = "Start of the random numbers: the same seed draws the same text",
                       .kind = Param::Kind::Integer, .minimum = 0, .maximum = 1e9, .step = 1, .initial = 0};
@@ -53,7 +54,12 @@ NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
     list_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    list_->setItemDelegateForColumn(CandidateModel::ProbabilityColumn, new ProbabilityDelegate(context_.predictionColour(), list_));
+    auto* bars = new ProbabilityDelegate(predictionColour(context_.theme()), list_);
+    list_->setItemDelegateForColumn(CandidateModel::ProbabilityColumn, bars);
+    connect(&context_, &PanelContext::themeChanged, bars, [bars, this](ThemeId theme) {
+        bars->setColour(predictionColour(theme));
+        list_->viewport()->update();
+    });
     list_->header()->setStretchLastSection(false);
     list_->header()->setSectionResizeMode(CandidateModel::TokenColumn, QHeaderView::ResizeToContents);
     list_->header()->setSectionResizeMode(CandidateModel::ProbabilityColumn, QHeaderView::Stretch);
@@ -69,14 +75,29 @@ void NextTokenPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     if (isNew) rank();
 }
 
+QString NextTokenPanel::csv() const {
+    QString text = "token,text,probability,logit\n";
+    for (int row = 0; row < candidates_->rowCount(); ++row) {
+        const Candidate& candidate = candidates_->candidate(row);
+        QString label = candidates_->text(row);
+        label.replace('"', "\"\"");
+        text += QStringLiteral("%1,\"%2\",%3,%4\n").arg(candidate.token).arg(label).arg(static_cast<double>(candidate.probability)).arg(static_cast<double>(candidate.logit));
+    }
+    return text;
+}
+
 void NextTokenPanel::rank() {
     if (snapshot_) candidates_->rank(*snapshot_, sampling_);
 }
 
 void NextTokenPanel::change(const QString& id, double value) {
     setSamplingValue(sampling_, id.toStdString(), value);
+    // Whoever turns the temperature wants to see what it does.
+    if (!isSamplingFieldUsed(sampling_, id.toStdString())) {
+        sampling_.greedy = false;
+        controls_->setValue(kGreedy.id, 0);
+    }
     context_.post(SetSamplingCommand{sampling_});
-    showUse();
     rank();
     emit samplingChanged();
 }
@@ -84,13 +105,8 @@ void NextTokenPanel::change(const QString& id, double value) {
 void NextTokenPanel::setSampling(const Sampling& sampling) {
     sampling_ = sampling;
     for (const Param& param : controlParams()) controls_->setValue(param.id, samplingValue(sampling, param.id));
-    showUse();
     rank();
     context_.post(SetSamplingCommand{sampling_});
-}
-
-void NextTokenPanel::showUse() {
-    for (const Param& param : controlParams()) controls_->setControlEnabled(param.id, isSamplingFieldUsed(sampling_, param.id));
 }
 
 void NextTokenPanel::take(const QModelIndex& index) {

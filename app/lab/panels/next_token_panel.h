@@ -19,6 +19,7 @@ public:
     explicit NextTokenPanel(PanelContext& context, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QString csv() const override;
 
     const Sampling& sampling() const { return sampling_; }
     void setSampling(const Sampling& sampling);
@@ -30,7 +31,6 @@ private:
     void change(const QString& id, double value);
     void take(const QModelIndex& index);
     void rank();
-    void showUse();
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;

@@ -46,7 +46,7 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
             made.toggle = box;
             connect(box, &QCheckBox::toggled, this, [this, id](bool on) { emit valueChanged(id, on ? 1 : 0); });
         } else {
-            made.label = new QLabel(title, this);
+            auto* label = new QLabel(title, this);
             made.number = new QDoubleSpinBox(this);
             made.number->setDecimals(decimalsFor(param));
             made.number->setRange(param.minimum, param.maximum);
@@ -54,9 +54,9 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
             made.number->setKeyboardTracking(false);
             made.number->setToolTip(help);
             made.number->setAccessibleName(title);
-            made.label->setBuddy(made.number);
-            made.label->setToolTip(help);
-            grid->addWidget(made.label, row, 0);
+            label->setBuddy(made.number);
+            label->setToolTip(help);
+            grid->addWidget(label, row, 0);
             const bool hasSlider = (param.maximum - param.minimum) / param.step <= kMostSliderSteps;
             if (hasSlider) {
                 made.slider = new QSlider(Qt::Horizontal, this);
@@ -111,12 +111,6 @@ void ParamControls::setValue(std::string_view id, double value) {
         const QSignalBlocker quietSlider(target.slider);
         target.slider->setValue(sliderPosition(target.param, value));
     }
-}
-
-void ParamControls::setControlEnabled(std::string_view id, bool isEnabled) {
-    Control& target = control(id);
-    for (QWidget* widget : std::initializer_list<QWidget*>{target.label, target.toggle, target.slider, target.number})
-        if (widget) widget->setEnabled(isEnabled);
 }
 
 } // namespace attn

@@ -25,7 +25,6 @@ public:
     double value(std::string_view id) const;
     /// Shows a value without emitting.
     void setValue(std::string_view id, double value);
-    void setControlEnabled(std::string_view id, bool isEnabled);
 
 signals:
     void valueChanged(const QString& id, double value);
@@ -33,7 +32,6 @@ signals:
 private:
     struct Control {
         Param param;
-        QLabel* label = nullptr;
         QAbstractButton* toggle = nullptr;
         QSlider* slider = nullptr;
         QDoubleSpinBox* number = nullptr;

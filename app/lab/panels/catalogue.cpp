@@ -1,0 +1,30 @@
+#include "app/lab/panels/catalogue.h"
+
+#include "app/lab/panels/branches_panel.h"
+#include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/heads_panel.h"
+#include "app/lab/panels/model_panel.h"
+#include "app/lab/panels/next_token_panel.h"
+
+#include <QCoreApplication>
+
+namespace attn {
+namespace {
+
+template <class T> Panel* make(PanelContext& context, QWidget* parent) { return new T(context, parent); }
+
+constexpr PanelDescriptor kPanels[] = {
+    {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, make<GeneratePanel>},
+    {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, make<NextTokenPanel>},
+    {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, make<BranchesPanel>},
+    {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
+    {"model", QT_TRANSLATE_NOOP("attn::Panel", "Model"), "model", make<ModelPanel>},
+};
+
+} // namespace
+
+std::span<const PanelDescriptor> panelCatalogue() { return kPanels; }
+
+QString panelTitle(const PanelDescriptor& descriptor) { return QCoreApplication::translate("attn::Panel", descriptor.title); }
+
+} // namespace attn

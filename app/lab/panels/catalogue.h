@@ -1,0 +1,21 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+
+#include <span>
+
+namespace attn {
+
+struct PanelDescriptor {
+    const char* id;           ///< object name of its dock, key in session files
+    const char* title;        ///< marked for translation: see panelTitle
+    const char* controlGroup; ///< the group that locks or hides the whole panel, null: its parts have their own
+    Panel* (*make)(PanelContext& context, QWidget* parent);
+};
+
+/// Every panel, in the order of the View menu. A new panel is its own files and one line here.
+std::span<const PanelDescriptor> panelCatalogue();
+
+QString panelTitle(const PanelDescriptor& descriptor);
+
+} // namespace attn

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "app/lab/preferences.h"
+#include "engine/session/commands.h"
+#include "engine/session/snapshot.h"
+
+#include <QJsonObject>
+#include <QUndoStack>
+#include <QWidget>
+
+#include <functional>
+#include <memory>
+
+namespace attn {
+
+/// What the panels share: the way to the session, undo, the theme, and what is pointed at. Lives longer than any panel.
+class PanelContext : public QObject {
+    Q_OBJECT
+
+public:
+    using Poster = std::function<void(Command)>;
+
+    PanelContext(QUndoStack& undoStack, Poster post) : undoStack_(undoStack), post_(std::move(post)) {}
+
+    void post(Command command) const { post_(std::move(command)); }
+    /// For undo commands, which post again later.
+    const Poster& poster() const { return post_; }
+    QUndoStack& undoStack() { return undoStack_; }
+
+    ThemeId theme() const { return theme_; }
+    void setTheme(ThemeId theme) {
+        theme_ = theme;
+        emit themeChanged(theme);
+    }
+
+    void selectHead(int layer, int head) { emit headSelected(layer, head); }
+    /// @param index of a token in the sequence, -1: none
+    void hoverToken(int index) { emit tokenHovered(index); }
+
+signals:
+    void themeChanged(attn::ThemeId theme);
+    void headSelected(int layer, int head);
+    void tokenHovered(int index);
+
+private:
+    QUndoStack& undoStack_;
+    Poster post_;
+    ThemeId theme_ = ThemeId::Light;
+};
+
+/// One dock's content: reads snapshots, posts commands through its context, keeps no other state of the session.
+class Panel : public QWidget {
+    Q_OBJECT
+
+public:
+    using QWidget::QWidget;
+
+    /// Called with each new snapshot; parts that did not change are the same objects as before.
+    virtual void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) = 0;
+
+    /// View choices for session files, by the panel's own keys.
+    virtual QJsonObject saveView() const { return {}; }
+    virtual void restoreView(const QJsonObject& view) { Q_UNUSED(view) }
+
+    /// What export draws: exactly what is on screen.
+    virtual QWidget* figure() { return this; }
+    /// The numbers behind the figure as comma-separated values, empty where there are none.
+    virtual QString csv() const { return {}; }
+};
+
+} // namespace attn

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "engine/session/snapshot.h"
+
+#include <QImage>
+#include <QString>
+
+#include <optional>
+
+class QWidget;
+
+namespace attn {
+
+/// A widget exactly as it is on screen, twice as fine.
+QImage pictureOf(QWidget& widget);
+
+/// Writes a widget as it is on screen: .png as pixels, .svg and .pdf as vectors.
+std::optional<Failure> exportPicture(QWidget& widget, const QString& path);
+
+/// Writes text through a temporary file.
+std::optional<Failure> exportText(const QString& text, const QString& path);
+
+} // namespace attn
