@@ -30,6 +30,7 @@ void Transfer::upload(const Buffer& buffer, uint64_t offsetBytes, uint64_t sizeB
 
 void Transfer::download(const Buffer& buffer, uint64_t offsetBytes, std::span<std::byte> bytes) {
     assert(offsetBytes + bytes.size() <= buffer.sizeBytes());
+    if (bytes.empty()) return;
     if (buffer.isMapped()) {
         std::memcpy(bytes.data(), buffer.mapped().data() + offsetBytes, bytes.size());
         return;
