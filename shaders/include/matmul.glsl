@@ -1,0 +1,31 @@
+// What every matmul kernel shares: y[m,n] = activation(scale * sum over k of x[m,k] w[n,k] + bias[n]) + residual[m,n].
+// Include after tensor.glsl and activation.glsl.
+//
+// Bindings   1 x [M,K]  2 w [N,K]  3 bias [N]  4 residual [M,N]  5 result [M,N]; an absent operand is bound to any tensor
+// Push       rows M, columns N, inner K, liveSlot, flags (1: bias, 2: residual), scale, rowsPerUnit (rows per index of axis 0:
+//            with a live slot, liveness * rowsPerUnit rows are computed)
+// Constants  0 and 1: local size, 2: activation
+
+layout(local_size_x_id = 0, local_size_y_id = 1) in;
+layout(constant_id = 2) const uint ACTIVATION = 0;
+layout(push_constant) uniform Push {
+    uint rows, columns, inner, liveSlot, flags;
+    float scale;
+    uint rowsPerUnit;
+};
+INPUT4(1, x);
+INPUT4(2, w);
+INPUT4(3, bias);
+INPUT4(4, residual);
+OUTPUT4(5, result);
+
+// Bias, activation, residual and zero padding, for the four columns of one vector of one row.
+#define STORE_RESULT(row, vector, product)                                                                                        \
+    {                                                                                                                             \
+        const uint vectors_ = (columns + 3) / 4;                                                                                  \
+        vec4 y_ = (product) * scale;                                                                                              \
+        if ((flags & 1u) != 0u) y_ += LOAD4(bias, vector);                                                                        \
+        y_ = activate4(ACTIVATION, y_);                                                                                           \
+        if ((flags & 2u) != 0u) y_ += LOAD4(residual, (row) * vectors_ + (vector));                                               \
+        result[(row) * vectors_ + (vector)] = y_ * vec4(lessThan(uvec4((vector) * 4) + uvec4(0, 1, 2, 3), uvec4(columns)));       \
+    }
