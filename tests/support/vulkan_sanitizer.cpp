@@ -1,5 +1,5 @@
-// Compiled into every test program under the address sanitizer. Vulkan's driver and layers leak a little; the sanitizer can
-// only tell that a leak is theirs as long as they stay loaded.
+// Compiled into every test program under the address sanitizer. Vulkan's driver and layers leak a little; the sanitizer
+// can only tell that a leak is theirs as long as they stay loaded.
 
 #include <dlfcn.h>
 
@@ -12,7 +12,8 @@ namespace {
 
 struct KeepLoaded {
     KeepLoaded() {
-        for (const char* name : {"libvulkan_lvp.so", "libVkLayer_khronos_validation.so", "libVkLayer_MESA_device_select.so"}) {
+        for (const char* name :
+             {"libvulkan_lvp.so", "libVkLayer_khronos_validation.so", "libVkLayer_MESA_device_select.so"}) {
             dlopen(name, RTLD_LAZY | RTLD_NODELETE);
         }
     }
