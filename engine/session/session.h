@@ -23,7 +23,8 @@ public:
         bool validation = false;
     };
 
-    explicit Session(Options options = {});
+    Session();
+    explicit Session(Options options);
     ~Session(); ///< cancels what runs and joins
 
     Session(const Session&) = delete;

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "engine/models/decoder.h"
+#include "engine/text/tokenizer.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// A model that can be loaded: its description, its tokenizer and its weights, from a folder or by construction.
+class ModelSource {
+public:
+    virtual ~ModelSource() = default;
+
+    virtual const DecoderConfig& config() const = 0;
+    virtual const std::string& configText() const = 0;      ///< JSON for display
+    virtual std::string familyTitle() const = 0;
+    virtual std::string dtype() const = 0;                  ///< of most weights: "F32", "F16", "BF16"
+    virtual const Tokenizer* tokenizer() const = 0;         ///< null when the folder has none
+    virtual std::string example() const = 0;                ///< a prompt to begin with
+    virtual const std::vector<int>& stopTokens() const = 0; ///< generation ends after one of these
+    virtual std::string sourceName(const std::string& parameter) const = 0; ///< name in the file, empty if constructed
+
+    /// Writes a parameter as padded rows on request. `write` hands out the rows to fill, in order: (first row, rows).
+    /// @throws Error naming the file and tensor when it is missing or has another shape
+    /// @return how many values are NaN or infinite
+    using RowWriter = std::function<void(const std::function<void(int64_t firstRow, std::span<float> rows)>& fill)>;
+    virtual int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const = 0;
+};
+
+/// Opens a Hugging Face folder, a .safetensors file inside one, or "builtin:induction".
+/// @throws Error naming the file, the thing and the remedy
+std::unique_ptr<ModelSource> openModelSource(const std::string& path);
+
+} // namespace attn

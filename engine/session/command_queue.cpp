@@ -1,0 +1,52 @@
+#include "engine/session/command_queue.h"
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+template <typename T> bool is(const Command& command) { return std::holds_alternative<T>(command); }
+
+/// Whether `newer` makes `older` pointless. Such commands only set something; the newest value wins.
+bool replaces(const Command& newer, const Command& older) {
+    if (newer.index() != older.index()) return false;
+    if (const auto* gate = std::get_if<SetHeadGateCommand>(&newer)) {
+        const auto& other = std::get<SetHeadGateCommand>(older);
+        return gate->layer == other.layer && gate->head == other.head;
+    }
+    return is<SetPromptCommand>(newer) || is<SetSamplingCommand>(newer) || is<SetViewCommand>(newer) || is<ExplainCellCommand>(newer) ||
+           is<ShowWeightCommand>(newer);
+}
+
+/// Commands that read what others set: nothing moves across them.
+bool isFence(const Command& command) { return changesSequence(command) && !is<SetPromptCommand>(command) && !is<SetHeadGateCommand>(command); }
+
+} // namespace
+
+bool changesSequence(const Command& command) {
+    return is<OpenModelCommand>(command) || is<SetPromptCommand>(command) || is<GenerateCommand>(command) || is<StopCommand>(command) ||
+           is<ResetCommand>(command) || is<TakeTokenCommand>(command) || is<GoToBranchCommand>(command) || is<RestoreBranchesCommand>(command) ||
+           is<SetHeadGateCommand>(command) || is<CaptureCommand>(command);
+}
+
+void CommandQueue::push(Command command) {
+    for (auto older = commands_.rbegin(); older != commands_.rend() && !isFence(*older); ++older)
+        if (replaces(command, *older)) {
+            commands_.erase(std::next(older).base());
+            break;
+        }
+    commands_.push_back(std::move(command));
+}
+
+std::optional<Command> CommandQueue::pop() {
+    if (commands_.empty()) return std::nullopt;
+    Command command = std::move(commands_.front());
+    commands_.pop_front();
+    return command;
+}
+
+void CommandQueue::dropGeneration() {
+    std::erase_if(commands_, [](const Command& command) { return is<GenerateCommand>(command); });
+}
+
+} // namespace attn

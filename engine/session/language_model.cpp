@@ -1,0 +1,241 @@
+#include "engine/session/language_model.h"
+
+#include "engine/core/error.h"
+#include "engine/session/step_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// Prefill plans exist for these numbers of tokens; a longer prompt is fed in pieces.
+constexpr std::array<int64_t, 3> kPrefillBuckets{16, 128, 512};
+/// Below this many parameters a dispatch on software Vulkan costs more than its work, unless it runs on the submitting thread.
+constexpr int64_t kInlineParameters = 4'000'000;
+constexpr int64_t kMostCapacity = 4096;
+
+int64_t parameterCount(const Graph& graph) {
+    int64_t count = 0;
+    for (uint32_t id = 0; id < graph.size(); ++id)
+        if (graph.node(id).kind == NodeKind::Parameter && graph.node(id).name != decoder_names::kRotaryTable) count += graph.node(id).outputs[0].shape.elements();
+    return count;
+}
+
+std::vector<std::pair<std::string, Shape>> sourcesOf(const Graph& graph, NodeKind kind) {
+    std::vector<std::pair<std::string, Shape>> result;
+    for (uint32_t id = 0; id < graph.size(); ++id)
+        if (graph.node(id).kind == kind) result.emplace_back(graph.node(id).name, graph.node(id).outputs[0].shape);
+    return result;
+}
+
+uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors) {
+    uint64_t bytes = 0;
+    for (const auto& [name, shape] : tensors) bytes += static_cast<uint64_t>(shape.paddedElements()) * 4;
+    return bytes;
+}
+
+} // namespace
+
+std::string hookPattern(int layer) { return fmt::format("blocks.{}.attn.hook_pattern", layer); }
+
+LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
+    : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
+    const auto described = buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
+    info_.parameterCount = parameterCount(*described.graph);
+    std::optional<int> threads = options_.softwareThreads;
+    if (!threads && info_.parameterCount < kInlineParameters) threads = 0;
+    context_ = std::make_unique<gpu::Context>(gpu::Context::Options{.device = options_.device,
+                                                                    .validation = options_.validation,
+                                                                    .instanceExtensions = options_.instanceExtensions,
+                                                                    .deviceExtensions = options_.deviceExtensions,
+                                                                    .softwareThreads = threads});
+    kernels_ = std::make_unique<KernelLibrary>(*context_);
+    store_ = std::make_unique<TensorStore>(*context_);
+    gates_.assign(config().layers.size() * static_cast<size_t>(config().layers.front().heads.heads), 1.0f);
+    describe();
+    for (const std::string& name : described.graph->probeOrder()) info_.hooks.push_back(name);
+
+    const auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
+    const auto states = sourcesOf(*described.graph, NodeKind::State);
+    const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = context_->freeBytes();
+    info_.parameterBytes = static_cast<int64_t>(paddedBytes(parameters));
+    if (needed > available)
+        throw Error({.what = fmt::format("needs {} MiB on the device (weights {} MiB, cache {} MiB) but {} has {} MiB free", needed >> 20,
+                                         paddedBytes(parameters) >> 20, paddedBytes(states) >> 20, context_->traits().name, available >> 20),
+                     .where = info_.path,
+                     .hint = "close other programs, choose another device or open a smaller model"});
+    store_->reserve(parameters);
+    store_->reserve(states);
+    for (const auto& [name, shape] : parameters)
+        if (name != decoder_names::kRotaryTable)
+            info_.parameters.push_back({.name = name, .sourceName = source_->sourceName(name), .shape = shape.extents(), .count = shape.elements()});
+    load(progress);
+}
+
+LanguageModel::~LanguageModel() = default;
+
+void LanguageModel::load(const Progress& progress) {
+    int64_t done = 0;
+    for (const ParameterInfo& parameter : info_.parameters) {
+        if (progress) progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(info_.parameterCount, 1)), parameter.name);
+        const int64_t strange = source_->read(parameter.name, Shape(parameter.shape),
+                                              [&](const auto& fill) { store_->write(parameter.name, fill); });
+        if (strange > 0)
+            info_.warnings.push_back(fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted", strange, parameter.count, parameter.name));
+        done += parameter.count;
+    }
+    if (store_->contains(decoder_names::kRotaryTable)) {
+        const auto rotary = std::ranges::find_if(config().layers, [](const AttentionSpec& spec) { return spec.rotary.has_value(); });
+        const std::vector<float> table = rotaryTableValues(*rotary->rotary, config().context);
+        const auto columns = static_cast<size_t>(rotary->rotary->inverseFrequencies.size() * 2);
+        const auto stride = static_cast<size_t>(store_->entry(decoder_names::kRotaryTable).shape.rowStride());
+        store_->write(decoder_names::kRotaryTable, [&](int64_t firstRow, std::span<float> rows) {
+            for (size_t row = 0; row < rows.size() / stride; ++row)
+                std::copy_n(table.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns), columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
+        });
+    }
+}
+
+void LanguageModel::describe() {
+    const DecoderConfig& model = config();
+    const AttentionSpec& first = model.layers.front();
+    info_.name = model.name;
+    info_.family = model.family;
+    info_.familyTitle = source_->familyTitle();
+    info_.configJson = source_->configText();
+    info_.dtype = source_->dtype();
+    info_.layers = static_cast<int>(model.layers.size());
+    info_.heads = static_cast<int>(first.heads.heads);
+    info_.keyValueHeads = static_cast<int>(first.heads.keyValueHeads);
+    info_.headWidth = static_cast<int>(first.heads.width);
+    info_.modelWidth = static_cast<int>(model.modelWidth);
+    info_.feedForwardWidth = static_cast<int>(model.feedForward.width);
+    info_.vocabulary = static_cast<int>(model.vocabulary);
+    info_.contextLength = static_cast<int>(capacity_);
+    info_.hasTokenizer = source_->tokenizer() != nullptr;
+    if (info_.hasTokenizer) info_.tokenizerSummary = fmt::format("{} tokens", source_->tokenizer()->vocabularySize());
+    info_.positionScheme = model.learnedPositions ? "learned" : "none";
+    if (first.rotary)
+        info_.positionScheme = fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",
+                                           first.rotary->inverseFrequencies.size() * 2, first.heads.width);
+    for (const AttentionSpec& layer : model.layers) info_.slidingWindow.push_back(static_cast<int>(layer.rule.window));
+    if (model.context > capacity_)
+        info_.warnings.push_back(fmt::format("the model allows {} tokens; this program keeps {}", model.context, capacity_));
+    if (info_.hasTokenizer && static_cast<int64_t>(source_->tokenizer()->vocabularySize()) > model.vocabulary)
+        info_.warnings.push_back(fmt::format("the tokenizer has {} tokens but the model only {}: some text cannot be run",
+                                             source_->tokenizer()->vocabularySize(), model.vocabulary));
+}
+
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool inspects, const std::set<std::string>& probes) {
+    const DecoderGraph graph = buildDecoder(config(), {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = inspects});
+    std::map<std::string, Tensor> outputs{{"next_logits", graph.nextLogits}};
+    outputs.insert(graph.updates.begin(), graph.updates.end());
+    auto step = std::make_unique<Step>();
+    step->queries = queries;
+    step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph.graph, outputs, probes, {.alignment = 256}));
+    return step;
+}
+
+LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
+    int64_t queries = 1;
+    if (tokens > 1) {
+        queries = std::min(kPrefillBuckets.back(), capacity_);
+        for (int64_t bucket : kPrefillBuckets)
+            if (static_cast<int64_t>(tokens) <= bucket && bucket <= capacity_) {
+                queries = bucket;
+                break;
+            }
+    }
+    auto& step = steps_[queries];
+    if (!step) {
+        std::set<std::string> probes;
+        if (queries == 1 && options_.inspects)
+            for (int layer = 0; layer < info_.layers; ++layer) probes.insert(hookPattern(layer));
+        step = makeStep(queries, options_.inspects, probes);
+    }
+    return *step;
+}
+
+void LanguageModel::writeGates(GpuExecutor& executor) const {
+    for (int layer = 0; layer < info_.layers; ++layer) {
+        const std::span<float> input = executor.input(fmt::format("blocks.{}.attn.gates", layer));
+        std::copy_n(gates_.begin() + layer * info_.heads, info_.heads, input.begin());
+    }
+}
+
+bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
+    GpuExecutor& executor = *step.executor;
+    const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens), positions = executor.inputIntegers(decoder_names::kPositions);
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        ids[i] = tokens[i];
+        positions[i] = static_cast<int32_t>(tokens_.size() + i);
+    }
+    writeGates(executor);
+    StepParams params;
+    params[StepScalar::QueryLength] = static_cast<uint32_t>(tokens.size());
+    params[StepScalar::CacheOffset] = static_cast<uint32_t>(tokens_.size());
+    params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size() + tokens.size());
+    if (!executor.run(params, isCancelled)) return false;
+    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+    return true;
+}
+
+void LanguageModel::truncate(size_t length) {
+    if (length < tokens_.size()) tokens_.resize(length);
+}
+
+bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancelled) {
+    if (tokens.empty()) return true;
+    if (tokens_.size() + tokens.size() > static_cast<size_t>(capacity_))
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", tokens_.size() + tokens.size(), capacity_),
+                     .where = info_.name,
+                     .hint = "shorten the prompt"});
+    for (int token : tokens)
+        if (token < 0 || token >= info_.vocabulary)
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary), .where = info_.name, .hint = "use the tokenizer that belongs to the model"});
+    const size_t before = tokens_.size();
+    while (!tokens.empty()) {
+        // When inspecting, the last token runs alone: its plan also gives the newest row of every head.
+        const size_t most = options_.inspects && tokens.size() > 1 ? tokens.size() - 1 : tokens.size();
+        Step& step = stepFor(most);
+        const size_t count = std::min(most, static_cast<size_t>(step.queries));
+        if (!runStep(step, tokens.first(count), isCancelled)) {
+            truncate(before);
+            return false;
+        }
+        tokens = tokens.subspan(count);
+        if (tokens.empty()) {
+            const auto result = step.executor->result("next_logits");
+            logits_.assign(result.begin(), result.begin() + info_.vocabulary);
+        }
+    }
+    return true;
+}
+
+NewestRows LanguageModel::newestRows() const {
+    const auto keys = static_cast<int>(tokens_.size());
+    NewestRows rows{.layers = info_.layers, .heads = info_.heads, .keys = keys, .values = {}};
+    const auto step = steps_.find(1);
+    if (!options_.inspects || step == steps_.end() || keys == 0) return rows;
+    for (int layer = 0; layer < info_.layers; ++layer) {
+        const std::span<const float> pattern = step->second->executor->result(hookPattern(layer)); // [H,1,S]
+        const auto stride = static_cast<size_t>(Shape{capacity_}.rowStride());
+        for (int head = 0; head < info_.heads; ++head) {
+            const auto row = pattern.subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
+            rows.values.insert(rows.values.end(), row.begin(), row.end());
+        }
+    }
+    return rows;
+}
+
+void LanguageModel::setGate(int layer, int head, float gate) {
+    for (int l = 0; l < info_.layers; ++l)
+        for (int h = 0; h < info_.heads; ++h)
+            if ((layer < 0 || layer == l) && (head < 0 || head == h)) gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
+}
+
+int64_t LanguageModel::deviceBytes() const { return static_cast<int64_t>(context_->allocatedBytes()); }
+
+} // namespace attn

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "engine/models/model_source.h"
+#include "engine/runtime/gpu_executor.h"
+#include "engine/session/commands.h"
+#include "engine/session/snapshot.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// A loaded model on a device with one key/value cache: feeds tokens, gives logits, patterns and everything else a view shows.
+/// Synchronous; used from one thread. Session runs it for the windows, the command line uses it directly.
+class LanguageModel {
+public:
+    struct Options {
+        std::optional<std::string> device;
+        std::optional<int> softwareThreads; ///< empty: inline for small models, Mesa's default for large ones
+        bool validation = false;
+        bool inspects = true; ///< keep queries and patterns for views; false is faster
+        std::vector<const char*> instanceExtensions, deviceExtensions; ///< for the scope's window
+    };
+    using Progress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
+    using Cancelled = std::function<bool()>;
+
+    LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
+    ~LanguageModel();
+
+    const ModelInfo& info() const { return info_; }
+    const Tokenizer* tokenizer() const { return source_->tokenizer(); }
+    const ModelSource& source() const { return *source_; }
+    const DecoderConfig& config() const { return source_->config(); }
+    gpu::Context& context() { return *context_; }
+    int capacity() const { return static_cast<int>(capacity_); } ///< most tokens in the cache
+
+    /// Tokens in the cache.
+    const std::vector<int>& tokens() const { return tokens_; }
+    /// Forgets the tokens from `length` on.
+    void truncate(size_t length);
+    /// Runs tokens after those in the cache. @throws Error when they do not fit or are outside the vocabulary
+    /// @return false if it was cancelled: the cache then holds what it held before
+    bool feed(std::span<const int> tokens, const Cancelled& isCancelled = {});
+    /// Logits [V] after the last token fed. Valid until the next feed.
+    std::span<const float> logits() const { return {logits_.data(), logits_.size()}; }
+
+    void setGate(int layer, int head, float gate); ///< negative: all of them; takes effect with the next feed
+    const std::vector<float>& gates() const { return gates_; } ///< [layers, heads]
+
+    // Views of what the cache holds. Need Options::inspects.
+    PatternGrid patternGrid(int size);
+    PatternTile patternTile(const SetViewCommand& view);
+    NewestRows newestRows() const;
+    CellExplanation explain(const ExplainCellCommand& cell);
+    WeightView weight(const std::string& name, int maximumSize) const;
+
+    /// Where the scope finds a drawn tile on the device. Runs the view.
+    GpuExecutor::DeviceResult patternOnDevice(const SetViewCommand& view);
+
+    /// A captured hook: dense, cut to the live tokens, leading axis first ([head, query, key] for patterns).
+    struct Captured {
+        std::string name;
+        Shape shape;
+        std::vector<float> values;
+    };
+    /// Runs `tokens` from the start with the hooks requested; the cache then holds them. Globs separated by commas.
+    /// @throws Error naming the hooks that exist when none matches
+    std::vector<Captured> capture(std::span<const int> tokens, const std::string& hooks);
+    /// Names that match the globs, in execution order.
+    std::vector<std::string> matchHooks(const std::string& globs) const;
+
+    int64_t deviceBytes() const;
+
+private:
+    struct Step; // one compiled plan with its executor
+    Step& stepFor(size_t tokens);
+    std::unique_ptr<Step> makeStep(int64_t queries, bool inspects, const std::set<std::string>& probes);
+    bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
+    Step& gridStep(int size);
+    Step& tileStep(int layer, int size);
+    void load(const Progress& progress);
+    void describe();
+    void writeGates(GpuExecutor& executor) const;
+    StepParams viewParams() const;
+    PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const SetViewCommand& view, int rows, int columns) const;
+    std::vector<float> cacheRow(const std::string& state, int row, int head) const;
+
+    std::unique_ptr<ModelSource> source_;
+    Options options_;
+    std::unique_ptr<gpu::Context> context_;
+    std::unique_ptr<KernelLibrary> kernels_;
+    std::unique_ptr<TensorStore> store_;
+    int64_t capacity_ = 0;
+    std::map<int64_t, std::unique_ptr<Step>> steps_; ///< by queries
+    std::map<int, std::unique_ptr<Step>> grids_;     ///< by size
+    std::map<std::pair<int, int>, std::unique_ptr<Step>> tiles_; ///< by layer and size
+    std::vector<int> tokens_;
+    std::vector<float> logits_;
+    std::vector<float> gates_;
+    ModelInfo info_;
+};
+
+} // namespace attn

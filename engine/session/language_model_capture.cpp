@@ -1,0 +1,100 @@
+#include "engine/core/error.h"
+#include "engine/session/step_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// Whether `*` globs match; `*` stands for any run of characters.
+bool matches(std::string_view glob, std::string_view name) {
+    const size_t star = glob.find('*');
+    if (star == std::string_view::npos) return glob == name;
+    if (name.substr(0, star) != glob.substr(0, star)) return false;
+    for (size_t at = star; at <= name.size(); ++at)
+        if (matches(glob.substr(star + 1), name.substr(at))) return true;
+    return false;
+}
+
+std::vector<std::string> splitAtCommas(const std::string& text) {
+    std::vector<std::string> parts;
+    for (size_t begin = 0; begin <= text.size();) {
+        const size_t end = std::min(text.find(',', begin), text.size());
+        std::string part = text.substr(begin, end - begin);
+        while (!part.empty() && part.front() == ' ') part.erase(part.begin());
+        while (!part.empty() && part.back() == ' ') part.pop_back();
+        if (!part.empty()) parts.push_back(std::move(part));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+} // namespace
+
+std::vector<std::string> LanguageModel::matchHooks(const std::string& globs) const {
+    std::vector<std::string> result;
+    for (const std::string& glob : splitAtCommas(globs)) {
+        bool any = false;
+        for (const std::string& hook : info_.hooks) {
+            if (!matches(glob, hook)) continue;
+            any = true;
+            if (std::ranges::find(result, hook) == result.end()) result.push_back(hook);
+        }
+        if (any) continue;
+        std::vector<std::string> kinds; // every hook once, with its layer as *
+        for (std::string hook : info_.hooks) {
+            if (hook.starts_with("blocks.")) hook = "blocks.*" + hook.substr(hook.find('.', 7));
+            if (std::ranges::find(kinds, hook) == kinds.end()) kinds.push_back(hook);
+        }
+        throw Error({.what = fmt::format("no hook matches \"{}\"", glob), .where = info_.name, .hint = fmt::format("there are {}", fmt::join(kinds, ", "))});
+    }
+    if (result.empty()) throw Error({.what = "no hooks were named", .where = info_.name, .hint = "for example: blocks.*.attn.hook_pattern,logits"});
+    std::ranges::sort(result, {}, [&](const std::string& name) { return std::ranges::find(info_.hooks, name) - info_.hooks.begin(); });
+    return result;
+}
+
+std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int> tokens, const std::string& hooks) {
+    const std::vector<std::string> names = matchHooks(hooks);
+    const auto count = static_cast<int64_t>(tokens.size());
+    if (count == 0) throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "give a prompt"});
+    if (count > capacity_)
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, capacity_), .where = info_.name, .hint = "shorten the prompt"});
+    for (int token : tokens)
+        if (token < 0 || token >= info_.vocabulary)
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary), .where = info_.name});
+    truncate(0);
+    const auto step = makeStep(count, options_.inspects, {names.begin(), names.end()});
+    runStep(*step, tokens, {});
+    const auto next = step->executor->result("next_logits");
+    logits_.assign(next.begin(), next.begin() + info_.vocabulary);
+
+    const Graph& graph = *step->executor->plan().graph;
+    std::vector<Captured> captured;
+    for (const std::string& name : names) {
+        const Shape& full = step->executor->plan().result(name).type.shape;
+        const std::string& axes = graph.probes().at(name).axes;
+        std::vector<int64_t> cut = full.extents();
+        for (size_t axis = 0; axis < cut.size(); ++axis)
+            if (axes[axis] == 'T' || axes[axis] == 'S') cut[axis] = count;
+        Captured& hook = captured.emplace_back(Captured{name, Shape(cut), {}});
+        hook.values.reserve(static_cast<size_t>(hook.shape.elements()));
+        const std::span<const float> padded = step->executor->result(name);
+        // T is the second axis of patterns and the first of everything else, so rows of the cut tensor are found by index.
+        for (int64_t row = 0; row < hook.shape.rows(); ++row) {
+            int64_t from = 0, rest = row, place = 1;
+            for (int axis = hook.shape.rank() - 2; axis >= 0; --axis) {
+                from += rest % hook.shape[axis] * place;
+                rest /= hook.shape[axis];
+                place *= full[axis];
+            }
+            const auto begin = padded.begin() + static_cast<std::ptrdiff_t>(from * full.rowStride());
+            hook.values.insert(hook.values.end(), begin, begin + static_cast<std::ptrdiff_t>(hook.shape.columns()));
+        }
+    }
+    return captured;
+}
+
+} // namespace attn

@@ -1,0 +1,236 @@
+#include "engine/core/error.h"
+#include "engine/session/step_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+/// A graph that only looks: the caches as states, statistics and tiles of the given layers.
+std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers, int64_t heads, int64_t size,
+                                 std::map<std::string, Tensor>& outputs) {
+    auto graph = std::make_shared<Graph>();
+    const Tensor positions = graph->state(decoder_names::kCachePositions, {.shape = {capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
+    const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
+    for (int layer : layers) {
+        const AttentionSpec& spec = config.layers[static_cast<size_t>(layer)];
+        const auto cache = [&](const char* letter, int64_t count) {
+            return graph->state(fmt::format("blocks.{}.attn.cache_{}", layer, letter),
+                                {.shape = {capacity, count, spec.heads.width}, .liveRows = StepScalar::KeyLength});
+        };
+        const AttentionInputs inputs{.q = cache("q", spec.heads.heads), .k = cache("k", spec.heads.keyValueHeads), .v = {},
+                                     .queryPosition = positions, .keyPosition = positions};
+        outputs[fmt::format("tile.{}", layer)] = patternTile(inputs, attentionRowStatistics(inputs, spec.rule), window, spec.rule, heads, size);
+    }
+    return graph;
+}
+
+void writeWindow(GpuExecutor& executor, const std::array<int, 8>& window) { std::ranges::copy(window, executor.inputIntegers("window").begin()); }
+
+} // namespace
+
+StepParams LanguageModel::viewParams() const {
+    StepParams params;
+    params[StepScalar::QueryLength] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size());
+    return params;
+}
+
+LanguageModel::Step& LanguageModel::gridStep(int size) {
+    auto& step = grids_[size];
+    if (!step) {
+        std::vector<int> layers;
+        for (int layer = 0; layer < info_.layers; ++layer) layers.push_back(layer);
+        std::map<std::string, Tensor> outputs;
+        const auto graph = viewGraph(config(), capacity_, layers, info_.heads, size, outputs);
+        step = std::make_unique<Step>();
+        step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph, outputs));
+    }
+    return *step;
+}
+
+LanguageModel::Step& LanguageModel::tileStep(int layer, int size) {
+    auto& step = tiles_[{layer, size}];
+    if (!step) {
+        std::map<std::string, Tensor> outputs;
+        const auto graph = viewGraph(config(), capacity_, {layer}, 1, size, outputs);
+        step = std::make_unique<Step>();
+        step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph, outputs));
+    }
+    return *step;
+}
+
+PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::string& result, int index, const SetViewCommand& view, int rows, int columns) const {
+    const Shape& shape = executor.plan().result(result).type.shape; // [tiles, size, size]
+    const std::span<const float> pixels = executor.result(result);
+    PatternTile tile{.layer = view.layer, .head = view.head, .rows = rows, .columns = columns, .queryBegin = view.queryBegin, .queryEnd = view.queryEnd,
+                     .keyBegin = view.keyBegin, .keyEnd = view.keyEnd, .values = {}};
+    tile.values.reserve(static_cast<size_t>(rows * columns));
+    for (int row = 0; row < rows; ++row) {
+        const auto begin = pixels.begin() + static_cast<std::ptrdiff_t>((index * shape[1] + row) * shape.rowStride());
+        tile.values.insert(tile.values.end(), begin, begin + columns);
+    }
+    return tile;
+}
+
+PatternGrid LanguageModel::patternGrid(int size) {
+    PatternGrid grid{.layers = info_.layers, .heads = info_.heads, .tiles = {}};
+    const auto count = static_cast<int>(tokens_.size());
+    if (count == 0 || size <= 0) return {};
+    size = std::clamp(size, 8, 256);
+    GpuExecutor& executor = *gridStep(size).executor;
+    const int pixels = std::min(count, size);
+    writeWindow(executor, {0, count, 0, count, pixels, pixels, 0, 0});
+    executor.run(viewParams());
+    for (int layer = 0; layer < info_.layers; ++layer)
+        for (int head = 0; head < info_.heads; ++head)
+            grid.tiles.push_back(readTile(executor, fmt::format("tile.{}", layer), head,
+                                          {.layer = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count}, pixels, pixels));
+    return grid;
+}
+
+namespace {
+
+/// Clamps a requested token range to what exists; an empty one means everything.
+std::pair<int, int> clampRange(int begin, int end, int count) {
+    if (end <= begin) return {0, count};
+    begin = std::clamp(begin, 0, count - 1);
+    return {begin, std::clamp(end, begin + 1, count)};
+}
+
+int tileSize(int wanted) {
+    int size = 64;
+    while (size < wanted && size < 2048) size *= 2;
+    return size;
+}
+
+} // namespace
+
+PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
+    const auto count = static_cast<int>(tokens_.size());
+    if (count == 0) return {};
+    SetViewCommand view = request;
+    view.layer = std::clamp(view.layer, 0, info_.layers - 1);
+    view.head = std::clamp(view.head, 0, info_.heads - 1);
+    std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
+    std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
+    const int most = std::clamp(view.detailSize, 1, 2048);
+    const int rows = std::min(view.queryEnd - view.queryBegin, most), columns = std::min(view.keyEnd - view.keyBegin, most);
+    GpuExecutor& executor = *tileStep(view.layer, tileSize(std::max(rows, columns))).executor;
+    writeWindow(executor, {view.queryBegin, view.queryEnd, view.keyBegin, view.keyEnd, rows, columns, view.head, static_cast<int>(view.aggregate)});
+    executor.run(viewParams());
+    PatternTile tile = readTile(executor, fmt::format("tile.{}", view.layer), 0, view, rows, columns);
+    if (view.aggregate != HeadAggregate::None) tile.head = -1;
+    return tile;
+}
+
+GpuExecutor::DeviceResult LanguageModel::patternOnDevice(const SetViewCommand& view) {
+    const PatternTile tile = patternTile(view);
+    return tileStep(tile.layer, tileSize(std::max(tile.rows, tile.columns))).executor->deviceResult(fmt::format("tile.{}", tile.layer));
+}
+
+std::vector<float> LanguageModel::cacheRow(const std::string& state, int row, int head) const {
+    const Shape& shape = store_->entry(state).shape; // [S, heads, D]
+    const std::vector<float> all = store_->read(state);
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>((row * shape[1] + head) * shape[2]);
+    return {begin, begin + static_cast<std::ptrdiff_t>(shape[2])};
+}
+
+CellExplanation LanguageModel::explain(const ExplainCellCommand& cell) {
+    const auto count = static_cast<int>(tokens_.size());
+    if (cell.layer < 0 || cell.layer >= info_.layers || cell.head < 0 || cell.head >= info_.heads || cell.query < 0 || cell.query >= count || cell.key < 0 ||
+        cell.key >= count)
+        throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {} head {}", cell.query, cell.key, cell.layer, cell.head),
+                     .where = info_.name,
+                     .hint = fmt::format("the model has {} layers of {} heads and the text {} tokens", info_.layers, info_.heads, count)});
+    const AttentionSpec& spec = config().layers[static_cast<size_t>(cell.layer)];
+    const std::string prefix = fmt::format("blocks.{}.attn", cell.layer);
+    CellExplanation result{.layer = cell.layer, .head = cell.head};
+    result.keyValueHead = cell.head / static_cast<int>(spec.heads.heads / spec.heads.keyValueHeads);
+    result.query = cell.query;
+    result.key = cell.key;
+    result.q = cacheRow(prefix + ".cache_q", cell.query, cell.head);
+    result.v = cacheRow(prefix + ".cache_v", cell.key, result.keyValueHead);
+    result.scale = static_cast<float>(spec.rule.scale);
+
+    const std::vector<float> keys = store_->read(prefix + ".cache_k"); // [S,G,D]
+    const auto D = static_cast<size_t>(spec.heads.width), G = static_cast<size_t>(spec.heads.keyValueHeads);
+    const auto keyOf = [&](int key) { return std::span(keys).subspan((static_cast<size_t>(key) * G + static_cast<size_t>(result.keyValueHead)) * D, D); };
+    std::vector<double> scores;
+    for (int key = 0; key < count; ++key) {
+        double dot = 0;
+        for (size_t d = 0; d < D; ++d) dot += static_cast<double>(result.q[d]) * keyOf(key)[d];
+        const bool isAfter = spec.rule.causal && key > cell.query;
+        const bool isTooFar = spec.rule.window > 0 && cell.query - key >= spec.rule.window;
+        const bool isMasked = isAfter || isTooFar;
+        scores.push_back(isMasked ? NAN : dot * spec.rule.scale);
+        result.rowScores.push_back(static_cast<float>(scores.back()));
+        if (key != cell.key) continue;
+        result.dot = static_cast<float>(dot);
+        result.score = static_cast<float>(dot * spec.rule.scale);
+        result.isMasked = isMasked;
+        result.maskReason = isAfter ? "the key comes after the query" : isTooFar ? fmt::format("the key is {} tokens back; the window is {}", cell.query - key, spec.rule.window) : "";
+    }
+    result.k.assign(keyOf(cell.key).begin(), keyOf(cell.key).end());
+    for (size_t d = 0; d < D; ++d) result.products.push_back(result.q[d] * result.k[d]);
+
+    double maximum = -INFINITY, sum = 0;
+    for (double score : scores)
+        if (!std::isnan(score)) maximum = std::max(maximum, score);
+    for (double score : scores) sum += std::isnan(score) ? 0 : std::exp(score - maximum);
+    for (double score : scores) result.rowProbabilities.push_back(std::isnan(score) || sum == 0 ? 0.0f : static_cast<float>(std::exp(score - maximum) / sum));
+    result.rowMaximum = static_cast<float>(maximum);
+    result.rowSum = static_cast<float>(sum);
+    result.probability = result.rowProbabilities[static_cast<size_t>(cell.key)];
+    result.displayed = patternTile({.layer = cell.layer, .head = cell.head, .queryBegin = cell.query, .queryEnd = cell.query + 1, .keyBegin = cell.key, .keyEnd = cell.key + 1}).values.front();
+
+    for (float value : result.v) result.contribution.push_back(result.probability * value);
+    const std::vector<float> output = store_->read(prefix + ".W_O"); // [C, H*D]
+    const auto width = static_cast<size_t>(spec.heads.heads) * D;
+    for (size_t c = 0; c < output.size() / width; ++c) {
+        double total = 0;
+        for (size_t d = 0; d < D; ++d) total += static_cast<double>(output[c * width + static_cast<size_t>(cell.head) * D + d]) * result.contribution[d];
+        result.residualContribution.push_back(static_cast<float>(total));
+    }
+    return result;
+}
+
+WeightView LanguageModel::weight(const std::string& name, int maximumSize) const {
+    constexpr size_t kBins = 64;
+    const std::vector<float> values = store_->read(name);
+    const Shape& shape = store_->entry(name).shape;
+    const int64_t rows = shape.rows(), columns = shape.columns(), most = std::clamp(maximumSize, 1, 4096);
+    WeightView view{.name = name, .shape = shape.extents(), .rows = static_cast<int>(std::min(rows, most)), .columns = static_cast<int>(std::min(columns, most)), .values = {}, .histogram = std::vector<int>(kBins)};
+    std::vector<double> sums(static_cast<size_t>(view.rows) * static_cast<size_t>(view.columns));
+    std::vector<int> counts(sums.size());
+    double total = 0, squares = 0;
+    int64_t finite = 0;
+    view.minimum = INFINITY;
+    view.maximum = -INFINITY;
+    for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < columns; ++column) {
+            const float value = values[static_cast<size_t>(row * columns + column)];
+            if (!std::isfinite(value)) continue;
+            const auto pixel = static_cast<size_t>(row * view.rows / rows * view.columns + column * view.columns / columns);
+            sums[pixel] += value;
+            ++counts[pixel];
+            ++finite;
+            total += value;
+            squares += static_cast<double>(value) * value;
+            view.minimum = std::min(view.minimum, value);
+            view.maximum = std::max(view.maximum, value);
+        }
+    if (finite == 0) view.minimum = view.maximum = 0;
+    const double n = static_cast<double>(std::max<int64_t>(finite, 1));
+    view.mean = static_cast<float>(total / n);
+    view.standardDeviation = static_cast<float>(std::sqrt(std::max(0.0, squares / n - total / n * (total / n))));
+    for (size_t i = 0; i < sums.size(); ++i) view.values.push_back(counts[i] == 0 ? NAN : static_cast<float>(sums[i] / counts[i]));
+    const double span = std::max(1e-30, static_cast<double>(view.maximum) - view.minimum);
+    for (float value : values)
+        if (std::isfinite(value)) ++view.histogram[std::min(kBins - 1, static_cast<size_t>((static_cast<double>(value) - view.minimum) / span * kBins))];
+    return view;
+}
+
+} // namespace attn

@@ -1,0 +1,24 @@
+#include "engine/session/session.h"
+
+#include "engine/session/worker.h"
+
+namespace attn {
+
+std::string Failure::sentence() const {
+    std::string text;
+    if (!where.empty()) text += where + ": ";
+    text += what;
+    if (!hint.empty()) text += "; " + hint;
+    return text;
+}
+
+Session::Session(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+Session::Session() : Session(Options{}) {}
+Session::~Session() = default;
+
+void Session::post(Command command) { worker_->post(std::move(command)); }
+std::shared_ptr<const Snapshot> Session::latest() const { return worker_->latest(); }
+void Session::setListener(std::function<void()> listener) { worker_->setListener(std::move(listener)); }
+bool Session::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }
+
+} // namespace attn

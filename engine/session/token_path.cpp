@@ -1,0 +1,67 @@
+#include "engine/session/token_path.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+
+int TokenPath::child(int parent, int token, float probability) {
+    for (int candidate : tree_.nodes[static_cast<size_t>(parent)].children)
+        if (tree_.nodes[static_cast<size_t>(candidate)].token == token) return candidate;
+    const auto node = static_cast<int>(tree_.nodes.size());
+    tree_.nodes.push_back({.token = token, .parent = parent, .text = {}, .probability = probability, .children = {}});
+    tree_.nodes[static_cast<size_t>(parent)].children.push_back(node);
+    return node;
+}
+
+void TokenPath::setPrompt(const std::vector<int>& tokens) {
+    tree_ = {.nodes = {BranchNode{}}, .current = 0};
+    for (int token : tokens) tree_.current = child(tree_.current, token, 1);
+    promptLength_ = static_cast<int>(tokens.size());
+    promptEnd_ = tree_.current;
+}
+
+void TokenPath::take(int token, float probability) { tree_.current = child(tree_.current, token, probability); }
+
+void TokenPath::goTo(int node) {
+    if (node < 0 || static_cast<size_t>(node) >= tree_.nodes.size())
+        throw Error({.what = fmt::format("there is no branch {}", node), .where = "branches", .hint = fmt::format("there are {}", tree_.nodes.size())});
+    tree_.current = node;
+}
+
+void TokenPath::reset() { tree_.current = promptEnd_; }
+
+void TokenPath::restore(const std::vector<std::pair<int, int>>& nodes, int current, int promptLength) {
+    TokenPath restored;
+    std::vector<int> made;
+    for (const auto& [parent, token] : nodes) {
+        if (parent < -1 || parent >= static_cast<int>(made.size()))
+            throw Error({.what = fmt::format("branch {} names a parent {} that does not precede it", made.size(), parent), .where = "branches", .hint = "the session file is damaged"});
+        made.push_back(restored.child(parent < 0 ? 0 : made[static_cast<size_t>(parent)], token, 1));
+    }
+    if (current < -1 || current >= static_cast<int>(made.size()))
+        throw Error({.what = fmt::format("the current branch {} does not exist", current), .where = "branches", .hint = "the session file is damaged"});
+    restored.tree_.current = current < 0 ? 0 : made[static_cast<size_t>(current)];
+    const std::vector<int> path = restored.nodes();
+    restored.promptLength_ = std::clamp(promptLength, 0, static_cast<int>(path.size()));
+    restored.promptEnd_ = restored.promptLength_ == 0 ? 0 : path[static_cast<size_t>(restored.promptLength_ - 1)];
+    *this = std::move(restored);
+}
+
+std::vector<int> TokenPath::nodes() const {
+    std::vector<int> path;
+    for (int node = tree_.current; node > 0; node = tree_.nodes[static_cast<size_t>(node)].parent) path.push_back(node);
+    std::ranges::reverse(path);
+    return path;
+}
+
+std::vector<int> TokenPath::tokens() const {
+    std::vector<int> result;
+    for (int node : nodes()) result.push_back(tree_.nodes[static_cast<size_t>(node)].token);
+    return result;
+}
+
+} // namespace attn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "engine/session/snapshot.h"
+
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// The branch tree with the path to its current node.
+class TokenPath {
+public:
+    /// A new tree with these tokens as one chain.
+    void setPrompt(const std::vector<int>& tokens);
+    /// Moves to the child with this token, made if there is none.
+    void take(int token, float probability);
+    /// @throws Error if there is no such node
+    void goTo(int node);
+    void reset(); ///< to the last prompt token
+    void restore(const std::vector<std::pair<int, int>>& nodes, int current, int promptLength);
+
+    std::vector<int> nodes() const;  ///< from the first token to the current node
+    std::vector<int> tokens() const;
+    int promptLength() const { return promptLength_; }
+    const BranchTree& tree() const { return tree_; }
+    void setText(int node, std::string text) { tree_.nodes[static_cast<size_t>(node)].text = std::move(text); }
+
+private:
+    int child(int parent, int token, float probability);
+    BranchTree tree_{.nodes = {BranchNode{}}, .current = 0};
+    int promptLength_ = 0;
+    int promptEnd_ = 0; ///< node of the last prompt token
+};
+
+} // namespace attn
