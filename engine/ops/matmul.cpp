@@ -2,6 +2,8 @@
 #include "engine/ops/elementwise.h"
 #include "engine/ops/rules.h"
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 
@@ -47,12 +49,30 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     // Absent operands are bound to the weight: the kernel never reads them.
     const uint32_t bias = hasBias ? 2u : 1u;
     const uint32_t residual = hasResidual ? (hasBias ? 3u : 2u) : 0u;
-    return {{.shader = "ops/matmul",
-             .bindings = {load4(0), load4(1), load4(bias), load4(residual), writeOutput(0)},
-             .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), liveSlot(types.outputs[0]),
-                      (hasBias ? 1u : 0u) | (hasResidual ? 2u : 0u), pushFloat(types.attributes.number("scale"))},
-             .specialisation = {u32(types.attributes.integer("activation"))},
-             .x = gridPerVec4(types.outputs[0])}};
+    const TensorType& out = types.outputs[0];
+    const uint32_t activation = u32(types.attributes.integer("activation"));
+    const int64_t rowsPerUnit = std::max<int64_t>(unitOf(y) / y.rowStride(), 1);
+    Dispatch result{.bindings = {load4(0), load4(1), load4(bias), load4(residual), writeOutput(0)},
+                    .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), liveSlot(out), (hasBias ? 1u : 0u) | (hasResidual ? 2u : 0u),
+                             pushFloat(types.attributes.number("scale")), u32(rowsPerUnit)}};
+    const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
+    if (!traits.prefersSubgroupTiles) {
+        result.shader = "ops/matmul";
+        result.specialisation = {64, 1, activation};
+        result.x = gridPerVec4(out);
+    } else if (y.rows() == 1) {
+        constexpr uint32_t kSubgroups = 4; // 32 columns each
+        result.shader = "ops/matvec_subgroup8";
+        result.specialisation = {8, kSubgroups, activation};
+        result.x = groups(y.columns(), 32 * kSubgroups);
+    } else {
+        constexpr uint32_t kSubgroups = 4; // 8 rows each
+        result.shader = "ops/matmul_subgroup8";
+        result.specialisation = {8, kSubgroups, activation};
+        result.x = groups(y.columns(), 32);
+        result.y = groups(y.rows(), 8 * kSubgroups);
+    }
+    return {result};
 }
 
 } // namespace
