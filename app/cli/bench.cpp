@@ -1,0 +1,212 @@
+#include "app/cli/command.h"
+
+#include "engine/core/rng.h"
+#include "engine/runtime/gpu_executor.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+
+namespace attn::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+/// A model of GPT-2 small's shape with random weights: speed does not depend on what they are.
+class RandomGpt2 : public ModelSource {
+public:
+    RandomGpt2() {
+        AttentionSpec attention{.heads = {12, 12, 64}, .rule = {.scale = 0.125}, .queryKeyValueBias = true, .outputBias = true};
+        config_ = {.name = "gpt2-small-shaped",
+                   .family = "gpt2",
+                   .vocabulary = 50257,
+                   .modelWidth = 768,
+                   .context = 1024,
+                   .learnedPositions = true,
+                   .feedForward = {.width = 3072},
+                   .layers = std::vector<AttentionSpec>(12, attention)};
+    }
+    const DecoderConfig& config() const override { return config_; }
+    const std::string& configText() const override { return text_; }
+    std::string familyTitle() const override { return "GPT-2 small, random weights"; }
+    std::string dtype() const override { return "F32"; }
+    const Tokenizer* tokenizer() const override { return nullptr; }
+    std::string example() const override { return {}; }
+    const std::vector<int>& stopTokens() const override { return none_; }
+    std::string sourceName(const std::string&) const override { return {}; }
+    int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
+        const float offset = parameter.ends_with(".w") ? 1.0f : 0.0f;
+        uint64_t state = std::hash<std::string>{}(parameter) | 1;
+        write([&](int64_t, std::span<float> rows) {
+            const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
+            for (size_t i = 0; i < rows.size(); ++i) {
+                state = state * 6364136223846793005u + 1442695040888963407u;
+                if (i % stride < columns) rows[i] = offset + 0.04f * (static_cast<float>(state >> 40) / static_cast<float>(1 << 24) - 0.5f);
+            }
+        });
+        return 0;
+    }
+
+private:
+    DecoderConfig config_;
+    std::string text_;
+    std::vector<int> none_;
+};
+
+/// Runs one op on random inputs and gives the median seconds of a step.
+double timeGraph(gpu::Context& context, const std::shared_ptr<Graph>& graph, Tensor output, int rounds) {
+    KernelLibrary kernels(context);
+    TensorStore store(context);
+    const auto plan = compile(graph, {{"out", output}});
+    GpuExecutor executor(context, kernels, store, plan);
+    for (const PlannedTensor& tensor : plan->tensors) {
+        if (tensor.home != Home::Input) continue;
+        if (tensor.type.dtype == DType::I32) {
+            const auto values = executor.inputIntegers(tensor.name);
+            for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
+            continue;
+        }
+        const auto values = executor.input(tensor.name);
+        for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(uniform(1, i) - 0.5);
+    }
+    executor.run({});
+    std::vector<double> seconds;
+    for (int i = 0; i < rounds; ++i) {
+        const auto start = Clock::now();
+        executor.run({});
+        seconds.push_back(secondsSince(start));
+    }
+    return median(seconds);
+}
+
+double matmulGflops(gpu::Context& context, int64_t size) {
+    const auto graph = std::make_shared<Graph>();
+    const Tensor y = matmul(graph->input("x", {.shape = {size, size}}), graph->input("w", {.shape = {size, size}}));
+    return 2.0 * std::pow(static_cast<double>(size), 3) / timeGraph(context, graph, y, 15) / 1e9;
+}
+
+double attentionMs(gpu::Context& context) {
+    constexpr int64_t T = 2048, H = 8, D = 64;
+    const auto graph = std::make_shared<Graph>();
+    const Tensor positions = graph->input("positions", {.shape = {T}, .dtype = DType::I32});
+    const AttentionInputs inputs{.q = graph->input("q", {.shape = {T, H, D}}), .k = graph->input("k", {.shape = {T, H, D}}),
+                                 .v = graph->input("v", {.shape = {T, H, D}}), .queryPosition = positions, .keyPosition = positions};
+    const Tensor z = fusedAttention(inputs, graph->input("gates", {.shape = {H}}), {.scale = 0.125});
+    return timeGraph(context, graph, z, 5) * 1e3;
+}
+
+/// Tokens per second of writing `count` tokens after a short prompt.
+double decodeRate(LanguageModel& model, int count) {
+    model.truncate(0);
+    std::vector<int> tokens{1};
+    model.feed(tokens);
+    const auto step = [&] {
+        const int next = sampleToken(model.logits(), {}, {}, 0).token;
+        model.feed(std::span(&next, 1));
+    };
+    for (int i = 0; i < 4; ++i) step();
+    const auto start = Clock::now();
+    for (int i = 0; i < count; ++i) step();
+    return count / secondsSince(start);
+}
+
+double prefillRate(LanguageModel& model, int count) {
+    std::vector<int> tokens(static_cast<size_t>(count));
+    for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int>(i * 7919 % static_cast<size_t>(model.info().vocabulary));
+    std::vector<double> seconds;
+    for (int i = 0; i < 3; ++i) {
+        model.truncate(0);
+        const auto start = Clock::now();
+        model.feed(tokens);
+        if (i > 0) seconds.push_back(secondsSince(start));
+    }
+    return count / median(seconds);
+}
+
+int64_t peakBytes() {
+    std::ifstream file("/proc/self/status");
+    for (std::string word; file >> word;)
+        if (word == "VmHWM:") {
+            int64_t kib = 0;
+            file >> kib;
+            return kib * 1024;
+        }
+    return 0;
+}
+
+struct Options {
+    std::string path, device;
+    std::vector<std::string> only;
+    bool json = false;
+};
+
+int bench(const Options& options) {
+    nlohmann::json results = nlohmann::json::object();
+    const auto wants = [&](const char* name) { return options.only.empty() || std::ranges::find(options.only, name) != options.only.end(); };
+    const auto report = [&](const std::string& name, double value, const char* unit) {
+        results[name] = value;
+        if (!options.json) fmt::print("{:<44} {:>10.1f} {}\n", name, value, unit);
+        std::fflush(stdout);
+    };
+    const auto device = options.device.empty() ? std::nullopt : std::optional(options.device);
+    if (wants("matmul") || wants("attention")) {
+        gpu::Context context({.device = device});
+        if (!options.json) fmt::print("device: {}, {}\n", context.traits().name, context.traits().driver);
+        if (wants("matmul")) report("matmul 512^3", matmulGflops(context, 512), "GFLOP/s");
+        if (wants("matmul") && !context.traits().isSoftware) report("matmul 4096^3", matmulGflops(context, 4096), "GFLOP/s");
+        if (wants("attention")) report("causal attention B1 H8 T2048 D64", attentionMs(context), "ms");
+    }
+    if (!options.path.empty() && wants("model")) {
+        const int64_t before = peakBytes();
+        LanguageModel plain(openModelSource(options.path), {.device = device, .inspects = false});
+        if (before > 0) report("loading: peak memory over float32 weights", static_cast<double>(peakBytes() - before) / static_cast<double>(plain.info().parameterCount * 4), "x");
+        report("decode, no probe", decodeRate(plain, 400), "tokens/s");
+        LanguageModel inspecting(openModelSource(options.path), {.device = device});
+        report("decode, every pattern captured", decodeRate(inspecting, 400), "tokens/s");
+        const int tokens = std::min(512, inspecting.capacity());
+        prefillRate(inspecting, tokens);
+        std::vector<double> seconds;
+        for (int i = 0; i < 9; ++i) {
+            const std::vector<int> last{i % inspecting.info().vocabulary};
+            inspecting.truncate(static_cast<size_t>(tokens) - 1);
+            const auto start = Clock::now();
+            inspecting.feed(last);
+            inspecting.patternGrid(64);
+            seconds.push_back(secondsSince(start));
+        }
+        report(fmt::format("edit the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");
+    }
+    if (wants("gpt2")) {
+        LanguageModel model(std::make_unique<RandomGpt2>(), {.device = device, .inspects = false});
+        report("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
+        report("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
+    }
+    if (options.json) fmt::print("{}\n", results.dump());
+    return kDone;
+}
+
+} // namespace
+
+void addBench(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("bench", "measure this machine: kernels, decoding, prefill, thumbnails");
+    const auto options = std::make_shared<Options>();
+    command->add_option("PATH", options->path, "also measure this model");
+    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
+    command->add_option("--only", options->only, "some of: matmul, attention, model, gpt2")->delimiter(',');
+    command->add_flag("--json", options->json, "one JSON object");
+    command->footer("Timings of shared machines vary: quote the median of several starts.");
+    command->callback([=, &run] { run = [=] { return bench(*options); }; });
+}
+
+} // namespace attn::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "engine/session/language_model.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+// One file per subcommand; each adds itself to the parser and returns what to run.
+
+namespace attn::cli {
+
+/// Exit codes: 0 done, 1 the work failed (a message says why), 2 the command line was wrong.
+enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2 };
+
+/// Options that every subcommand which opens a model has.
+struct ModelOptions {
+    std::string path;
+    std::string device;
+    bool validation = false;
+
+    void addTo(CLI::App& app);
+    /// Opens the model, with progress on standard error when that is a terminal.
+    std::unique_ptr<LanguageModel> open(bool inspects) const;
+};
+
+/// A prompt as text or as token ids.
+struct PromptOptions {
+    std::string text;
+    std::string tokens;
+
+    void addTo(CLI::App& app);
+    /// The model's own example when neither was given.
+    /// @throws Error if the prompt is empty or needs a tokenizer that the model lacks
+    std::vector<int> encode(const LanguageModel& model) const;
+};
+
+using Run = std::function<int()>;
+/// Each adds a subcommand; `run` is set when it was chosen.
+void addDevices(CLI::App& app, Run& run);
+void addModels(CLI::App& app, Run& run);
+void addGenerate(CLI::App& app, Run& run);
+void addCapture(CLI::App& app, Run& run);
+void addRender(CLI::App& app, Run& run);
+void addBench(CLI::App& app, Run& run);
+
+} // namespace attn::cli

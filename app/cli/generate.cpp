@@ -1,0 +1,110 @@
+#include "app/cli/command.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace attn::cli {
+namespace {
+
+struct Options {
+    ModelOptions model;
+    PromptOptions prompt;
+    Sampling sampling{.greedy = false};
+    int maxTokens = 200;
+    bool json = false;
+};
+
+int generate(const Options& options) {
+    const auto model = options.model.open(false);
+    const Tokenizer* tokenizer = model->tokenizer();
+    std::vector<int> tokens = options.prompt.encode(*model);
+    const auto promptLength = tokens.size();
+    const auto capacity = static_cast<size_t>(model->capacity());
+    if (tokens.size() > capacity)
+        throw Error({.what = fmt::format("the prompt has {} tokens but the context holds {}", tokens.size(), capacity), .where = "--prompt", .hint = "shorten the prompt"});
+
+    // Characters split across tokens are printed once they are whole: only what all further text must begin with.
+    std::string shown;
+    const auto show = [&](bool isLast) {
+        if (options.json) return;
+        if (tokenizer == nullptr) {
+            for (size_t i = shown.size(); i < tokens.size(); ++i, shown += '.') fmt::print("{}{}", i == 0 ? "" : " ", tokens[i]);
+        } else {
+            const std::string text = tokenizer->decode(tokens, true);
+            size_t whole = text.size();
+            if (!isLast && text.ends_with("\xEF\xBF\xBD")) whole = text.find_last_not_of("\xEF\xBF\xBD") + 1;
+            if (whole > shown.size()) {
+                fmt::print("{}", text.substr(shown.size(), whole - shown.size()));
+                shown = text.substr(0, whole);
+            }
+        }
+        std::fflush(stdout);
+    };
+    show(false);
+
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    model->feed(tokens);
+    const double prefillSeconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const auto decodeStart = Clock::now();
+    std::string end = "max-tokens";
+    nlohmann::json steps = nlohmann::json::array();
+    for (int i = 0; i < options.maxTokens; ++i) {
+        const Candidate next = sampleToken(model->logits(), options.sampling, tokens, tokens.size());
+        const auto& stops = model->source().stopTokens();
+        tokens.push_back(next.token);
+        if (options.json) steps.push_back({{"token", next.token}, {"probability", next.probability}, {"logit", next.logit}});
+        if (std::ranges::find(stops, next.token) != stops.end()) {
+            end = "stop-token";
+            break;
+        }
+        show(false);
+        if (i + 1 == options.maxTokens) break;
+        if (model->tokens().size() == capacity) {
+            end = "context-full";
+            fmt::print(stderr, "\nattention-cli: the context of {} tokens is full: generation ends here\n", capacity);
+            break;
+        }
+        model->feed(std::span(tokens).last(1));
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - decodeStart).count();
+    const auto generated = tokens.size() - promptLength;
+    if (options.json) {
+        fmt::print("{}\n", nlohmann::json{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""}, {"tokens", tokens}, {"promptLength", promptLength},
+                                          {"steps", steps}, {"end", end}, {"prefillSeconds", prefillSeconds},
+                                          {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0}, {"device", model->context().traits().name}}
+                               .dump(2));
+        return kDone;
+    }
+    show(true);
+    fmt::print("\n");
+    return kDone;
+}
+
+} // namespace
+
+void addGenerate(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("generate", "continue a prompt, printed as it is written");
+    const auto options = std::make_shared<Options>();
+    Sampling& sampling = options->sampling;
+    options->model.addTo(*command);
+    options->prompt.addTo(*command);
+    command->add_flag("--greedy", sampling.greedy, "always take the most likely token");
+    command->add_option("--temperature", sampling.temperature, "below 1 sharper, above 1 flatter")->check(CLI::PositiveNumber);
+    command->add_option("--top-k", sampling.topK, "draw from the k most likely tokens; 0 for all")->check(CLI::NonNegativeNumber);
+    command->add_option("--top-p", sampling.topP, "draw from the smallest set with this mass")->check(CLI::Range(0.0, 1.0));
+    command->add_option("--min-p", sampling.minP, "drop tokens below this fraction of the likeliest")->check(CLI::Range(0.0, 1.0));
+    command->add_option("--repetition-penalty", sampling.repetitionPenalty, "above 1 makes seen tokens less likely")->check(CLI::PositiveNumber);
+    command->add_option("--seed", sampling.seed, "of the random draws");
+    command->add_option("--max-tokens", options->maxTokens, "how many tokens to write")->check(CLI::NonNegativeNumber)->capture_default_str();
+    command->add_flag("--json", options->json, "print text, tokens, probabilities and timing as JSON at the end");
+    command->footer("Example:\n  attention-cli generate models/stories --prompt 'Once upon a time' --temperature 0.8 --top-p 0.95 --seed 7");
+    command->callback([=, &run] { run = [=] { return generate(*options); }; });
+}
+
+} // namespace attn::cli
