@@ -1,0 +1,25 @@
+#pragma once
+
+#include "app/figures/figure.h"
+
+#include "engine/session/snapshot.h"
+
+#include <QImage>
+#include <QSize>
+
+#include <optional>
+
+namespace attn {
+
+/// The figure as pixels.
+/// @param size  in logical pixels, as on screen
+/// @param scale image pixels per logical pixel
+QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale = 2);
+
+/// Writes the figure as it is on screen at `size`: .png (at twice the resolution), .svg or .pdf, by the path's suffix.
+std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& theme, const QSize& size, const QString& path);
+
+/// Writes the figure's numbers.
+std::optional<Failure> exportCsv(const Figure& figure, const QString& path);
+
+} // namespace attn

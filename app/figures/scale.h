@@ -1,0 +1,55 @@
+#pragma once
+
+#include "engine/session/snapshot.h"
+
+#include <QString>
+
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace attn {
+
+enum class ScaleKind { Linear, Log, RowMaximum };
+
+/// How probabilities become colours. The default is the plain picture that "reset" goes back to.
+struct Scale {
+    ScaleKind kind = ScaleKind::Linear;
+    /// Leaves out the first token, on which many heads dump weight they do not need ("attention sink", Xiao et al. 2023,
+    /// arXiv:2309.17453), and divides the rest of each row by what is left. In a pooled tile the first pixel column stands
+    /// for the first token; a tile that does not begin at key 0 is shown as it is.
+    bool hidesFirst = false;
+
+    bool operator==(const Scale&) const = default;
+    bool isPlain() const { return *this == Scale{}; }
+};
+
+struct ScaleInfo {
+    ScaleKind kind;
+    const char* key;     ///< for session files and the command line
+    const char* title;   ///< marked for translation
+    const char* toolTip; ///< marked for translation
+};
+std::span<const ScaleInfo> scaleKinds();
+QString scaleKey(ScaleKind kind);
+/// @return Linear for an unknown key
+ScaleKind scaleFromKey(const QString& key);
+
+/// The lower end of the log scale; smaller probabilities have the same colour.
+inline constexpr float kLogFloor = 1e-4f;
+
+/// A level that has no colour: masked (a key after its query, with weight 0) or hidden.
+inline constexpr float kNoLevel = -1.0f;
+
+/// A tile under a scale.
+struct ScaledTile {
+    std::vector<float> values; ///< [rows, columns] probabilities as shown; NaN where hidden
+    std::vector<float> levels; ///< [rows, columns] place in the colour map 0..1, or kNoLevel
+};
+ScaledTile scaleTile(const PatternTile& tile, const Scale& scale);
+
+/// Tile pixel that shows a token position, and back: the first token of a pixel.
+int tilePixel(int token, int begin, int end, int pixels);
+int tileToken(int pixel, int begin, int end, int pixels);
+
+} // namespace attn

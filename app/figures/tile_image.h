@@ -1,0 +1,37 @@
+#pragma once
+
+#include "app/figures/colour_map.h"
+#include "app/figures/scale.h"
+
+#include <QImage>
+#include <QRectF>
+
+#include <memory>
+
+namespace attn {
+
+/// The coloured picture of a tile, kept until the tile, the scale or the map changes. Pixels without a level are transparent.
+class TileImage {
+public:
+    /// Rebuilds what changed; the tile is told apart by its address.
+    void update(const std::shared_ptr<const PatternTile>& tile, const Scale& scale, ColourMapId colours);
+
+    bool isEmpty() const { return image_.isNull(); }
+    /// One pixel per tile pixel.
+    const QImage& image() const { return image_; }
+    const ScaledTile& scaled() const { return scaled_; }
+
+    /// Part of the picture at a lower resolution: each pixel has the colour of the highest level it covers, so that no
+    /// peak is lost.
+    /// @param part in tile pixels
+    QImage pooled(const QRectF& part, const QSize& size) const;
+
+private:
+    std::shared_ptr<const PatternTile> tile_;
+    Scale scale_;
+    ColourMapId colours_ = ColourMapId::Viridis;
+    ScaledTile scaled_;
+    QImage image_;
+};
+
+} // namespace attn

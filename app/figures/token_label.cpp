@@ -1,0 +1,51 @@
+#include "app/figures/token_label.h"
+
+#include <QList>
+
+namespace attn {
+namespace {
+
+constexpr char16_t kOpenBox = u'␣';
+
+QString visibleCharacter(char32_t c) {
+    if (c == U'\n') return QStringLiteral("↵");
+    if (c == U'\t') return QStringLiteral("⇥");
+    if (c < 0x20) return QChar(static_cast<char16_t>(0x2400 + c));
+    if (c == 0x7f) return QChar(0x2421);
+    if (c == 0xa0) return QStringLiteral("⍽");
+    const bool isInvisible = (c >= 0x80 && c < 0xa0) || c == 0xad || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+                             (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+    if (isInvisible) return QStringLiteral("U+%1").arg(static_cast<uint>(c), 4, 16, QLatin1Char('0')).toUpper();
+    return QString::fromUcs4(&c, 1);
+}
+
+} // namespace
+
+QString visibleText(const QString& text) {
+    const QList<uint> points = text.toUcs4();
+    QString result;
+    for (qsizetype i = 0; i < points.size(); ++i) {
+        const char32_t point = points[i];
+        // A joiner inside a cluster (emoji families, Indic scripts) belongs to its neighbours.
+        const bool isInnerJoiner = (point == 0x200d || point == 0x200c) && i > 0 && i + 1 < points.size();
+        if (i == 0 && QChar::isMark(point)) result += QChar(0x25cc);
+        result += isInnerJoiner ? QString(QChar(static_cast<char16_t>(point))) : visibleCharacter(point);
+    }
+    for (qsizetype i = 0; i < result.size() && result[i] == u' '; ++i) result[i] = QChar(kOpenBox);
+    for (qsizetype i = result.size(); i-- > 0 && result[i] == u' ';) result[i] = QChar(kOpenBox);
+    return result;
+}
+
+QString tokenLabel(const TokenInfo& token) {
+    return token.text.empty() ? QStringLiteral("#%1").arg(token.id) : visibleText(QString::fromStdString(token.text));
+}
+
+std::vector<QString> tokenLabels(const Sequence* sequence) {
+    std::vector<QString> labels;
+    if (!sequence) return labels;
+    labels.reserve(sequence->tokens.size());
+    for (const TokenInfo& token : sequence->tokens) labels.push_back(tokenLabel(token));
+    return labels;
+}
+
+} // namespace attn

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "app/figures/figure.h"
+
+#include "engine/session/snapshot.h"
+
+#include <QPointF>
+
+#include <memory>
+#include <optional>
+
+namespace attn {
+
+/// One weight as a heatmap around zero, with the histogram of its values.
+struct WeightFigure : Figure {
+    std::shared_ptr<const WeightView> weight;
+
+    /// Where the heatmap lies.
+    QRectF plotRect(const QRectF& area, const FigureTheme& theme) const;
+    struct Element {
+        int row = 0, column = 0; ///< of the pooled view
+        float value = 0;
+    };
+    std::optional<Element> elementAt(const QPointF& point, const QRectF& area, const FigureTheme& theme) const;
+
+    void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
+    /// The pooled matrix, without headers.
+    QString csv() const override;
+
+private:
+    bool isEmpty() const;
+    float largest() const;
+    bool liesBeside(const QRectF& area) const;
+    QRectF histogramRect(const QRectF& area, const FigureTheme& theme) const;
+    void paintHistogram(QPainter& painter, const QRectF& rect, const FigureTheme& theme) const;
+};
+
+} // namespace attn
