@@ -33,12 +33,13 @@ int main(int argc, char** argv) {
     if (setup.preferences.softwareThreads >= 0) setup.session.softwareThreads = setup.preferences.softwareThreads;
     if (!options.path.isEmpty()) setup.path = options.path;
     setup.prompt = options.prompt;
+    if (options.size) setup.size = *options.size;
     const bool isScreenshot = !options.screenshot.isEmpty();
     if (isScreenshot) setup.remembersLayout = false;
     else setup.autosaveFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
 
     attn::MainWindow window(std::move(setup));
-    if (options.size) window.resize(*options.size);
+    if (options.size) window.resize(*options.size); // over a remembered size
     if (options.printsStartupTime) {
         attn::onFirstPicture(window, [&sinceStart] { std::printf("first picture after %lld ms\n", static_cast<long long>(sinceStart.elapsed())); });
     }

@@ -14,6 +14,7 @@
 #include <QDragEnterEvent>
 #include <QMimeData>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSettings>
 #include <QStatusBar>
 #include <QToolBar>
@@ -21,6 +22,25 @@
 #include <algorithm>
 
 namespace attn {
+namespace {
+
+/// A panel taller than its dock scrolls, so that small windows and large type clip nothing; its width is never cut.
+class PanelScroll : public QScrollArea {
+public:
+    explicit PanelScroll(QWidget* panel) {
+        setWidgetResizable(true);
+        setFrameShape(QFrame::NoFrame);
+        setFocusPolicy(Qt::NoFocus);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setWidget(panel);
+    }
+    QSize minimumSizeHint() const override {
+        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(), fontMetrics().height() * 5};
+    }
+    QSize sizeHint() const override { return widget()->sizeHint(); }
+};
+
+} // namespace
 
 MainWindow::MainWindow(Setup setup, QWidget* parent)
     : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
@@ -41,7 +61,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     makeBanners();
     makeDocks();
     makeMenus();
-    resize(1280, 800);
+    resize(setup.size);
     arrangeDocks();
     if (remembersLayout_) {
         const QSettings settings;
@@ -71,13 +91,7 @@ void MainWindow::makeDocks() {
         dock->setObjectName("dock." + id);
         dock->setAccessibleName(title);
         Panel* panel = descriptor.make(context_, dock);
-        // A panel taller than its dock scrolls, so that small windows and large type clip nothing.
-        auto* scroll = new QScrollArea(dock);
-        scroll->setWidgetResizable(true);
-        scroll->setFrameShape(QFrame::NoFrame);
-        scroll->setWidget(panel);
-        scroll->setFocusPolicy(Qt::NoFocus);
-        dock->setWidget(scroll);
+        dock->setWidget(new PanelScroll(panel));
         if (descriptor.controlGroup) assignControlGroup(dock, descriptor.controlGroup);
         panel->setObjectName(id);
         panel->setAccessibleName(title);

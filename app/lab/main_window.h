@@ -35,6 +35,7 @@ public:
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
         QString prompt;
         QString autosaveFolder;             ///< empty: no autosave
+        QSize size{1280, 800};
         bool remembersLayout = true;        ///< false: starts with the first arrangement and saves none
     };
 
