@@ -161,12 +161,24 @@ void referenceFused(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& traits) {
     const Shape& q = types.inputs[0].shape;
-    return {{.shader = "attention/fused",
-             .bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
-             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
-             .specialisation = {traits.subgroupSize},
-             .x = GridAxis::fixed(u32(q[0])),
-             .y = GridAxis::fixed(u32(q[1]))}};
+    const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
+    Dispatch result{.bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
+                    .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes))};
+    if (traits.prefersSubgroupTiles) {
+        constexpr uint32_t kSubgroups = 1;       // of 8 queries each
+        const uint32_t blocks = q[2] > 32 ? 2 : 1; // of 32 features
+        result.shader = "attention/fused_subgroup8";
+        result.specialisation = {8, kSubgroups, blocks};
+        result.x = groups(q[0], 8 * kSubgroups);
+        result.z = groups(q[2], 32 * blocks);
+    } else {
+        result.shader = "attention/fused_shared";
+        result.specialisation = {128, 1};
+        result.x = groups(q[0], 64);
+        result.z = groups(q[2], 64);
+    }
+    result.y = groups(q[1], 1);
+    return {result};
 }
 
 } // namespace

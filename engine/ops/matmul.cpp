@@ -56,21 +56,24 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                     .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), liveSlot(out), (hasBias ? 1u : 0u) | (hasResidual ? 2u : 0u),
                              pushFloat(types.attributes.number("scale")), u32(rowsPerUnit)}};
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
-    if (!traits.prefersSubgroupTiles) {
-        result.shader = "ops/matmul";
-        result.specialisation = {64, 1, activation};
-        result.x = gridPerVec4(out);
-    } else if (y.rows() == 1) {
-        constexpr uint32_t kSubgroups = 4; // 32 columns each
-        result.shader = "ops/matvec_subgroup8";
+    const bool isVector = y.rows() == 1;
+    if (traits.prefersSubgroupTiles) {
+        constexpr uint32_t kSubgroups = 4; // of 8 rows each, or of 32 columns for a vector
+        result.shader = isVector ? "ops/matvec_subgroup8" : "ops/matmul_subgroup8";
         result.specialisation = {8, kSubgroups, activation};
-        result.x = groups(y.columns(), 32 * kSubgroups);
+        result.x = isVector ? groups(y.columns(), 32 * kSubgroups) : groups(y.columns(), 32);
+        result.y = isVector ? groups(1, 1) : groups(y.rows(), 8 * kSubgroups);
+    } else if (isVector) {
+        constexpr uint32_t kSubgroups = 4; // of 4 columns each
+        result.shader = "ops/matvec_shared";
+        result.specialisation = {traits.subgroupSize, kSubgroups, activation};
+        result.x = groups(y.columns(), 4 * kSubgroups);
     } else {
-        constexpr uint32_t kSubgroups = 4; // 8 rows each
-        result.shader = "ops/matmul_subgroup8";
-        result.specialisation = {8, kSubgroups, activation};
-        result.x = groups(y.columns(), 32);
-        result.y = groups(y.rows(), 8 * kSubgroups);
+        constexpr int64_t kTile = 128;
+        result.shader = "ops/matmul_shared";
+        result.specialisation = {256, 1, activation};
+        result.x = groups(y.columns(), kTile);
+        result.y = groups(y.rows(), kTile);
     }
     return {result};
 }

@@ -116,8 +116,7 @@ struct GpuExecutor::Impl {
         });
     }
 
-    void record() {
-        const KernelTraits traits = kernelTraits(context.traits());
+    void record(const KernelTraits& traits) {
         std::vector<std::pair<const PlannedOp*, std::vector<Dispatch>>> work;
         for (const PlannedOp& op : plan.ops) {
             if (op.aliasOnly) continue;
@@ -197,9 +196,11 @@ struct GpuExecutor::Impl {
     }
 };
 
-GpuExecutor::GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+GpuExecutor::GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan,
+                         std::optional<KernelTraits> traits)
+    : plan_(std::move(plan)) {
     impl_ = std::make_unique<Impl>(context, kernels, store, *plan_);
-    impl_->record();
+    impl_->record(traits.value_or(kernelTraits(context.traits())));
 }
 
 GpuExecutor::~GpuExecutor() = default;

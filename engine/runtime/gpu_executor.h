@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -15,7 +16,9 @@ namespace attn {
 class GpuExecutor {
 public:
     /// @param store must already hold the plan's parameters and states, and must outlive the executor
-    GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan);
+    /// @param traits what kernels are chosen by; the device's own unless a test tries the others
+    GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan,
+                std::optional<KernelTraits> traits = {});
     ~GpuExecutor();
     GpuExecutor(const GpuExecutor&) = delete;
     GpuExecutor& operator=(const GpuExecutor&) = delete;

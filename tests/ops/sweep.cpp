@@ -44,12 +44,12 @@ int64_t liveRows(const TensorType& type, const StepParams& step) {
     return type.liveRows ? std::min<int64_t>(type.shape[0], step[*type.liveRows]) : type.shape[0];
 }
 
-void compare(test::Device& device, const Case& test) {
+void compare(test::Device& device, const Case& test, std::optional<KernelTraits> traits = {}) {
     const auto plan = compile(test.graph, test.outputs);
     CpuExecutor cpu(plan, {.poisonArena = true, .shuffleSeed = 5});
     TensorStore store(device.context);
     test::reserveSources(store, *plan);
-    GpuExecutor gpu(device.context, device.kernels, store, plan);
+    GpuExecutor gpu(device.context, device.kernels, store, plan, traits);
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home == Home::Arena) continue;
         const auto& list = test.values.at(tensor.name);
@@ -236,6 +236,19 @@ TEST_CASE("every op on the device equals its reference over random shapes, odd s
             compare(device, test);
         }
     }
+}
+
+TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
+    test::Device device;
+    KernelTraits traits = kernelTraits(device.context.traits());
+    traits.prefersSubgroupTiles = false;
+    for (const char* name : {"matmul", "fused_attention"})
+        for (int round = 0; round < 12; ++round) {
+            Case test;
+            test.op = std::string(name) + " (shared)";
+            builders().at(name)(test);
+            compare(device, test, traits);
+        }
 }
 
 TEST_CASE("softmax: a fully masked row returns zeros, not NaN", "[ops][gpu]") {

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "engine/io/safetensors.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// The whole of a text file. @throws Error naming it
+std::string readTextFile(const std::filesystem::path& path);
+
+/// Parses a JSON file. @throws Error naming it and the place of the mistake
+nlohmann::json readJsonFile(const std::filesystem::path& path);
+
+/// A Hugging Face model on disk: a folder with config.json and one or several safetensors files (symlinks of a cache snapshot
+/// included), a cache's `models--*` folder, or a .safetensors file with its config.json beside it.
+class WeightSource {
+public:
+    explicit WeightSource(const std::filesystem::path& path);
+
+    const std::filesystem::path& folder() const { return folder_; }
+    const nlohmann::json& config() const { return config_; }
+    std::string configFile() const { return (folder_ / "config.json").string(); }
+
+    std::vector<std::string> names() const;
+    /// @throws Error with the nearest names when there is no such tensor
+    const StoredTensor& tensor(const std::string& name) const;
+    /// Converts elements [first, first + out.size()) to float32. @return how many are NaN or infinite
+    int64_t read(const std::string& name, int64_t first, std::span<float> out) const;
+    /// The dtype of most bytes: "F32".
+    std::string dtype() const;
+
+private:
+    void openShards(const std::filesystem::path& index);
+    void addFile(const std::filesystem::path& path);
+
+    std::filesystem::path folder_;
+    nlohmann::json config_;
+    std::vector<SafetensorsFile> files_;
+    std::map<std::string, size_t> places_; ///< tensor name to index in files_
+};
+
+} // namespace attn
