@@ -29,6 +29,19 @@ float sumOfLanes(float x) {
     return x + subgroupShuffleXor(x, 4);
 }
 
+// The first block at or after `begin` with a key that some position from `oldest` to `newest` may see. A loop of its own: software
+// Vulkan executes both sides of a branch, but leaves a loop once no lane is in it.
+uint nextReached(uint begin, uint liveKeys, int oldest, int newest) {
+    for (; begin * 4 < liveKeys; begin += WIDTH) {
+        const uint keyVector = begin + gl_SubgroupInvocationID;
+        const ivec4 keyAt = keyPosition4[min(keyVector, (liveKeys - 1) / 4)];
+        const uvec4 past = uvec4(lessThanEqual(keyAt, ivec4(newest))) | uint(causal == 0u);
+        const uvec4 near = uvec4(lessThan(ivec4(oldest) - keyAt, ivec4(window))) | uint(window == 0u);
+        if (subgroupAny(any(bvec4(past & near & uvec4(exists4(keyVector, liveKeys)))))) break;
+    }
+    return begin;
+}
+
 void main() {
     const uint lane = gl_SubgroupInvocationID, head = gl_WorkGroupID.y;
     const uint liveQueries = liveCount(queries, queryLiveSlot), liveKeys = liveCount(keys, keyLiveSlot);
@@ -64,14 +77,11 @@ void main() {
         z0[i] = z1[i] = vec4(0.0);
     }
     const uint keyVectors = (liveKeys + 3) / 4;
-    for (uint begin = 0; begin < keyVectors; begin += WIDTH) {
+    for (uint begin = nextReached(0, liveKeys, oldest, newest); begin < keyVectors;
+         begin = nextReached(begin + WIDTH, liveKeys, oldest, newest)) {
         const uint keyVector = begin + lane;
         const ivec4 keyAt = keyPosition4[min(keyVector, keyVectors - 1)];
         const bvec4 exist = exists4(keyVector, liveKeys);
-        // Visible to some row, or between rows: an interval test per key.
-        const bvec4 reach = bvec4(uvec4(exist) & (uvec4(lessThanEqual(keyAt, ivec4(newest))) | uint(causal == 0u)) &
-                                  (uvec4(lessThan(ivec4(oldest) - keyAt, ivec4(window))) | uint(window == 0u)));
-        if (!subgroupAny(any(reach))) continue;
 
         vec4 score[WIDTH];
         [[unroll]] for (uint i = 0; i < WIDTH; ++i) score[i] = vec4(0.0);
