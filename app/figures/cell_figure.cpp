@@ -65,7 +65,7 @@ public:
                 y_ += line - 1;
             }
             for (const TermRow& row : rows) {
-                put({left_, y_, labelWidth, line}, Qt::AlignLeft | Qt::AlignVCenter, row.name, font, row.role);
+                put({left_, y_, labelWidth, line - 2}, Qt::AlignLeft | Qt::AlignVCenter, row.name, font, row.role);
                 const float largest = std::abs(*std::max_element(row.values->begin(), row.values->end(), [](float a, float b) { return std::abs(a) < std::abs(b); }));
                 for (size_t i = begin; i < std::min(end, row.values->size()); ++i) term({left_ + labelWidth + static_cast<double>(i - begin) * termWidth, y_, termWidth - 2, line - 2}, (*row.values)[i], largest);
                 y_ += line;

@@ -45,6 +45,10 @@ QRectF HeatmapFigure::tokenRange() const {
             static_cast<double>(tile->queryEnd - tile->queryBegin)};
 }
 
+QRectF HeatmapFigure::wholeWindow() const {
+    return tokenCount > 0 ? QRectF(0, 0, tokenCount, tokenCount) : tokenRange();
+}
+
 const TileImage& HeatmapFigure::image() const {
     image_.update(tile, scale, colours);
     return image_;
@@ -63,7 +67,7 @@ float HeatmapFigure::valueAt(const Cell& cell) const {
 double HeatmapFigure::widestLabel(const FigureTheme& theme) const {
     if (widestAtSize_ != theme.size) {
         widestAtSize_ = theme.size;
-        widest_ = textWidth(QString::number(tokenRange().bottom(), 'f', 0), theme.smallFont());
+        widest_ = textWidth(QString::number(wholeWindow().bottom(), 'f', 0), theme.smallFont());
         // Past this the labels are cut anyway.
         const double enough = 14 * theme.size;
         for (const QString& label : labels_) {
@@ -78,7 +82,7 @@ bool HeatmapFigure::keyLabelsLieFlat(double cellWidth, const FigureTheme& theme)
 
 HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
-    result.window = window.isNull() ? tokenRange() : window;
+    result.window = window.isNull() ? wholeWindow() : window;
     const double line = labelLine(theme), gap = std::round(theme.size * 0.4);
     const bool isRoomy = area.width() > 18 * theme.size && area.height() > 15 * theme.size;
     const double gutter = std::min(widestLabel(theme), std::max(2.5 * theme.size, std::min(area.width(), area.height()) * 0.2));
@@ -228,8 +232,8 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
     const bool isFlat = isKeyAxis && keyLabelsLieFlat(cell, theme);
     const double begin = isKeyAxis ? at.window.left() : at.window.top(), end = isKeyAxis ? at.window.right() : at.window.bottom();
     const double origin = isKeyAxis ? at.plot.left() : at.plot.top(), limit = isKeyAxis ? at.plot.right() : at.plot.bottom();
-    const int first = std::max(static_cast<int>(std::floor(begin)), static_cast<int>(isKeyAxis ? tokenRange().left() : tokenRange().top()));
-    const int last = std::min(static_cast<int>(std::ceil(end)), static_cast<int>(isKeyAxis ? tokenRange().right() : tokenRange().bottom()));
+    const int first = std::max(static_cast<int>(std::floor(begin)), static_cast<int>(isKeyAxis ? wholeWindow().left() : wholeWindow().top()));
+    const int last = std::min(static_cast<int>(std::ceil(end)), static_cast<int>(isKeyAxis ? wholeWindow().right() : wholeWindow().bottom()));
     const QColor& role = isKeyAxis ? theme.key : theme.query;
 
     std::vector<std::pair<double, double>> taken;

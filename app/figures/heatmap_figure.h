@@ -23,7 +23,8 @@ struct HeatmapFigure : Figure {
     QString title;
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
-    QRectF window;               ///< visible part in tokens (x: keys, y: queries); null: the whole tile
+    int tokenCount = 0;          ///< of the whole sequence, so that a tile of a part lies in its place; 0: the tile is all there is
+    QRectF window;               ///< visible part in tokens (x: keys, y: queries); null: everything
     std::optional<Cell> hovered, selected;
     int linkedToken = -1;        ///< pointed at elsewhere: its row and column are marked
     bool hasFocus = false;
@@ -50,6 +51,8 @@ struct HeatmapFigure : Figure {
 
     /// Token range of the tile as (x: keys, y: queries).
     QRectF tokenRange() const;
+    /// What a null window shows.
+    QRectF wholeWindow() const;
     bool isEmpty() const { return !tile || tile->rows <= 0 || tile->columns <= 0; }
     /// The probability as shown (renormalised where the first token is hidden); NaN where hidden or outside.
     float valueAt(const Cell& cell) const;

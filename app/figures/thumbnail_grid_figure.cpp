@@ -118,16 +118,8 @@ QSizeF ThumbnailGridFigure::smallestSize(const FigureTheme& theme) const {
 
 const QImage& ThumbnailGridFigure::pixels(int layer, int column, const QSize& size) const {
     const size_t at = static_cast<size_t>(layer * columns() + column);
-    Thumbnail& thumbnail = thumbnails_[at];
-    thumbnail.tile.update(tiles_[at], scale, colours);
-    const QImage& whole = thumbnail.tile.image();
-    // The key of an image changes whenever its pixels do.
-    if (thumbnail.size != size || thumbnail.source != whole.cacheKey()) {
-        thumbnail.size = size;
-        thumbnail.source = whole.cacheKey();
-        thumbnail.pixels = thumbnail.tile.pooled(QRectF(QPointF(0, 0), QSizeF(whole.size())), size);
-    }
-    return thumbnail.pixels;
+    thumbnails_[at].update(tiles_[at], scale, colours);
+    return thumbnails_[at].pooled(QRectF(QPointF(0, 0), QSizeF(thumbnails_[at].image().size())), size);
 }
 
 void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {

@@ -5,7 +5,6 @@
 
 #include "engine/session/commands.h"
 
-#include <QImage>
 #include <QPointF>
 
 #include <optional>
@@ -61,12 +60,6 @@ struct ThumbnailGridFigure : Figure {
     QString csv() const override;
 
 private:
-    struct Thumbnail {
-        TileImage tile;
-        QImage pixels;
-        QSize size;
-        qint64 source = 0;
-    };
     int groupSize() const;
     double headerHeight(const FigureTheme& theme) const;
     const QImage& pixels(int layer, int column, const QSize& size) const;
@@ -76,7 +69,7 @@ private:
 
     std::shared_ptr<const PatternGrid> grid_;
     std::vector<std::shared_ptr<const PatternTile>> tiles_; ///< [layers, columns]; they keep grid_ alive
-    mutable std::vector<Thumbnail> thumbnails_;
+    mutable std::vector<TileImage> thumbnails_;
 };
 
 } // namespace attn

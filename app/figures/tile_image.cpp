@@ -23,6 +23,7 @@ void TileImage::update(const std::shared_ptr<const PatternTile>& tile, const Sca
     tile_ = tile;
     scale_ = scale;
     colours_ = colours;
+    pooled_ = {};
     if (!tile_ || tile_->rows <= 0 || tile_->columns <= 0 || tile_->values.size() < static_cast<size_t>(tile_->rows) * static_cast<size_t>(tile_->columns)) {
         scaled_ = {};
         image_ = {};
@@ -38,8 +39,8 @@ void TileImage::update(const std::shared_ptr<const PatternTile>& tile, const Sca
     }
 }
 
-QImage TileImage::pooled(const QRectF& part, const QSize& size) const {
-    if (isEmpty() || size.isEmpty()) return {};
+const QImage& TileImage::pooled(const QRectF& part, const QSize& size) const {
+    if (isEmpty() || size.isEmpty() || (pooled_.size() == size && pooledPart_ == part)) return pooled_;
     QImage result(size, QImage::Format_ARGB32_Premultiplied);
     const ColourMap& map = ColourMap::of(colours_);
     const size_t stride = static_cast<size_t>(image_.width());
@@ -56,7 +57,9 @@ QImage TileImage::pooled(const QRectF& part, const QSize& size) const {
             pixels[x] = colourAt(map, level);
         }
     }
-    return result;
+    pooled_ = std::move(result);
+    pooledPart_ = part;
+    return pooled_;
 }
 
 } // namespace attn

@@ -24,7 +24,7 @@ public:
     /// Part of the picture at a lower resolution: each pixel has the colour of the highest level it covers, so that no
     /// peak is lost.
     /// @param part in tile pixels
-    QImage pooled(const QRectF& part, const QSize& size) const;
+    const QImage& pooled(const QRectF& part, const QSize& size) const;
 
 private:
     std::shared_ptr<const PatternTile> tile_;
@@ -32,6 +32,8 @@ private:
     ColourMapId colours_ = ColourMapId::Viridis;
     ScaledTile scaled_;
     QImage image_;
+    mutable QImage pooled_; ///< the last answer of pooled()
+    mutable QRectF pooledPart_;
 };
 
 } // namespace attn

@@ -54,7 +54,7 @@ QRectF WeightFigure::plotRect(const QRectF& area, const FigureTheme& theme) cons
 QRectF WeightFigure::histogramRect(const QRectF& area, const FigureTheme& theme) const {
     const double margin = theme.size * 0.7;
     if (liesBeside(area)) return {area.right() - margin - 14 * theme.size, area.top() + header(theme), 14 * theme.size, std::min(10 * theme.size, area.height() - header(theme) - 2 * theme.size)};
-    return {area.left() + margin, area.bottom() - margin - 8 * theme.size, std::min(area.width() - 2 * margin, 32 * theme.size), 8 * theme.size};
+    return {area.left() + margin, plotRect(area, theme).bottom() + 1.5 * theme.size, std::min(area.width() - 2 * margin, 32 * theme.size), 8 * theme.size};
 }
 
 std::optional<WeightFigure::Element> WeightFigure::elementAt(const QPointF& point, const QRectF& area, const FigureTheme& theme) const {

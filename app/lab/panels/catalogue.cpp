@@ -1,6 +1,8 @@
 #include "app/lab/panels/catalogue.h"
 
+#include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/branches_panel.h"
+#include "app/lab/panels/cell_panel.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/heads_panel.h"
 #include "app/lab/panels/model_panel.h"
@@ -15,9 +17,11 @@ template <class T> Panel* make(PanelContext& context, QWidget* parent) { return 
 
 constexpr PanelDescriptor kPanels[] = {
     {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, make<GeneratePanel>},
+    {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr, make<AttentionPanel>},
     {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, make<NextTokenPanel>},
     {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, make<BranchesPanel>},
     {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
+    {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", make<CellPanel>},
     {"model", QT_TRANSLATE_NOOP("attn::Panel", "Model"), "model", make<ModelPanel>},
 };
 

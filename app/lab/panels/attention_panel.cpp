@@ -1,0 +1,315 @@
+#include "app/lab/panels/attention_panel.h"
+
+#include "app/figures/token_label.h"
+#include "app/lab/control_groups.h"
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/widgets/cell_view.h"
+#include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/thumbnail_grid_view.h"
+#include "app/lab/widgets/token_strip.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QPointer>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QStackedWidget>
+#include <QToolButton>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace attn {
+namespace {
+
+constexpr int kDetailPixels = 1024; ///< across the one head: more tokens are pooled until one zooms in
+
+bool isSame(const SetViewCommand& a, const SetViewCommand& b) {
+    const auto fields = [](const SetViewCommand& v) {
+        return std::tuple(v.layer, v.head, v.aggregate, v.thumbnailSize, v.detail, v.detailSize, v.queryBegin, v.queryEnd, v.keyBegin, v.keyEnd);
+    };
+    return fields(a) == fields(b);
+}
+
+/// Few sizes, so that resizing a window does not ask for new thumbnails with every pixel.
+int thumbnailBucket(int pixels) { return pixels <= 32 ? 32 : pixels <= 64 ? 64 : 128; }
+
+} // namespace
+
+void AttentionPanel::change(AttentionSettings next, const QString& text) {
+    if (next == settings_) return;
+    const QPointer<AttentionPanel> panel(this);
+    const auto applyLater = [panel](const AttentionSettings& settings) {
+        if (!panel) return;
+        // Undo takes back how things are shown; where one looks has moved on.
+        AttentionSettings merged = panel->settings_;
+        merged.scale = settings.scale;
+        merged.colours = settings.colours;
+        merged.choice.aggregate = settings.choice.aggregate;
+        panel->apply(merged);
+    };
+    context_.undoStack().push(new AttentionChange(applyLater, settings_, std::move(next), text));
+}
+
+void AttentionPanel::apply(const AttentionSettings& next) {
+    settings_ = next;
+    if (snapshot_ && snapshot_->model) {
+        settings_.choice.layer = std::clamp(settings_.choice.layer, 0, std::max(0, snapshot_->model->layers - 1));
+        settings_.choice.head = std::clamp(settings_.choice.head, 0, std::max(0, snapshot_->model->heads - 1));
+        if (settings_.cell && std::max(settings_.cell->query, settings_.cell->key) >= tokenCount()) settings_.cell.reset();
+    }
+    if (settings_.level == AttentionLevel::OneCell && !settings_.cell && tokenCount() > 0) settings_.cell = strongestCell();
+    showSettings();
+    postView();
+    explainIfStale();
+}
+
+void AttentionPanel::choose(const HeadChoice& choice) {
+    if (choice == settings_.choice || isChoiceLocked()) return showSettings();
+    AttentionSettings next = settings_;
+    next.choice = choice;
+    apply(next);
+    context_.selectHead(settings_.choice.layer, settings_.choice.head);
+}
+
+void AttentionPanel::setLevel(AttentionLevel level) {
+    AttentionSettings next = settings_;
+    next.level = level;
+    apply(next);
+}
+
+void AttentionPanel::selectCell(const Cell& cell) {
+    AttentionSettings next = settings_;
+    next.cell = cell;
+    apply(next);
+}
+
+bool AttentionPanel::isChoiceLocked() const { return !tools_->isEnabled() || tools_->isHidden(); }
+
+int AttentionPanel::tokenCount() const { return snapshot_ && snapshot_->sequence ? static_cast<int>(snapshot_->sequence->tokens.size()) : 0; }
+
+/// Where the newest token looks most: a cell to begin with.
+Cell AttentionPanel::strongestCell() const {
+    const int last = tokenCount() - 1;
+    Cell cell{last, last};
+    const NewestRows* newest = snapshot_->newest.get();
+    if (!newest || newest->keys != tokenCount() || settings_.choice.layer >= newest->layers || settings_.choice.head >= newest->heads) return cell;
+    const auto row = newest->values.begin() + static_cast<std::ptrdiff_t>(settings_.choice.layer * newest->heads + settings_.choice.head) * newest->keys;
+    cell.key = static_cast<int>(std::max_element(row, row + newest->keys) - row);
+    return cell;
+}
+
+void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const auto before = std::exchange(snapshot_, snapshot);
+    const bool isNewModel = !before || before->model != snapshot->model;
+    const bool isNewSequence = !before || before->sequence != snapshot->sequence;
+    const int keyValueHeads = snapshot->model ? snapshot->model->keyValueHeads : 0;
+    if (isNewModel) {
+        settings_.cell.reset();
+        if (settings_.level == AttentionLevel::OneCell) settings_.level = AttentionLevel::OneHead;
+        heatmap_->resetZoom();
+        posted_.reset();
+    }
+    if (isNewSequence) {
+        const std::vector<QString> labels = tokenLabels(snapshot->sequence.get());
+        heatmap_->setLabels(labels);
+        cell_->setLabels(labels);
+        strip_->setLabels(labels);
+        pinnedToken_ = std::min(pinnedToken_, tokenCount() - 1);
+        if (hoveredCell_ && std::max(hoveredCell_->query, hoveredCell_->key) >= tokenCount()) hoveredCell_.reset();
+    }
+    grid_->setGrid(snapshot->grid, keyValueHeads);
+    grid_->setNewest(snapshot->newest);
+    heatmap_->setTile(snapshot->detail, tokenCount());
+    cell_->setExplanation(snapshot->explanation);
+    if (!before || before->explanation != snapshot->explanation) adoptExplanation();
+    updateEmptyTexts();
+    if (isNewModel || isNewSequence) apply(settings_);
+    else {
+        showSettings();
+        explainIfStale();
+    }
+}
+
+/// Another panel may have asked about a cell: its choice is then ours too.
+void AttentionPanel::adoptExplanation() {
+    const CellExplanation* explanation = snapshot_->explanation.get();
+    if (!explanation || explanation->layer != settings_.choice.layer || explanation->head != settings_.choice.head) return;
+    if (std::max(explanation->query, explanation->key) >= tokenCount()) return;
+    settings_.cell = Cell{explanation->query, explanation->key};
+    asked_ = ExplainCellCommand{explanation->layer, explanation->head, explanation->query, explanation->key};
+}
+
+void AttentionPanel::explainIfStale() {
+    if (!settings_.cell || !snapshot_ || !snapshot_->model) return;
+    // While text is being written every token would ask again; the last one does.
+    const Activity activity = snapshot_->status.activity;
+    if (activity == Activity::Loading || (activity == Activity::Generating && settings_.level != AttentionLevel::OneCell)) return;
+    const ExplainCellCommand wanted{settings_.choice.layer, settings_.choice.head, settings_.cell->query, settings_.cell->key};
+    const bool isAsked = asked_ && asked_->layer == wanted.layer && asked_->head == wanted.head && asked_->query == wanted.query && asked_->key == wanted.key;
+    if (isAsked && askedVersion_ == snapshot_->sequenceVersion) return;
+    asked_ = wanted;
+    askedVersion_ = snapshot_->sequenceVersion;
+    context_.post(wanted);
+}
+
+void AttentionPanel::postView() {
+    const bool showsGrid = isVisible() && settings_.level == AttentionLevel::AllHeads;
+    SetViewCommand view{.layer = settings_.choice.layer,
+                        .head = settings_.choice.head,
+                        .aggregate = settings_.choice.aggregate,
+                        .thumbnailSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0,
+                        .detail = isVisible() && settings_.level == AttentionLevel::OneHead,
+                        .detailSize = kDetailPixels};
+    // A part is worth asking for only where the whole does not fit, and never while the first token's share is taken out,
+    // which every row needs its first key for.
+    if (heatmap_->isZoomed() && tokenCount() > kDetailPixels && !settings_.scale.hidesFirst) {
+        // Half a window more on each side: dragging shows something until the next tile is there.
+        const QRectF around = window_.adjusted(-window_.width() / 2, -window_.height() / 2, window_.width() / 2, window_.height() / 2);
+        const auto bound = [this](double token) { return std::clamp(static_cast<int>(std::floor(token)), 0, tokenCount()); };
+        view.queryBegin = bound(around.top());
+        view.queryEnd = bound(around.bottom() + 1);
+        view.keyBegin = bound(around.left());
+        view.keyEnd = bound(around.right() + 1);
+    }
+    if (posted_ && isSame(*posted_, view)) return;
+    posted_ = view;
+    context_.post(view);
+}
+
+void AttentionPanel::showEvent(QShowEvent* event) {
+    Panel::showEvent(event);
+    postView();
+}
+
+void AttentionPanel::hideEvent(QHideEvent* event) {
+    Panel::hideEvent(event);
+    postView();
+}
+
+void AttentionPanel::resizeEvent(QResizeEvent* event) {
+    Panel::resizeEvent(event);
+    if (isVisible()) postView();
+}
+
+void AttentionPanel::restoreView(const QJsonObject& view) {
+    apply(attentionFromJson(view));
+    context_.selectHead(settings_.choice.layer, settings_.choice.head);
+}
+
+QString AttentionPanel::titleOf(const HeadChoice& choice) const {
+    switch (choice.aggregate) {
+    case HeadAggregate::Mean: return tr("Layer %1, mean of heads").arg(choice.layer);
+    case HeadAggregate::Maximum: return tr("Layer %1, maximum of heads").arg(choice.layer);
+    case HeadAggregate::None: break;
+    }
+    return tr("Layer %1, head %2").arg(choice.layer).arg(choice.head);
+}
+
+void AttentionPanel::showSettings() {
+    const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
+    const QSignalBlocker blockers[] = {QSignalBlocker(layer_), QSignalBlocker(head_), QSignalBlocker(aggregate_), QSignalBlocker(scale_), QSignalBlocker(colours_), QSignalBlocker(hidesFirst_)};
+    layer_->setRange(0, model ? std::max(0, model->layers - 1) : 0);
+    head_->setRange(0, model ? std::max(0, model->heads - 1) : 0);
+    layer_->setValue(settings_.choice.layer);
+    head_->setValue(settings_.choice.head);
+    head_->setEnabled(settings_.choice.aggregate == HeadAggregate::None);
+    aggregate_->setCurrentIndex(static_cast<int>(settings_.choice.aggregate));
+    scale_->setCurrentIndex(static_cast<int>(settings_.scale.kind));
+    colours_->setCurrentIndex(static_cast<int>(settings_.colours));
+    hidesFirst_->setChecked(settings_.scale.hidesFirst);
+    reset_->setEnabled(!settings_.isPlain() || heatmap_->isZoomed());
+
+    const bool hasTokens = tokenCount() > 0;
+    QToolButton* const buttons[] = {allButton_, headButton_, cellButton_};
+    for (QToolButton* button : buttons) button->setChecked(button == buttons[static_cast<size_t>(settings_.level)]);
+    headButton_->setText(titleOf(settings_.choice));
+    cellButton_->setEnabled(hasTokens);
+    cellButton_->setText(settings_.cell ? tr("Query %1 → key %2").arg(settings_.cell->query).arg(settings_.cell->key) : tr("One cell"));
+
+    // The picture that is there keeps its own title until the one asked for arrives.
+    HeadChoice shown = settings_.choice;
+    if (const PatternTile* tile = heatmap_->figure().tile.get()) {
+        shown.layer = tile->layer;
+        if (tile->head >= 0) shown = {tile->layer, tile->head, HeadAggregate::None};
+    }
+    heatmap_->setTitle(titleOf(shown));
+    heatmap_->setScale(settings_.scale);
+    heatmap_->setColours(settings_.colours);
+    heatmap_->setSelected(settings_.cell);
+    grid_->setScale(settings_.scale);
+    grid_->setColours(settings_.colours);
+    grid_->setSelected(settings_.choice);
+    QWidget* const pages[] = {gridScroll_, heatmap_, cellScroll_};
+    stack_->setCurrentWidget(pages[static_cast<size_t>(settings_.level)]);
+    showLinks();
+}
+
+void AttentionPanel::showLinks() {
+    // What is pointed at wins over what was clicked.
+    const int linked = hoveredToken_ >= 0 ? hoveredToken_ : pinnedToken_;
+    int query = linked, key = -1;
+    if (hoveredCell_) {
+        query = hoveredCell_->query;
+        key = hoveredCell_->key;
+    } else if (linked < 0 && settings_.level == AttentionLevel::OneCell && settings_.cell) {
+        query = settings_.cell->query;
+        key = settings_.cell->key;
+    }
+    strip_->setMarks(query, key);
+    heatmap_->setLinkedToken(hoveredCell_ ? -1 : linked);
+
+    std::vector<float> shades;
+    const HeatmapFigure& picture = heatmap_->figure();
+    const CellExplanation* explanation = snapshot_ ? snapshot_->explanation.get() : nullptr;
+    if (settings_.level == AttentionLevel::OneHead && query >= 0 && !picture.isEmpty() && picture.tile->isExact()) {
+        shades.resize(static_cast<size_t>(tokenCount()));
+        for (int token = 0; token < tokenCount(); ++token) {
+            const float value = picture.valueAt({query, token});
+            shades[static_cast<size_t>(token)] = std::isnan(value) ? 0.0f : value;
+        }
+    } else if (settings_.level == AttentionLevel::OneCell && explanation && explanation->query == query) {
+        shades = explanation->rowProbabilities;
+    }
+    strip_->setShades(std::move(shades));
+}
+
+void AttentionPanel::updateEmptyTexts() {
+    QString text = tr("The picture is being computed.");
+    if (snapshot_->status.activity == Activity::Loading) text = tr("The model is being loaded.");
+    else if (!snapshot_->model) text = tr("Open a model to see its attention: File > Open, or drop a model folder here.");
+    else if (tokenCount() == 0) text = tr("Type a prompt under Generate to see where each head looks.");
+    grid_->setEmptyText(text);
+    heatmap_->setEmptyText(text);
+}
+
+QWidget* AttentionPanel::figure() {
+    switch (settings_.level) {
+    case AttentionLevel::AllHeads: return grid_;
+    case AttentionLevel::OneHead: return heatmap_;
+    case AttentionLevel::OneCell: break;
+    }
+    return cell_;
+}
+
+QString AttentionPanel::csv() const {
+    switch (settings_.level) {
+    case AttentionLevel::AllHeads: return grid_->figure().csv();
+    case AttentionLevel::OneHead: return heatmap_->figure().csv();
+    case AttentionLevel::OneCell: break;
+    }
+    return cell_->figure().csv();
+}
+
+void AttentionPanel::showTheme() {
+    const FigureTheme theme = figureTheme(context_.theme());
+    grid_->setTheme(theme);
+    heatmap_->setTheme(theme);
+    cell_->setTheme(theme);
+    strip_->setTheme(theme);
+}
+
+} // namespace attn

@@ -1,0 +1,211 @@
+// The controls of the attention panel: breadcrumbs, toolbar, and what its views report.
+#include "app/lab/panels/attention_panel.h"
+
+#include "app/lab/control_groups.h"
+#include "app/lab/widgets/cell_view.h"
+#include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/thumbnail_grid_view.h"
+#include "app/lab/widgets/token_strip.h"
+
+#include <QAction>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QLabel>
+#include <QPainter>
+#include <QPixmap>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSpinBox>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace attn {
+namespace {
+
+QScrollArea* scrolling(QWidget* content) {
+    auto* area = new QScrollArea;
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->setWidget(content);
+    return area;
+}
+
+template <class T> T* described(T* control, const char* id, const QString& toolTip) {
+    control->setObjectName(QString::fromLatin1(id));
+    control->setAccessibleName(toolTip);
+    control->setToolTip(toolTip);
+    return control;
+}
+
+} // namespace
+
+AttentionPanel::AttentionPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton),
+      tools_(nullptr), layer_(new QSpinBox), head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox), colours_(new QComboBox),
+      hidesFirst_(new QCheckBox(tr("&Hide first token"))), reset_(new QPushButton(tr("Rese&t view"))), stack_(new QStackedWidget),
+      gridScroll_(nullptr), cellScroll_(nullptr), grid_(new ThumbnailGridView), heatmap_(new HeatmapView), cell_(new CellView), strip_(new TokenStrip) {
+    grid_->setObjectName("attentionGrid");
+    heatmap_->setObjectName("attentionHeatmap");
+    cell_->setObjectName("attentionCell");
+    strip_->setObjectName("attentionTokens");
+    gridScroll_ = scrolling(grid_);
+    cellScroll_ = scrolling(cell_);
+    stack_->addWidget(gridScroll_);
+    stack_->addWidget(heatmap_);
+    stack_->addWidget(cellScroll_);
+    grid_->setEmptyText(tr("Open a model to see its attention: File > Open, or drop a model folder here."));
+    heatmap_->setEmptyText(tr("Open a model to see its attention: File > Open, or drop a model folder here."));
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->setSpacing(6);
+    column->addWidget(makeBreadcrumbs());
+    column->addWidget(makeTools());
+    column->addWidget(stack_, 1);
+    column->addWidget(strip_);
+    connectViews();
+    connect(&context_, &PanelContext::themeChanged, this, [this] { showTheme(); });
+    showTheme();
+    showSettings();
+}
+
+QWidget* AttentionPanel::makeBreadcrumbs() {
+    auto* bar = new QWidget;
+    auto* row = new FlowLayout(bar);
+    allButton_->setText(tr("All heads"));
+    makeLevelAction(AttentionLevel::AllHeads, allButton_, "attentionAll", QKeySequence("Ctrl+1"), tr("Show every head of every layer"));
+    makeLevelAction(AttentionLevel::OneHead, headButton_, "attentionHead", QKeySequence("Ctrl+2"), tr("Show one head with its tokens"));
+    makeLevelAction(AttentionLevel::OneCell, cellButton_, "attentionCellLevel", QKeySequence("Ctrl+3"), tr("Show the arithmetic of one query and one key"));
+    for (QToolButton* button : {allButton_, headButton_, cellButton_}) {
+        if (button != allButton_) row->addWidget(new QLabel(QStringLiteral("›")));
+        row->addWidget(button);
+    }
+    return bar;
+}
+
+void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys, const QString& toolTip) {
+    const QString hint = QStringLiteral("%1 (%2)").arg(toolTip, keys.toString(QKeySequence::NativeText));
+    described(button, id, hint);
+    button->setAccessibleName(toolTip);
+    button->setCheckable(true);
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::StrongFocus);
+    auto* action = new QAction(toolTip, this);
+    action->setObjectName(QString::fromLatin1(id));
+    action->setShortcut(keys);
+    action->setToolTip(toolTip);
+    addAction(action);
+    connect(action, &QAction::triggered, this, [this, level] { setLevel(level); });
+    connect(button, &QToolButton::clicked, action, &QAction::trigger);
+}
+
+QWidget* AttentionPanel::makeTools() {
+    tools_ = new QWidget;
+    assignControlGroup(tools_, "attention");
+    auto* row = new FlowLayout(tools_);
+    const auto addLabelled = [row](const QString& text, QWidget* control) {
+        auto* pair = new QWidget;
+        auto* layout = new QHBoxLayout(pair);
+        layout->setContentsMargins(0, 0, 0, 0);
+        auto* label = new QLabel(text);
+        label->setBuddy(control);
+        layout->addWidget(label);
+        layout->addWidget(control);
+        row->addWidget(pair);
+    };
+    addLabelled(tr("La&yer"), described(layer_, "attentionLayer", tr("Layer to show, from 0")));
+    addLabelled(tr("Hea&d"), described(head_, "attentionHeadNumber", tr("Head to show, from 0")));
+    row->addWidget(described(aggregate_, "attentionAggregate", tr("One head, or the mean or maximum over the heads of the layer")));
+    addLabelled(tr("&Scale"), described(scale_, "attentionScale", tr("How probabilities become colours")));
+    row->addWidget(described(colours_, "attentionColours", tr("Colour map")));
+    row->addWidget(described(hidesFirst_, "attentionHideFirst", tr("Leave out the first token, on which many heads rest, and renormalise each row")));
+    row->addWidget(described(reset_, "attentionReset", tr("Back to one head, the linear scale and all tokens")));
+    aggregate_->addItems({tr("Single head"), tr("Mean of heads"), tr("Maximum of heads")});
+    for (const ScaleInfo& scale : scaleKinds()) {
+        scale_->addItem(QCoreApplication::translate("attn::Scale", scale.title));
+        scale_->setItemData(scale_->count() - 1, QCoreApplication::translate("attn::Scale", scale.toolTip), Qt::ToolTipRole);
+    }
+    for (const ColourMapInfo& map : colourMaps()) {
+        QPixmap swatch(48, 12);
+        QPainter painter(&swatch);
+        for (int x = 0; x < swatch.width(); ++x) painter.fillRect(x, 0, 1, swatch.height(), QColor(ColourMap::of(map.id).at(static_cast<float>(x) / static_cast<float>(swatch.width() - 1))));
+        painter.end();
+        colours_->addItem(QIcon(swatch), QCoreApplication::translate("attn::ColourMap", map.title));
+        colours_->setItemData(colours_->count() - 1, QString::fromUtf8(map.source), Qt::ToolTipRole);
+    }
+    colours_->setIconSize({48, 12});
+
+    connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) { choose({layer, settings_.choice.head, settings_.choice.aggregate}); });
+    connect(head_, &QSpinBox::valueChanged, this, [this](int head) { choose({settings_.choice.layer, head, settings_.choice.aggregate}); });
+    connect(aggregate_, &QComboBox::currentIndexChanged, this, [this](int index) {
+        AttentionSettings next = settings_;
+        next.choice.aggregate = static_cast<HeadAggregate>(index);
+        change(next, tr("aggregate of heads"));
+    });
+    connect(scale_, &QComboBox::currentIndexChanged, this, [this](int index) {
+        AttentionSettings next = settings_;
+        next.scale.kind = scaleKinds()[static_cast<size_t>(index)].kind;
+        change(next, tr("scale"));
+    });
+    connect(colours_, &QComboBox::currentIndexChanged, this, [this](int index) {
+        AttentionSettings next = settings_;
+        next.colours = colourMaps()[static_cast<size_t>(index)].id;
+        change(next, tr("colour map"));
+    });
+    connect(hidesFirst_, &QCheckBox::toggled, this, [this](bool isHidden) {
+        AttentionSettings next = settings_;
+        next.scale.hidesFirst = isHidden;
+        change(next, tr("hiding the first token"));
+    });
+    connect(reset_, &QPushButton::clicked, this, [this] {
+        AttentionSettings next = settings_;
+        next.scale = {};
+        next.choice.aggregate = HeadAggregate::None;
+        change(next, tr("reset of the view"));
+        heatmap_->resetZoom();
+    });
+    return tools_;
+}
+
+void AttentionPanel::connectViews() {
+    connect(grid_, &ThumbnailGridView::selected, this, [this](const HeadChoice& choice) { choose(choice); });
+    connect(grid_, &ThumbnailGridView::activated, this, [this] { setLevel(AttentionLevel::OneHead); });
+    connect(heatmap_, &HeatmapView::cellSelected, this, [this](int query, int key) { selectCell({query, key}); });
+    connect(heatmap_, &HeatmapView::cellActivated, this, [this] { setLevel(AttentionLevel::OneCell); });
+    connect(heatmap_, &HeatmapView::windowChanged, this, [this](const QRectF& window) {
+        window_ = window;
+        reset_->setEnabled(!settings_.isPlain() || heatmap_->isZoomed());
+        postView();
+    });
+    connect(heatmap_, &HeatmapView::hovered, this, [this](int query, int key) {
+        hoveredCell_ = Cell{query, key};
+        showLinks();
+        context_.hoverToken(query);
+    });
+    connect(heatmap_, &HeatmapView::hoverLeft, this, [this] {
+        hoveredCell_.reset();
+        showLinks();
+        context_.hoverToken(-1);
+    });
+    connect(strip_, &TokenStrip::tokenHovered, this, [this](int token) { context_.hoverToken(token); });
+    connect(strip_, &TokenStrip::tokenClicked, this, [this](int token) {
+        pinnedToken_ = pinnedToken_ == token ? -1 : token;
+        showLinks();
+    });
+    connect(&context_, &PanelContext::tokenHovered, this, [this](int token) {
+        hoveredToken_ = token < tokenCount() ? token : -1;
+        showLinks();
+    });
+    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
+        if (layer == settings_.choice.layer && head == settings_.choice.head) return;
+        AttentionSettings next = settings_;
+        next.choice = {layer, head, HeadAggregate::None};
+        apply(next);
+    });
+}
+
+} // namespace attn

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "app/figures/colour_map.h"
+#include "app/figures/heatmap_figure.h"
+#include "app/figures/scale.h"
+#include "app/figures/thumbnail_grid_figure.h"
+
+#include <QJsonObject>
+#include <QUndoCommand>
+
+#include <functional>
+#include <optional>
+
+namespace attn {
+
+/// The three scales of the attention panel, one click apart.
+enum class AttentionLevel { AllHeads, OneHead, OneCell };
+
+/// What the attention panel shows; all of it travels in session files.
+struct AttentionSettings {
+    AttentionLevel level = AttentionLevel::AllHeads;
+    HeadChoice choice;
+    std::optional<Cell> cell;
+    Scale scale;
+    ColourMapId colours = ColourMapId::Viridis;
+
+    bool operator==(const AttentionSettings&) const = default;
+    /// Nothing that "reset" would take back.
+    bool isPlain() const { return scale.isPlain() && choice.aggregate == HeadAggregate::None; }
+};
+
+QJsonObject attentionToJson(const AttentionSettings& settings);
+/// Unknown or missing keys keep their defaults.
+AttentionSettings attentionFromJson(const QJsonObject& object);
+
+/// A change of how attention is shown (not of where one looks: the way back there is the breadcrumb).
+class AttentionChange : public QUndoCommand {
+public:
+    using Apply = std::function<void(const AttentionSettings&)>;
+
+    AttentionChange(Apply apply, AttentionSettings before, AttentionSettings after, const QString& text);
+    void undo() override { apply_(before_); }
+    void redo() override { apply_(after_); }
+
+private:
+    Apply apply_;
+    AttentionSettings before_, after_;
+};
+
+} // namespace attn

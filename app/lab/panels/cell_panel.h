@@ -1,0 +1,33 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+
+class QSpinBox;
+
+namespace attn {
+
+class CellView;
+
+/// The arithmetic of one query-key cell, chosen in a heatmap or by number.
+class CellPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit CellPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QWidget* figure() override;
+    QString csv() const override;
+
+private:
+    void ask();
+
+    PanelContext& context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    std::shared_ptr<const CellExplanation> explanation_;
+    int layer_ = 0, head_ = 0;
+    QSpinBox *query_, *key_;
+    CellView* view_;
+};
+
+} // namespace attn

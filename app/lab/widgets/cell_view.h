@@ -1,0 +1,34 @@
+#pragma once
+
+#include "app/figures/cell_figure.h"
+
+#include <QWidget>
+
+namespace attn {
+
+/// The arithmetic of one cell, as tall as its width needs; put it into a scroll area.
+class CellView : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit CellView(QWidget* parent = nullptr);
+
+    void setExplanation(const std::shared_ptr<const CellExplanation>& explanation);
+    void setLabels(std::vector<QString> labels);
+    void setTheme(const FigureTheme& theme);
+    const CellFigure& figure() const { return figure_; }
+
+    QSize sizeHint() const override { return {420, 360}; }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    void fit();
+
+    CellFigure figure_;
+    FigureTheme theme_;
+};
+
+} // namespace attn

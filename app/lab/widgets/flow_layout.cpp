@@ -1,0 +1,62 @@
+#include "app/lab/widgets/flow_layout.h"
+
+#include <QStyle>
+#include <QWidget>
+
+#include <algorithm>
+#include <vector>
+
+namespace attn {
+
+FlowLayout::FlowLayout(QWidget* parent) : QLayout(parent) {
+    setContentsMargins(0, 0, 0, 0);
+    setSpacing(6);
+}
+
+FlowLayout::~FlowLayout() { qDeleteAll(items_); }
+
+QLayoutItem* FlowLayout::takeAt(int index) { return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr; }
+
+int FlowLayout::heightForWidth(int width) const { return arrange(QRect(0, 0, width, 0), false); }
+
+void FlowLayout::setGeometry(const QRect& rect) {
+    QLayout::setGeometry(rect);
+    arrange(rect, true);
+}
+
+QSize FlowLayout::minimumSize() const {
+    QSize size;
+    for (const QLayoutItem* item : items_)
+        if (!item->isEmpty()) size = size.expandedTo(item->minimumSize());
+    return size;
+}
+
+int FlowLayout::arrange(const QRect& rect, bool isApplied) const {
+    std::vector<std::pair<QLayoutItem*, QRect>> line;
+    int x = rect.left(), y = rect.top(), lineHeight = 0;
+    const auto endLine = [&] {
+        for (auto& [item, place] : line) {
+            place.moveTop(y + (lineHeight - place.height()) / 2);
+            const Qt::LayoutDirection direction = parentWidget() ? parentWidget()->layoutDirection() : Qt::LeftToRight;
+            if (isApplied) item->setGeometry(QStyle::visualRect(direction, rect, place));
+        }
+        line.clear();
+    };
+    for (QLayoutItem* item : items_) {
+        if (item->isEmpty()) continue;
+        const QSize size = item->sizeHint().boundedTo(QSize(std::max(rect.width(), item->minimumSize().width()), item->sizeHint().height()));
+        if (x + size.width() > rect.right() + 1 && !line.empty()) {
+            endLine();
+            y += lineHeight + spacing();
+            x = rect.left();
+            lineHeight = 0;
+        }
+        line.emplace_back(item, QRect(QPoint(x, y), size));
+        x += size.width() + spacing();
+        lineHeight = std::max(lineHeight, size.height());
+    }
+    endLine();
+    return y + lineHeight - rect.top();
+}
+
+} // namespace attn

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <QLayout>
+#include <QList>
+
+namespace attn {
+
+/// Puts widgets beside each other and wraps like text, so that a toolbar stays whole in a narrow dock. Right to left where
+/// the language reads so.
+class FlowLayout : public QLayout {
+public:
+    explicit FlowLayout(QWidget* parent = nullptr);
+    ~FlowLayout() override;
+
+    void addItem(QLayoutItem* item) override { items_.append(item); }
+    int count() const override { return static_cast<int>(items_.size()); }
+    QLayoutItem* itemAt(int index) const override { return items_.value(index); }
+    QLayoutItem* takeAt(int index) override;
+    Qt::Orientations expandingDirections() const override { return {}; }
+    bool hasHeightForWidth() const override { return true; }
+    int heightForWidth(int width) const override;
+    void setGeometry(const QRect& rect) override;
+    QSize sizeHint() const override { return minimumSize(); }
+    QSize minimumSize() const override;
+
+private:
+    /// @return the height used; moves nothing without `isApplied`
+    int arrange(const QRect& rect, bool isApplied) const;
+
+    QList<QLayoutItem*> items_;
+};
+
+} // namespace attn

@@ -1,0 +1,253 @@
+#include "app/lab/widgets/heatmap_view.h"
+
+#include "app/figures/drawing.h"
+
+#include <QApplication>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+constexpr double kZoomStep = 1.25;
+constexpr double kWheelNotch = 120; ///< eighths of a degree, as Qt counts
+constexpr double kFewestTokens = 3; ///< shown at the highest zoom
+} // namespace
+
+HeatmapView::HeatmapView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light()), emptyText_(tr("Nothing to show yet.")) {
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
+    setAccessibleName(tr("Attention heatmap: queries down, keys across"));
+}
+
+void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int tokenCount) {
+    if (tile == figure_.tile && tokenCount == figure_.tokenCount) return;
+    figure_.tile = std::move(tile);
+    if (tokenCount != figure_.tokenCount) {
+        figure_.tokenCount = tokenCount;
+        // A zoomed window stays on its tokens while there are still enough of them.
+        if (!figure_.window.isNull() && !figure_.wholeWindow().contains(figure_.window)) figure_.window = {};
+        if (figure_.selected && std::max(figure_.selected->query, figure_.selected->key) >= tokenCount) figure_.selected.reset();
+        if (figure_.hovered && std::max(figure_.hovered->query, figure_.hovered->key) >= tokenCount) figure_.hovered.reset();
+    }
+    update();
+}
+
+void HeatmapView::setLabels(std::vector<QString> labels) {
+    if (labels == figure_.labels()) return;
+    figure_.setLabels(std::move(labels));
+    update();
+}
+
+void HeatmapView::setTitle(const QString& title) {
+    figure_.title = title;
+    update();
+}
+
+void HeatmapView::setScale(const Scale& scale) {
+    figure_.scale = scale;
+    update();
+}
+
+void HeatmapView::setColours(ColourMapId colours) {
+    figure_.colours = colours;
+    update();
+}
+
+void HeatmapView::setTheme(const FigureTheme& theme) {
+    theme_ = theme;
+    figure_.setLabels(figure_.labels()); // widths are of the old type
+    update();
+}
+
+void HeatmapView::setSelected(std::optional<Cell> cell) {
+    if (cell == figure_.selected) return;
+    figure_.selected = cell;
+    setAccessibleDescription(cell ? describe(*cell) : QString());
+    update();
+}
+
+void HeatmapView::setLinkedToken(int token) {
+    if (token == figure_.linkedToken) return;
+    figure_.linkedToken = token;
+    update();
+}
+
+void HeatmapView::setEmptyText(const QString& text) {
+    emptyText_ = text;
+    update();
+}
+
+QRectF HeatmapView::visibleWindow() const { return figure_.window.isNull() ? figure_.wholeWindow() : figure_.window; }
+
+void HeatmapView::setWindow(const QRectF& window) {
+    const QRectF whole = figure_.wholeWindow();
+    QRectF next = window;
+    if (!next.isNull()) {
+        const double size = std::clamp(next.width(), std::min(kFewestTokens, whole.width()), whole.width());
+        next.setSize({size, size});
+        next.moveLeft(std::clamp(next.left(), 0.0, whole.width() - size));
+        next.moveTop(std::clamp(next.top(), 0.0, whole.height() - size));
+        if (size >= whole.width()) next = {};
+    }
+    if (next == figure_.window) return;
+    figure_.window = next;
+    update();
+    emit windowChanged(visibleWindow());
+}
+
+void HeatmapView::zoomAt(const QPointF& point, double factor) {
+    if (figure_.isEmpty()) return;
+    const QRectF before = visibleWindow();
+    const HeatmapFigure::Layout at = figureLayout();
+    const QPointF inside(std::clamp(point.x(), at.plot.left(), at.plot.right()), std::clamp(point.y(), at.plot.top(), at.plot.bottom()));
+    const QPointF anchor = at.tokensAt(inside);
+    const double all = figure_.wholeWindow().width();
+    const double size = std::clamp(before.width() / factor, std::min(kFewestTokens, all), all);
+    figure_.window = QRectF(anchor.x() - size / 2, anchor.y() - size / 2, size, size);
+    // The plot itself may change with the zoom (flat labels take less height): the anchor is placed in the new one.
+    const HeatmapFigure::Layout next = figureLayout();
+    figure_.window = before.width() < all ? before : QRectF();
+    const QPointF part((inside.x() - next.plot.left()) / next.plot.width(), (inside.y() - next.plot.top()) / next.plot.height());
+    setWindow(QRectF(anchor.x() - part.x() * size, anchor.y() - part.y() * size, size, size));
+}
+
+void HeatmapView::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    if (figure_.isEmpty()) return drawMessage(painter, rect(), emptyText_, theme_);
+    figure_.hasFocus = hasFocus();
+    figure_.paint(painter, rect(), theme_);
+}
+
+void HeatmapView::wheelEvent(QWheelEvent* event) {
+    const double notches = event->angleDelta().y() / kWheelNotch;
+    if (notches != 0) zoomAt(event->position(), std::pow(kZoomStep, notches));
+    event->accept();
+}
+
+void HeatmapView::mousePressEvent(QMouseEvent* event) {
+    if (event->button() != Qt::LeftButton) return;
+    pressedAt_ = event->position();
+    windowAtPress_ = visibleWindow();
+    isDragging_ = false;
+}
+
+void HeatmapView::mouseMoveEvent(QMouseEvent* event) {
+    if (pressedAt_ && (event->buttons() & Qt::LeftButton)) {
+        const QPointF moved = event->position() - *pressedAt_;
+        if (!isDragging_ && moved.manhattanLength() < QApplication::startDragDistance()) return;
+        isDragging_ = true;
+        if (!isZoomed()) return;
+        setCursor(Qt::ClosedHandCursor);
+        const HeatmapFigure::Layout at = figureLayout();
+        setWindow(windowAtPress_.translated(-moved.x() / at.cellWidth(), -moved.y() / at.cellHeight()));
+        return;
+    }
+    hover(event->position());
+}
+
+void HeatmapView::mouseReleaseEvent(QMouseEvent* event) {
+    if (event->button() != Qt::LeftButton || !pressedAt_) return;
+    pressedAt_.reset();
+    unsetCursor();
+    if (isDragging_) return;
+    if (const auto cell = figure_.cellAt(event->position(), figureLayout())) choose(*cell);
+}
+
+void HeatmapView::mouseDoubleClickEvent(QMouseEvent* event) {
+    if (event->button() == Qt::LeftButton) resetZoom();
+}
+
+void HeatmapView::leaveEvent(QEvent*) {
+    if (!figure_.hovered) return;
+    figure_.hovered.reset();
+    update();
+    emit hoverLeft();
+}
+
+void HeatmapView::hover(const QPointF& point) {
+    const auto cell = figure_.cellAt(point, figureLayout());
+    if (cell == figure_.hovered) return;
+    figure_.hovered = cell;
+    update();
+    if (cell) emit hovered(cell->query, cell->key);
+    else emit hoverLeft();
+}
+
+void HeatmapView::choose(const Cell& cell) {
+    setSelected(cell);
+    emit cellSelected(cell.query, cell.key);
+}
+
+void HeatmapView::moveSelection(int queries, int keys) {
+    const int last = figure_.tokenCount - 1;
+    if (last < 0) return;
+    const QRectF window = visibleWindow();
+    const Cell first{static_cast<int>(std::ceil(window.top())), static_cast<int>(std::ceil(window.left()))};
+    Cell cell = figure_.selected.value_or(first);
+    if (figure_.selected) cell = {std::clamp(cell.query + queries, 0, last), std::clamp(cell.key + keys, 0, last)};
+    if (cell == figure_.selected) return;
+    QRectF next = window;
+    next.moveTop(std::clamp(next.top(), cell.query + 1 - next.height(), static_cast<double>(cell.query)));
+    next.moveLeft(std::clamp(next.left(), cell.key + 1 - next.width(), static_cast<double>(cell.key)));
+    if (isZoomed()) setWindow(next);
+    choose(cell);
+}
+
+void HeatmapView::keyPressEvent(QKeyEvent* event) {
+    if (figure_.isEmpty()) return QWidget::keyPressEvent(event);
+    const QPointF middle = figure_.selected ? figureLayout().cellRect(*figure_.selected).center() : figureLayout().plot.center();
+    switch (event->key()) {
+    case Qt::Key_Left: return moveSelection(0, -1);
+    case Qt::Key_Right: return moveSelection(0, 1);
+    case Qt::Key_Up: return moveSelection(-1, 0);
+    case Qt::Key_Down: return moveSelection(1, 0);
+    case Qt::Key_Plus:
+    case Qt::Key_Equal: return zoomAt(middle, kZoomStep);
+    case Qt::Key_Minus: return zoomAt(middle, 1 / kZoomStep);
+    case Qt::Key_Home: return resetZoom();
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        if (figure_.selected) emit cellActivated(figure_.selected->query, figure_.selected->key);
+        return;
+    default: QWidget::keyPressEvent(event);
+    }
+}
+
+void HeatmapView::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+
+void HeatmapView::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    update();
+}
+
+QString HeatmapView::describe(const Cell& cell) const {
+    const float value = figure_.valueAt(cell);
+    const QString pair = tr("Query %1 “%2” to key %3 “%4”").arg(cell.query).arg(figure_.labelOf(cell.query)).arg(cell.key).arg(figure_.labelOf(cell.key));
+    if (cell.key > cell.query) return pair + tr(": masked, the key is after the query");
+    if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
+    const QString amount = QString::number(static_cast<double>(value), 'f', 4);
+    if (!figure_.tile->isExact()) return pair + tr(": at most %1 here").arg(amount);
+    return pair + (figure_.scale.hidesFirst ? tr(": %1 of what is not on the first token").arg(amount) : tr(": %1").arg(amount));
+}
+
+bool HeatmapView::event(QEvent* event) {
+    if (event->type() == QEvent::ToolTip) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        if (const auto cell = figure_.cellAt(help->pos(), figureLayout())) QToolTip::showText(help->globalPos(), describe(*cell), this);
+        else QToolTip::hideText();
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+} // namespace attn

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "app/figures/heatmap_figure.h"
+
+#include <QWidget>
+
+namespace attn {
+
+/// One head's pattern. The wheel zooms at the cursor, dragging moves the picture, a double click shows all of it again.
+/// Arrow keys move the selected cell, Return opens it, plus and minus zoom, Home shows all.
+class HeatmapView : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit HeatmapView(QWidget* parent = nullptr);
+
+    /// @param tokenCount of the whole sequence: the picture keeps its place when only a part of it arrives as tile
+    void setTile(std::shared_ptr<const PatternTile> tile, int tokenCount);
+    void setLabels(std::vector<QString> labels);
+    void setTitle(const QString& title);
+    void setScale(const Scale& scale);
+    void setColours(ColourMapId colours);
+    void setTheme(const FigureTheme& theme);
+    void setSelected(std::optional<Cell> cell);
+    /// Marks the row and column of a token that is pointed at elsewhere; -1: none.
+    void setLinkedToken(int token);
+    /// Shown instead of a picture while there is none.
+    void setEmptyText(const QString& text);
+
+    const HeatmapFigure& figure() const { return figure_; }
+    const FigureTheme& theme() const { return theme_; }
+    HeatmapFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
+    bool isZoomed() const { return !figure_.window.isNull(); }
+    /// Visible part in tokens (x: keys, y: queries).
+    QRectF visibleWindow() const;
+    /// Null shows everything.
+    void setWindow(const QRectF& window);
+    void zoomAt(const QPointF& point, double factor);
+    void resetZoom() { setWindow({}); }
+
+    QSize sizeHint() const override { return {520, 460}; }
+    QSize minimumSizeHint() const override { return {160, 140}; }
+
+signals:
+    void hovered(int query, int key);
+    void hoverLeft();
+    void cellSelected(int query, int key);
+    /// Return on the selected cell.
+    void cellActivated(int query, int key);
+    void windowChanged(const QRectF& window);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    void choose(const Cell& cell);
+    void hover(const QPointF& point);
+    void moveSelection(int queries, int keys);
+    QString describe(const Cell& cell) const;
+
+    HeatmapFigure figure_;
+    FigureTheme theme_;
+    QString emptyText_;
+    std::optional<QPointF> pressedAt_;
+    QRectF windowAtPress_;
+    bool isDragging_ = false;
+};
+
+} // namespace attn

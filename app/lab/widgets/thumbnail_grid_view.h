@@ -1,0 +1,61 @@
+#pragma once
+
+#include "app/figures/thumbnail_grid_figure.h"
+
+#include <QVariantAnimation>
+#include <QWidget>
+
+namespace attn {
+
+/// Every head as a thumbnail. A click opens a head, arrow keys move the frame, Return opens the framed head. The newest
+/// token's rows light up for a moment when it is written.
+class ThumbnailGridView : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit ThumbnailGridView(QWidget* parent = nullptr);
+
+    void setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads);
+    void setNewest(const std::shared_ptr<const NewestRows>& newest);
+    void setScale(const Scale& scale);
+    void setColours(ColourMapId colours);
+    void setTheme(const FigureTheme& theme);
+    void setSelected(const HeadChoice& choice);
+    void setEmptyText(const QString& text);
+
+    const ThumbnailGridFigure& figure() const { return figure_; }
+    ThumbnailGridFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
+    /// Device pixels across a thumbnail, what the session should deliver.
+    int thumbnailPixels() const;
+
+    QSize sizeHint() const override { return {520, 420}; }
+    QSize minimumSizeHint() const override;
+
+signals:
+    /// The frame moved.
+    void selected(const attn::HeadChoice& choice);
+    /// Click or Return: the head is to be opened.
+    void activated(const attn::HeadChoice& choice);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    void choose(const HeadChoice& choice);
+    void move(int layers, int columns);
+    QString describe(const HeadChoice& choice) const;
+
+    ThumbnailGridFigure figure_;
+    FigureTheme theme_;
+    QString emptyText_;
+    QVariantAnimation glow_;
+};
+
+} // namespace attn

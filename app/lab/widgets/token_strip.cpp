@@ -1,0 +1,180 @@
+#include "app/lab/widgets/token_strip.h"
+
+#include "app/figures/drawing.h"
+
+#include <QFontMetrics>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+constexpr int kMargin = 4, kGap = 2, kPadding = 4;
+constexpr int kLines = 3; ///< shown without scrolling
+} // namespace
+
+TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent), theme_(FigureTheme::light()) {
+    setFocusPolicy(Qt::StrongFocus);
+    setFrameShape(QFrame::NoFrame);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    viewport()->setMouseTracking(true);
+    setAccessibleName(tr("Tokens of the text, linked with the rows and columns"));
+}
+
+int TokenStrip::lineHeight() const { return QFontMetrics(theme_.textFont()).height() + 6; }
+
+void TokenStrip::setLabels(std::vector<QString> labels) {
+    const bool isSame = std::equal(labels.begin(), labels.end(), chips_.begin(), chips_.end(), [](const QString& label, const Chip& chip) { return label == chip.label; });
+    if (isSame) return;
+    const bool isAtEnd = verticalScrollBar()->value() == verticalScrollBar()->maximum();
+    chips_.clear();
+    for (QString& label : labels) chips_.push_back({std::move(label), {}});
+    shades_.clear();
+    query_ = key_ = -1;
+    hovered_ = std::min(hovered_, count() - 1);
+    layOut();
+    // Generated tokens stay in sight, unless someone scrolled away to read.
+    if (isAtEnd) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+}
+
+void TokenStrip::setTheme(const FigureTheme& theme) {
+    theme_ = theme;
+    updateGeometry();
+    layOut();
+}
+
+void TokenStrip::setMarks(int query, int key) {
+    if (query == query_ && key == key_) return;
+    query_ = query;
+    key_ = key;
+    viewport()->update();
+}
+
+void TokenStrip::setShades(std::vector<float> shades) {
+    if (shades == shades_) return;
+    shades_ = std::move(shades);
+    viewport()->update();
+}
+
+void TokenStrip::layOut() {
+    const QFontMetrics metrics(theme_.textFont());
+    const int right = viewport()->width() - kMargin, height = lineHeight();
+    int x = kMargin, y = kMargin;
+    for (Chip& chip : chips_) {
+        const int width = std::min(metrics.horizontalAdvance(chip.label) + 2 * kPadding, std::max(20, right - kMargin));
+        if (x + width > right && x > kMargin) {
+            x = kMargin;
+            y += height + kGap;
+        }
+        chip.rect = QRect(x, y, width, height);
+        x += width + kGap;
+    }
+    const int contentHeight = chips_.empty() ? 0 : chips_.back().rect.bottom() + kMargin;
+    verticalScrollBar()->setPageStep(viewport()->height());
+    verticalScrollBar()->setSingleStep(height);
+    verticalScrollBar()->setRange(0, std::max(0, contentHeight - viewport()->height()));
+    viewport()->update();
+}
+
+QRect TokenStrip::tokenRect(int index) const {
+    if (index < 0 || index >= count()) return {};
+    return chips_[static_cast<size_t>(index)].rect.translated(0, -verticalScrollBar()->value());
+}
+
+int TokenStrip::tokenAt(const QPoint& position) const {
+    const QPoint content = position + QPoint(0, verticalScrollBar()->value());
+    for (size_t i = 0; i < chips_.size(); ++i)
+        if (chips_[i].rect.contains(content)) return static_cast<int>(i);
+    return -1;
+}
+
+void TokenStrip::paintEvent(QPaintEvent*) {
+    QPainter painter(viewport());
+    painter.fillRect(viewport()->rect(), theme_.background);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QColor light = theme_.background;
+    for (int i = 0; i < count(); ++i) {
+        const QRectF rect = tokenRect(i);
+        if (!rect.intersects(viewport()->rect())) continue;
+        QColor ground = theme_.plot, ink = theme_.text;
+        if (static_cast<size_t>(i) < shades_.size()) {
+            // Mixed with the background rather than transparent: the ink is chosen against what is really seen.
+            const float part = std::sqrt(std::clamp(shades_[static_cast<size_t>(i)], 0.0f, 1.0f));
+            const auto mix = [part](int from, int to) { return static_cast<int>(std::lround(static_cast<float>(from) * (1 - part) + static_cast<float>(to) * part)); };
+            ground = QColor(mix(light.red(), theme_.key.red()), mix(light.green(), theme_.key.green()), mix(light.blue(), theme_.key.blue()));
+            ink = inkOn(ground.rgb());
+        }
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(ground);
+        painter.drawRoundedRect(rect, 3, 3);
+        painter.setBrush(Qt::NoBrush);
+        const auto frame = [&](const QColor& colour, double inset) {
+            painter.setPen(QPen(colour, 2));
+            painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), 3, 3);
+        };
+        if (i == query_) frame(theme_.query, 1);
+        if (i == key_) frame(theme_.key, i == query_ ? 3 : 1);
+        if (i == hovered_ && i != query_ && i != key_) frame(theme_.faint, 1);
+        drawLine(painter, rect.adjusted(kPadding - 1, 0, -kPadding + 1, 0), Qt::AlignCenter, chips_[static_cast<size_t>(i)].label, theme_.textFont(), ink);
+    }
+}
+
+void TokenStrip::resizeEvent(QResizeEvent* event) {
+    QAbstractScrollArea::resizeEvent(event);
+    layOut();
+}
+
+void TokenStrip::hover(int index) {
+    if (index == hovered_) return;
+    hovered_ = index;
+    viewport()->update();
+    emit tokenHovered(index);
+}
+
+void TokenStrip::mouseMoveEvent(QMouseEvent* event) { hover(tokenAt(event->position().toPoint())); }
+
+void TokenStrip::mousePressEvent(QMouseEvent* event) {
+    const int index = tokenAt(event->position().toPoint());
+    if (event->button() == Qt::LeftButton && index >= 0) emit tokenClicked(index);
+}
+
+void TokenStrip::keyPressEvent(QKeyEvent* event) {
+    const bool isMove = event->key() == Qt::Key_Left || event->key() == Qt::Key_Right;
+    if (count() > 0 && isMove) {
+        const int next = std::clamp(hovered_ + (event->key() == Qt::Key_Left ? -1 : 1), 0, count() - 1);
+        const QRect rect = tokenRect(next);
+        if (rect.top() < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.top() - kMargin);
+        if (rect.bottom() > viewport()->height()) verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.bottom() + kMargin - viewport()->height());
+        setAccessibleDescription(tr("Token %1: %2").arg(next).arg(chips_[static_cast<size_t>(next)].label));
+        return hover(next);
+    }
+    if (hovered_ >= 0 && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
+        emit tokenClicked(hovered_);
+        return;
+    }
+    QAbstractScrollArea::keyPressEvent(event);
+}
+
+bool TokenStrip::viewportEvent(QEvent* event) {
+    if (event->type() == QEvent::Leave) hover(-1);
+    if (event->type() == QEvent::ToolTip) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        const int index = tokenAt(help->pos());
+        if (index >= 0) QToolTip::showText(help->globalPos(), tr("Token %1: “%2”. Click to keep its row marked.").arg(index).arg(chips_[static_cast<size_t>(index)].label), this);
+        else QToolTip::hideText();
+        return true;
+    }
+    return QAbstractScrollArea::viewportEvent(event);
+}
+
+QSize TokenStrip::sizeHint() const { return {400, kLines * (lineHeight() + kGap) + 2 * kMargin}; }
+QSize TokenStrip::minimumSizeHint() const { return {80, lineHeight() + 2 * kMargin}; }
+
+} // namespace attn

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "app/figures/figure_theme.h"
+
+#include <QAbstractScrollArea>
+#include <QRect>
+#include <QString>
+
+#include <vector>
+
+namespace attn {
+
+/// The tokens of the text, wrapping like text, linked with the rows and columns of a heatmap: a query and a key are framed
+/// in their role colours, and each token is shaded by what it gets. Left and right move, Return clicks.
+class TokenStrip : public QAbstractScrollArea {
+    Q_OBJECT
+
+public:
+    explicit TokenStrip(QWidget* parent = nullptr);
+
+    void setLabels(std::vector<QString> labels);
+    void setTheme(const FigureTheme& theme);
+    /// -1: none.
+    void setMarks(int query, int key);
+    /// One value 0..1 per token; empty: no shades.
+    void setShades(std::vector<float> shades);
+
+    int count() const { return static_cast<int>(chips_.size()); }
+    int markedQuery() const { return query_; }
+    int markedKey() const { return key_; }
+    const std::vector<float>& shades() const { return shades_; }
+    /// Where a token is in the viewport.
+    QRect tokenRect(int index) const;
+    int tokenAt(const QPoint& position) const;
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+signals:
+    /// -1: the pointer left.
+    void tokenHovered(int index);
+    void tokenClicked(int index);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+
+private:
+    struct Chip {
+        QString label;
+        QRect rect; ///< in content coordinates
+    };
+    void layOut();
+    void hover(int index);
+    int lineHeight() const;
+
+    FigureTheme theme_;
+    std::vector<Chip> chips_;
+    std::vector<float> shades_;
+    int hovered_ = -1, query_ = -1, key_ = -1;
+};
+
+} // namespace attn
