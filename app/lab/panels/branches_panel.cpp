@@ -21,7 +21,7 @@ BranchesPanel::BranchesPanel(PanelContext& context, QWidget* parent)
     hint_->setProperty("hint", true);
     hint_->setWordWrap(true);
     hint_->setText(tr("Each row is a run of text; a fork is where another token was taken. Click a row to go on from its end."));
-    tree_->setObjectName("branches");
+    tree_->setObjectName("branchTree");
     tree_->setAccessibleName(tr("Branches"));
     tree_->setToolTip(tr("Everything tried since the prompt was set; click a row to go on from its end"));
     tree_->setModel(model_);

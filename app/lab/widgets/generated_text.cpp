@@ -73,22 +73,33 @@ void GeneratedText::append(const TokenInfo& token) {
     cursor.insertText(text, format);
 }
 
-int GeneratedText::tokenAt(const QPoint& position) const {
-    if (begins_.empty()) return -1;
-    const int character = document()->documentLayout()->hitTest(
-        QPointF(position) + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value()), Qt::ExactHit);
-    if (character < 0 || character >= document()->characterCount() - 1) return -1;
-    const auto after = std::upper_bound(begins_.begin(), begins_.end(), character);
-    return static_cast<int>(after - begins_.begin()) - 1;
+QRect GeneratedText::tokenRect(int index) const {
+    const int position = begins_[static_cast<size_t>(index)];
+    const QTextBlock block = document()->findBlock(position);
+    const QTextLine line = block.layout() ? block.layout()->lineForTextPosition(position - block.position()) : QTextLine();
+    if (!line.isValid()) return {};
+    const qreal leading = line.cursorToX(position - block.position(), QTextLine::Leading);
+    const qreal trailing = line.cursorToX(position - block.position(), QTextLine::Trailing);
+    const QPointF corner = block.layout()->position() - QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value());
+    return QRectF(QPointF(leading, line.y()), QPointF(trailing, line.y() + line.height())).normalized().translated(corner).toAlignedRect();
 }
 
-QRect GeneratedText::tokenRect(int index) const {
-    QTextCursor cursor(document());
-    cursor.setPosition(begins_[static_cast<size_t>(index)]);
-    const QRect before = cursorRect(cursor);
-    cursor.movePosition(QTextCursor::NextCharacter);
-    return QRect(before.topLeft(), cursorRect(cursor).bottomRight()).normalized();
+int GeneratedText::tokenAt(const QPoint& position) const {
+    if (begins_.empty()) return -1;
+    const QPointF inDocument = QPointF(position) + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value());
+    const int nearest = document()->documentLayout()->hitTest(inDocument, Qt::FuzzyHit);
+    const QTextBlock block = document()->findBlock(nearest);
+    if (!block.isValid()) return -1;
+    const QPointF inBlock = inDocument - block.layout()->position();
+    for (int i = 0; i < block.layout()->lineCount(); ++i) {
+        const QTextLine line = block.layout()->lineAt(i);
+        if (!line.naturalTextRect().contains(inBlock)) continue;
+        const int character = block.position() + line.xToCursor(inBlock.x(), QTextLine::CursorOnCharacter);
+        return static_cast<int>(std::upper_bound(begins_.begin(), begins_.end(), character) - begins_.begin()) - 1;
+    }
+    return -1;
 }
+
 
 QSize GeneratedText::sizeHint() const { return {200, fontMetrics().lineSpacing() * 4}; }
 

@@ -23,7 +23,7 @@ public:
     int count() const { return static_cast<int>(tokens_.size()); }
     /// The token under a point of the viewport, or -1.
     int tokenAt(const QPoint& position) const;
-    /// A rectangle within a token's first character, for hit tests.
+    /// A token's first character in the viewport; a line's breadth only where writing directions meet.
     QRect tokenRect(int index) const;
 
     QSize sizeHint() const override; ///< small: it takes what room is left

@@ -1,0 +1,142 @@
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QAccessible>
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAbstractSlider>
+#include <QAbstractSpinBox>
+#include <QAction>
+#include <QComboBox>
+#include <QDialog>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QPlainTextEdit>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QTabBar>
+#include <QTabWidget>
+
+#include <set>
+
+namespace attn {
+namespace {
+
+QList<QAction*> namedActions(MainWindow& window) {
+    QList<QAction*> actions;
+    for (QAction* action : window.actions())
+        if (!action->isSeparator()) actions << action;
+    return actions;
+}
+
+void closeDialogs(MainWindow& window) {
+    for (auto* dialog : window.findChildren<QDialog*>()) dialog->reject();
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    QCoreApplication::processEvents();
+    window.activateWindow();
+    (void)QTest::qWaitForWindowActive(&window, 1000);
+}
+
+bool isInteractive(const QWidget* widget) {
+    // Qt's own parts of a larger widget: the whole is checked instead.
+    if (widget->objectName().startsWith("qt_") || qobject_cast<const QHeaderView*>(widget) || qobject_cast<const QScrollBar*>(widget)) return false;
+    if (qobject_cast<const QTabBar*>(widget->parentWidget()) || qobject_cast<const QLineEdit*>(widget->parentWidget()) || qobject_cast<const QAbstractSpinBox*>(widget->parentWidget())) return false;
+    if (qobject_cast<const QLineEdit*>(widget) && qobject_cast<const QComboBox*>(widget->parentWidget())) return false;
+    return qobject_cast<const QAbstractButton*>(widget) || qobject_cast<const QAbstractSlider*>(widget) ||
+           qobject_cast<const QAbstractSpinBox*>(widget) || qobject_cast<const QComboBox*>(widget) || qobject_cast<const QLineEdit*>(widget) ||
+           qobject_cast<const QPlainTextEdit*>(widget) || qobject_cast<const QAbstractItemView*>(widget) || qobject_cast<const QTabWidget*>(widget) ||
+           (widget->focusPolicy() != Qt::NoFocus && widget->isVisible());
+}
+
+QString nameOf(QWidget* widget) {
+    QAccessibleInterface* face = QAccessible::queryAccessibleInterface(widget);
+    return face ? face->text(QAccessible::Name) : QString();
+}
+
+void checkNames(QWidget& root) {
+    for (QWidget* widget : root.findChildren<QWidget*>()) {
+        if (!isInteractive(widget) || widget->window() != root.window()) continue;
+        INFO(widget->metaObject()->className() << " '" << widget->objectName().toStdString() << "' in "
+                                               << widget->parentWidget()->metaObject()->className());
+        CHECK_FALSE(nameOf(widget).isEmpty());
+    }
+}
+
+} // namespace
+
+TEST_CASE("lab: every action has a text, a tooltip and a shortcut of its own", "[lab]") {
+    LabWindow lab;
+    std::set<QString> seen;
+    for (const QAction* action : namedActions(lab.window())) {
+        INFO(action->objectName().toStdString());
+        CHECK_FALSE(action->text().isEmpty());
+        CHECK_FALSE(action->toolTip().isEmpty());
+        REQUIRE_FALSE(action->shortcuts().isEmpty());
+        for (const QKeySequence& keys : action->shortcuts()) CHECK(seen.insert(keys.toString()).second);
+    }
+    CHECK(seen.size() > 30);
+}
+
+TEST_CASE("lab: every action of the menus is reached by its keys", "[lab]") {
+    LabWindow lab;
+    std::set<QString> disabled;
+    for (QAction* action : namedActions(lab.window())) {
+        if (action->objectName() == "quit") continue;
+        if (!action->isEnabled()) {
+            disabled.insert(action->objectName().remove(QRegularExpression("[0-9]$")));
+            continue;
+        }
+        for (const QKeySequence& keys : action->shortcuts()) {
+            INFO(action->objectName().toStdString() << " by " << keys.toString().toStdString());
+            lab.window().setFocus();
+            QSignalSpy triggered(action, &QAction::triggered);
+            QTest::keySequence(&lab.window(), keys);
+            CHECK(triggered.count() == 1);
+            closeDialogs(lab.window());
+            lab.window().bridge().post(StopCommand{}); // Run has started something that disables Run
+            REQUIRE(lab.settle());
+        }
+        lab.press(lab.action("resetLayout"));
+        REQUIRE(lab.settle());
+    }
+    // What is off at first is reached in tests of its own.
+    CHECK(disabled == std::set<QString>{"recent", "redo", "stop", "undo"});
+}
+
+TEST_CASE("lab: quit by its keys closes the window", "[lab]") {
+    LabWindow lab;
+    lab.press(lab.action("quit"));
+    CHECK_FALSE(lab.window().isVisible());
+}
+
+TEST_CASE("lab: every control of the window has an accessible name", "[lab]") {
+    LabWindow lab;
+    checkNames(lab.window());
+}
+
+TEST_CASE("lab: every control of every dialog has an accessible name", "[lab]") {
+    LabWindow lab;
+    for (const char* name : {"preferences", "lock", "shortcuts", "about"}) {
+        lab.action(name).trigger();
+        const auto dialogs = lab.window().findChildren<QDialog*>();
+        REQUIRE(dialogs.size() == 1);
+        checkNames(*dialogs.front());
+        closeDialogs(lab.window());
+    }
+}
+
+TEST_CASE("lab: the shortcut sheet lists every action with its keys", "[lab]") {
+    LabWindow lab;
+    lab.action("shortcuts").trigger();
+    const auto* list = lab.window().findChild<QDialog*>()->findChild<QAbstractItemView*>();
+    std::set<QString> listed;
+    for (int group = 0; group < list->model()->rowCount(); ++group) {
+        const QModelIndex parent = list->model()->index(group, 0);
+        for (int row = 0; row < list->model()->rowCount(parent); ++row) listed.insert(list->model()->index(row, 0, parent).data().toString());
+    }
+    for (const QAction* action : namedActions(lab.window()))
+        if (action->isVisible()) CHECK(listed.count(QString(action->text()).remove('&')) == 1);
+}
+
+} // namespace attn

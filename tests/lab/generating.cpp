@@ -1,0 +1,216 @@
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include "app/lab/models/candidate_model.h"
+#include "app/lab/widgets/generated_text.h"
+#include "app/lab/widgets/heads_grid.h"
+#include "app/lab/widgets/token_chips.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QDoubleSpinBox>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QSlider>
+#include <QTreeView>
+
+#include <set>
+
+namespace attn {
+namespace {
+
+void click(QAbstractScrollArea& area, const QPoint& position) { QTest::mouseClick(area.viewport(), Qt::LeftButton, {}, position); }
+
+void type(LabWindow& lab, const QString& text) {
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    prompt.setFocus();
+    QTest::keyClick(&prompt, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClicks(&prompt, text);
+    lab.settle();
+}
+
+} // namespace
+
+TEST_CASE("generate: opens with an example that has already run", "[lab]") {
+    LabWindow lab;
+    REQUIRE(lab.snapshot().grid);
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText().toStdString() == lab.snapshot().sequence->prompt);
+    CHECK(lab.find<TokenChips>("promptTokens").count() > 3);
+    CHECK(lab.find<QTreeView>("candidates").model()->rowCount() == CandidateModel::kLimit);
+}
+
+TEST_CASE("generate: typing posts the prompt and shows its tokens", "[lab]") {
+    LabWindow lab;
+    lab.forget();
+    type(lab, "abcabc");
+    const auto prompts = lab.postedOf<SetPromptCommand>();
+    REQUIRE_FALSE(prompts.empty());
+    CHECK(prompts.back().text == "abcabc");
+    CHECK(lab.snapshot().sequence->prompt == "abcabc");
+    const auto& tokens = lab.snapshot().sequence->tokens;
+    CHECK(lab.find<TokenChips>("promptTokens").count() == static_cast<int>(tokens.size()));
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abcabc");
+}
+
+TEST_CASE("generate: what is typed while older prompts are still running is never overwritten", "[lab]") {
+    LabWindow lab;
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    prompt.setFocus();
+    QTest::keyClick(&prompt, Qt::Key_A, Qt::ControlModifier);
+    QString typed;
+    for (const QChar letter : QStringLiteral("abcdefghabcdefgh")) {
+        QTest::keyClick(&prompt, letter.toLatin1());
+        typed += letter;
+        QTest::qWait(70); // longer than the pause after which a prompt is posted
+        REQUIRE(prompt.toPlainText() == typed);
+    }
+}
+
+TEST_CASE("generate: undo brings back the prompt and its branches, redo the new one", "[lab]") {
+    LabWindow lab;
+    type(lab, "abab");
+    lab.press(lab.action("step"));
+    REQUIRE(lab.settle());
+    const size_t nodes = lab.snapshot().branches->nodes.size();
+    QTest::qWait(1100); // a pause ends the typing's undo step
+    type(lab, "cdcd");
+    lab.find<QPlainTextEdit>("prompt").setFocus();
+    QTest::keySequence(&lab.find<QPlainTextEdit>("prompt"), lab.action("undo").shortcut());
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->prompt == "abab");
+    CHECK(lab.snapshot().branches->nodes.size() == nodes);
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abab");
+    lab.press(lab.action("redo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->prompt == "cdcd");
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cdcd");
+}
+
+TEST_CASE("generate: a click on a bar takes that token", "[lab]") {
+    LabWindow lab;
+    auto& list = lab.find<QTreeView>("candidates");
+    const int token = list.model()->index(1, 0).data(CandidateModel::TokenRole).toInt();
+    lab.forget();
+    click(list, list.visualRect(list.model()->index(1, CandidateModel::ProbabilityColumn)).center());
+    REQUIRE(lab.postedOf<TakeTokenCommand>().size() == 1);
+    CHECK(lab.postedOf<TakeTokenCommand>()[0].token == token);
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.back().id == token);
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.back().isPrompt);
+}
+
+TEST_CASE("generate: a click on an earlier token branches from there and the tree shows both", "[lab]") {
+    LabWindow lab;
+    type(lab, "abcabc");
+    for (int i = 0; i < 3; ++i) {
+        QTest::mouseClick(&lab.find<QPushButton>("step"), Qt::LeftButton);
+        REQUIRE(lab.settle());
+    }
+    auto& text = lab.find<GeneratedText>("text");
+    const int last = text.count() - 1;
+    click(text, text.tokenRect(last - 2).center());
+    REQUIRE(lab.postedOf<GoToBranchCommand>().size() == 1);
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.size() == static_cast<size_t>(last - 1));
+    auto& list = lab.find<QTreeView>("candidates");
+    click(list, list.visualRect(list.model()->index(4, 0)).center());
+    REQUIRE(lab.settle());
+    auto& branches = lab.find<QTreeView>("branchTree");
+    const QModelIndex trunk = branches.model()->index(0, 0);
+    CHECK(branches.model()->rowCount(trunk) == 2);
+}
+
+TEST_CASE("generate: run writes live at the chosen speed and stop ends it at once", "[lab]") {
+    LabWindow lab;
+    lab.find<QSlider>("speed").setValue(8); // 35 tokens a second
+    std::set<size_t> lengths;
+    QObject::connect(&lab.window(), &MainWindow::snapshotShown, &lab.window(),
+                     [&](const std::shared_ptr<const Snapshot>& snapshot) { lengths.insert(snapshot->sequence->tokens.size()); });
+    QTest::mouseClick(&lab.find<QPushButton>("run"), Qt::LeftButton);
+    CHECK(lab.waitFor([&] { return lengths.size() >= 5; }));
+    CHECK(lab.action("stop").isEnabled());
+    lab.window().setFocus();
+    lab.press(lab.action("stop"));
+    CHECK(lab.waitFor([&] { return lab.snapshot().status.activity == Activity::Idle; }, 1000));
+    const size_t length = lab.snapshot().sequence->tokens.size();
+    QTest::qWait(200);
+    CHECK(lab.snapshot().sequence->tokens.size() == length);
+    QTest::mouseClick(&lab.find<QPushButton>("reset"), Qt::LeftButton);
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.back().isPrompt);
+}
+
+TEST_CASE("next token: temperature changes the bars without running the model", "[lab]") {
+    LabWindow lab;
+    auto& list = lab.find<QTreeView>("candidates");
+    const double before = list.model()->index(0, 0).data(CandidateModel::ProbabilityRole).toDouble();
+    const uint64_t sequence = lab.snapshot().sequenceVersion;
+    QDoubleSpinBox* temperature = nullptr;
+    for (auto* box : lab.window().findChildren<QDoubleSpinBox*>())
+        if (box->accessibleName() == "Temperature") temperature = box;
+    REQUIRE(temperature);
+    temperature->setValue(1.9);
+    CHECK(list.model()->index(0, 0).data(CandidateModel::ProbabilityRole).toDouble() < before);
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequenceVersion == sequence);
+    const auto sampling = lab.postedOf<SetSamplingCommand>();
+    REQUIRE_FALSE(sampling.empty());
+    CHECK_FALSE(sampling.back().sampling.greedy);
+    CHECK(sampling.back().sampling.temperature == Approx(1.9f));
+}
+
+TEST_CASE("heads: the stripe of the previous-token head lights up at the token before the newest", "[lab]") {
+    LabWindow lab;
+    type(lab, "abcdabc");
+    auto& grid = lab.find<HeadsGrid>("headsGrid");
+    const int keys = lab.snapshot().newest->keys;
+    const QImage picture = grid.viewport()->grab().toImage();
+    const QRect cell = grid.cellRect(0, 0);
+    const auto colourAt = [&](int key) {
+        const int x = cell.left() + 1 + (2 * key + 1) * (cell.width() - 2) / (2 * keys);
+        return picture.pixelColor(QPointF(x, cell.top() + 5).toPoint() * picture.devicePixelRatio());
+    };
+    // The hue is far from the grey of the ground: saturation tells whether a stripe is lit.
+    CHECK(colourAt(keys - 2).saturation() > 150);
+    for (int key = 0; key < keys; ++key)
+        if (key != keys - 2) CHECK(colourAt(key).saturation() < 60);
+}
+
+TEST_CASE("heads: the gate slider removes a head and undo brings it back", "[lab]") {
+    LabWindow lab;
+    auto& grid = lab.find<HeadsGrid>("headsGrid");
+    click(grid, grid.cellRect(1, 0).center());
+    lab.find<QSlider>("gate").setValue(0);
+    REQUIRE(lab.settle());
+    const auto gates = lab.postedOf<SetHeadGateCommand>();
+    REQUIRE(gates.size() == 1);
+    CHECK(gates[0].layer == 1);
+    CHECK(gates[0].head == 0);
+    CHECK(gates[0].gate == 0);
+    CHECK(grid.gate(1, 0) == 0);
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(grid.gate(1, 0) == 1);
+    CHECK(lab.find<QSlider>("gate").value() == 100);
+}
+
+TEST_CASE("export: the picture and the numbers of the current panel are written and copied", "[lab]") {
+    LabWindow lab;
+    lab.find<QTreeView>("candidates").setFocus();
+    for (const char* name : {"figure.png", "figure.svg", "figure.pdf", "figure.csv"}) {
+        const QString path = lab.folder() + "/" + name;
+        lab.window().exportFigure(path);
+        CHECK(QFileInfo(path).size() > 200);
+    }
+    QFile csv(lab.folder() + "/figure.csv");
+    REQUIRE(csv.open(QIODevice::ReadOnly));
+    CHECK(csv.readLine() == "token,text,probability,logit\n");
+    lab.action("copyFigure").trigger();
+    CHECK_FALSE(QGuiApplication::clipboard()->image().isNull());
+}
+
+} // namespace attn

@@ -1,0 +1,52 @@
+#include "tests/lab/lab_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QSettings>
+
+namespace attn {
+namespace {
+
+void makeApplication(const QString& folder) {
+    if (!qApp) {
+        static int argc = 1;
+        static char name[] = "test_lab";
+        static char* argv[] = {name, nullptr};
+        // Lives until the process ends: Qt's statics outlive no QApplication gladly, but it outlives them.
+        static auto* application = new QApplication(argc, argv);
+        Q_UNUSED(application)
+        QCoreApplication::setOrganizationName("attention-lab-test");
+        QCoreApplication::setApplicationName("attention-lab-test");
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+    }
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, folder);
+    QSettings().clear();
+}
+
+} // namespace
+
+LabWindow::LabWindow(const QString& path, const QString& prompt) {
+    makeApplication(folder_.path());
+    MainWindow::Setup setup{.preferences = Preferences{}, .session = {}, .path = path, .prompt = prompt,
+                            .autosaveFolder = folder_.path() + "/autosave"};
+    window_ = std::make_unique<MainWindow>(std::move(setup));
+    QObject::connect(&window_->bridge(), &SessionBridge::posted, window_.get(), [this](const Command& command) { posted_.push_back(command); });
+    window_->resize(1280, 800);
+    window_->show();
+    window_->activateWindow();
+    (void)QTest::qWaitForWindowActive(window_.get());
+    settle();
+}
+
+bool LabWindow::waitFor(const std::function<bool()>& condition, int timeoutMs) { return QTest::qWaitFor(condition, timeoutMs); }
+
+bool LabWindow::settle() {
+    // A prompt that was just typed is posted after a short pause.
+    QTest::qWait(100);
+    const bool isIdle = window_->bridge().waitIdle(60);
+    return isIdle && waitFor([this] { return window_->snapshot() && window_->snapshot() == window_->bridge().latest(); });
+}
+
+void LabWindow::press(const QAction& action) { QTest::keySequence(window_.get(), action.shortcut()); }
+
+} // namespace attn

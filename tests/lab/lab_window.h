@@ -1,0 +1,54 @@
+#pragma once
+
+#include "app/lab/main_window.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <functional>
+#include <vector>
+
+namespace attn {
+
+/// The real window on the real session, with settings of its own. Made once per test; the application lives on.
+class LabWindow {
+public:
+    explicit LabWindow(const QString& path = "builtin:induction", const QString& prompt = {});
+
+    MainWindow& window() { return *window_; }
+    QString folder() const { return folder_.path(); }
+
+    /// Runs the event loop until the condition holds.
+    /// @return false after the time-out
+    bool waitFor(const std::function<bool()>& condition, int timeoutMs = 10'000);
+    /// Until no command is waiting and the newest snapshot is on screen.
+    bool settle();
+
+    const Snapshot& snapshot() { return *window_->snapshot(); }
+    std::string text() { return snapshot().sequence->text; }
+
+    template <class T> T& find(const char* name) {
+        T* found = window_->findChild<T*>(QString::fromLatin1(name));
+        if (!found) throw std::runtime_error(std::string("no widget is named ") + name);
+        return *found;
+    }
+    QAction& action(const char* name) { return find<QAction>(name); }
+    void press(const QAction& action);
+
+    /// Every command since the last call of forget().
+    const std::vector<Command>& posted() const { return posted_; }
+    void forget() { posted_.clear(); }
+    template <class T> std::vector<T> postedOf() const {
+        std::vector<T> found;
+        for (const Command& command : posted_)
+            if (const T* match = std::get_if<T>(&command)) found.push_back(*match);
+        return found;
+    }
+
+private:
+    QTemporaryDir folder_;
+    std::vector<Command> posted_;
+    std::unique_ptr<MainWindow> window_;
+};
+
+} // namespace attn

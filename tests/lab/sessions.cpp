@@ -1,0 +1,219 @@
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include "app/lab/autosave.h"
+#include "app/lab/launch_options.h"
+#include "app/lab/session_file.h"
+#include "app/lab/widgets/banner.h"
+
+#include <QAction>
+#include <QDockWidget>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QToolButton>
+
+namespace attn {
+namespace {
+
+SessionDocument sample() {
+    return {.modelPath = "/models/gpt2",
+            .prompt = QString::fromUtf8("naïve 世界 🙂 שלום\n\"quoted\""),
+            .promptLength = 2,
+            .branches = {{-1, 1}, {0, 403}, {1, 7}, {1, 9}},
+            .current = 3,
+            .sampling = {.greedy = false, .temperature = 0.7f, .topK = 40, .topP = 0.9f, .minP = 0.05f, .repetitionPenalty = 1.1f,
+                         .seed = 0xFFFFFFFFFFFFFFFF},
+            .view = {{"attention", QJsonObject{{"layer", 2}}}},
+            .layout = QByteArray("\0\1\2", 3),
+            .locks = {{"sampling", ControlState::Locked}, {"heads", ControlState::Hidden}}};
+}
+
+std::string sentenceFor(const QByteArray& json) {
+    const auto result = sessionFromJson(json, "lesson.attnlab");
+    const auto* failure = std::get_if<Failure>(&result);
+    return failure ? failure->sentence() : std::string();
+}
+
+QByteArray with(const char* key, const QJsonValue& value) {
+    QJsonObject object = QJsonDocument::fromJson(sessionToJson(sample())).object();
+    object[QLatin1String(key)] = value;
+    return QJsonDocument(object).toJson();
+}
+
+Banner& banner(LabWindow& lab, const char* bar) { return *lab.window().findChild<QWidget*>(bar)->findChild<Banner*>(); }
+
+} // namespace
+
+TEST_CASE("session file: comes back as it was written", "[lab]") {
+    const auto result = sessionFromJson(sessionToJson(sample()), "x");
+    const auto* document = std::get_if<SessionDocument>(&result);
+    REQUIRE(document);
+    CHECK(*document == sample());
+}
+
+TEST_CASE("session file: a model beside the file travels with it", "[lab]") {
+    QTemporaryDir folder, other;
+    SessionDocument document = sample();
+    document.modelPath = folder.path() + "/model";
+    REQUIRE_FALSE(saveSession(document, folder.path() + "/lesson.attnlab"));
+    REQUIRE(QFile::copy(folder.path() + "/lesson.attnlab", other.path() + "/lesson.attnlab"));
+    const auto moved = loadSession(other.path() + "/lesson.attnlab");
+    CHECK(std::get<SessionDocument>(moved).modelPath == other.path() + "/model");
+}
+
+TEST_CASE("session file: a broken one is refused with a sentence that names it and the fault", "[lab]") {
+    QByteArray truncated = sessionToJson(sample());
+    truncated.chop(truncated.size() / 2);
+    const std::pair<QByteArray, const char*> cases[] = {
+        {"", "empty"},
+        {"   \n", "empty"},
+        {truncated, "not JSON"},
+        {"\xff\xfe\x00garbage", "not JSON"},
+        {"[1,2]", "not a session"},
+        {"{\"a\":1}", "not a session"},
+        {with("attnlab", 99), "version 99"},
+        {with("model", 5), "\"model\""},
+        {with("model", ""), "\"model\""},
+        {with("prompt", QJsonArray{}), "\"prompt\""},
+        {with("branches", QJsonObject{}), "branches"},
+        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{5, 1}}}, {"current", 0}, {"promptLength", 0}}), "node 0"},
+        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{-1, 1}}}, {"current", 7}, {"promptLength", 0}}), "\"current\""},
+        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{-1, -4}}}, {"current", 0}, {"promptLength", 0}}), "node 0"},
+        {with("sampling", QJsonObject{{"greedy", 3}}), "sampling"},
+        {with("view", 3), "\"view\""},
+    };
+    for (const auto& [json, expected] : cases) {
+        INFO(json.toStdString());
+        CHECK_THAT(sentenceFor(json), Catch::Matchers::Contains("lesson.attnlab") && Catch::Matchers::Contains(expected));
+    }
+}
+
+TEST_CASE("session file: no cut of a good file crashes or is taken for whole", "[lab]") {
+    const QByteArray good = sessionToJson(sample()).trimmed();
+    for (qsizetype length = 0; length < good.size(); ++length) REQUIRE_FALSE(sentenceFor(good.left(length)).empty());
+}
+
+TEST_CASE("session file: writing where one may not says so", "[lab]") {
+    const auto failure = saveSession(sample(), "/proc/nowhere/lesson.attnlab");
+    REQUIRE(failure);
+    CHECK_THAT(failure->sentence(), Catch::Matchers::Contains("/proc/nowhere/lesson.attnlab"));
+}
+
+TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", "[lab]") {
+    const QString path = QDir::tempPath() + "/lab_session_test.attnlab";
+    std::string text;
+    {
+        LabWindow lab("builtin:induction", "abcabc");
+        for (int i = 0; i < 2; ++i) {
+            lab.press(lab.action("step"));
+            REQUIRE(lab.settle());
+        }
+        lab.window().setLocks({{"sampling", ControlState::Locked}, {"branches", ControlState::Hidden}});
+        text = lab.text();
+        REQUIRE(lab.window().saveSessionAs(path));
+    }
+    LabWindow lab;
+    lab.window().open(path);
+    REQUIRE(lab.settle());
+    CHECK(lab.text() == text);
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abcabc");
+    CHECK(lab.window().document().locks.value("sampling") == ControlState::Locked);
+    CHECK(lab.find<QWidget>("branchTree").isHidden());
+    QFile::remove(path);
+}
+
+TEST_CASE("lab: a broken session leaves the present one as it is", "[lab]") {
+    LabWindow lab;
+    const QString path = lab.folder() + "/broken.attnlab";
+    QFile file(path);
+    REQUIRE(file.open(QIODevice::WriteOnly));
+    file.write("{");
+    file.close();
+    const auto before = lab.snapshot().sequenceVersion;
+    lab.window().open(path);
+    CHECK(banner(lab, "failureBanner").isVisible());
+    CHECK(banner(lab, "failureBanner").text().contains("broken.attnlab"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequenceVersion == before);
+}
+
+TEST_CASE("lab: a model that is not there is named in a banner that can be dismissed", "[lab]") {
+    LabWindow lab;
+    lab.window().open("/no/such/model");
+    REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
+    CHECK(banner(lab, "failureBanner").text().contains("/no/such/model"));
+    for (auto* button : banner(lab, "failureBanner").findChildren<QToolButton*>())
+        if (button->accessibleName() == "Dismiss this message") button->click();
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible());
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().grid);
+}
+
+TEST_CASE("autosave: what a crash left behind is offered, a clean exit leaves nothing", "[lab]") {
+    QTemporaryDir folder;
+    {
+        Autosave crashed(folder.path(), sample);
+        crashed.markChanged();
+        crashed.saveNow();
+    }
+    {
+        Autosave next(folder.path(), sample);
+        const auto leftover = next.takeLeftover();
+        REQUIRE(leftover);
+        CHECK(*leftover == sample());
+        Autosave second(folder.path(), sample); // another program at the same time keeps its hands off
+        CHECK_FALSE(second.takeLeftover());
+        next.finish();
+    }
+    Autosave last(folder.path(), sample);
+    CHECK_FALSE(last.takeLeftover());
+}
+
+TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go, and both come back", "[lab]") {
+    LabWindow lab;
+    lab.window().setLocks({{"generation", ControlState::Locked}, {"candidates", ControlState::Hidden}, {"model", ControlState::Hidden}});
+    CHECK(lab.find<QPushButton>("run").isVisible());
+    CHECK_FALSE(lab.find<QPushButton>("run").isEnabled());
+    CHECK_FALSE(lab.action("run").isEnabled());
+    CHECK(lab.find<QWidget>("candidates").isHidden());
+    CHECK(lab.find<QDockWidget>("dock.model").isHidden());
+    CHECK_FALSE(lab.action("panel.model").isVisible());
+    lab.window().setLocks({});
+    CHECK(lab.find<QPushButton>("run").isEnabled());
+    CHECK(lab.action("run").isEnabled());
+    CHECK_FALSE(lab.find<QWidget>("candidates").isHidden());
+    CHECK(lab.action("panel.model").isVisible());
+}
+
+TEST_CASE("recent: an opened session is listed and its keys open it", "[lab]") {
+    LabWindow lab;
+    const QString path = lab.folder() + "/mine.attnlab";
+    REQUIRE(lab.window().saveSessionAs(path));
+    QAction& recent = lab.action("recent1");
+    REQUIRE(recent.isVisible());
+    CHECK(recent.toolTip().contains(path));
+    lab.forget();
+    lab.press(recent);
+    CHECK(lab.postedOf<RestoreBranchesCommand>().size() == 1);
+}
+
+TEST_CASE("launch options: good lines are read, mistakes are named", "[lab]") {
+    const auto good = parseLaunchOptions({"attention-lab", "model", "--prompt", "hi", "--size", "1024x640", "--theme", "dark", "--session", "a.attnlab"});
+    const auto& options = std::get<LaunchOptions>(good);
+    CHECK(options.path == "model");
+    CHECK(options.prompt == "hi");
+    CHECK(options.size == QSize(1024, 640));
+    CHECK(options.theme == ThemeId::Dark);
+    CHECK(std::get<LaunchOptions>(parseLaunchOptions({"attention-lab", "lesson.attnlab"})).session == "lesson.attnlab");
+    for (const QStringList& line : {QStringList{"--size", "big"}, QStringList{"--theme", "pink"}, QStringList{"--nonsense"}, QStringList{"a", "b"}}) {
+        const auto result = parseLaunchOptions(QStringList{"attention-lab"} + line);
+        REQUIRE(std::holds_alternative<LaunchMessage>(result));
+        CHECK(std::get<LaunchMessage>(result).exitCode == 2);
+    }
+}
+
+} // namespace attn
