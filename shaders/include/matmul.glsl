@@ -19,13 +19,14 @@ INPUT4(3, bias);
 INPUT4(4, residual);
 OUTPUT4(5, result);
 
+// The bias of the four columns of one vector, or zero.
+#define LOAD_BIAS(vector) ((flags & 1u) != 0u ? LOAD4(bias, min(vector, (columns - 1) / 4)) : vec4(0.0))
+
 // Bias, activation, residual and zero padding, for the four columns of one vector of one row.
-#define STORE_RESULT(row, vector, product)                                                                                        \
+#define STORE_RESULT(row, vector, product, biasOfVector)                                                                          \
     {                                                                                                                             \
-        const uint vectors_ = (columns + 3) / 4;                                                                                  \
-        vec4 y_ = (product) * scale;                                                                                              \
-        if ((flags & 1u) != 0u) y_ += LOAD4(bias, vector);                                                                        \
-        y_ = activate4(ACTIVATION, y_);                                                                                           \
-        if ((flags & 2u) != 0u) y_ += LOAD4(residual, (row) * vectors_ + (vector));                                               \
-        result[(row) * vectors_ + (vector)] = y_ * vec4(lessThan(uvec4((vector) * 4) + uvec4(0, 1, 2, 3), uvec4(columns)));       \
+        const uint at_ = (row) * ((columns + 3) / 4) + (vector);                                                                  \
+        vec4 y_ = activate4(ACTIVATION, (product) * scale + (biasOfVector));                                                      \
+        if ((flags & 2u) != 0u) y_ += LOAD4(residual, at_);                                                                       \
+        result[at_] = y_ * vec4(lessThan(uvec4((vector) * 4) + uvec4(0, 1, 2, 3), uvec4(columns)));                               \
     }

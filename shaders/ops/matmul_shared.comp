@@ -67,10 +67,11 @@ void main() {
     }
 
     const uint vectors = (columns + 3) / 4, vector = column0 / 4 + tx;
+    const vec4 bias0 = LOAD_BIAS(vector), bias1 = LOAD_BIAS(vector + 16);
     [[unroll]] for (uint i = 0; i < 8; ++i) {
         const uint row = row0 + ty * 4 + i % 4 + (i / 4) * 64;
         if (row >= live) continue;
-        if (vector < vectors) STORE_RESULT(row, vector, sum[i][0]);
-        if (vector + 16 < vectors) STORE_RESULT(row, vector + 16, sum[i][1]);
+        if (vector < vectors) STORE_RESULT(row, vector, sum[i][0], bias0);
+        if (vector + 16 < vectors) STORE_RESULT(row, vector + 16, sum[i][1], bias1);
     }
 }

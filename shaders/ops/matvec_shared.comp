@@ -25,5 +25,5 @@ void main() {
                     dot(a, LOAD4(w, wBase.w + k)));
     }
     sum = subgroupAdd(sum);
-    if (subgroupElect()) STORE_RESULT(row, vector, sum);
+    if (subgroupElect()) STORE_RESULT(row, vector, sum, LOAD_BIAS(vector));
 }

@@ -33,5 +33,5 @@ void main() {
                         dot(s, LOAD4(w, wBase.w + at)));
         }
     }
-    if (vector < (columns + 3) / 4) STORE_RESULT(row, vector, sum);
+    if (vector < (columns + 3) / 4) STORE_RESULT(row, vector, sum, LOAD_BIAS(vector));
 }
