@@ -12,6 +12,7 @@
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
+#include <QLayout>
 #include <QMimeData>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -24,20 +25,47 @@
 namespace attn {
 namespace {
 
-/// A panel taller than its dock scrolls, so that small windows and large type clip nothing; its width is never cut.
+/// A panel that needs more height than its dock has scrolls, so that small windows and large type clip nothing; its width
+/// is never cut. (A resizable QScrollArea would give panels with wrapping text their preferred height, not the least.)
 class PanelScroll : public QScrollArea {
 public:
     explicit PanelScroll(QWidget* panel) {
-        setWidgetResizable(true);
         setFrameShape(QFrame::NoFrame);
         setFocusPolicy(Qt::NoFocus);
         setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         setWidget(panel);
+        panel->installEventFilter(this);
     }
     QSize minimumSizeHint() const override {
         return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(), fontMetrics().height() * 5};
     }
     QSize sizeHint() const override { return widget()->sizeHint(); }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QScrollArea::resizeEvent(event);
+        fit();
+    }
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (watched == widget() && event->type() == QEvent::LayoutRequest) fit();
+        return QScrollArea::eventFilter(watched, event);
+    }
+
+private:
+    void fit() {
+        const QSize room = maximumViewportSize();
+        int width = room.width();
+        const auto leastHeight = [&] {
+            const QLayout* layout = widget()->layout();
+            return layout && layout->hasHeightForWidth() ? layout->minimumHeightForWidth(width) : widget()->minimumSizeHint().height();
+        };
+        int height = leastHeight();
+        if (height > room.height()) {
+            width -= verticalScrollBar()->sizeHint().width();
+            height = leastHeight();
+        }
+        widget()->resize(width, std::max(height, room.height()));
+    }
 };
 
 } // namespace
