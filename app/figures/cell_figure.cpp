@@ -41,7 +41,7 @@ public:
 
     void heading(int step, const QString& text, const QColor& colour) {
         space(0.45);
-        line(step > 0 ? QStringLiteral("%1  %2").arg(step).arg(text) : text, theme_.titleFont(), colour);
+        paragraph(step > 0 ? QStringLiteral("%1  %2").arg(step).arg(text) : text, theme_.titleFont(), colour);
     }
     void sentence(const QString& text) { paragraph(text, theme_.textFont(), theme_.text); }
     void remark(const QString& text) { paragraph(text, theme_.smallFont(), theme_.faint); }
@@ -105,11 +105,6 @@ private:
         painter_->fillRect(rect, QColor(colour));
         drawLine(*painter_, rect, Qt::AlignCenter, formatNumber(static_cast<double>(value), 2), theme_.smallFont(), inkOn(colour));
     }
-    void line(const QString& text, const QFont& font, const QColor& colour) {
-        const double height = std::ceil(QFontMetricsF(font).height()) + 3;
-        put({left_, y_, width_, height}, Qt::AlignLeft | Qt::AlignVCenter, text, font, colour);
-        y_ += height;
-    }
     void paragraph(const QString& text, const QFont& font, const QColor& colour) {
         const QRectF room(left_, y_, std::max(20.0, width_), 10000);
         const int flags = static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWrapAnywhere;
@@ -136,7 +131,7 @@ QString quoted(const std::vector<QString>& labels, int token) {
 }
 
 void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& labels, const FigureTheme& theme) {
-    QString title = Text::tr("Layer %1, head %2: query %3 %4 looks at key %5 %6");
+    QString title = Text::tr("Layer %1, head %2: query %3 %4, key %5 %6");
     title = title.arg(cell.layer).arg(cell.head).arg(cell.query).arg(quoted(labels, cell.query)).arg(cell.key).arg(quoted(labels, cell.key));
     flow.heading(0, title, theme.text);
     if (cell.keyValueHead != cell.head) flow.remark(Text::tr("This head reads the keys and values of key/value head %1.").arg(cell.keyValueHead));

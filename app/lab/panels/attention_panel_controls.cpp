@@ -124,7 +124,7 @@ QWidget* AttentionPanel::makeTools() {
     row->addWidget(described(colours_, "attentionColours", tr("Colour map")));
     row->addWidget(described(hidesFirst_, "attentionHideFirst", tr("Leave out the first token, on which many heads rest, and renormalise each row")));
     row->addWidget(described(reset_, "attentionReset", tr("Back to one head, the linear scale and all tokens")));
-    aggregate_->addItems({tr("Single head"), tr("Mean of heads"), tr("Maximum of heads")});
+    aggregate_->addItems({tr("One head"), tr("Mean"), tr("Maximum")});
     for (const ScaleInfo& scale : scaleKinds()) {
         scale_->addItem(QCoreApplication::translate("attn::Scale", scale.title));
         scale_->setItemData(scale_->count() - 1, QCoreApplication::translate("attn::Scale", scale.toolTip), Qt::ToolTipRole);

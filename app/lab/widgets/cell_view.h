@@ -18,14 +18,14 @@ public:
     void setTheme(const FigureTheme& theme);
     const CellFigure& figure() const { return figure_; }
 
-    QSize sizeHint() const override { return {420, 360}; }
+    int heightForWidth(int width) const override;
+    QSize sizeHint() const override { return {360, 200}; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void fit();
+    void refresh();
 
     CellFigure figure_;
     FigureTheme theme_;

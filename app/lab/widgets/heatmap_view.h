@@ -38,7 +38,7 @@ public:
     void zoomAt(const QPointF& point, double factor);
     void resetZoom() { setWindow({}); }
 
-    QSize sizeHint() const override { return {520, 460}; }
+    QSize sizeHint() const override { return {360, 220}; }
     QSize minimumSizeHint() const override { return {160, 140}; }
 
 signals:

@@ -28,7 +28,7 @@ public:
     /// Device pixels across a thumbnail, what the session should deliver.
     int thumbnailPixels() const;
 
-    QSize sizeHint() const override { return {520, 420}; }
+    QSize sizeHint() const override { return {360, 220}; }
     QSize minimumSizeHint() const override;
 
 signals:

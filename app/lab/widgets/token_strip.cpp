@@ -16,7 +16,7 @@
 namespace attn {
 namespace {
 constexpr int kMargin = 4, kGap = 2, kPadding = 4;
-constexpr int kLines = 3; ///< shown without scrolling
+constexpr int kMostLines = 3; ///< shown without scrolling
 } // namespace
 
 TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent), theme_(FigureTheme::light()) {
@@ -66,15 +66,20 @@ void TokenStrip::setShades(std::vector<float> shades) {
 void TokenStrip::layOut() {
     const QFontMetrics metrics(theme_.textFont());
     const int right = viewport()->width() - kMargin, height = lineHeight();
-    int x = kMargin, y = kMargin;
+    int x = kMargin, y = kMargin, lines = 1;
     for (Chip& chip : chips_) {
         const int width = std::min(metrics.horizontalAdvance(chip.label) + 2 * kPadding, std::max(20, right - kMargin));
         if (x + width > right && x > kMargin) {
             x = kMargin;
             y += height + kGap;
+            ++lines;
         }
         chip.rect = QRect(x, y, width, height);
         x += width + kGap;
+    }
+    if (lines = std::min(lines, kMostLines); lines != lines_) {
+        lines_ = lines;
+        updateGeometry();
     }
     const int contentHeight = chips_.empty() ? 0 : chips_.back().rect.bottom() + kMargin;
     verticalScrollBar()->setPageStep(viewport()->height());
@@ -174,7 +179,7 @@ bool TokenStrip::viewportEvent(QEvent* event) {
     return QAbstractScrollArea::viewportEvent(event);
 }
 
-QSize TokenStrip::sizeHint() const { return {400, kLines * (lineHeight() + kGap) + 2 * kMargin}; }
+QSize TokenStrip::sizeHint() const { return {400, lines_ * (lineHeight() + kGap) + 2 * kMargin}; }
 QSize TokenStrip::minimumSizeHint() const { return {80, lineHeight() + 2 * kMargin}; }
 
 } // namespace attn

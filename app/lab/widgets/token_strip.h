@@ -62,6 +62,7 @@ private:
     std::vector<Chip> chips_;
     std::vector<float> shades_;
     int hovered_ = -1, query_ = -1, key_ = -1;
+    int lines_ = 1;
 };
 
 } // namespace attn
