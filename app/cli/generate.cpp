@@ -28,24 +28,17 @@ int generate(const Options& options) {
     if (tokens.size() > capacity)
         throw Error({.what = fmt::format("the prompt has {} tokens but the context holds {}", tokens.size(), capacity), .where = "--prompt", .hint = "shorten the prompt"});
 
-    // Characters split across tokens are printed once they are whole: only what all further text must begin with.
-    std::string shown;
-    const auto show = [&](bool isLast) {
-        if (options.json) return;
-        if (tokenizer == nullptr) {
-            for (size_t i = shown.size(); i < tokens.size(); ++i, shown += '.') fmt::print("{}{}", i == 0 ? "" : " ", tokens[i]);
-        } else {
-            const std::string text = tokenizer->decode(tokens, true);
-            size_t whole = text.size();
-            if (!isLast && text.ends_with("\xEF\xBF\xBD")) whole = text.find_last_not_of("\xEF\xBF\xBD") + 1;
-            if (whole > shown.size()) {
-                fmt::print("{}", text.substr(shown.size(), whole - shown.size()));
-                shown = text.substr(0, whole);
-            }
+    std::optional<StreamDecoder> decoder;
+    if (tokenizer != nullptr) decoder.emplace(*tokenizer, true);
+    size_t shown = 0;
+    const auto show = [&] {
+        for (; shown < tokens.size() && !options.json; ++shown) {
+            if (decoder) fmt::print("{}", decoder->push(tokens[shown]));
+            else fmt::print("{}{}", shown == 0 ? "" : " ", tokens[shown]);
         }
         std::fflush(stdout);
     };
-    show(false);
+    show();
 
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
@@ -63,7 +56,7 @@ int generate(const Options& options) {
             end = "stop-token";
             break;
         }
-        show(false);
+        show();
         if (i + 1 == options.maxTokens) break;
         if (model->tokens().size() == capacity) {
             end = "context-full";
@@ -81,8 +74,7 @@ int generate(const Options& options) {
                                .dump(2));
         return kDone;
     }
-    show(true);
-    fmt::print("\n");
+    fmt::print("{}\n", decoder ? decoder->finish() : "");
     return kDone;
 }
 

@@ -22,7 +22,7 @@ public:
         config_.name = canonical.filename().string();
         config_.family = std::string(family_.id);
         if (config_.layers.empty()) throw Error({.what = "the model has no layers", .where = weights_.configFile()});
-        if (const auto file = weights_.folder() / "tokenizer.json"; std::filesystem::exists(file)) tokenizer_.emplace(Tokenizer::fromFile(file));
+        if (const auto file = weights_.folder() / "tokenizer.json"; std::filesystem::exists(file)) tokenizer_.emplace(Tokenizer::load(file));
         if (const auto field = weights_.config().find("eos_token_id"); field != weights_.config().end()) {
             if (field->is_number_integer()) stopTokens_.push_back(field->get<int>());
             if (field->is_array())

@@ -115,7 +115,7 @@ void LanguageModel::describe() {
     info_.vocabulary = static_cast<int>(model.vocabulary);
     info_.contextLength = static_cast<int>(capacity_);
     info_.hasTokenizer = source_->tokenizer() != nullptr;
-    if (info_.hasTokenizer) info_.tokenizerSummary = fmt::format("{} tokens", source_->tokenizer()->vocabularySize());
+    if (info_.hasTokenizer) info_.tokenizerSummary = source_->tokenizer()->summary();
     info_.positionScheme = model.learnedPositions ? "learned" : "none";
     if (first.rotary)
         info_.positionScheme = fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",

@@ -1,0 +1,135 @@
+#include "engine/text/added_tokens.h"
+
+#include "engine/text/json_node.h"
+#include "engine/text/utf8.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+bool isWordCharacter(std::string_view character) {
+    static const Pattern word = Pattern::regex(fmt::format("[{}]", kRustWordMembers));
+    return !word.find(character).empty();
+}
+
+bool endsWithWord(std::string_view text) { return !text.empty() && isWordCharacter(text.substr(utf8::previous(text, text.size()))); }
+
+bool startsWithWord(std::string_view text) {
+    size_t end = 0;
+    if (text.empty()) return false;
+    utf8::next(text, end);
+    return isWordCharacter(text.substr(0, end));
+}
+
+size_t trailingWhitespaceBegin(std::string_view text) {
+    size_t begin = text.size();
+    while (begin > 0) {
+        const size_t start = utf8::previous(text, begin);
+        size_t at = start;
+        if (!utf8::isWhitespace(utf8::next(text, at))) break;
+        begin = start;
+    }
+    return begin;
+}
+
+size_t leadingWhitespaceEnd(std::string_view text) {
+    size_t end = 0;
+    for (size_t at = 0; at < text.size() && utf8::isWhitespace(utf8::next(text, at));) end = at;
+    return end;
+}
+
+} // namespace
+
+void AddedTokens::Finder::add(std::string_view text, size_t token) {
+    if (text.empty()) return;
+    size_t node = 0;
+    for (char c : text) {
+        const auto [child, isNew] = nodes_[node].children.try_emplace(c, nodes_.size());
+        node = child->second;
+        if (isNew) nodes_.emplace_back();
+    }
+    if (!nodes_[node].token) nodes_[node].token = token;
+}
+
+std::optional<AddedTokens::Finder::Match> AddedTokens::Finder::longestAt(std::string_view text, size_t at) const {
+    std::optional<Match> best;
+    size_t node = 0;
+    for (size_t end = at; end < text.size();) {
+        const auto child = nodes_[node].children.find(text[end]);
+        if (child == nodes_[node].children.end()) break;
+        node = child->second;
+        ++end;
+        if (nodes_[node].token) best = Match{*nodes_[node].token, end - at};
+    }
+    return best;
+}
+
+AddedTokens AddedTokens::parse(const JsonNode& node, const Bpe& bpe, const Normalizer& normalizer) {
+    AddedTokens added;
+    const int vocabularySize = static_cast<int>(bpe.vocabulary().size());
+    StringMap<int> ids;
+    int largest = -1;
+    for (const JsonNode& item : node.items()) {
+        Token token{.content = item.at("content").text(),
+                    .singleWord = item.flag("single_word", false),
+                    .stripsLeft = item.flag("lstrip", false),
+                    .stripsRight = item.flag("rstrip", false),
+                    .isNormalized = item.flag("normalized", true),
+                    .isSpecial = item.flag("special", false)};
+        if (token.content.empty()) continue;
+        const auto known = ids.find(token.content);
+        if (known != ids.end()) token.id = known->second;
+        else if (const auto id = bpe.idOf(token.content)) token.id = *id;
+        else token.id = std::max(vocabularySize, largest + 1);
+        token.decoded = token.isNormalized ? normalizer.apply(AlignedText(token.content, 0)).text() : token.content;
+        ids.insert_or_assign(token.content, token.id);
+        largest = std::max(largest, token.id);
+        added.tokens_.push_back(std::move(token));
+    }
+    for (const bool special : {true, false})
+        for (size_t i = 0; i < added.tokens_.size(); ++i) {
+            const Token& token = added.tokens_[i];
+            if (token.isSpecial == special) (token.isNormalized ? added.normalized_ : added.plain_).add(token.decoded, i);
+        }
+    return added;
+}
+
+void AddedTokens::cut(const AlignedText& aligned, const Finder& finder, std::vector<Part>& parts) const {
+    const std::string_view text = aligned.text();
+    const auto addText = [&](size_t begin, size_t end) {
+        if (begin < end) parts.push_back({aligned.slice(begin, end), std::nullopt});
+    };
+    size_t done = 0;
+    for (size_t at = 0; at < text.size();) {
+        const auto match = finder.longestAt(text, at);
+        if (!match) {
+            ++at;
+            continue;
+        }
+        const Token& token = tokens_[match->token];
+        size_t begin = at, end = at + match->length;
+        at = end;
+        if (token.singleWord && (endsWithWord(text.substr(0, begin)) || startsWithWord(text.substr(end)))) continue;
+        if (token.stripsLeft) begin = std::max(trailingWhitespaceBegin(text.substr(0, begin)), done);
+        if (token.stripsRight) end += leadingWhitespaceEnd(text.substr(end));
+        addText(done, begin);
+        parts.push_back({aligned.slice(begin, end), token.id});
+        done = end;
+    }
+    addText(done, text.size());
+}
+
+std::vector<AddedTokens::Part> AddedTokens::split(std::string_view text, const Normalizer& normalizer) const {
+    std::vector<Part> plain, parts;
+    cut(AlignedText(text, 0), plain_, plain);
+    for (Part& part : plain) {
+        if (part.id) parts.push_back(std::move(part));
+        else cut(normalizer.apply(std::move(part.text)), normalized_, parts);
+    }
+    return parts;
+}
+
+} // namespace attn

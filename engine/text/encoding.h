@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace attn {
+
+/// Bytes [begin, end) of a text.
+struct ByteRange {
+    size_t begin = 0, end = 0;
+    bool operator==(const ByteRange&) const = default;
+};
+
+/// A text as token ids. ranges[i] are the bytes of the original text that ids[i] came from; tokens that the template
+/// adds (beginning, end of text) have an empty range. A character cut into several tokens is cut between its bytes, unless
+/// a normalizer replaced it: then each of its tokens has the whole character.
+struct Encoding {
+    std::vector<int> ids{};
+    std::vector<ByteRange> ranges{};
+    bool operator==(const Encoding&) const = default;
+};
+
+} // namespace attn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// A value inside tokenizer.json that knows its place, so that every complaint names file and field.
+class JsonNode {
+public:
+    /// @param file outlives the node
+    JsonNode(const nlohmann::json& value, const std::string& file) : JsonNode(value, file, {}) {}
+
+    /// @throws Error naming file and field
+    [[noreturn]] void fail(const std::string& what, const std::string& hint = kHint) const;
+
+    JsonNode at(const std::string& key) const;                  ///< @throws Error when it is missing or null
+    std::optional<JsonNode> find(const std::string& key) const; ///< none when it is missing or null
+    std::vector<JsonNode> items() const;                        ///< of an array
+    const nlohmann::json& object() const;
+    std::string text() const;
+    std::string text(const std::string& key, const std::string& fallback) const;
+    bool flag(const std::string& key, bool fallback) const;
+    size_t size(const std::string& key, size_t fallback) const;
+    std::string type() const { return at("type").text(); }
+    const nlohmann::json& value() const { return value_; }
+
+    static constexpr const char* kHint = "copy the model's tokenizer.json again, it is damaged";
+
+private:
+    JsonNode(const nlohmann::json& value, const std::string& file, std::string path)
+        : value_(value), file_(file), path_(std::move(path)) {}
+    JsonNode child(const nlohmann::json& value, const std::string& key) const;
+
+    const nlohmann::json& value_;
+    const std::string& file_;
+    std::string path_; ///< e.g. model.merges[12]
+};
+
+} // namespace attn

@@ -1,0 +1,73 @@
+#include "engine/text/normalizer.h"
+
+#include "engine/text/byte_alphabet.h"
+#include "engine/text/json_node.h"
+#include "engine/text/utf8.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+namespace {
+
+template <class... F> struct Overloaded : F... {
+    using F::operator()...;
+};
+
+AlignedText stripped(const AlignedText& text, bool left, bool right) {
+    const std::string& bytes = text.text();
+    size_t begin = 0, end = bytes.size();
+    for (size_t at = 0; left && at < bytes.size() && utf8::isWhitespace(utf8::next(bytes, at));) begin = at;
+    while (right && end > begin) {
+        size_t at = utf8::previous(bytes, end);
+        const size_t start = at;
+        if (!utf8::isWhitespace(utf8::next(bytes, at))) break;
+        end = start;
+    }
+    return text.slice(begin, end);
+}
+
+} // namespace
+
+Normalizer Normalizer::parse(const JsonNode& node) {
+    Normalizer normalizer;
+    normalizer.add(node, 0);
+    return normalizer;
+}
+
+void Normalizer::add(const JsonNode& node, int depth) {
+    const std::string type = node.type();
+    if (type == "Sequence") {
+        if (depth == 8) node.fail("is nested more than 8 deep");
+        for (const JsonNode& item : node.at("normalizers").items()) add(item, depth + 1);
+    } else if (type == "Prepend") {
+        steps_.emplace_back(Prepend{node.at("prepend").text()});
+    } else if (type == "Replace") {
+        steps_.emplace_back(Replace{Pattern::parse(node.at("pattern")), node.at("content").text()});
+    } else if (type == "Strip") {
+        steps_.emplace_back(Strip{node.flag("strip_left", true), node.flag("strip_right", true)});
+    } else if (type == "NFC" || type == "NFD") {
+        steps_.emplace_back(type == "NFC" ? NormalizationForm::Nfc : NormalizationForm::Nfd);
+    } else if (type == "ByteLevel") {
+        steps_.emplace_back(ByteLevel{});
+    } else {
+        node.fail(fmt::format("is a normalizer of type {}, which is not supported", type),
+                  "use a tokenizer with Sequence, Prepend, Replace, Strip, NFC, NFD or ByteLevel");
+    }
+}
+
+AlignedText Normalizer::apply(AlignedText text) const {
+    for (const Step& step : steps_)
+        std::visit(Overloaded{[&](const Prepend& prepend) {
+                                  if (!text.empty()) text.prepend(prepend.text);
+                              },
+                              [&](const Replace& replace) {
+                                  text = text.replaced(replace.pattern.find(text.text()), replace.content);
+                              },
+                              [&](const Strip& strip) { text = stripped(text, strip.left, strip.right); },
+                              [&](NormalizationForm form) { text = normalize(text, form); },
+                              [&](ByteLevel) { text = toByteAlphabet(text); }},
+                   step);
+    return text;
+}
+
+} // namespace attn

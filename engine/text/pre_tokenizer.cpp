@@ -1,0 +1,138 @@
+#include "engine/text/pre_tokenizer.h"
+
+#include "engine/text/byte_alphabet.h"
+#include "engine/text/json_node.h"
+#include "engine/text/unicode_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+/// @source Radford et al. 2019, encoder.py
+constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+/// One character of ASCII's or Unicode 8's punctuation.
+std::string punctuation() { return fmt::format(R"((?![{}])[!-/:-@\[-`{{-~\p{{P}}])", unicode::propertyAdditions("P since 9")); }
+
+} // namespace
+
+PreTokenizer PreTokenizer::parse(const JsonNode& node) {
+    PreTokenizer preTokenizer;
+    preTokenizer.add(node, 0);
+    return preTokenizer;
+}
+
+PreTokenizer::Matches PreTokenizer::parseMatches(const JsonNode& node) {
+    constexpr std::array kNames{"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
+    const auto found = std::ranges::find(kNames, node.text());
+    if (found == kNames.end()) node.fail(fmt::format("is {}, which is no way to split", node.text()));
+    return static_cast<Matches>(found - kNames.begin());
+}
+
+void PreTokenizer::addSplit(std::string_view expression, Matches matches, bool inverted) {
+    steps_.emplace_back(Split{Pattern::regex(expression), matches, inverted});
+}
+
+void PreTokenizer::addMetaspace(const JsonNode& node) {
+    using Prepend = Metaspace::Prepend;
+    Metaspace metaspace{.prepend = node.flag("add_prefix_space", true) ? Prepend::Always : Prepend::Never,
+                        .replacement = node.text("replacement", "\u2581")};
+    if (const auto scheme = node.find("prepend_scheme"); scheme && metaspace.prepend != Prepend::Never) {
+        if (scheme->text() == "first") metaspace.prepend = Prepend::First;
+        else if (scheme->text() == "never") metaspace.prepend = Prepend::Never;
+        else if (scheme->text() != "always") scheme->fail(fmt::format("is {}, not always, first or never", scheme->text()));
+    }
+    if (metaspace.replacement.empty()) node.fail("has an empty replacement");
+    const std::string delimiter = metaspace.replacement;
+    steps_.emplace_back(std::move(metaspace));
+    if (node.flag("split", true)) steps_.emplace_back(Split{Pattern::literal(delimiter), Matches::MergedWithNext, false});
+}
+
+void PreTokenizer::add(const JsonNode& node, int depth) {
+    const std::string type = node.type();
+    if (type == "Sequence") {
+        if (depth == 8) node.fail("is nested more than 8 deep");
+        for (const JsonNode& item : node.at("pretokenizers").items()) add(item, depth + 1);
+    } else if (type == "ByteLevel") {
+        if (node.flag("add_prefix_space", true)) steps_.emplace_back(PrefixSpace{});
+        if (node.flag("use_regex", true)) addSplit(kGpt2, Matches::Isolated);
+        steps_.emplace_back(ByteAlphabet{});
+    } else if (type == "Split") {
+        steps_.emplace_back(Split{Pattern::parse(node.at("pattern")), parseMatches(node.at("behavior")), node.flag("invert", false)});
+    } else if (type == "Digits") {
+        addSplit(R"(\p{N})", node.flag("individual_digits", false) ? Matches::Isolated : Matches::Contiguous);
+    } else if (type == "Metaspace") {
+        addMetaspace(node);
+    } else if (type == "Whitespace") {
+        addSplit(fmt::format(R"([{0}]+|[^{0}\s]+)", kRustWordMembers), Matches::Removed, true);
+    } else if (type == "WhitespaceSplit") {
+        addSplit(R"(\s)", Matches::Removed);
+    } else if (type == "Punctuation") {
+        const auto behavior = node.find("behavior");
+        addSplit(punctuation(), behavior ? parseMatches(*behavior) : Matches::Isolated);
+    } else {
+        node.fail(fmt::format("is a pre-tokenizer of type {}, which is not supported", type),
+                  "use a tokenizer with Sequence, ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit or Punctuation");
+    }
+}
+
+std::vector<ByteRange> PreTokenizer::cut(const Split& split, std::string_view text) {
+    struct Part {
+        ByteRange range;
+        bool isMatch;
+    };
+    std::vector<Part> parts;
+    size_t done = 0;
+    for (const ByteRange& match : split.pattern.find(text)) {
+        if (done != match.begin) parts.push_back({{done, match.begin}, split.inverted});
+        parts.push_back({match, !split.inverted});
+        done = match.end;
+    }
+    if (done != text.size()) parts.push_back({{done, text.size()}, split.inverted});
+
+    std::vector<ByteRange> pieces;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        const bool isMatch = parts[i].isMatch, followsMatch = i > 0 && parts[i - 1].isMatch;
+        const bool joins = i > 0 && ((split.matches == Matches::Contiguous && isMatch == followsMatch) ||
+                                     (split.matches == Matches::MergedWithPrevious && isMatch && !followsMatch) ||
+                                     (split.matches == Matches::MergedWithNext && !isMatch && followsMatch));
+        if (joins) pieces.back().end = parts[i].range.end;
+        else if (split.matches != Matches::Removed || !isMatch) pieces.push_back(parts[i].range);
+    }
+    std::erase_if(pieces, [](const ByteRange& piece) { return piece.begin == piece.end; });
+    return pieces;
+}
+
+std::vector<AlignedText> PreTokenizer::apply(AlignedText text) const {
+    std::vector<AlignedText> pieces;
+    if (!text.empty()) pieces.push_back(std::move(text));
+    for (const Step& step : steps_) {
+        if (const auto* split = std::get_if<Split>(&step)) {
+            std::vector<AlignedText> smaller;
+            for (const AlignedText& piece : pieces)
+                for (const ByteRange& range : cut(*split, piece.text())) smaller.push_back(piece.slice(range.begin, range.end));
+            pieces = std::move(smaller);
+            continue;
+        }
+        for (AlignedText& piece : pieces) {
+            if (std::holds_alternative<PrefixSpace>(step)) {
+                if (!piece.text().starts_with(' ')) piece.prepend(" ");
+            } else if (std::holds_alternative<ByteAlphabet>(step)) {
+                piece = toByteAlphabet(piece);
+            } else {
+                const auto& metaspace = std::get<Metaspace>(step);
+                piece = piece.replaced(Pattern::literal(" ").find(piece.text()), metaspace.replacement);
+                const bool wantsPrefix = metaspace.prepend == Metaspace::Prepend::Always ||
+                                         (metaspace.prepend == Metaspace::Prepend::First && piece.origin(0, 1).begin == 0);
+                if (wantsPrefix && !piece.text().starts_with(metaspace.replacement)) piece.prepend(metaspace.replacement);
+            }
+        }
+    }
+    return pieces;
+}
+
+} // namespace attn

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "engine/text/aligned_text.h"
+#include "engine/text/pattern.h"
+
+#include <variant>
+
+namespace attn {
+
+class JsonNode;
+
+/// Cuts text into the words that are encoded one by one: tokenizer.json's "pre_tokenizer".
+class PreTokenizer {
+public:
+    /// Leaves the text whole.
+    PreTokenizer() = default;
+    /// @throws Error naming a kind that is not supported
+    static PreTokenizer parse(const JsonNode& node);
+
+    /// @return non-empty pieces in order
+    std::vector<AlignedText> apply(AlignedText text) const;
+
+private:
+    enum class Matches { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
+    struct Split {
+        Pattern pattern;
+        Matches matches;
+        bool inverted; ///< what lies between the matches counts as the matches
+    };
+    struct PrefixSpace {};
+    struct ByteAlphabet {};
+    struct Metaspace {
+        enum class Prepend { Always, First, Never } prepend;
+        std::string replacement;
+    };
+    using Step = std::variant<Split, PrefixSpace, ByteAlphabet, Metaspace>;
+
+    void add(const JsonNode& node, int depth);
+    void addMetaspace(const JsonNode& node);
+    void addSplit(std::string_view expression, Matches matches, bool inverted = false);
+    static Matches parseMatches(const JsonNode& node);
+    static std::vector<ByteRange> cut(const Split& split, std::string_view text);
+
+    std::vector<Step> steps_;
+};
+
+} // namespace attn
