@@ -168,6 +168,13 @@ float halfToFloat(uint16_t bits) {
     return sign != 0 ? -value : value;
 }
 
+std::vector<int> SafetensorsFile::readIntegers(const StoredTensor& tensor) const {
+    if (tensor.dtype != FileDType::I32) refuse(path_.string(), tensor.name, fmt::format("holds {} where I32 is expected", dtypeName(tensor.dtype)), "write it as I32");
+    std::vector<int> values(static_cast<size_t>(tensor.elements()));
+    std::memcpy(values.data(), file_.bytes().data() + header_.dataBegin + tensor.begin, values.size() * sizeof(int));
+    return values;
+}
+
 int64_t SafetensorsFile::read(const StoredTensor& tensor, int64_t first, std::span<float> out) const {
     const auto size = static_cast<uint64_t>(dtypeSize(tensor.dtype));
     const uint64_t begin = header_.dataBegin + tensor.begin + static_cast<uint64_t>(first) * size;

@@ -62,6 +62,8 @@ public:
     /// Converts elements [first, first + out.size()) of a tensor to float32 and drops their pages.
     /// @return how many are NaN or infinite
     int64_t read(const StoredTensor& tensor, int64_t first, std::span<float> out) const;
+    /// All values of an I32 tensor. @throws Error for another dtype
+    std::vector<int> readIntegers(const StoredTensor& tensor) const;
 
 private:
     std::filesystem::path path_;

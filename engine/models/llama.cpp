@@ -17,10 +17,14 @@ namespace {
 
 constexpr const char* kPrefix = "model.";
 
-/// Applies "rope_scaling". @source "linear": Chen et al. 2023, arXiv:2306.15595; "llama3": Dubey et al. 2024, arXiv:2407.21783
-std::vector<double> scaledFrequencies(const ConfigReader& read, std::vector<double> frequencies) {
-    if (!read.has("rope_scaling")) return frequencies;
-    const ConfigReader scaling = read.object("rope_scaling");
+/// The frequencies by "rope_theta" and "rope_scaling", or by the "rope_parameters" that newer files write for both.
+/// @source "linear": Chen et al. 2023, arXiv:2306.15595; "llama3": Dubey et al. 2024, arXiv:2407.21783
+std::vector<double> frequenciesOf(const ConfigReader& read, int rotated) {
+    const char* field = read.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+    const double fallback = read.number("rope_theta", 10000);
+    if (!read.has(field)) return rotaryFrequencies(fallback, rotated);
+    const ConfigReader scaling = read.object(field);
+    std::vector<double> frequencies = rotaryFrequencies(scaling.number("rope_theta", fallback), rotated);
     const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
     const double factor = scaling.number("factor", 1);
     if (factor <= 0) scaling.fail("factor", fmt::format("is {} but must be above 0", factor));
@@ -29,7 +33,7 @@ std::vector<double> scaledFrequencies(const ConfigReader& read, std::vector<doub
         for (double& frequency : frequencies) frequency /= factor;
         return frequencies;
     }
-    if (type != "llama3") read.fail("rope_scaling", fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
+    if (type != "llama3") read.fail(field, fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
     const double low = scaling.number("low_freq_factor", 1), high = scaling.number("high_freq_factor", 4);
     const double original = scaling.number("original_max_position_embeddings", 8192);
     if (high <= low) scaling.fail("high_freq_factor", fmt::format("is {} but must be above low_freq_factor {}", high, low));
@@ -51,14 +55,17 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const std::string type = read.text("model_type", "llama");
     const bool bias = read.flag("attention_bias", type == "qwen2");
 
-    AttentionSpec attention{.heads = {heads, groups, headWidth},
-                            .rotary = RotaryPosition{.inverseFrequencies = scaledFrequencies(
-                                                         read, rotaryFrequencies(read.number("rope_theta", 10000), static_cast<int>(headWidth)))},
+    const AttentionSpec attention{.heads = {heads, groups, headWidth},
+                            .rotary = RotaryPosition{.inverseFrequencies = frequenciesOf(read, static_cast<int>(headWidth))},
                             .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
                             .queryKeyValueBias = bias,
                             .outputBias = bias && type != "qwen2"};
-    const bool slides = type == "qwen2" ? read.flag("use_sliding_window", false) : true;
-    if (slides && read.has("sliding_window")) attention.rule.window = read.size("sliding_window");
+    const bool slides = read.has("sliding_window") && (type != "qwen2" || read.flag("use_sliding_window", false));
+    const int64_t layers = read.size("num_hidden_layers");
+    // Qwen2's first layers see everything.
+    const int64_t firstSliding = !slides ? layers : type == "qwen2" && read.has("max_window_layers") ? static_cast<int64_t>(read.number("max_window_layers", 0)) : 0;
+    std::vector<AttentionSpec> specs(static_cast<size_t>(layers), attention);
+    for (int64_t layer = std::max<int64_t>(firstSliding, 0); layer < layers; ++layer) specs[static_cast<size_t>(layer)].rule.window = read.size("sliding_window");
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
             .context = read.size("max_position_embeddings", 2048),
@@ -69,7 +76,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                             .activation = read.activation("hidden_act", "silu"),
                             .gated = true,
                             .bias = read.flag("mlp_bias", false)},
-            .layers = std::vector<AttentionSpec>(static_cast<size_t>(read.size("num_hidden_layers")), attention)};
+            .layers = std::move(specs)};
 }
 
 WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {

@@ -164,9 +164,18 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
     Dispatch result{.bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
                     .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes))};
+    const uint32_t blocks = q[2] > 32 ? 2 : 1; // of 32 features
+    if (traits.prefersSubgroupTiles && q[0] == 1) {
+        const uint32_t headsTogether = q[1] / types.inputs[1].shape[1] % 2 == 0 ? 2 : 1; // that share a key/value head
+        result.shader = "attention/decode_subgroup8";
+        result.specialisation = {8, 1, blocks, headsTogether};
+        result.x = groups(q[1], headsTogether);
+        result.y = groups(1, 1);
+        result.z = groups(q[2], 32 * blocks);
+        return {result};
+    }
     if (traits.prefersSubgroupTiles) {
-        constexpr uint32_t kSubgroups = 1;       // of 8 queries each
-        const uint32_t blocks = q[2] > 32 ? 2 : 1; // of 32 features
+        constexpr uint32_t kSubgroups = 1; // of 8 queries each
         result.shader = "attention/fused_subgroup8";
         result.specialisation = {8, kSubgroups, blocks};
         result.x = groups(q[0], 8 * kSubgroups);
