@@ -134,13 +134,21 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     }
 }
 
-/// Another panel may have asked about a cell: its choice is then ours too.
+/// Another panel may have asked about a cell: its choice is then ours too. Answers to our own questions change nothing,
+/// or an old one would take back a cell that was chosen since.
 void AttentionPanel::adoptExplanation() {
     const CellExplanation* explanation = snapshot_->explanation.get();
     if (!explanation || explanation->layer != settings_.choice.layer || explanation->head != settings_.choice.head) return;
-    if (std::max(explanation->query, explanation->key) >= tokenCount()) return;
-    settings_.cell = Cell{explanation->query, explanation->key};
-    asked_ = ExplainCellCommand{explanation->layer, explanation->head, explanation->query, explanation->key};
+    const Cell cell{explanation->query, explanation->key};
+    if (const auto own = std::find(unanswered_.begin(), unanswered_.end(), cell); own != unanswered_.end()) {
+        unanswered_.erase(unanswered_.begin(), own + 1);
+        return;
+    }
+    unanswered_.clear();
+    if (std::max(cell.query, cell.key) >= tokenCount()) return;
+    settings_.cell = cell;
+    asked_ = ExplainCellCommand{explanation->layer, explanation->head, cell.query, cell.key};
+    askedVersion_ = snapshot_->sequenceVersion;
 }
 
 void AttentionPanel::explainIfStale() {
@@ -153,6 +161,7 @@ void AttentionPanel::explainIfStale() {
     if (isAsked && askedVersion_ == snapshot_->sequenceVersion) return;
     asked_ = wanted;
     askedVersion_ = snapshot_->sequenceVersion;
+    unanswered_.push_back(*settings_.cell);
     context_.post(wanted);
 }
 

@@ -69,6 +69,7 @@ private:
     std::optional<SetViewCommand> posted_;
     std::optional<ExplainCellCommand> asked_;
     uint64_t askedVersion_ = 0;   ///< sequence that asked_ was about
+    std::vector<Cell> unanswered_; ///< cells asked about, oldest first
     int hoveredToken_ = -1;       ///< pointed at anywhere in the window
     int pinnedToken_ = -1;        ///< clicked in the strip
     std::optional<Cell> hoveredCell_;

@@ -1,0 +1,92 @@
+#include "app/figures/export_figure.h"
+
+#include "app/figures/heatmap_figure.h"
+#include "tests/figures/painting.h"
+
+#include <QFile>
+#include <QPainter>
+#include <QSvgRenderer>
+#include <QTemporaryDir>
+
+using namespace attn;
+
+namespace {
+
+constexpr QSize kSize(500, 420);
+
+HeatmapFigure sample() {
+    useFigures();
+    HeatmapFigure figure;
+    figure.tile = samples::sharedTile(8);
+    figure.setLabels({"<s>", "世界", "😀", "שלום", "␣a", "↵", "naïve", "x"});
+    figure.title = "Layer 0, head 0";
+    return figure;
+}
+
+QByteArray contents(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+} // namespace
+
+TEST_CASE("export: PNG has twice the pixels of the screen", "[figures]") {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("figure.PNG");
+    REQUIRE_FALSE(exportFigure(sample(), FigureTheme::light(), kSize, path));
+    const QImage image(path);
+    CHECK(image.size() == kSize * 2);
+}
+
+TEST_CASE("export: SVG draws what the screen shows", "[figures]") {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("figure.svg");
+    const FigureTheme theme = FigureTheme::light();
+    const HeatmapFigure figure = sample();
+    REQUIRE_FALSE(exportFigure(figure, theme, kSize, path));
+    QSvgRenderer renderer(path);
+    REQUIRE(renderer.isValid());
+    QImage image(kSize, QImage::Format_ARGB32);
+    image.fill(Qt::red);
+    QPainter painter(&image);
+    renderer.render(&painter, QRectF(QPointF(0, 0), kSize));
+    painter.end();
+    const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
+    for (int query = 0; query < 8; ++query)
+        for (int key = 0; key <= query; ++key) {
+            const QPoint point = (layout.cellRect({query, key}).topLeft() + QPointF(4, 4)).toPoint();
+            CHECK((image.pixel(point) | 0xff000000) == ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(query, key, 1)));
+        }
+}
+
+TEST_CASE("export: PDF is one page of the figure's own size", "[figures]") {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("figure.pdf");
+    REQUIRE_FALSE(exportFigure(sample(), FigureTheme::light(), kSize, path));
+    const QByteArray bytes = contents(path);
+    CHECK(bytes.startsWith("%PDF-"));
+    CHECK(bytes.contains("/MediaBox [0 0 375"));  // 500 px at 96 dpi in points
+    CHECK(bytes.count("/Type /Page\n") == 1);
+}
+
+TEST_CASE("export: numbers are written as they are shown", "[figures]") {
+    const QTemporaryDir folder;
+    const HeatmapFigure figure = sample();
+    REQUIRE_FALSE(exportCsv(figure, folder.filePath("figure.csv")));
+    CHECK(QString::fromUtf8(contents(folder.filePath("figure.csv"))) == figure.csv());
+    const auto failure = exportCsv(HeatmapFigure(), folder.filePath("nothing.csv"));
+    REQUIRE(failure);
+    CHECK_FALSE(failure->hint.empty());
+    CHECK_FALSE(QFile::exists(folder.filePath("nothing.csv")));
+}
+
+TEST_CASE("export: a path that cannot be written names itself and the remedy", "[figures]") {
+    const QTemporaryDir folder;
+    const QString missing = folder.filePath("absent/figure.png"), unknown = folder.filePath("figure.bmp");
+    for (const QString& path : {missing, unknown}) {
+        const auto failure = exportFigure(sample(), FigureTheme::light(), kSize, path);
+        REQUIRE(failure);
+        CHECK(failure->where == path.toStdString());
+        CHECK_FALSE(failure->hint.empty());
+    }
+}

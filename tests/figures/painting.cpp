@@ -1,0 +1,21 @@
+#include "tests/figures/painting.h"
+
+#include "app/figures/export_figure.h"
+
+#include <QGuiApplication>
+
+namespace attn {
+
+void useFigures() {
+    if (qApp) return;
+    static int argc = 3;
+    static char name[] = "test_figures", option[] = "-platform", platform[] = "offscreen";
+    static char* argv[] = {name, option, platform, nullptr};
+    // Lives until the process ends: Qt's own statics may still need it.
+    static auto* application = new QGuiApplication(argc, argv);
+    Q_UNUSED(application)
+}
+
+QImage painted(const Figure& figure, const FigureTheme& theme, const QSize& size) { return imageOf(figure, theme, size, 1); }
+
+} // namespace attn

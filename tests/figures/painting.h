@@ -1,0 +1,17 @@
+#pragma once
+
+#include "app/figures/figure.h"
+#include "tests/support/catch.h"
+#include "tests/support/samples.h"
+
+#include <QImage>
+
+namespace attn {
+
+/// Makes the application object that fonts need, once, without a display.
+void useFigures();
+
+/// The figure at one image pixel per logical pixel.
+QImage painted(const Figure& figure, const FigureTheme& theme, const QSize& size);
+
+} // namespace attn

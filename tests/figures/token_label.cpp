@@ -1,0 +1,29 @@
+#include "app/figures/token_label.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/samples.h"
+
+using namespace attn;
+
+TEST_CASE("token label: what is invisible becomes visible", "[figures]") {
+    CHECK(visibleText(" time") == QStringLiteral("␣time"));
+    CHECK(visibleText("  a b ") == QStringLiteral("␣␣a b␣"));
+    CHECK(visibleText(" ") == QStringLiteral("␣"));
+    CHECK(visibleText("\n") == QStringLiteral("↵"));
+    CHECK(visibleText("\t\r") == QStringLiteral("⇥␍"));
+    CHECK(visibleText(QString(QChar(0x200f))) == "U+200F");
+    CHECK(visibleText(QString(QChar(0x202e)) + "x") == "U+202Ex");
+    CHECK(visibleText(QString(QChar(0x0301))) == QString(QChar(0x25cc)) + QChar(0x0301));
+}
+
+TEST_CASE("token label: scripts pass unchanged", "[figures]") {
+    for (const char* text : {"世界", "שלום", "مرحبا", "naïve", "नमस्ते", "😀", "👩‍👩‍👧", "<0xE4>"}) CHECK(visibleText(QString::fromUtf8(text)) == QString::fromUtf8(text));
+}
+
+TEST_CASE("token label: a token without text shows its id", "[figures]") {
+    TokenInfo token;
+    token.id = 42;
+    CHECK(tokenLabel(token) == "#42");
+    CHECK(tokenLabels(nullptr).empty());
+    CHECK(tokenLabels(samples::sequence({"<s>", " a"}).get()) == std::vector<QString>{"<s>", "␣a"});
+}
