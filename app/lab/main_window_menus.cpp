@@ -127,6 +127,14 @@ void MainWindow::makeViewMenu() {
         });
     }
     menu->addSeparator();
+    // Actions that panels bring along are in the menu and the shortcut sheet too, and work from anywhere in the window.
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        for (QAction* action : panels_.at(QString::fromLatin1(descriptor.id))->actions()) {
+            menu->addAction(action);
+            QMainWindow::addAction(action);
+        }
+    }
+    menu->addSeparator();
     auto* themes = new QActionGroup(this);
     const std::tuple<const char*, QString, QString, const char*, ThemeId> choices[] = {
         {"themeLight", tr("&Light"), tr("Light theme"), "Ctrl+Alt+L", ThemeId::Light},

@@ -5,6 +5,7 @@
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/token_chips.h"
+#include "app/lab/widgets/weight_canvas.h"
 
 #include <QAction>
 #include <QClipboard>
@@ -196,6 +197,23 @@ TEST_CASE("heads: the gate slider removes a head and undo brings it back", "[lab
     REQUIRE(lab.settle());
     CHECK(grid.gate(1, 0) == 1);
     CHECK(lab.find<QSlider>("gate").value() == 100);
+}
+
+TEST_CASE("model: choosing a parameter shows its weight", "[lab]") {
+    LabWindow lab;
+    lab.press(lab.action("panel.model"));
+    auto& tree = lab.find<QTreeView>("parameters");
+    tree.expandAll();
+    const QModelIndex group = tree.model()->index(0, 0), leaf = tree.model()->index(0, 0, group);
+    const QModelIndex parameter = leaf.isValid() ? leaf : group;
+    click(tree, tree.visualRect(parameter).center());
+    REQUIRE(lab.postedOf<ShowWeightCommand>().size() == 1);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.snapshot().weight);
+    CHECK(lab.snapshot().weight->name == lab.postedOf<ShowWeightCommand>()[0].name);
+    auto& canvas = lab.find<WeightCanvas>("weight");
+    CHECK(canvas.isVisible());
+    CHECK_FALSE(canvas.csv().isEmpty());
 }
 
 TEST_CASE("export: the picture and the numbers of the current panel are written and copied", "[lab]") {

@@ -31,6 +31,8 @@ QWidget* group(const char* id, QLayout* layout) {
     auto* container = new QWidget;
     layout->setContentsMargins(0, 0, 0, 0);
     container->setLayout(layout);
+    // Controls are never squeezed below their natural height; what is short of room scrolls.
+    container->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
     assignControlGroup(container, id);
     return container;
 }
@@ -103,6 +105,11 @@ GeneratePanel::GeneratePanel(PanelContext& context, QWidget* parent) : Panel(par
     typing_.setSingleShot(true);
     typing_.setInterval(kTypingPauseMs);
     connect(&typing_, &QTimer::timeout, this, &GeneratePanel::postPrompt);
+    // The same token lights up here and in the rows and columns of the attention views.
+    connect(chips_, &TokenChips::tokenHovered, this, [this](int index) { context_.hoverToken(index); });
+    connect(text_, &GeneratedText::tokenHovered, this, [this](int index) { context_.hoverToken(index); });
+    connect(&context_, &PanelContext::tokenHovered, chips_, &TokenChips::setHighlighted);
+    connect(&context_, &PanelContext::tokenHovered, text_, &GeneratedText::setHighlighted);
     updateButtons();
 }
 
@@ -202,6 +209,7 @@ QWidget* GeneratePanel::makeTextGroup() {
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::goTo);
     notice_ = hintLabel();
     notice_->setAccessibleName(tr("Notice"));
+    notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // its wrapped text must not move the rest
     column->addWidget(text_, 1);
     column->addWidget(notice_);
     notice_->setText(tr("Shade: how probable each written token was. Click one to branch from there."));

@@ -1,6 +1,8 @@
 #include "app/lab/panels/model_panel.h"
 
 #include "app/lab/models/parameter_tree_model.h"
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/widgets/weight_canvas.h"
 
 #include <QFontDatabase>
 #include <QHeaderView>
@@ -36,7 +38,8 @@ QString factsOf(const ModelInfo& model) {
 
 ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), facts_(new QLabel(this)), warnings_(new QLabel(this)), model_(new ParameterTreeModel(this)),
-      tree_(new QTreeView(this)), tabs_(new QTabWidget(this)), config_(new QPlainTextEdit), tokenizer_(new QLabel) {
+      tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
+      weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(new QLabel) {
     facts_->setAccessibleName(tr("Facts about the model"));
     facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
     for (QLabel* label : {facts_, warnings_, tokenizer_}) {
@@ -67,8 +70,13 @@ ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
     tokenizer_->setMargin(8);
     tabs_->setObjectName("modelTabs");
     tabs_->setAccessibleName(tr("Weight, configuration, tokenizer"));
+    weight_->setObjectName("weight");
+    tabs_->addTab(weight_, tr("Weight"));
     tabs_->addTab(config_, tr("Configuration"));
     tabs_->addTab(tokenizer_, tr("Tokenizer"));
+
+    weight_->setTheme(figureTheme(context_.theme()));
+    connect(&context_, &PanelContext::themeChanged, this, [this](ThemeId theme) { weight_->setTheme(figureTheme(theme)); });
 
     auto* split = new QSplitter(Qt::Horizontal, this);
     split->addWidget(tree_);
@@ -87,7 +95,10 @@ void ModelPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
     snapshot_ = snapshot;
     if (isNewModel && snapshot->model) showModel();
+    weight_->setWeight(snapshot->weight);
 }
+
+QString ModelPanel::csv() const { return weight_->csv(); }
 
 void ModelPanel::showModel() {
     const ModelInfo& model = *snapshot_->model;
@@ -105,7 +116,9 @@ void ModelPanel::showModel() {
 
 void ModelPanel::showWeight(const QModelIndex& index) {
     const QString parameter = index.data(ParameterTreeModel::ParameterRole).toString();
-    if (!parameter.isEmpty()) context_.post(ShowWeightCommand{.name = parameter.toStdString()});
+    if (parameter.isEmpty()) return;
+    tabs_->setCurrentWidget(weight_);
+    context_.post(ShowWeightCommand{.name = parameter.toStdString()});
 }
 
 } // namespace attn

@@ -10,6 +10,7 @@ class QTreeView;
 namespace attn {
 
 class ParameterTreeModel;
+class WeightCanvas;
 
 /// What the open model is made of: facts, parameters as a tree, a weight as a picture, configuration and tokenizer.
 class ModelPanel : public Panel {
@@ -19,6 +20,7 @@ public:
     explicit ModelPanel(PanelContext& context, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QString csv() const override;
 
 private:
     void showModel();
@@ -31,6 +33,7 @@ private:
     ParameterTreeModel* model_;
     QTreeView* tree_;
     QTabWidget* tabs_;
+    WeightCanvas* weight_;
     QPlainTextEdit* config_;
     QLabel* tokenizer_;
 };

@@ -8,6 +8,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -23,6 +24,7 @@ GeneratedText::GeneratedText(QWidget* parent) : QTextEdit(parent) {
     setUndoRedoEnabled(false);
     setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     viewport()->setCursor(Qt::PointingHandCursor);
+    viewport()->setMouseTracking(true);
 }
 
 void GeneratedText::setShade(const QColor& shade) {
@@ -102,6 +104,35 @@ int GeneratedText::tokenAt(const QPoint& position) const {
 
 
 QSize GeneratedText::sizeHint() const { return {200, fontMetrics().lineSpacing() * 4}; }
+
+void GeneratedText::setHighlighted(int index) {
+    QList<ExtraSelection> selections;
+    if (index >= 0 && index < count()) {
+        const auto at = static_cast<size_t>(index);
+        ExtraSelection selection;
+        selection.cursor = QTextCursor(document());
+        selection.cursor.setPosition(begins_[at]);
+        selection.cursor.setPosition(at + 1 < begins_.size() ? begins_[at + 1] : document()->characterCount() - 1, QTextCursor::KeepAnchor);
+        selection.format.setBackground(palette().color(QPalette::Highlight));
+        selection.format.setForeground(palette().color(QPalette::HighlightedText));
+        selections << selection;
+    }
+    setExtraSelections(selections);
+}
+
+void GeneratedText::hover(int index) {
+    if (index != std::exchange(hovered_, index)) emit tokenHovered(index);
+}
+
+void GeneratedText::mouseMoveEvent(QMouseEvent* event) {
+    QTextEdit::mouseMoveEvent(event);
+    hover(tokenAt(event->position().toPoint()));
+}
+
+void GeneratedText::leaveEvent(QEvent* event) {
+    QTextEdit::leaveEvent(event);
+    hover(-1);
+}
 
 void GeneratedText::mousePressEvent(QMouseEvent* event) {
     pressedAt_ = event->position().toPoint();

@@ -20,6 +20,8 @@ public:
     void setTokens(const std::vector<TokenInfo>& tokens);
     /// Colour of a token with probability 1.
     void setShade(const QColor& shade);
+    /// Marks the token that is pointed at anywhere in the window; -1: none.
+    void setHighlighted(int index);
     int count() const { return static_cast<int>(tokens_.size()); }
     /// The token under a point of the viewport, or -1.
     int tokenAt(const QPoint& position) const;
@@ -30,13 +32,17 @@ public:
 
 signals:
     void tokenClicked(int index);
+    void tokenHovered(int index); ///< -1: none any more
 
 protected:
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     bool viewportEvent(QEvent* event) override;
 
 private:
+    void hover(int index);
     void append(const TokenInfo& token);
     void rebuildFrom(size_t first, const std::vector<TokenInfo>& tokens);
 
@@ -44,6 +50,7 @@ private:
     std::vector<int> begins_; ///< character position of each token in the document
     QColor shade_ = QColor(120, 120, 220);
     QPoint pressedAt_;
+    int hovered_ = -1;
 };
 
 } // namespace attn

@@ -9,6 +9,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -23,6 +24,7 @@ TokenChips::TokenChips(QWidget* parent) : QAbstractScrollArea(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     viewport()->setCursor(Qt::PointingHandCursor);
+    viewport()->setMouseTracking(true);
 }
 
 void TokenChips::setTokens(std::vector<TokenInfo> tokens) {
@@ -99,7 +101,7 @@ void TokenChips::paintEvent(QPaintEvent*) {
         const Chip& chip = chips_[static_cast<size_t>(i)];
         const QColor fill = chip.token.isSpecial ? palette().color(QPalette::Button)
                                                  : QColor::fromHsv(kHues[i % 4], isDark ? 130 : 60, isDark ? 95 : 250);
-        const bool isFocused = hasFocus() && i == focused_;
+        const bool isFocused = (hasFocus() && i == focused_) || i == highlighted_;
         painter.setPen(isFocused ? QPen(palette().color(QPalette::Highlight), 2) : QPen(palette().color(QPalette::Mid), 1));
         painter.setBrush(fill);
         painter.drawRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
@@ -122,6 +124,22 @@ void TokenChips::resizeEvent(QResizeEvent* event) {
 void TokenChips::changeEvent(QEvent* event) {
     QAbstractScrollArea::changeEvent(event);
     if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) layOut();
+}
+
+void TokenChips::setHighlighted(int index) {
+    highlighted_ = index;
+    viewport()->update();
+}
+
+void TokenChips::hover(int index) {
+    if (index != std::exchange(hovered_, index)) emit tokenHovered(index);
+}
+
+void TokenChips::mouseMoveEvent(QMouseEvent* event) { hover(chipAt(event->position().toPoint())); }
+
+void TokenChips::leaveEvent(QEvent* event) {
+    QAbstractScrollArea::leaveEvent(event);
+    hover(-1);
 }
 
 void TokenChips::mouseReleaseEvent(QMouseEvent* event) {

@@ -19,6 +19,8 @@ public:
     explicit TokenChips(QWidget* parent = nullptr);
 
     void setTokens(std::vector<TokenInfo> tokens);
+    /// Frames the token that is pointed at anywhere in the window; -1: none.
+    void setHighlighted(int index);
     /// Shown while there are no tokens.
     void setEmptyText(const QString& text);
     int count() const { return static_cast<int>(chips_.size()); }
@@ -30,8 +32,11 @@ public:
 
 signals:
     void tokenClicked(int index);
+    void tokenHovered(int index); ///< -1: none any more
 
 protected:
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
@@ -47,12 +52,15 @@ private:
     };
 
     void layOut();
+    void hover(int index);
     int chipAt(const QPoint& position) const;
     QFont idFont() const;
 
     std::vector<Chip> chips_;
     QString emptyText_;
     int focused_ = -1;
+    int highlighted_ = -1;
+    int hovered_ = -1;
     int contentHeight_ = 0;
 };
 

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "app/figures/weight_figure.h"
+
+#include <QWidget>
+
+namespace attn {
+
+/// One weight as a heatmap with its histogram; the tool tip reads the element under the pointer.
+class WeightCanvas : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit WeightCanvas(QWidget* parent = nullptr);
+
+    void setWeight(const std::shared_ptr<const WeightView>& weight);
+    void setTheme(const FigureTheme& theme);
+    QString csv() const { return figure_.weight ? figure_.csv() : QString(); }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    WeightFigure figure_;
+    FigureTheme theme_;
+};
+
+} // namespace attn

@@ -1,0 +1,64 @@
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include "app/lab/widgets/generated_text.h"
+
+#include <QAction>
+#include <QElapsedTimer>
+#include <QFileInfo>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTimer>
+
+namespace attn {
+namespace {
+
+const QString kStories = QStringLiteral(ATTN_SHARED_DIR "/models/stories260k");
+
+bool isMissing() {
+    if (QFileInfo(kStories).isDir()) return false;
+    WARN("skipped: there is no " << kStories.toStdString());
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("stories260k: the window writes the known story", "[lab]") {
+    if (isMissing()) return;
+    LabWindow lab(kStories, "Once upon a time");
+    REQUIRE(lab.snapshot().model);
+    lab.find<QSlider>("speed").setValue(lab.find<QSlider>("speed").maximum());
+    lab.find<QSpinBox>("amount").setValue(70);
+    QTest::mouseClick(&lab.find<QPushButton>("run"), Qt::LeftButton);
+    REQUIRE(lab.settle());
+    const std::string story = "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, she saw a "
+                              "big, red ball. She wanted to play with it, but it was too high.";
+    CHECK_THAT(lab.text(), Catch::Matchers::StartsWith(story));
+    CHECK(lab.find<GeneratedText>("text").toPlainText().toStdString().find(story.substr(0, 60)) != std::string::npos);
+    CHECK(lab.snapshot().status.tokensPerSecond > 0);
+}
+
+TEST_CASE("stories260k: loading and writing never block the window", "[lab]") {
+    if (isMissing()) return;
+    LabWindow lab;
+    QElapsedTimer clock;
+    qint64 longest = 0;
+    QTimer tick;
+    tick.setInterval(5);
+    clock.start();
+    QObject::connect(&tick, &QTimer::timeout, [&] { longest = std::max(longest, clock.restart()); });
+    tick.start();
+    lab.window().open(kStories, "Once upon a time");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model && lab.snapshot().model->name == "stories260k"; }, 60'000));
+    lab.find<QPushButton>("run").click();
+    QTest::qWait(1500);
+    lab.find<QPushButton>("stop").click();
+    REQUIRE(lab.settle());
+    // The window's promise is 50 ms; a loaded test machine gets more before it counts as blocked.
+    INFO("longest pause of the event loop: " << longest << " ms");
+    CHECK(longest < 500);
+}
+
+} // namespace attn
