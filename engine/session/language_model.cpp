@@ -116,6 +116,8 @@ void LanguageModel::describe() {
     info_.contextLength = static_cast<int>(capacity_);
     info_.hasTokenizer = source_->tokenizer() != nullptr;
     if (info_.hasTokenizer) info_.tokenizerSummary = source_->tokenizer()->summary();
+    if (info_.hasTokenizer)
+        for (int id = 0; id < source_->tokenizer()->vocabularySize(); ++id) info_.tokenTexts.push_back(source_->tokenizer()->tokenText(id));
     info_.positionScheme = model.learnedPositions ? "learned" : "none";
     if (first.rotary)
         info_.positionScheme = fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",

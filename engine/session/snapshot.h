@@ -37,6 +37,7 @@ struct ModelInfo {
     int64_t parameterBytes = 0; ///< float32 bytes on the device
     bool hasTokenizer = false;
     std::string tokenizerSummary; ///< e.g. "BPE with byte fallback, 512 tokens"
+    std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer
     std::string positionScheme;   ///< e.g. "rotary, half-split, base 10000"
     std::vector<int> slidingWindow; ///< per layer, 0 where the layer sees everything
     std::vector<ParameterInfo> parameters;

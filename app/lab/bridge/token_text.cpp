@@ -1,27 +1,9 @@
 #include "app/lab/bridge/token_text.h"
 
 namespace attn {
-namespace {
-
-/// Needs ModelInfo::tokenTexts, one display piece per id; a contract without it still compiles.
-template <class Info> QString vocabularyText(const Info& info, int token) {
-    if constexpr (requires { info.tokenTexts; }) {
-        if (token >= 0 && static_cast<size_t>(token) < info.tokenTexts.size())
-            return QString::fromStdString(info.tokenTexts[static_cast<size_t>(token)]);
-    }
-    return {};
-}
-
-} // namespace
-
 QString tokenText(const Snapshot& snapshot, int token) {
-    if (snapshot.model) {
-        if (const QString text = vocabularyText(*snapshot.model, token); !text.isEmpty()) return text;
-    }
-    if (snapshot.branches) {
-        for (const BranchNode& node : snapshot.branches->nodes)
-            if (node.token == token && !node.text.empty()) return QString::fromStdString(node.text);
-    }
+    if (snapshot.model && token >= 0 && static_cast<size_t>(token) < snapshot.model->tokenTexts.size())
+        return QString::fromStdString(snapshot.model->tokenTexts[static_cast<size_t>(token)]);
     return QStringLiteral("#%1").arg(token);
 }
 
