@@ -1,0 +1,222 @@
+#include "engine/core/error.h"
+#include "engine/io/tensor_writer.h"
+#include "engine/io/weight_source.h"
+#include "tests/support/catch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <unistd.h>
+
+using namespace attn;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder that goes with the test.
+class TemporaryFolder {
+public:
+    TemporaryFolder() : path_(fs::temp_directory_path() / ("attn-io-" + std::to_string(getpid()) + "-" + std::to_string(++count_))) { fs::create_directories(path_); }
+    ~TemporaryFolder() { fs::remove_all(path_); }
+    fs::path operator/(const std::string& name) const { return path_ / name; }
+    const fs::path& path() const { return path_; }
+
+private:
+    static inline int count_ = 0;
+    fs::path path_;
+};
+
+void writeFile(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size())); }
+
+std::string safetensors(const std::string& header, const std::string& data) {
+    std::string file(8, '\0');
+    const uint64_t length = header.size();
+    std::memcpy(file.data(), &length, 8);
+    return file + header + data;
+}
+
+const std::string kGood = R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"b":{"dtype":"F16","shape":[3],"data_offsets":[16,22]}})";
+
+/// The message of the Error that opening these bytes gives.
+std::string refusal(const std::string& bytes) {
+    const TemporaryFolder folder;
+    writeFile(folder / "weights.safetensors", bytes);
+    try {
+        const SafetensorsFile file(folder / "weights.safetensors");
+    } catch (const Error& error) {
+        CHECK(error.where().ends_with("weights.safetensors"));
+        CHECK_FALSE(error.hint().empty());
+        return error.what();
+    }
+    return "accepted";
+}
+
+
+
+} // namespace
+
+#if ATTN_CATCH2_MAJOR >= 3
+#define CONTAINS(text) Catch::Matchers::ContainsSubstring(text)
+#else
+#define CONTAINS(text) Catch::Matchers::Contains(text)
+#endif
+
+TEST_CASE("safetensors: every bad file is refused with a sentence that names the thing", "[io]") {
+    const std::string data(22, '\1');
+    CHECK(refusal(safetensors(kGood, data)) == "accepted");
+    CHECK(refusal(safetensors(kGood + std::string(5, ' '), data)) == "accepted");
+    CHECK(refusal(safetensors(kGood + std::string(3, '\0'), data)) == "accepted");
+    CHECK_THAT(refusal(""), CONTAINS("the file is empty"));
+    CHECK_THAT(refusal("abc"), CONTAINS("has only 3 bytes"));
+    CHECK_THAT(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"), CONTAINS("git lfs pull"));
+    CHECK_THAT(refusal("PK\3\4 this is a zip file, not weights"), CONTAINS("no safetensors file"));
+    CHECK_THAT(refusal(safetensors(kGood, data).substr(0, 60)), CONTAINS("truncated"));
+    CHECK_THAT(refusal(safetensors(kGood, data.substr(0, 20))), CONTAINS("tensor \"b\" lies at bytes 16 to 22 but the file holds 20"));
+    const auto header = [&](const std::string& entry) { return refusal(safetensors("{\"a\":" + entry + "}", data)); };
+    CHECK_THAT(header(R"({"dtype":"F8","shape":[2],"data_offsets":[0,2]})"), CONTAINS("unknown dtype \"F8\""));
+    CHECK_THAT(header(R"({"dtype":"F32","shape":[2],"data_offsets":[0,9]})"), CONTAINS("has 9 bytes but its shape and dtype need 8"));
+    CHECK_THAT(header(R"({"dtype":"F32","data_offsets":[0,8]})"), CONTAINS("no shape"));
+    CHECK_THAT(header(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"), CONTAINS("has the shape [-2]"));
+    CHECK_THAT(header(R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]})"), CONTAINS("impossible shape"));
+    CHECK_THAT(header(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"), CONTAINS("lies at bytes 8 to 0"));
+    CHECK_THAT(header(R"({"dtype":"F32","shape":[2]})"), CONTAINS("no data_offsets"));
+    CHECK_THAT(refusal(safetensors("{\"a\":", data)), CONTAINS("not valid JSON"));
+    CHECK_THAT(refusal(safetensors("[1,2,3,4]", data)), CONTAINS("not a JSON object"));
+    CHECK_THAT(refusal(safetensors(std::string("{\"\xff\xfe\":1}"), data)), CONTAINS("not valid JSON"));
+    CHECK_THAT(refusal(safetensors(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[3,7]}})", data)), CONTAINS("overlaps"));
+    CHECK_THAT(refusal(safetensors(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", data)), CONTAINS("listed twice"));
+}
+
+TEST_CASE("safetensors: half, bfloat16 and double become the right float32, unaligned too", "[io]") {
+    CHECK(halfToFloat(0x3C00) == 1.0f);
+    CHECK(halfToFloat(0xC000) == -2.0f);
+    CHECK(halfToFloat(0x0001) == 0x1p-24f); // the smallest subnormal
+    CHECK(halfToFloat(0x83FF) == -1023 * 0x1p-24f);
+    CHECK(halfToFloat(0x7BFF) == 65504.0f);
+    CHECK(std::isinf(halfToFloat(0x7C00)));
+    CHECK(std::isnan(halfToFloat(0x7E00)));
+    CHECK(std::signbit(halfToFloat(0x8000)));
+
+    const TemporaryFolder folder;
+    std::string data(1, 'x'); // everything after it is unaligned
+    const auto append = [&](auto value) { data.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+    append(uint16_t{0x3F80});
+    append(uint16_t{0xC040});
+    append(2.5);
+    append(std::numeric_limits<double>::quiet_NaN());
+    writeFile(folder / "w.safetensors", safetensors(R"({"pad":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"bf":{"dtype":"BF16","shape":[2],"data_offsets":[1,5]},"d":{"dtype":"F64","shape":[2],"data_offsets":[5,21]}})", data));
+    const SafetensorsFile file(folder / "w.safetensors");
+    std::vector<float> values(2);
+    CHECK(file.read(file.tensors().at("bf"), 0, values) == 0);
+    CHECK(values == std::vector<float>{1.0f, -3.0f});
+    CHECK(file.read(file.tensors().at("d"), 0, values) == 1); // one NaN counted
+    CHECK(values[0] == 2.5f);
+    CHECK_THROWS_AS(file.read(file.tensors().at("pad"), 0, std::span(values).first(1)), Error);
+}
+
+TEST_CASE("safetensors: 100,000 mutated headers are read or refused, never worse", "[io]") {
+    std::mt19937 random(11);
+    const std::string good = safetensors(kGood, std::string(22, '\2'));
+    const std::vector<std::string> pieces{"-1", "18446744073709551615", "[[[[", "\"F32\"", "{}", "null", "1e308", "\\u0000", "\"data_offsets\"", std::string(1, '\0')};
+    int accepted = 0;
+    for (int round = 0; round < 100'000; ++round) {
+        std::string bytes = good;
+        for (uint32_t edits = 1 + random() % 4; edits > 0; --edits) {
+            const size_t at = random() % bytes.size();
+            switch (random() % 4) {
+            case 0: bytes[at] = static_cast<char>(random()); break;
+            case 1: bytes.erase(at, 1 + random() % 8); break;
+            case 2: bytes.insert(at, pieces[random() % pieces.size()]); break;
+            default: bytes.resize(at + 1);
+            }
+            if (bytes.empty()) bytes = "x";
+        }
+        if (random() % 2 == 0 && bytes.size() > 8) { // let the length agree, so that the JSON is what is tested
+            const uint64_t length = std::min<uint64_t>(kGood.size(), bytes.size() - 8);
+            std::memcpy(bytes.data(), &length, 8);
+        }
+        try {
+            const auto header = parseSafetensorsHeader(std::as_bytes(std::span(bytes)), bytes.size(), "mutated");
+            for (const auto& [name, tensor] : header.tensors) CHECK(header.dataBegin + tensor.end <= bytes.size());
+            ++accepted;
+        } catch (const Error&) {
+        }
+    }
+    CHECK(accepted > 0);
+    CHECK(accepted < 100'000);
+}
+
+TEST_CASE("model folders: shards, snapshots and what is missing", "[io]") {
+    const TemporaryFolder folder;
+    const auto refusalOf = [](const fs::path& path) {
+        try {
+            const WeightSource source(path);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    CHECK_THAT(refusalOf(folder / "nowhere"), CONTAINS("no such file or folder"));
+    CHECK_THAT(refusalOf(folder.path()), CONTAINS("has no config.json; it holds nothing"));
+    writeFile(folder / "config.json", "{\"model_type\": ");
+    CHECK_THAT(refusalOf(folder.path()), CONTAINS("not valid JSON"));
+    writeFile(folder / "config.json", "{\"model_type\": \"llama\"}");
+    CHECK_THAT(refusalOf(folder.path()), CONTAINS("has no model.safetensors"));
+    writeFile(folder / "pytorch_model.bin", "x");
+    CHECK_THAT(refusalOf(folder.path()), CONTAINS("safe_serialization"));
+    writeFile(folder / "model.safetensors.index.json", R"({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}})");
+    writeFile(folder / "one.safetensors", safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
+    CHECK_THAT(refusalOf(folder.path()), CONTAINS("the shard two.safetensors is missing"));
+    writeFile(folder / "two.safetensors", safetensors(R"({"c":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
+    CHECK_THAT(refusalOf(folder.path()), CONTAINS("promises tensor \"b\""));
+    writeFile(folder / "two.safetensors", safetensors(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
+    const WeightSource source(folder.path());
+    CHECK(source.names() == std::vector<std::string>{"a", "b"});
+    try {
+        source.tensor("bb");
+        FAIL("a missing tensor was found");
+    } catch (const Error& error) {
+        CHECK_THAT(error.what(), CONTAINS("tensor \"bb\" is missing") && CONTAINS("nearest names are b"));
+    }
+
+    // A cache: models--x--y/snapshots/HASH/* are symlinks to blobs.
+    const TemporaryFolder cache;
+    fs::create_directories(cache / "snapshots/abc");
+    fs::create_directories(cache / "refs");
+    writeFile(cache / "refs/main", "abc");
+    for (const char* name : {"config.json", "one.safetensors", "two.safetensors", "model.safetensors.index.json"})
+        fs::create_symlink(folder / name, cache.path() / "snapshots/abc" / name);
+    CHECK(WeightSource(cache.path()).names().size() == 2);
+
+    if (geteuid() == 0) {
+        WARN("skipped: root may read everything, so a folder without permission cannot be tried");
+    } else {
+        fs::permissions(folder.path(), fs::perms::none);
+        CHECK_THAT(refusalOf(folder.path()), CONTAINS("permission"));
+        fs::permissions(folder.path(), fs::perms::owner_all);
+    }
+}
+
+TEST_CASE("writers: what is written reads back, whole or not at all", "[io]") {
+    const TemporaryFolder folder;
+    const std::vector<float> values{1, -2.5f, 3, 4, 5, 6};
+    const std::vector<int32_t> ids{7, 8, 9};
+    const std::vector<WrittenTensor> tensors{{.name = "x", .shape = {2, 3}, .values = values}, {.name = "ids", .shape = {3}, .integers = ids}};
+    writeSafetensors(folder / "run.safetensors", tensors, {{"model", "m"}});
+    const SafetensorsFile file(folder / "run.safetensors");
+    std::vector<float> read(6);
+    file.read(file.tensors().at("x"), 0, read);
+    CHECK(read == values);
+    CHECK(file.readIntegers(file.tensors().at("ids")) == ids);
+
+    writeNpz(folder / "run.npz", tensors);
+    const std::string npz = readTextFile(folder / "run.npz");
+    CHECK(npz.starts_with("PK\3\4"));
+    CHECK(npz.find("ids.npy") != std::string::npos);
+    CHECK_THROWS_AS(writeNpz(folder / "no/such/folder/run.npz", tensors), Error);
+    CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2); // nothing was left aside
+}
