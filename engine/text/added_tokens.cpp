@@ -15,7 +15,9 @@ bool isWordCharacter(std::string_view character) {
     return !word.find(character).empty();
 }
 
-bool endsWithWord(std::string_view text) { return !text.empty() && isWordCharacter(text.substr(utf8::previous(text, text.size()))); }
+bool endsWithWord(std::string_view text) {
+    return !text.empty() && isWordCharacter(text.substr(utf8::previous(text, text.size())));
+}
 
 bool startsWithWord(std::string_view text) {
     size_t end = 0;
@@ -81,9 +83,12 @@ AddedTokens AddedTokens::parse(const JsonNode& node, const Bpe& bpe, const Norma
                     .isSpecial = item.flag("special", false)};
         if (token.content.empty()) continue;
         const auto known = ids.find(token.content);
-        if (known != ids.end()) token.id = known->second;
-        else if (const auto id = bpe.idOf(token.content)) token.id = *id;
-        else token.id = std::max(vocabularySize, largest + 1);
+        if (known != ids.end())
+            token.id = known->second;
+        else if (const auto id = bpe.idOf(token.content))
+            token.id = *id;
+        else
+            token.id = std::max(vocabularySize, largest + 1);
         token.decoded = token.isNormalized ? normalizer.apply(AlignedText(token.content, 0)).text() : token.content;
         ids.insert_or_assign(token.content, token.id);
         largest = std::max(largest, token.id);
@@ -92,7 +97,8 @@ AddedTokens AddedTokens::parse(const JsonNode& node, const Bpe& bpe, const Norma
     for (const bool special : {true, false})
         for (size_t i = 0; i < added.tokens_.size(); ++i) {
             const Token& token = added.tokens_[i];
-            if (token.isSpecial == special) (token.isNormalized ? added.normalized_ : added.plain_).add(token.decoded, i);
+            if (token.isSpecial == special)
+                (token.isNormalized ? added.normalized_ : added.plain_).add(token.decoded, i);
         }
     return added;
 }
@@ -126,8 +132,10 @@ std::vector<AddedTokens::Part> AddedTokens::split(std::string_view text, const N
     std::vector<Part> plain, parts;
     cut(AlignedText(text, 0), plain_, plain);
     for (Part& part : plain) {
-        if (part.id) parts.push_back(std::move(part));
-        else cut(normalizer.apply(std::move(part.text)), normalized_, parts);
+        if (part.id)
+            parts.push_back(std::move(part));
+        else
+            cut(normalizer.apply(std::move(part.text)), normalized_, parts);
     }
     return parts;
 }

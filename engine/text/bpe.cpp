@@ -13,9 +13,11 @@ namespace attn {
 namespace {
 
 constexpr size_t kMostRememberedWords = 10000, kLongestRememberedWord = 256;
-constexpr int64_t kMostTokens = 1 << 24;
+constexpr uint64_t kMostTokens = 1 << 21; // eight times the largest known
 
-uint64_t pairKey(int left, int right) { return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right); }
+uint64_t pairKey(int left, int right) {
+    return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
+}
 
 } // namespace
 
@@ -27,7 +29,8 @@ struct Bpe::Symbol {
     bool isGone = false;
 };
 
-Bpe::Bpe(StringMap<int> vocabulary, Options options) : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
+Bpe::Bpe(StringMap<int> vocabulary, Options options)
+    : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
     for (int byte = 0; byte < 256; ++byte) byteIds_.push_back(idOf(fmt::format("<0x{:02X}>", byte)));
     if (options_.unknownToken) unknownId_ = idOf(*options_.unknownToken);
 }
@@ -40,7 +43,8 @@ std::optional<int> Bpe::idOf(std::string_view token) const {
 Bpe Bpe::parse(const JsonNode& node) {
     const std::string type = node.text("type", "BPE"); // old files do not say it
     if (type != "BPE")
-        node.fail(fmt::format("is of type {}, which is not supported", type), "use a model with a BPE tokenizer, or enter token ids");
+        node.fail(fmt::format("is of type {}, which is not supported", type),
+                  "use a model with a BPE tokenizer, or enter token ids");
     if (const auto dropout = node.find("dropout"); dropout && dropout->value() != 0)
         dropout->fail("makes the ids random", "set it to null");
 
@@ -49,8 +53,9 @@ Bpe Bpe::parse(const JsonNode& node) {
     const nlohmann::json& entries = vocabularyNode.object();
     vocabulary.reserve(entries.size());
     for (const auto& [token, id] : entries.items()) {
-        if (!id.is_number_unsigned() || id.get<uint64_t>() >= static_cast<uint64_t>(kMostTokens))
-            vocabularyNode.fail(fmt::format("gives token \"{}\" the id {}, not a whole number from 0 to {}", token, id.dump(), kMostTokens - 1));
+        if (!id.is_number_unsigned() || id.get<uint64_t>() >= kMostTokens)
+            vocabularyNode.fail(fmt::format("gives token \"{}\" the id {}, not a whole number from 0 to {}", token, shown(id),
+                                            kMostTokens - 1));
         vocabulary.emplace(token, id.get<int>());
     }
     Options options{.continuingPrefix = node.text("continuing_subword_prefix", ""),
@@ -86,7 +91,8 @@ void Bpe::parseMerges(const JsonNode& node) {
             right = line.substr(space + 1);
         }
         const size_t prefix = options_.continuingPrefix.size();
-        if (right.size() < prefix) item.fail(fmt::format("has \"{}\", which is shorter than the prefix of continued words", right));
+        if (right.size() < prefix)
+            item.fail(fmt::format("has \"{}\", which is shorter than the prefix of continued words", right));
         const auto id = [&](const std::string& token) {
             const auto found = idOf(token);
             if (!found) item.fail(fmt::format("needs token \"{}\", which is not in the vocabulary", token));
@@ -140,9 +146,11 @@ std::vector<Bpe::Symbol> Bpe::symbolsOf(std::string_view word) const {
                          .hint = fmt::format("use only its {} characters", vocabulary_.size())});
         } else if (options_.unknown == Unknown::Token) {
             if (!unknownId_)
-                throw Error({.what = fmt::format("the unknown token \"{}\" is not in the tokenizer's vocabulary", *options_.unknownToken),
-                             .where = "text",
-                             .hint = fmt::format("leave out \"{}\" or copy the model's tokenizer.json again", character)});
+                throw Error(
+                    {.what = fmt::format("the unknown token \"{}\" is not in the tokenizer's vocabulary",
+                                         *options_.unknownToken),
+                     .where = "text",
+                     .hint = fmt::format("leave out \"{}\" or copy the model's tokenizer.json again", character)});
             if (unknown && options_.fuseUnknown) {
                 unknown->end = static_cast<uint32_t>(at);
             } else {
@@ -165,7 +173,9 @@ void Bpe::mergeAll(std::vector<Symbol>& symbols) const {
         uint32_t rank;
         int left;
         int id;
-        bool operator>(const Candidate& other) const { return std::pair(rank, left) > std::pair(other.rank, other.left); }
+        bool operator>(const Candidate& other) const {
+            return std::pair(rank, left) > std::pair(other.rank, other.left);
+        }
     };
     std::vector<Candidate> initial;
     const auto count = static_cast<int>(symbols.size());
@@ -174,12 +184,14 @@ void Bpe::mergeAll(std::vector<Symbol>& symbols) const {
         symbol.previous = i - 1;
         symbol.next = i + 1 < count ? i + 1 : -1;
         if (symbol.next < 0) break;
-        if (const Merge* merge = mergeOf(symbol.id, symbols[static_cast<size_t>(i) + 1].id)) initial.push_back({merge->rank, i, merge->id});
+        if (const Merge* merge = mergeOf(symbol.id, symbols[static_cast<size_t>(i) + 1].id))
+            initial.push_back({merge->rank, i, merge->id});
     }
     std::priority_queue queue(std::greater<Candidate>(), std::move(initial));
     const auto propose = [&](int left) {
         const Symbol& symbol = symbols[static_cast<size_t>(left)];
-        if (const Merge* merge = mergeOf(symbol.id, symbols[static_cast<size_t>(symbol.next)].id)) queue.push({merge->rank, left, merge->id});
+        if (const Merge* merge = mergeOf(symbol.id, symbols[static_cast<size_t>(symbol.next)].id))
+            queue.push({merge->rank, left, merge->id});
     };
     while (!queue.empty()) {
         const Candidate best = queue.top();

@@ -20,8 +20,10 @@ struct StringHash {
 };
 template <class Value> using StringMap = std::unordered_map<std::string, Value, StringHash, std::equal_to<>>;
 
-/// Byte-pair encoding: starts from characters and merges neighbours, the pair with the lowest rank first, leftmost first.
-/// @source Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", arXiv:1508.07909, section 3.2
+/// Byte-pair encoding: starts from characters and merges neighbours, the pair with the lowest rank first, leftmost
+/// first.
+/// @source Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", arXiv:1508.07909,
+/// section 3.2
 class Bpe {
 public:
     /// A token and the bytes of the word that it covers.
@@ -46,7 +48,8 @@ public:
     static Bpe parse(const JsonNode& node);
     Bpe(StringMap<int> vocabulary, Options options);
 
-    /// Appends the tokens of one word; O(n log n) in its length. Words are remembered; safe to call from several threads.
+    /// Appends the tokens of one word; O(n log n) in its length. Words are remembered; safe to call from several
+    /// threads.
     /// @throws Error for an unknown character that is refused
     void encode(std::string_view word, std::vector<Token>& tokens) const;
 

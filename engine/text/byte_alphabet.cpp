@@ -7,7 +7,9 @@
 namespace attn {
 namespace {
 
-constexpr bool standsForItself(unsigned byte) { return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD); }
+constexpr bool standsForItself(unsigned byte) {
+    return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
+}
 
 constexpr std::array<char32_t, 256> kCharacters = [] {
     std::array<char32_t, 256> characters{};

@@ -6,6 +6,8 @@
 
 namespace attn {
 
+std::string shown(const nlohmann::json& value) { return value.is_number() ? value.dump() : value.type_name(); }
+
 void JsonNode::fail(const std::string& what, const std::string& hint) const {
     throw Error({.what = path_.empty() ? what : fmt::format("\"{}\" {}", path_, what), .where = file_, .hint = hint});
 }
@@ -58,7 +60,8 @@ bool JsonNode::flag(const std::string& key, bool fallback) const {
 size_t JsonNode::size(const std::string& key, size_t fallback) const {
     const auto node = find(key);
     if (!node) return fallback;
-    if (!node->value_.is_number_unsigned()) node->fail(fmt::format("is {}, not a whole number from 0", node->value_.dump()));
+    if (!node->value_.is_number_unsigned())
+        node->fail(fmt::format("is {}, not a whole number from 0", shown(node->value_)));
     return node->value_.get<size_t>();
 }
 

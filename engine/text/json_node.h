@@ -8,6 +8,9 @@
 
 namespace attn {
 
+/// A value for an error message: numbers as they are, anything else by its type.
+std::string shown(const nlohmann::json& value);
+
 /// A value inside tokenizer.json that knows its place, so that every complaint names file and field.
 class JsonNode {
 public:

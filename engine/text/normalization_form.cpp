@@ -46,8 +46,8 @@ void decompose(char32_t code, ByteRange from, std::vector<Character>& out) {
 std::optional<char32_t> composed(char32_t first, char32_t second) {
     if (first >= kLeadBase && first < kLeadBase + kLeads && second >= kVowelBase && second < kVowelBase + kVowels)
         return kHangulBase + ((first - kLeadBase) * kVowels + (second - kVowelBase)) * kTails;
-    if (first >= kHangulBase && first < kHangulBase + kSyllables && (first - kHangulBase) % kTails == 0 && second > kTailBase &&
-        second < kTailBase + kTails)
+    if (first >= kHangulBase && first < kHangulBase + kSyllables && (first - kHangulBase) % kTails == 0 &&
+        second > kTailBase && second < kTailBase + kTails)
         return first + (second - kTailBase);
     static const std::unordered_map<uint64_t, char32_t> pairs = [] {
         std::unordered_map<uint64_t, char32_t> map;
@@ -66,13 +66,15 @@ void compose(std::vector<Character>& characters) {
         const Character present = characters[i];
         // Blocked when something of the same or a higher class (or another starter) stands between.
         const bool isAdjacent = starter && kept == *starter + 1;
-        const bool isReachable = starter && (isAdjacent || (characters[kept - 1].combiningClass < present.combiningClass &&
-                                                            characters[kept - 1].combiningClass != 0));
+        const bool isReachable =
+            starter && (isAdjacent || (characters[kept - 1].combiningClass < present.combiningClass &&
+                                       characters[kept - 1].combiningClass != 0));
         if (isReachable) {
             if (const auto whole = composed(characters[*starter].code, present.code)) {
                 Character& target = characters[*starter];
                 target.code = *whole;
-                target.from = {std::min(target.from.begin, present.from.begin), std::max(target.from.end, present.from.end)};
+                target.from = {std::min(target.from.begin, present.from.begin),
+                               std::max(target.from.end, present.from.end)};
                 continue;
             }
         }
@@ -95,7 +97,8 @@ AlignedText normalize(const AlignedText& text, NormalizationForm form) {
     for (auto at = characters.begin(); at != characters.end();) {
         const auto marks = std::find_if(at, characters.end(), [](const Character& c) { return c.combiningClass != 0; });
         at = std::find_if(marks, characters.end(), [](const Character& c) { return c.combiningClass == 0; });
-        std::stable_sort(marks, at, [](const Character& a, const Character& b) { return a.combiningClass < b.combiningClass; });
+        std::stable_sort(marks, at,
+                         [](const Character& a, const Character& b) { return a.combiningClass < b.combiningClass; });
     }
     if (form == NormalizationForm::Nfc) compose(characters);
     AlignedText result;

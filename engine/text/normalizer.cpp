@@ -9,9 +9,7 @@
 namespace attn {
 namespace {
 
-template <class... F> struct Overloaded : F... {
-    using F::operator()...;
-};
+template <class... F> struct Overloaded : F... { using F::operator()...; };
 
 AlignedText stripped(const AlignedText& text, bool left, bool right) {
     const std::string& bytes = text.text();

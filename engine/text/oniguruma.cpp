@@ -10,7 +10,8 @@
 namespace attn {
 namespace {
 
-// What Oniguruma's shorthands contain, for use inside [...]. PCRE2's \s has U+180E besides, its \w no marks (before 10.43).
+// What Oniguruma's shorthands contain, for use inside [...]. PCRE2's \s has U+180E besides, its \w no marks
+// (before 10.43).
 constexpr std::string_view kWhitespace =
     R"(\t-\r\x20\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
@@ -61,37 +62,62 @@ private:
 
     /// A shorthand by its members: in place inside a class, else as a class of its own.
     void members(std::string_view content, bool isNegated) {
-        if (inClass_) out_ += content;
-        else out_ += fmt::format("[{}{}]", isNegated ? "^" : "", content);
+        if (inClass_)
+            out_ += content;
+        else
+            out_ += fmt::format("[{}{}]", isNegated ? "^" : "", content);
     }
 
     void escape() {
         const char letter = at_ + 1 < source_.size() ? source_[at_ + 1] : '\0';
         const bool isNegated = std::isupper(static_cast<unsigned char>(letter)) != 0;
         switch (letter) {
-        case 's': case 'd': case 'w': case 'h': case 'S': case 'D': case 'W': case 'H': shorthand(letter, isNegated); break;
-        case 'p': case 'P': property(isNegated); break;
+        case 's':
+        case 'd':
+        case 'w':
+        case 'h':
+        case 'S':
+        case 'D':
+        case 'W':
+        case 'H':
+            shorthand(letter, isNegated);
+            break;
+        case 'p':
+        case 'P':
+            property(isNegated);
+            break;
         case 'u':
             out_ += fmt::format("\\x{{{}}}", source_.substr(std::min(at_ + 2, source_.size()), 4));
             at_ = std::min(at_ + 6, source_.size());
             break;
-        default: copy(std::min<size_t>(2, source_.size() - at_)); break;
+        default:
+            copy(std::min<size_t>(2, source_.size() - at_));
+            break;
         }
     }
 
     void shorthand(char letter, bool isNegated) {
         if (inClass_ && isNegated) {
-            // A complement has no list of members: PCRE2's own, with the one space that is not in Unicode's White_Space.
+            // A complement has no list of members: PCRE2's own, with the one space that is not in Unicode's
+            // White_Space.
             copy(2);
             if (letter == 'S') out_ += "\\x{180E}";
             return;
         }
         at_ += 2;
         switch (std::tolower(static_cast<unsigned char>(letter))) {
-        case 's': members(kWhitespace, isNegated); break;
-        case 'w': members(fmt::format("{}{}", kWord, propertyAdditions("w")), isNegated); break;
-        case 'd': members(fmt::format("\\p{{Nd}}{}", propertyAdditions("Nd")), isNegated); break;
-        default: members(kHexadecimal, isNegated); break;
+        case 's':
+            members(kWhitespace, isNegated);
+            break;
+        case 'w':
+            members(fmt::format("{}{}", kWord, propertyAdditions("w")), isNegated);
+            break;
+        case 'd':
+            members(fmt::format("\\p{{Nd}}{}", propertyAdditions("Nd")), isNegated);
+            break;
+        default:
+            members(kHexadecimal, isNegated);
+            break;
         }
     }
 

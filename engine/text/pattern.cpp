@@ -39,15 +39,16 @@ Pattern Pattern::literal(std::string text) {
 
 Pattern Pattern::regex(std::string_view expression) {
     const std::string translated = translateFromOniguruma(expression);
-    const std::unique_ptr<pcre2_compile_context, Freed<pcre2_compile_context_free>> context(pcre2_compile_context_create(nullptr));
+    const std::unique_ptr<pcre2_compile_context, Freed<pcre2_compile_context_free>> context(
+        pcre2_compile_context_create(nullptr));
     pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
     int error = 0;
     size_t place = 0;
     auto code = std::make_shared<Code>();
     code->expression = expression;
     code->compiled.reset(pcre2_compile(subject(translated), translated.size(),
-                                       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &place,
-                                       context.get()));
+                                       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
+                                       &place, context.get()));
     if (!code->compiled)
         throw Error({.what = fmt::format("the regular expression {} cannot be used: {}", expression, messageOf(error)),
                      .hint = "use a tokenizer.json whose expressions PCRE2 understands"});
@@ -83,14 +84,16 @@ std::vector<ByteRange> Pattern::find(std::string_view text) const {
         int found = pcre2_match(code, subject(text), text.size(), at, PCRE2_NO_UTF_CHECK, data.get(), nullptr);
         // The just-in-time code has a small fixed stack; the interpreter grows on the heap.
         if (found == PCRE2_ERROR_JIT_STACKLIMIT)
-            found = pcre2_match(code, subject(text), text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(), nullptr);
+            found = pcre2_match(code, subject(text), text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(),
+                                nullptr);
         if (found == PCRE2_ERROR_NOMATCH) break;
         const size_t* range = pcre2_get_ovector_pointer(data.get());
         if (found < 0 || range[0] > range[1])
-            throw Error({.what = fmt::format("the tokenizer's expression {} fails at byte {} of {}: {}", code_->expression, at,
-                                             text.size(), found < 0 ? messageOf(found) : "a match that ends before it begins"),
-                         .where = "text",
-                         .hint = "enter the text in shorter parts"});
+            throw Error(
+                {.what = fmt::format("the tokenizer's expression {} fails at byte {} of {}: {}", code_->expression, at,
+                                     text.size(), found < 0 ? messageOf(found) : "a match that ends before it begins"),
+                 .where = "text",
+                 .hint = "enter the text in shorter parts"});
         const ByteRange match{range[0], range[1]};
         const bool isEmpty = match.begin == match.end;
         // An empty match does not count right behind the one before it.

@@ -11,8 +11,8 @@ namespace attn {
 
 class JsonNode;
 
-/// A literal or a regular expression to find in text. Expressions are written in Oniguruma's syntax, as in tokenizer.json,
-/// and run on PCRE2 with Unicode properties.
+/// A literal or a regular expression to find in text. Expressions are written in Oniguruma's syntax, as in
+/// tokenizer.json, and run on PCRE2 with Unicode properties.
 class Pattern {
 public:
     static Pattern literal(std::string text);
@@ -34,10 +34,12 @@ private:
     std::shared_ptr<const Code> code_; ///< null for a literal
 };
 
-/// What \w matches in Rust's regular expressions, for use inside [...]; Oniguruma's \w differs in joiners and superscripts.
+/// What \w matches in Rust's regular expressions, for use inside [...]; Oniguruma's \w differs in joiners and
+/// superscripts.
 inline constexpr std::string_view kRustWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
 
-/// The same expression in PCRE2's syntax, with the character classes of the Unicode version that Hugging Face's library has.
+/// The same expression in PCRE2's syntax, with the character classes of the Unicode version that Hugging Face's library
+/// has.
 std::string translateFromOniguruma(std::string_view expression);
 
 } // namespace attn

@@ -15,8 +15,10 @@ namespace {
 /// @source Radford et al. 2019, encoder.py
 constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// One character of ASCII's or Unicode 8's punctuation.
-std::string punctuation() { return fmt::format(R"((?![{}])[!-/:-@\[-`{{-~\p{{P}}])", unicode::propertyAdditions("P since 9")); }
+/// One character of ASCII's or Unicode 8's punctuation (U+166D was some until Unicode 12).
+std::string punctuation() {
+    return fmt::format(R"((?![{}])[!-/:-@\[-`{{-~\p{{P}}\x{{166D}}])", unicode::propertyAdditions("P since 9"));
+}
 
 } // namespace
 
@@ -42,14 +44,18 @@ void PreTokenizer::addMetaspace(const JsonNode& node) {
     Metaspace metaspace{.prepend = node.flag("add_prefix_space", true) ? Prepend::Always : Prepend::Never,
                         .replacement = node.text("replacement", "\u2581")};
     if (const auto scheme = node.find("prepend_scheme"); scheme && metaspace.prepend != Prepend::Never) {
-        if (scheme->text() == "first") metaspace.prepend = Prepend::First;
-        else if (scheme->text() == "never") metaspace.prepend = Prepend::Never;
-        else if (scheme->text() != "always") scheme->fail(fmt::format("is {}, not always, first or never", scheme->text()));
+        if (scheme->text() == "first")
+            metaspace.prepend = Prepend::First;
+        else if (scheme->text() == "never")
+            metaspace.prepend = Prepend::Never;
+        else if (scheme->text() != "always")
+            scheme->fail(fmt::format("is {}, not always, first or never", scheme->text()));
     }
     if (metaspace.replacement.empty()) node.fail("has an empty replacement");
     const std::string delimiter = metaspace.replacement;
     steps_.emplace_back(std::move(metaspace));
-    if (node.flag("split", true)) steps_.emplace_back(Split{Pattern::literal(delimiter), Matches::MergedWithNext, false});
+    if (node.flag("split", true))
+        steps_.emplace_back(Split{Pattern::literal(delimiter), Matches::MergedWithNext, false});
 }
 
 void PreTokenizer::add(const JsonNode& node, int depth) {
@@ -62,7 +68,8 @@ void PreTokenizer::add(const JsonNode& node, int depth) {
         if (node.flag("use_regex", true)) addSplit(kGpt2, Matches::Isolated);
         steps_.emplace_back(ByteAlphabet{});
     } else if (type == "Split") {
-        steps_.emplace_back(Split{Pattern::parse(node.at("pattern")), parseMatches(node.at("behavior")), node.flag("invert", false)});
+        steps_.emplace_back(
+            Split{Pattern::parse(node.at("pattern")), parseMatches(node.at("behavior")), node.flag("invert", false)});
     } else if (type == "Digits") {
         addSplit(R"(\p{N})", node.flag("individual_digits", false) ? Matches::Isolated : Matches::Contiguous);
     } else if (type == "Metaspace") {
@@ -76,7 +83,8 @@ void PreTokenizer::add(const JsonNode& node, int depth) {
         addSplit(punctuation(), behavior ? parseMatches(*behavior) : Matches::Isolated);
     } else {
         node.fail(fmt::format("is a pre-tokenizer of type {}, which is not supported", type),
-                  "use a tokenizer with Sequence, ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit or Punctuation");
+                  "use a tokenizer with Sequence, ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit or "
+                  "Punctuation");
     }
 }
 
@@ -100,8 +108,10 @@ std::vector<ByteRange> PreTokenizer::cut(const Split& split, std::string_view te
         const bool joins = i > 0 && ((split.matches == Matches::Contiguous && isMatch == followsMatch) ||
                                      (split.matches == Matches::MergedWithPrevious && isMatch && !followsMatch) ||
                                      (split.matches == Matches::MergedWithNext && !isMatch && followsMatch));
-        if (joins) pieces.back().end = parts[i].range.end;
-        else if (split.matches != Matches::Removed || !isMatch) pieces.push_back(parts[i].range);
+        if (joins)
+            pieces.back().end = parts[i].range.end;
+        else if (split.matches != Matches::Removed || !isMatch)
+            pieces.push_back(parts[i].range);
     }
     std::erase_if(pieces, [](const ByteRange& piece) { return piece.begin == piece.end; });
     return pieces;
@@ -114,7 +124,8 @@ std::vector<AlignedText> PreTokenizer::apply(AlignedText text) const {
         if (const auto* split = std::get_if<Split>(&step)) {
             std::vector<AlignedText> smaller;
             for (const AlignedText& piece : pieces)
-                for (const ByteRange& range : cut(*split, piece.text())) smaller.push_back(piece.slice(range.begin, range.end));
+                for (const ByteRange& range : cut(*split, piece.text()))
+                    smaller.push_back(piece.slice(range.begin, range.end));
             pieces = std::move(smaller);
             continue;
         }
@@ -126,9 +137,11 @@ std::vector<AlignedText> PreTokenizer::apply(AlignedText text) const {
             } else {
                 const auto& metaspace = std::get<Metaspace>(step);
                 piece = piece.replaced(Pattern::literal(" ").find(piece.text()), metaspace.replacement);
-                const bool wantsPrefix = metaspace.prepend == Metaspace::Prepend::Always ||
-                                         (metaspace.prepend == Metaspace::Prepend::First && piece.origin(0, 1).begin == 0);
-                if (wantsPrefix && !piece.text().starts_with(metaspace.replacement)) piece.prepend(metaspace.replacement);
+                const bool wantsPrefix =
+                    metaspace.prepend == Metaspace::Prepend::Always ||
+                    (metaspace.prepend == Metaspace::Prepend::First && piece.origin(0, 1).begin == 0);
+                if (wantsPrefix && !piece.text().starts_with(metaspace.replacement))
+                    piece.prepend(metaspace.replacement);
             }
         }
     }

@@ -9,7 +9,8 @@ namespace {
 
 int checkedId(const JsonNode& node) {
     const nlohmann::json& id = node.value();
-    if (!id.is_number_unsigned() || id.get<uint64_t>() >= uint64_t{1} << 24) node.fail(fmt::format("is {}, not a token id", id.dump()));
+    if (!id.is_number_unsigned() || id.get<uint64_t>() >= uint64_t{1} << 24)
+        node.fail(fmt::format("is {}, not a token id", shown(id)));
     return id.get<int>();
 }
 
@@ -19,13 +20,16 @@ void addTemplate(const JsonNode& node, SpecialTemplate& result) {
     bool isBehindText = false;
     for (const JsonNode& item : node.at("single").items()) {
         if (item.find("Sequence")) {
-            if (isBehindText) item.fail("repeats the text, which is not supported", "use a template with the text once");
+            if (isBehindText)
+                item.fail("repeats the text, which is not supported", "use a template with the text once");
             isBehindText = true;
             continue;
         }
         const std::string name = item.at("SpecialToken").at("id").text();
-        if (!specials || !specials->find(name)) item.fail(fmt::format("names {}, which is not in special_tokens", name));
-        for (const JsonNode& id : specials->at(name).at("ids").items()) (isBehindText ? after : before).push_back(checkedId(id));
+        if (!specials || !specials->find(name))
+            item.fail(fmt::format("names {}, which is not in special_tokens", name));
+        for (const JsonNode& id : specials->at(name).at("ids").items())
+            (isBehindText ? after : before).push_back(checkedId(id));
     }
     if (!isBehindText) node.fail("has no place for the text");
     result.before.insert(result.before.begin(), before.begin(), before.end());

@@ -103,8 +103,10 @@ void TokenDecoder::Run::feed(size_t step, std::string piece) {
     } else if (std::holds_alternative<ByteLevel>(kind)) {
         feedBytes(step, fromByteAlphabet(piece).value_or(piece));
     } else if (std::holds_alternative<Fuse>(kind)) {
-        if (mode_ == Mode::Whole) state.held += piece;
-        else feed(step + 1, std::move(piece));
+        if (mode_ == Mode::Whole)
+            state.held += piece;
+        else
+            feed(step + 1, std::move(piece));
     } else if (std::holds_alternative<Strip>(kind)) {
         feedStrip(step, std::move(piece));
     } else {
@@ -175,8 +177,10 @@ void TokenDecoder::Run::feedStrip(size_t step, std::string piece) {
 void TokenDecoder::Run::finish() {
     for (size_t step = 0; step < states_.size(); ++step) {
         const Step& kind = decoder_->steps_[step];
-        if (std::holds_alternative<ByteFallback>(kind) || std::holds_alternative<ByteLevel>(kind)) endBytes(step);
-        else if (std::holds_alternative<Fuse>(kind) && mode_ == Mode::Whole) feed(step + 1, std::exchange(states_[step].held, {}));
+        if (std::holds_alternative<ByteFallback>(kind) || std::holds_alternative<ByteLevel>(kind))
+            endBytes(step);
+        else if (std::holds_alternative<Fuse>(kind) && mode_ == Mode::Whole)
+            feed(step + 1, std::exchange(states_[step].held, {}));
     }
 }
 

@@ -37,7 +37,8 @@ struct Tokenizer::Parts {
     /// Fills `entries` from the vocabulary and the added tokens.
     void index();
     const Entry* find(int id) const {
-        const bool exists = id >= 0 && static_cast<size_t>(id) < entries.size() && entries[static_cast<size_t>(id)].text;
+        const bool exists =
+            id >= 0 && static_cast<size_t>(id) < entries.size() && entries[static_cast<size_t>(id)].text;
         return exists ? &entries[static_cast<size_t>(id)] : nullptr;
     }
     std::optional<int> specialNamed(std::span<const std::string_view> names) const;
@@ -88,7 +89,9 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
 Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
     if (json.empty()) throw Error({.what = "the file is empty", .where = name, .hint = JsonNode::kHint});
     if (json.starts_with("version https://git-lfs"))
-        throw Error({.what = "the file is a Git-LFS pointer, not the tokenizer itself", .where = name, .hint = "run git lfs pull in its folder"});
+        throw Error({.what = "the file is a Git-LFS pointer, not the tokenizer itself",
+                     .where = name,
+                     .hint = "run git lfs pull in its folder"});
     nlohmann::json document;
     try {
         document = nlohmann::json::parse(json);
@@ -98,17 +101,19 @@ Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
                      .hint = JsonNode::kHint});
     }
     const JsonNode root(document, name);
-    const auto normalizer = root.find("normalizer"), preTokenizer = root.find("pre_tokenizer"), decoder = root.find("decoder"),
-               added = root.find("added_tokens"), specials = root.find("post_processor");
-    auto parts = std::make_unique<Parts>(Parts{.normalizer = normalizer ? Normalizer::parse(*normalizer) : Normalizer(),
-                                               .preTokenizer = preTokenizer ? PreTokenizer::parse(*preTokenizer) : PreTokenizer(),
-                                               .bpe = Bpe::parse(root.at("model")),
-                                               .added = {},
-                                               .specials = specials ? SpecialTemplate::parse(*specials) : SpecialTemplate(),
-                                               .decoder = decoder ? TokenDecoder::parse(*decoder) : TokenDecoder(" "),
-                                               .kind = {}});
+    const auto normalizer = root.find("normalizer"), preTokenizer = root.find("pre_tokenizer"),
+               decoder = root.find("decoder"), added = root.find("added_tokens"),
+               specials = root.find("post_processor");
+    auto parts = std::make_unique<Parts>(
+        Parts{.normalizer = normalizer ? Normalizer::parse(*normalizer) : Normalizer(),
+              .preTokenizer = preTokenizer ? PreTokenizer::parse(*preTokenizer) : PreTokenizer(),
+              .bpe = Bpe::parse(root.at("model")),
+              .added = {},
+              .specials = specials ? SpecialTemplate::parse(*specials) : SpecialTemplate(),
+              .decoder = decoder ? TokenDecoder::parse(*decoder) : TokenDecoder(" "),
+              .kind = {}});
     if (added) parts->added = AddedTokens::parse(*added, parts->bpe, parts->normalizer);
-    parts->kind = parts->bpe.idOf("\u0120")             ? "byte-level BPE"
+    parts->kind = parts->bpe.idOf("\u0120")           ? "byte-level BPE"
                   : parts->bpe.options().byteFallback ? "SentencePiece-style BPE with byte fallback"
                                                       : "BPE";
     parts->index();
@@ -118,15 +123,23 @@ Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
 Tokenizer Tokenizer::characters(const std::vector<std::string>& alphabet, const std::optional<std::string>& unknown) {
     StringMap<int> vocabulary;
     for (const std::string& entry : alphabet) {
-        const bool isCharacter = !entry.empty() && !utf8::firstInvalid(entry) && utf8::stepAt(entry, 0).length == entry.size();
+        const bool isCharacter =
+            !entry.empty() && !utf8::firstInvalid(entry) && utf8::stepAt(entry, 0).length == entry.size();
         if (!isCharacter && entry != unknown)
-            throw Error({.what = fmt::format("entry {} is not one character", vocabulary.size()), .where = "alphabet", .hint = "list single characters"});
+            throw Error({.what = fmt::format("entry {} is not one character", vocabulary.size()),
+                         .where = "alphabet",
+                         .hint = "list single characters"});
         if (!vocabulary.emplace(entry, static_cast<int>(vocabulary.size())).second)
-            throw Error({.what = fmt::format("\"{}\" is listed twice", entry), .where = "alphabet", .hint = "list each character once"});
+            throw Error({.what = fmt::format("\"{}\" is listed twice", entry),
+                         .where = "alphabet",
+                         .hint = "list each character once"});
     }
     if (unknown && !vocabulary.contains(*unknown))
-        throw Error({.what = fmt::format("the unknown entry \"{}\" is missing", *unknown), .where = "alphabet", .hint = "add it to the list"});
-    const Bpe::Options options{.unknownToken = unknown, .unknown = unknown ? Bpe::Unknown::Token : Bpe::Unknown::Refused};
+        throw Error({.what = fmt::format("the unknown entry \"{}\" is missing", *unknown),
+                     .where = "alphabet",
+                     .hint = "add it to the list"});
+    const Bpe::Options options{.unknownToken = unknown,
+                               .unknown = unknown ? Bpe::Unknown::Token : Bpe::Unknown::Refused};
     auto parts = std::make_unique<Parts>(Parts{.normalizer = {},
                                                .preTokenizer = {},
                                                .bpe = Bpe(std::move(vocabulary), options),
@@ -239,7 +252,8 @@ struct StreamDecoder::State {
 
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skipSpecialTokens)
     : state_(std::make_unique<State>(State{tokenizer.parts_.get(), skipSpecialTokens,
-                                           TokenDecoder::Run(tokenizer.parts_->decoder, TokenDecoder::Mode::Stream)})) {}
+                                           TokenDecoder::Run(tokenizer.parts_->decoder, TokenDecoder::Mode::Stream)})) {
+}
 StreamDecoder::~StreamDecoder() = default;
 StreamDecoder::StreamDecoder(StreamDecoder&&) noexcept = default;
 StreamDecoder& StreamDecoder::operator=(StreamDecoder&&) noexcept = default;

@@ -21,8 +21,8 @@ struct CombiningClass {
 std::span<const Decomposition> decompositions();    ///< ascending by character; without Hangul syllables
 std::span<const CombiningClass> combiningClasses(); ///< ascending
 /// Ranges, written for a regular expression's class, that belong to a property in Hugging Face's library but not in
-/// Unicode 14, the oldest version that a supported PCRE2 has; empty for other properties. "P since 9" is the punctuation
-/// that Unicode 8 did not have.
+/// Unicode 14, the oldest version that a supported PCRE2 has; empty for other properties. "P since 9" is the
+/// punctuation that Unicode 8 did not have.
 std::string_view propertyAdditions(std::string_view property);
 
 } // namespace attn::unicode
