@@ -98,6 +98,10 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     }
     makeAutosave(setup.autosaveFolder);
     connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
+    connect(&bridge_, &SessionBridge::failed, this, [this](const Failure& failure) {
+        pending_.reset();
+        showFailure(failure);
+    });
     connect(&undoStack_, &QUndoStack::indexChanged, this, [this] {
         if (autosave_) autosave_->markChanged();
     });
@@ -213,11 +217,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         if (!path.startsWith("builtin:")) addRecentPath(path);
         refreshRecent();
     }
-    if (snapshot->failureCount != failureCount_) {
-        failureCount_ = snapshot->failureCount;
-        pending_.reset();
-        if (snapshot->failure) showFailure(*snapshot->failure);
-    } else if ((isNewModel || isNewSequence) && failureBanner_->isVisible()) {
+    if ((isNewModel || isNewSequence) && failureBanner_->isVisible()) {
         failureBanner_->dismiss();
     }
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)

@@ -117,7 +117,6 @@ private:
     QUndoStack undoStack_;
     PanelContext context_;
     std::shared_ptr<const Snapshot> snapshot_;
-    uint64_t failureCount_ = 0;
     std::string shownExport_;
     std::map<QString, Panel*> panels_;
     std::map<QString, QDockWidget*> docks_;

@@ -43,10 +43,11 @@ void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
         QApplication::exit(0);
     });
     QObject::connect(&window, &MainWindow::snapshotShown, settle, [settle](const std::shared_ptr<const Snapshot>& snapshot) {
-        if (snapshot->failure && !snapshot->grid) return quitWithError(QString::fromStdString(snapshot->failure->sentence()));
         if (hasPicture(*snapshot) && snapshot->status.activity == Activity::Idle) settle->start();
         else settle->stop();
     });
+    QObject::connect(&window.bridge(), &SessionBridge::failed, settle,
+                     [](const Failure& failure) { quitWithError(QString::fromStdString(failure.sentence())); });
     QTimer::singleShot(kTimeoutMs, &window, [] { quitWithError("no picture within a minute"); });
 }
 

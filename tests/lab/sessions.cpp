@@ -153,6 +153,16 @@ TEST_CASE("lab: a model that is not there is named in a banner that can be dismi
     CHECK(lab.snapshot().grid);
 }
 
+TEST_CASE("lab: a model that fails as the very first one is named too, and the example still opens", "[lab]") {
+    LabWindow lab("/no/such/model");
+    REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
+    CHECK(banner(lab, "failureBanner").text().contains("/no/such/model"));
+    lab.press(lab.action("openExample"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().grid);
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible());
+}
+
 TEST_CASE("autosave: what a crash left behind is offered, a clean exit leaves nothing", "[lab]") {
     QTemporaryDir folder;
     {

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 namespace attn {
 
@@ -24,13 +26,19 @@ public:
 
 signals:
     void snapshotChanged(std::shared_ptr<const attn::Snapshot> snapshot);
+    /// Each failure once, also when the next command's snapshot has already cleared it. Comes after its snapshot.
+    void failed(const attn::Failure& failure);
     /// Each command on its way to the session.
     void posted(const attn::Command& command);
 
 private:
+    void noteFailure();
     void deliver();
 
     std::atomic<bool> isDeliveryQueued_ = false;
+    std::mutex failuresMutex_;
+    std::vector<Failure> failures_; ///< not yet delivered
+    uint64_t failureCount_ = 0;     ///< worker thread only
     std::unique_ptr<Session> session_;
 };
 

@@ -66,6 +66,11 @@ void Banner::present(Kind kind, const QString& text, const QList<Choice>& choice
 
 void Banner::dismiss() { emit dismissed(); }
 
+QSize Banner::sizeHint() const {
+    const int width = window()->width();
+    return {width, layout()->totalHeightForWidth(width)};
+}
+
 QString Banner::text() const { return label_->text(); }
 
 } // namespace attn

@@ -30,6 +30,8 @@ public:
     QString text() const;
     Kind kind() const { return kind_; }
 
+    QSize sizeHint() const override; ///< as tall as the text needs across the whole window
+
 signals:
     void dismissed();
     void presented();
