@@ -112,6 +112,7 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
         if (settings_.level == AttentionLevel::OneCell) settings_.level = AttentionLevel::OneHead;
         heatmap_->resetZoom();
         posted_.reset();
+        unanswered_.clear();
     }
     if (isNewSequence) {
         const std::vector<QString> labels = tokenLabels(snapshot->sequence.get());
