@@ -63,7 +63,7 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
     column->addWidget(search_);
     column->addWidget(list_, 1);
     column->addWidget(buttons);
-    resize(fontMetrics().averageCharWidth() * 95, fontMetrics().height() * 30);
+    resize(fontMetrics().averageCharWidth() * 130, fontMetrics().height() * 30);
 }
 
 void ShortcutSheet::filter(const QString& text) {
