@@ -72,8 +72,9 @@ Tensor attentionMix(Tensor pattern, Tensor v, Tensor like);
 /// @source Dao et al. 2022, "FlashAttention", arXiv:2205.14135, algorithm 1 (forward)
 Tensor fusedAttention(const AttentionInputs& inputs, Tensor gates, const AttentionRule& rule);
 
-/// Row maximum and reciprocal row sum of exp(score - maximum). @return [H,T,4]: maximum, 1/sum, 0, 0 (0, 0 for an empty row)
-Tensor attentionRowStatistics(const AttentionInputs& inputs, const AttentionRule& rule);
+/// Row maximum and reciprocal row sum of exp(score - maximum), of the queries that a tile's window covers; other rows are undefined.
+/// @param window as for patternTile  @return [H,T,4]: maximum, 1/sum, 0, 0 (0, 0 for an empty row)
+Tensor attentionRowStatistics(const AttentionInputs& inputs, Tensor window, const AttentionRule& rule);
 /// The visible part of the pattern at display resolution, computed from q, k and row statistics; nothing T x S is stored.
 /// @param window I32 [8]: queryBegin, queryEnd, keyBegin, keyEnd, rows, columns, firstHead, aggregate (0: each head from
 ///               firstHead on, 1: mean, 2: maximum of all heads)

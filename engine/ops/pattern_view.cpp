@@ -8,10 +8,10 @@
 namespace attn {
 namespace {
 
-// attentionRowStatistics: q, k, queryPosition, keyPosition -----------------------------------------------------------
+// attentionRowStatistics: q, k, queryPosition, keyPosition, window ---------------------------------------------------
 
 std::vector<TensorType> inferStatistics(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, 4, "attention_row_statistics");
+    requireInputs(inputs, 5, "attention_row_statistics");
     requireAttention(inputs, "attention_row_statistics");
     return {{.shape = {inputs[0].shape[1], inputs[0].shape[0], 4}}};
 }
@@ -30,7 +30,7 @@ std::vector<Dispatch> dispatchStatistics(const OpTypes& types, const KernelTrait
     const Shape& q = types.inputs[0].shape;
     const uint32_t rowsPerGroup = 4;
     return {{.shader = "attention/row_statistics",
-             .bindings = {load4(0), load4(1), readInput(2), readInput(3), writeOutput(0)},
+             .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), writeOutput(0)},
              .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
              .specialisation = {traits.subgroupSize, rowsPerGroup},
              .x = GridAxis::over(types.inputs[0].liveRows, static_cast<uint64_t>(q[0]), rowsPerGroup),
@@ -103,8 +103,8 @@ const Op kAttentionRowStatistics{
     .name = "attention_row_statistics", .infer = inferStatistics, .reference = referenceStatistics, .dispatch = dispatchStatistics};
 const Op kPatternTile{.name = "pattern_tile", .infer = inferTile, .reference = referenceTile, .dispatch = dispatchTile};
 
-Tensor attentionRowStatistics(const AttentionInputs& inputs, const AttentionRule& rule) {
-    return inputs.q.graph->add(kAttentionRowStatistics, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition},
+Tensor attentionRowStatistics(const AttentionInputs& inputs, Tensor window, const AttentionRule& rule) {
+    return inputs.q.graph->add(kAttentionRowStatistics, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, window},
                                viewAttributes(inputs, rule, 0, 0));
 }
 

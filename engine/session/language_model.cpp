@@ -233,6 +233,7 @@ NewestRows LanguageModel::newestRows() const {
 }
 
 void LanguageModel::setGate(int layer, int head, float gate) {
+    grid_ = {}; // every pattern after it may change
     for (int l = 0; l < info_.layers; ++l)
         for (int h = 0; h < info_.heads; ++h)
             if ((layer < 0 || layer == l) && (head < 0 || head == h)) gates_[static_cast<size_t>(l * info_.heads + h)] = gate;

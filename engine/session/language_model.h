@@ -102,6 +102,9 @@ private:
     std::vector<int> tokens_;
     std::vector<float> logits_;
     std::vector<float> gates_;
+    PatternGrid grid_;             ///< the last thumbnails, of gridTokens_ with gridCells_ tokens to a pixel
+    std::vector<int> gridTokens_;
+    int gridSize_ = 0, gridCells_ = 0;
     ModelInfo info_;
 };
 

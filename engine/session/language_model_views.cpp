@@ -23,7 +23,7 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
         };
         const AttentionInputs inputs{.q = cache("q", spec.heads.heads), .k = cache("k", spec.heads.keyValueHeads), .v = {},
                                      .queryPosition = positions, .keyPosition = positions};
-        outputs[fmt::format("tile.{}", layer)] = patternTile(inputs, attentionRowStatistics(inputs, spec.rule), window, spec.rule, heads, size);
+        outputs[fmt::format("tile.{}", layer)] = patternTile(inputs, attentionRowStatistics(inputs, window, spec.rule), window, spec.rule, heads, size);
     }
     return graph;
 }
@@ -76,18 +76,42 @@ PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::stri
 }
 
 PatternGrid LanguageModel::patternGrid(int size) {
-    PatternGrid grid{.layers = info_.layers, .heads = info_.heads, .tiles = {}};
     const auto count = static_cast<int>(tokens_.size());
     if (count == 0 || size <= 0) return {};
     size = std::clamp(size, 8, 256);
+    // A pixel covers a power of two of tokens, so that one more token changes the last row of pixels only: what is masked from
+    // earlier queries stays masked. Rows before the first token that changed are taken from the last picture.
+    int cells = 1;
+    while ((count + cells - 1) / cells > size) cells *= 2;
+    const int pixels = (count + cells - 1) / cells;
+    const bool isCausal = std::ranges::all_of(config().layers, [](const AttentionSpec& spec) { return spec.rule.causal; });
+    const bool fits = isCausal && gridSize_ == size && gridCells_ == cells && !grid_.tiles.empty();
+    const auto unchanged = fits ? static_cast<int>(std::ranges::mismatch(tokens_, gridTokens_).in1 - tokens_.begin()) : 0;
+    const int firstRow = std::min({unchanged / cells, pixels - 1, fits ? grid_.tiles.front().rows : 0});
+
     GpuExecutor& executor = *gridStep(size).executor;
-    const int pixels = std::min(count, size);
-    writeWindow(executor, {0, count, 0, count, pixels, pixels, 0, 0});
+    writeWindow(executor, {firstRow * cells, pixels * cells, 0, pixels * cells, pixels - firstRow, pixels, 0, 0});
     executor.run(viewParams());
+    PatternGrid grid{.layers = info_.layers, .heads = info_.heads, .tiles = {}};
     for (int layer = 0; layer < info_.layers; ++layer)
-        for (int head = 0; head < info_.heads; ++head)
-            grid.tiles.push_back(readTile(executor, fmt::format("tile.{}", layer), head,
-                                          {.layer = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count}, pixels, pixels));
+        for (int head = 0; head < info_.heads; ++head) {
+            const SetViewCommand view{.layer = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
+            const PatternTile fresh = readTile(executor, fmt::format("tile.{}", layer), head, view, pixels - firstRow, pixels);
+            PatternTile tile = fresh;
+            tile.rows = pixels;
+            tile.values.assign(static_cast<size_t>(pixels) * static_cast<size_t>(pixels), 0);
+            for (int row = 0; row < firstRow; ++row) {
+                const PatternTile& old = grid_.at(layer, head);
+                const auto from = old.values.begin() + static_cast<std::ptrdiff_t>(row) * old.columns;
+                std::copy_n(from, std::min(old.columns, pixels), tile.values.begin() + static_cast<std::ptrdiff_t>(row) * pixels);
+            }
+            std::ranges::copy(fresh.values, tile.values.begin() + static_cast<std::ptrdiff_t>(firstRow) * pixels);
+            grid.tiles.push_back(std::move(tile));
+        }
+    grid_ = grid;
+    gridTokens_ = tokens_;
+    gridSize_ = size;
+    gridCells_ = cells;
     return grid;
 }
 

@@ -11,11 +11,12 @@ INPUT4(1, q);
 INPUT4(2, k);
 INPUT_I(3, queryPosition);
 INPUT_I(4, keyPosition);
-OUTPUT4(5, statistics);
+INPUT_I(5, view); // queryBegin, queryEnd, ... of the tile that is drawn
+OUTPUT4(6, statistics);
 
 void main() {
     const uint t = gl_WorkGroupID.x * gl_WorkGroupSize.y + gl_LocalInvocationID.y, head = gl_WorkGroupID.y;
-    if (t >= liveCount(queries, queryLiveSlot)) return;
+    if (t >= liveCount(queries, queryLiveSlot) || int(t) < view[0] || int(t) >= view[1]) return;
     const uint live = liveCount(keys, keyLiveSlot);
     float maximum = MASKED, sum = 0.0;
     for (uint s = gl_SubgroupInvocationID; s < live; s += gl_SubgroupSize) {

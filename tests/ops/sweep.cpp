@@ -181,7 +181,9 @@ std::map<std::string, Builder> builders() {
     });
     all["attention_row_statistics"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
         if (in.q.type().liveRows) t.step[StepScalar::QueryLength] = static_cast<uint32_t>(in.q.shape()[0]);
-        t.expect("out", attentionRowStatistics(in, rule));
+        const Tensor window = t.integers("window", {8}, 1);
+        t.values["window"] = {0, static_cast<double>(in.q.shape()[0]), 0, 0, 0, 0, 0, 0};
+        t.expect("out", attentionRowStatistics(in, window, rule));
     });
     all["pattern_tile"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
         t.step[StepScalar::QueryLength] = static_cast<uint32_t>(in.q.shape()[0]);
@@ -191,7 +193,7 @@ std::map<std::string, Builder> builders() {
         const auto d = [](int64_t value) { return static_cast<double>(value); };
         const Tensor window = t.integers("window", {8}, 1);
         t.values["window"] = {0, d(T), 0, d(S), d(std::min(size, T)), d(std::min(size, S)), 0, d(aggregate)};
-        t.expect("out", patternTile(in, attentionRowStatistics(in, rule), window, rule, aggregate == 0 ? H : 1, size));
+        t.expect("out", patternTile(in, attentionRowStatistics(in, window, rule), window, rule, aggregate == 0 ? H : 1, size));
     });
     all["last_row"] = [=](Case& t) {
         const int64_t T = randomSize(40), C = randomSize(90);

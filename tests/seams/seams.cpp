@@ -150,8 +150,11 @@ TEST_CASE("seam: with no live rows a live grid launches nothing", "[seams][gpu]"
     const auto graph = std::make_shared<Graph>();
     const Tensor q = graph->input("q", {.shape = {8, 1, 4}, .liveRows = StepScalar::QueryLength});
     const Tensor positions = graph->input("positions", {.shape = {8}, .dtype = DType::I32});
-    const auto plan = planOf(graph, {{"statistics", attentionRowStatistics({.q = q, .k = q, .v = q, .queryPosition = positions, .keyPosition = positions}, {})}});
+    const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
+    const AttentionInputs inputs{.q = q, .k = q, .v = q, .queryPosition = positions, .keyPosition = positions};
+    const auto plan = planOf(graph, {{"statistics", attentionRowStatistics(inputs, window, {})}});
     GpuExecutor executor(device.context, device.kernels, store, plan);
+    executor.inputIntegers("window")[1] = 8;
     for (size_t i = 0; i < 8; ++i) executor.inputIntegers("positions")[i] = static_cast<int32_t>(i);
     executor.run(stepAt(0, 8));
     const auto before = test::denseResult(executor, "statistics");

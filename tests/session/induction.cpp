@@ -101,3 +101,25 @@ TEST_CASE("feeding in pieces gives the same logits as at once", "[session][gpu]"
     REQUIRE(whole.feed(std::span(ids).subspan(10)));
     for (size_t i = 0; i < first.size(); ++i) CHECK(whole.logits()[i] == Approx(first[i]).margin(1e-5));
 }
+
+TEST_CASE("thumbnails: after an edit they equal those drawn from scratch", "[session][gpu]") {
+    LanguageModel edited(makeInductionSource(), {}), fresh(makeInductionSource(), {});
+    std::vector<int> ids = lettersOf("attention is all you need attention is all you need attention is all you need");
+    REQUIRE(edited.feed(ids));
+    edited.patternGrid(16);
+    for (size_t keep : {ids.size() - 1, size_t{37}, size_t{5}}) {
+        edited.truncate(keep);
+        ids.resize(keep);
+        for (int letter : lettersOf("xyz abc")) ids.push_back(letter);
+        REQUIRE(edited.feed(std::span(ids).subspan(keep)));
+        fresh.truncate(0);
+        REQUIRE(fresh.feed(ids));
+        fresh.setGate(-1, -1, 1); // forgets its last picture
+        const PatternGrid a = edited.patternGrid(16), b = fresh.patternGrid(16);
+        REQUIRE(a.tiles.size() == b.tiles.size());
+        for (size_t i = 0; i < a.tiles.size(); ++i) {
+            REQUIRE(a.tiles[i].values.size() == b.tiles[i].values.size());
+            for (size_t j = 0; j < a.tiles[i].values.size(); ++j) CHECK(a.tiles[i].values[j] == Approx(b.tiles[i].values[j]).margin(1e-6));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+#include "engine/session/command_queue.h"
+#include "engine/session/session.h"
+#include "engine/session/token_path.h"
+#include "engine/core/error.h"
+#include "tests/support/catch.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace attn;
+
+TEST_CASE("queue: the newest of a kind wins, but nothing moves across what reads it", "[session]") {
+    CommandQueue queue;
+    for (int layer = 0; layer < 100; ++layer) queue.push(SetViewCommand{.layer = layer});
+    CHECK(queue.size() == 1);
+    queue.push(TakeTokenCommand{.token = 3});
+    queue.push(SetViewCommand{.layer = 7});
+    CHECK(queue.size() == 3);
+    queue.push(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0.5f});
+    queue.push(SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.5f});
+    queue.push(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0.1f});
+    CHECK(queue.size() == 5); // two heads
+    CHECK(std::get<SetViewCommand>(*queue.pop()).layer == 99);
+    queue.push(GenerateCommand{.maxTokens = 5});
+    queue.dropGeneration();
+    CHECK(queue.size() == 4);
+}
+
+TEST_CASE("branches: taking, going back and restoring", "[session]") {
+    TokenPath path;
+    path.setPrompt({5, 6, 7});
+    path.take(1, 0.5f);
+    const int first = path.tree().current;
+    path.reset();
+    CHECK(path.tokens() == std::vector<int>{5, 6, 7});
+    path.take(2, 0.25f);
+    path.take(1, 0.5f);
+    path.goTo(first);
+    CHECK(path.tokens() == std::vector<int>{5, 6, 7, 1});
+    path.reset();
+    path.take(1, 0.9f);
+    CHECK(path.tree().current == first); // the branch that exists is taken again
+    CHECK_THROWS_AS(path.goTo(99), Error);
+
+    TokenPath restored;
+    restored.restore({{-1, 5}, {0, 6}, {1, 7}, {1, 8}}, 3, 2);
+    CHECK(restored.tokens() == std::vector<int>{5, 6, 8});
+    CHECK(restored.promptLength() == 2);
+    CHECK_THROWS_AS(restored.restore({{4, 5}}, 0, 1), Error);
+    CHECK(restored.tokens() == std::vector<int>{5, 6, 8}); // a damaged list changes nothing
+}
+
+TEST_CASE("session: opens, generates, branches and explains on the worker thread", "[session][gpu]") {
+    Session session({.validation = true});
+    session.post(OpenModelCommand{.path = "builtin:induction"});
+    session.post(SetPromptCommand{.text = "qwertyuiopqwert"});
+    REQUIRE(session.waitIdle());
+    auto snapshot = session.latest();
+    REQUIRE(snapshot->model);
+    REQUIRE_FALSE(snapshot->failure);
+    CHECK(snapshot->sequence->text == "qwertyuiopqwert");
+    CHECK(snapshot->grid->tiles.size() == 4);
+    CHECK(snapshot->newest->keys == 15);
+    CHECK(snapshot->model->tokenTexts.size() == 27);
+
+    session.post(GenerateCommand{.maxTokens = 5});
+    REQUIRE(session.waitIdle());
+    snapshot = session.latest();
+    CHECK(snapshot->sequence->text == "qwertyuiopqwertyuiop");
+    CHECK(snapshot->status.activity == Activity::Idle);
+
+    const int node = snapshot->sequence->tokens[14].branchNode;
+    session.post(GoToBranchCommand{.node = node});
+    session.post(TakeTokenCommand{.token = 0});
+    session.post(ExplainCellCommand{.layer = 1, .head = 0, .query = 14, .key = 5});
+    REQUIRE(session.waitIdle());
+    snapshot = session.latest();
+    CHECK(snapshot->sequence->text == "qwertyuiopqwerta");
+    CHECK(snapshot->explanation->probability == Approx(snapshot->explanation->displayed).margin(1e-5));
+    CHECK(snapshot->branches->nodes.size() == 1 + 15 + 5 + 1);
+}
+
+TEST_CASE("session: a command that fails says why and loses nothing", "[session][gpu]") {
+    Session session;
+    session.post(SetPromptCommand{.text = "abc"});
+    REQUIRE(session.waitIdle());
+    REQUIRE(session.latest()->failure);
+    CHECK(session.latest()->failure->sentence() == "no model is open; open a model folder first");
+    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc"});
+    REQUIRE(session.waitIdle());
+    REQUIRE_FALSE(session.latest()->failure);
+    for (const Command& bad : std::vector<Command>{OpenModelCommand{.path = "/no/such/folder"}, OpenModelCommand{.path = "builtin:other"}, SetPromptCommand{.text = "ABC!"},
+                                                   SetPromptCommand{.text = ""}, SetPromptCommand{.text = "\xff\xfe"}, TakeTokenCommand{.token = 999}, GoToBranchCommand{.node = 999},
+                                                   ExplainCellCommand{.layer = 9}, ShowWeightCommand{.name = "nothing"}, CaptureCommand{.hooks = "no.*", .path = "/tmp/x.npz"},
+                                                   CaptureCommand{.hooks = "logits", .path = "/tmp/x.txt"}}) {
+        const uint64_t failures = session.latest()->failureCount;
+        session.post(bad);
+        REQUIRE(session.waitIdle());
+        INFO("command " << bad.index());
+        CHECK(session.latest()->failureCount == failures + 1);
+        CHECK(session.latest()->failure->sentence().size() > 10);
+        CHECK(session.latest()->sequence->text == "abcabc");
+    }
+}
+
+TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[session][gpu]") {
+    Session session;
+    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = std::string(300, 'a') + "bc"});
+    REQUIRE(session.waitIdle());
+    const auto snapshot = session.latest();
+    REQUIRE_FALSE(snapshot->failure);
+    CHECK(snapshot->sequence->tokens.size() <= 128);
+    CHECK(snapshot->sequence->tokens.back().text == "c");
+    CHECK(snapshot->sequence->notice.find("the oldest 192 are no longer seen") != std::string::npos);
+    session.post(GenerateCommand{.maxTokens = 200}); // past the context, again and again
+    REQUIRE(session.waitIdle());
+    CHECK_FALSE(session.latest()->failure);
+    CHECK(session.latest()->branches->nodes.size() == 1 + 302 + 200);
+}
+
+TEST_CASE("session: stop ends generation at once", "[session][gpu]") {
+    Session session;
+    session.post(OpenModelCommand{.path = "builtin:induction"});
+    REQUIRE(session.waitIdle());
+    session.post(GenerateCommand{.maxTokens = 1'000'000});
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    session.post(StopCommand{});
+    REQUIRE(session.waitIdle(5));
+    CHECK(session.latest()->status.activity == Activity::Idle);
+    CHECK(session.latest()->branches->nodes.size() > 49); // it wrote something and kept it
+}
