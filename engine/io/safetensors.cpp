@@ -42,8 +42,10 @@ std::vector<int64_t> shapeOf(const nlohmann::json& entry, const std::string& ten
     for (const auto& extent : *shape) {
         if (!extent.is_number_unsigned() || extent.get<uint64_t>() > uint64_t{1} << 40) refuse(file, tensor, fmt::format("has the shape {}", shape->dump()));
         extents.push_back(extent.get<int64_t>());
-        elements *= std::max<uint64_t>(extent.get<uint64_t>(), 1); // zero extents are checked against the bytes below
-        if (elements > uint64_t{1} << 40) refuse(file, tensor, fmt::format("has the impossible shape {}", shape->dump()));
+        const uint64_t count = std::max<uint64_t>(extent.get<uint64_t>(), 1); // a zero is checked against the bytes below
+        const bool isTooMany = elements > (uint64_t{1} << 40) / count;
+        elements *= count;
+        if (isTooMany) refuse(file, tensor, fmt::format("has the impossible shape {}", shape->dump()));
     }
     return extents;
 }
