@@ -1,20 +1,20 @@
 #include "app/lab/bridge/session_bridge.h"
 
+#include <utility>
+
 namespace attn {
 
 SessionBridge::SessionBridge(Session::Options options, QObject* parent)
     : QObject(parent), session_(std::make_unique<Session>(std::move(options))) {
-    session_->setListener([this] {
-        noteFailure();
-        if (!isDeliveryQueued_.exchange(true)) QMetaObject::invokeMethod(this, &SessionBridge::deliver, Qt::QueuedConnection);
-    });
+    session_->setListener([this] { receive(); });
     // A snapshot from before the listener was set must not be missed.
-    isDeliveryQueued_ = true;
     QMetaObject::invokeMethod(this, &SessionBridge::deliver, Qt::QueuedConnection);
 }
 
 SessionBridge::~SessionBridge() {
-    session_.reset(); // joins the worker, so that the listener cannot run on a half-destroyed object
+    // The worker may be in receive() at this moment; from here on it leaves at once, also while the session goes down.
+    const std::lock_guard lock(mutex_);
+    isClosing_ = true;
 }
 
 void SessionBridge::post(Command command) {
@@ -22,22 +22,25 @@ void SessionBridge::post(Command command) {
     session_->post(std::move(command));
 }
 
-void SessionBridge::noteFailure() {
+void SessionBridge::receive() {
+    const std::lock_guard lock(mutex_);
+    if (isClosing_) return;
     const auto snapshot = session_->latest();
-    if (!snapshot->failure || snapshot->failureCount == failureCount_) return;
-    failureCount_ = snapshot->failureCount;
-    const std::lock_guard lock(failuresMutex_);
-    failures_.push_back(*snapshot->failure);
+    if (snapshot->failure && snapshot->failureCount != failureCount_) {
+        failureCount_ = snapshot->failureCount;
+        failures_.push_back(*snapshot->failure);
+    }
+    if (!std::exchange(isDeliveryQueued_, true)) QMetaObject::invokeMethod(this, &SessionBridge::deliver, Qt::QueuedConnection);
 }
 
 void SessionBridge::deliver() {
-    isDeliveryQueued_ = false;
-    emit snapshotChanged(session_->latest());
     std::vector<Failure> failures;
     {
-        const std::lock_guard lock(failuresMutex_);
+        const std::lock_guard lock(mutex_);
+        isDeliveryQueued_ = false;
         failures.swap(failures_);
     }
+    emit snapshotChanged(session_->latest());
     for (const Failure& failure : failures) emit failed(failure);
 }
 

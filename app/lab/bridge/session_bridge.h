@@ -4,7 +4,6 @@
 
 #include <QObject>
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -32,13 +31,14 @@ signals:
     void posted(const attn::Command& command);
 
 private:
-    void noteFailure();
+    void receive(); ///< on the worker thread
     void deliver();
 
-    std::atomic<bool> isDeliveryQueued_ = false;
-    std::mutex failuresMutex_;
+    std::mutex mutex_; ///< guards what follows, up to the session
+    bool isClosing_ = false;
+    bool isDeliveryQueued_ = true;
     std::vector<Failure> failures_; ///< not yet delivered
-    uint64_t failureCount_ = 0;     ///< worker thread only
+    uint64_t failureCount_ = 0;
     std::unique_ptr<Session> session_;
 };
 
