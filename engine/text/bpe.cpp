@@ -54,8 +54,8 @@ Bpe Bpe::parse(const JsonNode& node) {
     vocabulary.reserve(entries.size());
     for (const auto& [token, id] : entries.items()) {
         if (!id.is_number_unsigned() || id.get<uint64_t>() >= kMostTokens)
-            vocabularyNode.fail(fmt::format("gives token \"{}\" the id {}, not a whole number from 0 to {}", token, shown(id),
-                                            kMostTokens - 1));
+            vocabularyNode.fail(fmt::format("gives token \"{}\" the id {}, not a whole number from 0 to {}", token,
+                                            shown(id), kMostTokens - 1));
         vocabulary.emplace(token, id.get<int>());
     }
     Options options{.continuingPrefix = node.text("continuing_subword_prefix", ""),
@@ -98,7 +98,8 @@ void Bpe::parseMerges(const JsonNode& node) {
             if (!found) item.fail(fmt::format("needs token \"{}\", which is not in the vocabulary", token));
             return *found;
         };
-        merges_.insert_or_assign(pairKey(id(left), id(right)), Merge{rank, id(left + right.substr(prefix))});
+        const int leftId = id(left), rightId = id(right);
+        merges_.insert_or_assign(pairKey(leftId, rightId), Merge{rank, id(left + right.substr(prefix))});
         ++rank;
     }
 }
