@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/io/input_file.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -35,39 +37,23 @@ struct SafetensorsHeader {
 };
 SafetensorsHeader parseSafetensorsHeader(std::span<const std::byte> bytes, uint64_t fileSize, const std::string& file);
 
-/// A read-only memory map; its pages can be given back as they have been read.
-class MappedFile {
-public:
-    explicit MappedFile(const std::filesystem::path& path);
-    ~MappedFile();
-    MappedFile(MappedFile&& other) noexcept;
-    MappedFile& operator=(MappedFile&& other) noexcept;
-
-    std::span<const std::byte> bytes() const { return {data_, size_}; }
-    void release(uint64_t begin, uint64_t end) const; ///< drops the pages inside [begin, end)
-
-private:
-    const std::byte* data_ = nullptr;
-    size_t size_ = 0;
-};
-
 /// A safetensors file.
 class SafetensorsFile {
 public:
     explicit SafetensorsFile(const std::filesystem::path& path);
 
     const std::map<std::string, StoredTensor>& tensors() const { return header_.tensors; }
-    const std::filesystem::path& path() const { return path_; }
+    const std::filesystem::path& path() const { return file_.path(); }
 
-    /// Converts elements [first, first + out.size()) of a tensor to float32 and drops their pages.
+    /// Converts elements [first, first + out.size()) of a tensor to float32.
     /// @return how many are NaN or infinite
+    /// @throws Error if the dtype is none of real numbers, or the file cannot be read
     int64_t read(const StoredTensor& tensor, int64_t first, std::span<float> out) const;
     /// All values of an I32 tensor. @throws Error for another dtype
     std::vector<int> readIntegers(const StoredTensor& tensor) const;
 
 private:
-    std::filesystem::path path_;
-    MappedFile file_;
+    InputFile file_;
     SafetensorsHeader header_;
 };
 

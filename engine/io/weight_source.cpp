@@ -6,44 +6,65 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
-#include <set>
-#include <sstream>
+#include <utility>
 
 namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> listing(const fs::path& folder) {
+/// Whether there is such a file. @throws Error if a link leads nowhere or it cannot be told
+bool isThere(const fs::path& path) {
     std::error_code error;
-    std::vector<std::string> names;
-    fs::directory_iterator entries(folder, error);
+    const fs::file_status status = fs::status(path, error);
+    if (fs::status_known(status) && fs::exists(status)) return true;
+    if (status.type() != fs::file_type::not_found)
+        throw Error({.what = fmt::format("cannot be read: {}", error.message()), .where = path.string(), .hint = "give yourself permission to read it and its folder"});
+    if (fs::is_symlink(fs::symlink_status(path, error)))
+        throw Error({.what = "is a link to a file that is not there", .where = path.string(), .hint = "fetch the model again"});
+    return false;
+}
+
+/// What a folder holds, sorted. @throws Error if it cannot be read
+std::vector<fs::path> listing(const fs::path& folder) {
+    std::error_code error;
+    std::vector<fs::path> entries;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) entries.push_back(entry->path());
     if (error) throw Error({.what = fmt::format("cannot be read: {}", error.message()), .where = folder.string(), .hint = "give yourself permission to read the folder"});
-    for (const auto& entry : entries) names.push_back(entry.path().filename().string());
-    std::ranges::sort(names);
-    if (names.size() > 12) names.resize(12);
-    return names;
+    std::ranges::sort(entries);
+    return entries;
+}
+
+/// The beginning of a folder's listing, for messages.
+std::string contentsOf(const fs::path& folder) {
+    constexpr size_t kMost = 12;
+    std::vector<std::string> names;
+    for (const fs::path& entry : listing(folder)) names.push_back(entry.filename().string());
+    if (names.empty()) return "nothing";
+    const size_t more = names.size() - std::min(names.size(), kMost);
+    names.resize(names.size() - more);
+    return fmt::format("{}{}", fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+/// The snapshot of a Hugging Face cache that its main branch names, else the first that is whole; the folder itself if it is no cache.
+fs::path currentSnapshot(const fs::path& folder) {
+    const fs::path snapshots = folder / "snapshots";
+    if (!isThere(snapshots)) return folder;
+    if (isThere(folder / "refs" / "main")) {
+        const std::string text = readTextFile(folder / "refs" / "main"), name = text.substr(0, text.find_first_of(" \r\n"));
+        if (!name.empty() && isThere(snapshots / name)) return snapshots / name;
+    }
+    for (const fs::path& snapshot : listing(snapshots))
+        if (isThere(snapshot / "config.json")) return snapshot;
+    return folder;
 }
 
 /// The folder that holds config.json: the path itself, a file's folder, or the current snapshot of a cache.
 fs::path modelFolder(const fs::path& path) {
-    std::error_code error;
-    const auto status = fs::status(path, error);
-    if (status.type() == fs::file_type::not_found) throw Error({.what = "there is no such file or folder", .where = path.string(), .hint = "check the path"});
-    if (error) throw Error({.what = fmt::format("cannot be read: {}", error.message()), .where = path.string(), .hint = "check the permissions"});
-    if (fs::is_regular_file(status)) {
-        if (path.extension() == ".safetensors" || path.filename() == "config.json") return path.parent_path().empty() ? fs::path(".") : path.parent_path();
-        throw Error({.what = fmt::format("\"{}\" files cannot be opened", path.extension().string()), .where = path.string(), .hint = "open a Hugging Face folder or a .safetensors file"});
-    }
-    if (fs::exists(path / "config.json", error) || !fs::is_directory(path / "snapshots", error)) return path;
-    if (std::ifstream head(path / "refs" / "main"); head) {
-        std::string snapshot;
-        head >> snapshot;
-        if (!snapshot.empty() && fs::is_directory(path / "snapshots" / snapshot, error)) return path / "snapshots" / snapshot;
-    }
-    for (const auto& entry : fs::directory_iterator(path / "snapshots", error)) return entry.path();
-    return path;
+    if (!isThere(path)) throw Error({.what = "there is no such file or folder", .where = path.string(), .hint = "check the path"});
+    if (fs::is_directory(path)) return isThere(path / "config.json") ? path : currentSnapshot(path);
+    if (path.extension() == ".safetensors" || path.filename() == "config.json") return path.parent_path().empty() ? fs::path(".") : path.parent_path();
+    throw Error({.what = fmt::format("\"{}\" files cannot be opened", path.extension().string()), .where = path.string(), .hint = "open a Hugging Face folder or a .safetensors file"});
 }
 
 size_t editDistance(const std::string& a, const std::string& b) {
@@ -58,60 +79,47 @@ size_t editDistance(const std::string& a, const std::string& b) {
 
 } // namespace
 
-std::string readTextFile(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file || fs::is_directory(path)) throw Error({.what = "cannot be read", .where = path.string(), .hint = "check that it exists and that you may read it"});
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-nlohmann::json readJsonFile(const fs::path& path) {
-    try {
-        return nlohmann::json::parse(readTextFile(path));
-    } catch (const nlohmann::json::exception& error) {
-        throw Error({.what = fmt::format("is not valid JSON ({})", error.what()), .where = path.string(), .hint = "fetch the file again"});
-    }
-}
-
 WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
-    const std::vector<std::string> found = listing(folder_);
-    if (!fs::exists(folder_ / "config.json"))
-        throw Error({.what = fmt::format("has no config.json; it holds {}", found.empty() ? "nothing" : fmt::format("{}", fmt::join(found, ", "))), .where = folder_.string(), .hint = "open a Hugging Face model folder"});
-    config_ = readJsonFile(folder_ / "config.json");
+    if (!isThere(configFile())) throw Error({.what = fmt::format("has no config.json; it holds {}", contentsOf(folder_)), .where = folder_.string(), .hint = "open a Hugging Face model folder"});
+    config_ = readJsonFile(configFile());
     if (!config_.is_object()) throw Error({.what = "is not a JSON object", .where = configFile(), .hint = "fetch the file again"});
 
-    if (fs::is_regular_file(path) && path.extension() == ".safetensors" && !fs::exists(folder_ / "model.safetensors.index.json")) {
+    const fs::path whole = folder_ / "model.safetensors", index = folder_ / "model.safetensors.index.json";
+    if (path.extension() == ".safetensors" && fs::is_regular_file(path) && !isThere(index)) {
         addFile(path);
-    } else if (fs::exists(folder_ / "model.safetensors")) {
-        addFile(folder_ / "model.safetensors");
-    } else if (fs::exists(folder_ / "model.safetensors.index.json")) {
-        openShards(folder_ / "model.safetensors.index.json");
+    } else if (isThere(whole)) {
+        addFile(whole);
+    } else if (isThere(index)) {
+        openShards(index);
     } else {
-        const bool isPickled = fs::exists(folder_ / "pytorch_model.bin");
-        throw Error({.what = fmt::format("has no model.safetensors; it holds {}", fmt::join(found, ", ")),
+        throw Error({.what = fmt::format("has no model.safetensors; it holds {}", contentsOf(folder_)),
                      .where = folder_.string(),
-                     .hint = isPickled ? "pytorch_model.bin can run code and is not opened: save the model with safe_serialization=True" : "fetch model.safetensors"});
+                     .hint = isThere(folder_ / "pytorch_model.bin") ? "pytorch_model.bin can run code and is not opened: save the model with safe_serialization=True" : "fetch model.safetensors"});
     }
 }
 
 void WeightSource::openShards(const fs::path& index) {
+    const auto refuse = [](const fs::path& where, const std::string& what, const std::string& hint) { throw Error({.what = what, .where = where.string(), .hint = hint}); };
     const nlohmann::json json = readJsonFile(index);
-    const auto map = json.find("weight_map");
-    if (!json.is_object() || map == json.end() || !map->is_object()) throw Error({.what = "has no \"weight_map\"", .where = index.string(), .hint = "fetch the file again"});
-    std::set<std::string> shards;
-    for (const auto& [tensor, shard] : map->items()) {
-        if (!shard.is_string() || shard.get<std::string>().find('/') != std::string::npos)
-            throw Error({.what = fmt::format("names no shard for tensor \"{}\"", tensor), .where = index.string(), .hint = "fetch the file again"});
-        shards.insert(shard.get<std::string>());
+    if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) refuse(index, "has no \"weight_map\"", "fetch the file again");
+    std::map<std::string, size_t> shards; // name to index in files_
+    for (const auto& [tensor, shard] : json["weight_map"].items()) {
+        if (!shard.is_string() || fs::path(shard.get<std::string>()).extension() != ".safetensors" || shard.get<std::string>().find('/') != std::string::npos)
+            refuse(index, fmt::format("names {} as the shard of tensor \"{}\"", shownJson(shard), tensor), "fetch the file again");
+        shards.emplace(shard.get<std::string>(), 0);
     }
-    for (const std::string& shard : shards)
-        if (!fs::exists(folder_ / shard))
-            throw Error({.what = fmt::format("the shard {} is missing", shard), .where = folder_.string(), .hint = fmt::format("fetch all {} shards that the index names", shards.size())});
-    for (const std::string& shard : shards) addFile(folder_ / shard);
-    for (const auto& [tensor, shard] : map->items())
-        if (!places_.contains(tensor))
-            throw Error({.what = fmt::format("the index promises tensor \"{}\" in {}, which does not hold it", tensor, shard.get<std::string>()), .where = index.string(), .hint = "fetch the shard again"});
+    for (const auto& [shard, place] : shards)
+        if (!isThere(folder_ / shard)) refuse(folder_, fmt::format("the shard {} is missing", shard), fmt::format("fetch all {} shards that the index names", shards.size()));
+    for (auto& [shard, place] : shards) {
+        place = files_.size();
+        addFile(folder_ / shard);
+    }
+    for (const auto& [tensor, shard] : json["weight_map"].items()) {
+        const size_t place = shards.at(shard.get<std::string>());
+        if (!files_[place].tensors().contains(tensor))
+            refuse(index, fmt::format("the index promises tensor \"{}\" in {}, which does not hold it", tensor, shard.get<std::string>()), "fetch the shard again");
+        places_[tensor] = place;
+    }
 }
 
 void WeightSource::addFile(const fs::path& path) {
@@ -133,7 +141,7 @@ const StoredTensor& WeightSource::tensor(const std::string& name) const {
     std::vector<std::string> nearest;
     for (size_t i = 0; i < std::min<size_t>(3, near.size()); ++i) nearest.push_back(near[i].second);
     throw Error({.what = fmt::format("tensor \"{}\" is missing", name),
-                 .where = folder_.string(),
+                 .where = (files_.size() == 1 ? files_.front().path() : folder_).string(),
                  .hint = nearest.empty() ? "the files hold no tensors" : fmt::format("the nearest names are {}; check that config.json belongs to the weights", fmt::join(nearest, ", "))});
 }
 

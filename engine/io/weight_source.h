@@ -1,8 +1,7 @@
 #pragma once
 
+#include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
-
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <optional>
@@ -11,16 +10,11 @@
 
 namespace attn {
 
-/// The whole of a text file. @throws Error naming it
-std::string readTextFile(const std::filesystem::path& path);
-
-/// Parses a JSON file. @throws Error naming it and the place of the mistake
-nlohmann::json readJsonFile(const std::filesystem::path& path);
-
 /// A Hugging Face model on disk: a folder with config.json and one or several safetensors files (symlinks of a cache snapshot
 /// included), a cache's `models--*` folder, or a .safetensors file with its config.json beside it.
 class WeightSource {
 public:
+    /// @throws Error naming the file, the thing and the remedy
     explicit WeightSource(const std::filesystem::path& path);
 
     const std::filesystem::path& folder() const { return folder_; }
@@ -30,6 +24,7 @@ public:
     std::vector<std::string> names() const;
     /// @throws Error with the nearest names when there is no such tensor
     const StoredTensor& tensor(const std::string& name) const;
+    const std::filesystem::path& fileOf(const std::string& name) const { return files_[places_.at(name)].path(); }
     /// Converts elements [first, first + out.size()) to float32. @return how many are NaN or infinite
     int64_t read(const std::string& name, int64_t first, std::span<float> out) const;
     /// The dtype of most bytes: "F32".

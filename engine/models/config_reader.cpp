@@ -1,13 +1,36 @@
 #include "engine/models/config_reader.h"
 
 #include "engine/core/error.h"
+#include "engine/io/json_file.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace attn {
+namespace {
+
+constexpr int64_t kMost = 1 << 30;
+
+/// Fields that size lists before the first tensor's shape is compared. The bounds are far above any model's.
+struct Bound {
+    std::string_view field;
+    int64_t most;
+};
+constexpr std::array kBounds{Bound{"n_layer", 1024},    Bound{"num_layers", 1024},          Bound{"num_hidden_layers", 1024},
+                             Bound{"n_head", 4096},     Bound{"num_heads", 4096},           Bound{"num_attention_heads", 4096},
+                             Bound{"n_embd", 1 << 18},  Bound{"hidden_size", 1 << 18},      Bound{"num_key_value_heads", 4096},
+                             Bound{"head_dim", 1 << 14}};
+
+int64_t mostOf(std::string_view field) {
+    const auto bound = std::ranges::find(kBounds, field, &Bound::field);
+    return bound == kBounds.end() ? kMost : bound->most;
+}
+
+} // namespace
 
 const nlohmann::json* ConfigReader::find(const char* field) const {
     if (!json_.is_object()) return nullptr;
@@ -19,14 +42,17 @@ void ConfigReader::fail(const char* field, const std::string& what, const std::s
     throw Error({.what = fmt::format("\"{}\" {}", field, what), .where = file_, .hint = hint});
 }
 
+void ConfigReader::failUnless(bool isRight, const char* field, const nlohmann::json& value, const std::string& expected) const {
+    if (!isRight) fail(field, fmt::format("is {} but must be {}", shownJson(value), expected));
+}
+
 bool ConfigReader::has(const char* field) const { return find(field) != nullptr; }
 
 int64_t ConfigReader::size(const char* field) const {
     const nlohmann::json* value = find(field);
-    if (value == nullptr) fail(field, "is missing", "copy the config.json that belongs to the weights");
-    constexpr int64_t kMost = 1 << 30;
-    if (!value->is_number_integer() || value->get<int64_t>() < 1 || value->get<int64_t>() > kMost)
-        fail(field, fmt::format("is {} but must be a whole number from 1 to {}", value->dump(), kMost));
+    if (value == nullptr) fail(field, "is missing");
+    const int64_t most = mostOf(field);
+    failUnless(value->is_number_integer() && *value >= 1 && *value <= most, field, *value, fmt::format("a whole number from 1 to {}", most));
     return value->get<int64_t>();
 }
 
@@ -35,21 +61,21 @@ int64_t ConfigReader::size(const char* field, int64_t fallback) const { return h
 double ConfigReader::number(const char* field, double fallback) const {
     const nlohmann::json* value = find(field);
     if (value == nullptr) return fallback;
-    if (!value->is_number() || !std::isfinite(value->get<double>())) fail(field, fmt::format("is {} but must be a number", value->dump()));
+    failUnless(value->is_number() && std::isfinite(value->get<double>()), field, *value, "a number");
     return value->get<double>();
 }
 
 bool ConfigReader::flag(const char* field, bool fallback) const {
     const nlohmann::json* value = find(field);
     if (value == nullptr) return fallback;
-    if (!value->is_boolean()) fail(field, fmt::format("is {} but must be true or false", value->dump()));
+    failUnless(value->is_boolean(), field, *value, "true or false");
     return value->get<bool>();
 }
 
 std::string ConfigReader::text(const char* field, const std::string& fallback) const {
     const nlohmann::json* value = find(field);
     if (value == nullptr) return fallback;
-    if (!value->is_string()) fail(field, fmt::format("is {} but must be text", value->dump()));
+    failUnless(value->is_string(), field, *value, "text");
     return value->get<std::string>();
 }
 
@@ -59,14 +85,18 @@ Activation ConfigReader::activation(const char* field, const std::string& fallba
                                 std::pair{"gelu_fast", Activation::GeluTanh},     std::pair{"gelu_pytorch_tanh", Activation::GeluTanh},
                                 std::pair{"silu", Activation::Silu},              std::pair{"swish", Activation::Silu},
                                 std::pair{"relu", Activation::Relu}};
-    for (const auto& [known, activation] : kNames)
+    std::string supported;
+    for (const auto& [known, activation] : kNames) {
         if (name == known) return activation;
-    fail(field, fmt::format("names the unknown activation \"{}\"", name), "supported: gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, silu, swish, relu");
+        supported += fmt::format("{} {}", supported.empty() ? "supported:" : ",", known);
+    }
+    fail(field, fmt::format("names the unknown activation {}", shownJson(name)), supported);
 }
 
 ConfigReader ConfigReader::object(const char* field) const {
     const nlohmann::json* value = find(field);
-    if (value == nullptr || !value->is_object()) fail(field, "must be an object");
+    if (value == nullptr) fail(field, "is missing");
+    failUnless(value->is_object(), field, *value, "an object");
     return {*value, file_};
 }
 

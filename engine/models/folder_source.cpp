@@ -18,17 +18,14 @@ public:
         : weights_(path), family_(familyOf(weights_.config(), weights_.configFile())), names_(weights_.names()),
           config_(family_.config(weights_.config(), weights_.configFile(), names_)), configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
         std::error_code error;
-        const auto canonical = std::filesystem::weakly_canonical(weights_.folder(), error);
-        config_.name = canonical.filename().string();
+        config_.name = std::filesystem::weakly_canonical(weights_.folder(), error).filename().string();
         config_.family = std::string(family_.id);
-        if (config_.layers.empty()) throw Error({.what = "the model has no layers", .where = weights_.configFile()});
-        if (const auto file = weights_.folder() / "tokenizer.json"; std::filesystem::exists(file)) tokenizer_.emplace(Tokenizer::load(file));
-        if (const auto field = weights_.config().find("eos_token_id"); field != weights_.config().end()) {
-            if (field->is_number_integer()) stopTokens_.push_back(field->get<int>());
-            if (field->is_array())
-                for (const auto& id : *field)
-                    if (id.is_number_integer()) stopTokens_.push_back(id.get<int>());
-        }
+        checkTensors();
+        if (const auto file = weights_.folder() / "tokenizer.json"; std::filesystem::exists(std::filesystem::symlink_status(file))) tokenizer_.emplace(Tokenizer::load(file));
+        const auto field = weights_.config().find("eos_token_id");
+        if (field == weights_.config().end()) return;
+        for (const auto& id : field->is_array() ? *field : nlohmann::json::array({*field}))
+            if (id.is_number_integer() && id >= 0 && id < config_.vocabulary) stopTokens_.push_back(id.get<int>());
     }
 
     const DecoderConfig& config() const override { return config_; }
@@ -43,12 +40,11 @@ public:
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
         const WeightRecipe recipe = family_.recipe(config_, parameter, names_);
         const StoredTensor& stored = weights_.tensor(recipe.source);
-        const auto [rows, columns] = std::pair(shape.rank() == 1 ? shape[0] : shape.rows(), shape.rank() == 1 ? int64_t{1} : shape.columns());
-        const int64_t needed = recipe.group == 0 ? rows : recipe.offset + (rows - 1) / recipe.group * recipe.stride + (rows - 1) % recipe.group + 1;
-        checkShape(stored, recipe, shape, needed);
+        checkShape(stored, recipe, shape);
         if (shape.rank() == 1 || recipe.transposed) return readWhole(recipe, stored, shape, write);
 
         int64_t strange = 0;
+        const int64_t columns = shape.columns();
         const auto stride = static_cast<size_t>(shape.rowStride());
         write([&](int64_t firstRow, std::span<float> padded) {
             const auto count = static_cast<int64_t>(padded.size() / stride);
@@ -63,18 +59,31 @@ public:
     }
 
 private:
+    /// Finds out what is missing or misshapen before anything is loaded.
+    void checkTensors() const {
+        const DecoderGraph decoder = buildDecoder(config_, {.queries = 1, .cacheCapacity = 1});
+        for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
+            const Node& node = decoder.graph->node(id);
+            if (node.kind != NodeKind::Parameter || node.name == decoder_names::kRotaryTable) continue;
+            const WeightRecipe recipe = family_.recipe(config_, node.name, names_);
+            checkShape(weights_.tensor(recipe.source), recipe, node.outputs[0].shape);
+            weights_.read(recipe.source, 0, {}); // refuses a dtype that is no number
+        }
+    }
+
     static int64_t sourceRow(const WeightRecipe& recipe, int64_t row) {
         return recipe.group == 0 ? row : recipe.offset + row / recipe.group * recipe.stride + row % recipe.group;
     }
 
-    void checkShape(const StoredTensor& stored, const WeightRecipe& recipe, const Shape& shape, int64_t neededRows) const {
+    void checkShape(const StoredTensor& stored, const WeightRecipe& recipe, const Shape& shape) const {
+        const int64_t neededRows = sourceRow(recipe, shape[0] - 1) + 1;
         std::vector<int64_t> extents = stored.shape;
         if (recipe.transposed) std::ranges::reverse(extents);
         const bool fits = static_cast<int>(extents.size()) == shape.rank() && (shape.rank() < 2 || extents[1] == shape[1]) &&
                           (recipe.group == 0 ? extents[0] == shape[0] : extents[0] >= neededRows);
         if (!fits)
             throw Error({.what = fmt::format("tensor \"{}\" is {} but the config asks for {}{}", recipe.source, Shape(stored.shape).text(), recipe.group == 0 ? "" : "part of it as ", shape.text()),
-                         .where = weights_.folder().string(),
+                         .where = weights_.fileOf(recipe.source).string(),
                          .hint = "check that config.json belongs to the weights"});
     }
 

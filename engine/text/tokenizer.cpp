@@ -99,6 +99,8 @@ Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
         throw Error({.what = fmt::format("the file is no valid JSON at byte {} of {}", error.byte, json.size()),
                      .where = name,
                      .hint = JsonNode::kHint});
+    } catch (const nlohmann::json::out_of_range&) {
+        throw Error({.what = "the file holds a number that is too large", .where = name, .hint = JsonNode::kHint});
     }
     const JsonNode root(document, name);
     const auto normalizer = root.find("normalizer"), preTokenizer = root.find("pre_tokenizer"),

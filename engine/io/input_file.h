@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace attn {
+
+/// A regular file, open for reading. It reads and does not map: a file that shrinks meanwhile, or a disk that fails, is
+/// then an Error and not a signal.
+class InputFile {
+public:
+    /// @throws Error naming the path, why it cannot be opened and the remedy
+    explicit InputFile(std::filesystem::path path);
+    ~InputFile();
+    InputFile(InputFile&& other) noexcept;
+    InputFile& operator=(InputFile&& other) noexcept;
+
+    const std::filesystem::path& path() const { return path_; }
+    uint64_t sizeBytes() const { return sizeBytes_; }
+
+    /// Fills `out` with the bytes from `at` on. @throws Error if the file ends before that or cannot be read
+    void read(uint64_t at, std::span<std::byte> out) const;
+
+private:
+    std::filesystem::path path_;
+    int descriptor_ = -1;
+    uint64_t sizeBytes_ = 0;
+};
+
+/// The whole of a text file. @throws Error naming it
+std::string readTextFile(const std::filesystem::path& path);
+
+} // namespace attn

@@ -1,0 +1,357 @@
+#include "engine/io/weight_source.h"
+#include "engine/models/model_source.h"
+#include "tests/models/model_folder.h"
+
+#include <functional>
+
+// Each case breaks one thing of a good folder; the sentence must name the file, the thing and the remedy.
+
+using namespace attn;
+using namespace attn::test;
+using nlohmann::json;
+
+namespace {
+
+std::string opening(const fs::path& path) {
+    return sentenceOf([&] { openModelSource(path.string()); });
+}
+
+/// The sentence after a change to a copy of a golden model.
+template <class Change> std::string afterwards(const std::string& model, const Change& change) {
+    ModelFolder folder(model);
+    change(folder);
+    return opening(folder.path());
+}
+
+std::string withConfig(const std::string& text) {
+    return afterwards("gpt2", [&](ModelFolder& folder) { writeFile(folder / "config.json", text); });
+}
+
+std::string withField(const std::string& model, const char* field, const json& value) {
+    return afterwards(model,
+                      [&](ModelFolder& folder) { folder.editConfig([&](json& config) { config[field] = value; }); });
+}
+
+template <class Change> std::string withHeader(const Change& change) {
+    return afterwards("gpt2", [&](ModelFolder& folder) { folder.editHeader(change); });
+}
+
+std::string withWeights(const std::string& bytes) {
+    return afterwards("gpt2", [&](ModelFolder& folder) { writeFile(folder / "model.safetensors", bytes); });
+}
+
+constexpr const char* kPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:abcdef\nsize 548105171\n";
+
+/// Every value of every parameter, as a model would load it.
+std::vector<float> allValues(const fs::path& path) {
+    const auto source = openModelSource(path.string());
+    const DecoderGraph decoder = buildDecoder(source->config(), {.queries = 1, .cacheCapacity = 1});
+    std::vector<float> values;
+    for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
+        const Node& node = decoder.graph->node(id);
+        if (node.kind != NodeKind::Parameter || node.name == decoder_names::kRotaryTable) continue;
+        const Shape& shape = node.outputs[0].shape;
+        std::vector<float> padded(static_cast<size_t>(shape.paddedElements()));
+        source->read(node.name, shape, [&](const auto& fill) { fill(0, padded); });
+        values.insert(values.end(), padded.begin(), padded.end());
+    }
+    return values;
+}
+
+} // namespace
+
+TEST_CASE("bad folders: what is no model at all", "[models]") {
+    const TemporaryFolder folder;
+    CHECK_THAT(opening(folder / "nowhere"), CONTAINS("nowhere: there is no such file or folder; check the path"));
+    CHECK_THAT(opening(folder.path()),
+               CONTAINS("has no config.json; it holds nothing; open a Hugging Face model folder"));
+    writeFile(folder / "notes.txt", "x");
+    CHECK_THAT(opening(folder.path()), CONTAINS("it holds notes.txt"));
+    CHECK_THAT(opening(folder / "notes.txt"), CONTAINS("\".txt\" files cannot be opened; open a Hugging Face folder"));
+    for (int i = 10; i < 30; ++i) writeFile(folder / ("part" + std::to_string(i)), "x");
+    CHECK_THAT(opening(folder.path()), CONTAINS("part20 and 9 more"));
+    CHECK_THAT(opening("builtin:deduction"), CONTAINS("no built-in model \"deduction\"; there is builtin:induction"));
+    CHECK_THROWS_WITH(openModelSource(""), CONTAINS("no model was named"));
+}
+
+TEST_CASE("bad folders: a config.json that cannot be read as JSON", "[models]") {
+    CHECK_THAT(afterwards("gpt2", [](ModelFolder& folder) { fs::remove(folder / "config.json"); }),
+               CONTAINS("has no config.json; it holds model.safetensors"));
+    CHECK_THAT(withConfig(""), CONTAINS("config.json: the file is empty; fetch the file again"));
+    CHECK_THAT(withConfig(kPointer), CONTAINS("config.json: this is a Git-LFS pointer") && CONTAINS("git lfs pull"));
+    CHECK_THAT(withConfig("{\n  \"model_type\": \"gpt2\",\n  \"n_embd\" 32\n}"),
+               CONTAINS("config.json: the file is not valid JSON at line 3, column 13; fetch the file again"));
+    CHECK_THAT(withConfig("{\"model_type\": \"gp"), CONTAINS("not valid JSON at line 1, column 18"));
+    CHECK_THAT(withConfig("{\"model_type\": \"\xff\xfe\"}"),
+               CONTAINS("config.json: the file is not valid JSON at line 1, column 17"));
+    CHECK_THAT(withConfig("[1, 2]"), CONTAINS("config.json: is not a JSON object; fetch the file again"));
+    CHECK_THAT(withConfig("{\"n_embd\": 1e999}"), CONTAINS("config.json: the file holds a number that is too large"));
+    CHECK_THAT(withConfig(std::string(200'000, '[')),
+               CONTAINS("config.json: the file nests its JSON more than 64 deep"));
+    CHECK_THAT(withConfig("{\"x\":" + std::string(200'000, '[') + std::string(200'000, ']') + "}"),
+               CONTAINS("more than 64 deep"));
+    CHECK_THAT(afterwards("gpt2",
+                          [](ModelFolder& folder) {
+                              fs::remove(folder / "config.json");
+                              fs::create_directory(folder / "config.json");
+                          }),
+               CONTAINS("config.json: is not a file"));
+}
+
+TEST_CASE("bad folders: an unknown family lists the known ones", "[models]") {
+    CHECK_THAT(withField("gpt2", "model_type", "rwkv"),
+               CONTAINS("config.json: model family \"rwkv\" is not supported; supported: gpt2, gpt_neo, gpt_neox, "
+                        "llama, mistral, qwen2"));
+    for (const json& type : {json(), json(7), json("")})
+        CHECK_THAT(withField("gpt2", "model_type", type),
+                   CONTAINS("\"model_type\" is missing") && CONTAINS("supported: gpt2"));
+}
+
+TEST_CASE("bad folders: a field of config.json that cannot be", "[models]") {
+    const std::string copyAgain = "; copy the config.json that belongs to the weights";
+    CHECK_THAT(withField("gpt2", "n_embd", nullptr), CONTAINS("config.json: \"n_embd\" is missing" + copyAgain));
+    CHECK_THAT(withField("gpt2", "n_embd", 0),
+               CONTAINS("\"n_embd\" is 0 but must be a whole number from 1 to 262144" + copyAgain));
+    CHECK_THAT(withField("gpt2", "n_embd", "wide"), CONTAINS("\"n_embd\" is \"wide\" but must be a whole number"));
+    CHECK_THAT(withField("gpt2", "n_embd", -32), CONTAINS("\"n_embd\" is -32"));
+    CHECK_THAT(withField("gpt2", "n_embd", 18446744073709551615u), CONTAINS("\"n_embd\" is 18446744073709551615"));
+    CHECK_THAT(withField("gpt2", "n_embd", std::vector<int>(1000, 7)),
+               CONTAINS("\"n_embd\" is [7,7,") && CONTAINS("... but must be"));
+    CHECK_THAT(withField("gpt2", "n_layer", 1'000'000'000),
+               CONTAINS("\"n_layer\" is 1000000000 but must be a whole number from 1 to 1024"));
+    CHECK_THAT(withField("gpt2", "n_head", 5),
+               CONTAINS("\"n_head\" is 5, which does not divide n_embd 32" + copyAgain));
+    CHECK_THAT(withField("gpt2", "layer_norm_epsilon", "small"),
+               CONTAINS("\"layer_norm_epsilon\" is \"small\" but must be a number"));
+    CHECK_THAT(withField("gpt2", "scale_attn_weights", 1),
+               CONTAINS("\"scale_attn_weights\" is 1 but must be true or false"));
+    CHECK_THAT(withField("gpt2", "activation_function", 1), CONTAINS("\"activation_function\" is 1 but must be text"));
+    CHECK_THAT(withField("gpt2", "activation_function", "mish"),
+               CONTAINS("the unknown activation \"mish\"; supported: gelu, gelu_new"));
+    CHECK_THAT(withField("llama", "num_key_value_heads", 3),
+               CONTAINS("\"num_key_value_heads\" is 3, which does not divide 4 heads"));
+    CHECK_THAT(withField("llama", "head_dim", 5),
+               CONTAINS("\"head_dim\" is 5 but rotary positions need an even number"));
+    CHECK_THAT(withField("llama", "rope_scaling", 4), CONTAINS("\"rope_scaling\" is 4 but must be an object"));
+    CHECK_THAT(withField("llama", "rope_scaling", json{{"type", "yarn"}}),
+               CONTAINS("the unknown type \"yarn\"; supported: default, linear, llama3"));
+    CHECK_THAT(withField("llama", "rope_scaling", json{{"type", "linear"}, {"factor", 0}}),
+               CONTAINS("\"factor\" is 0 but must be above 0"));
+    CHECK_THAT(withField("gpt_neo", "attention_layers", json{"global", "sideways", "global"}),
+               CONTAINS("holds \"sideways\", not \"global\" or \"local\""));
+    CHECK_THAT(withField("gpt_neo", "attention_layers", json{"global"}),
+               CONTAINS("describes 1 layers but num_layers is 3"));
+    CHECK_THAT(withField("gpt_neox", "rotary_pct", 7),
+               CONTAINS("\"rotary_pct\" is 7, which rotates 112 of 16 features"));
+}
+
+TEST_CASE("bad folders: weights that are no weights", "[models]") {
+    const std::string good = ModelFolder().text("model.safetensors");
+    CHECK_THAT(afterwards("gpt2", [](ModelFolder& folder) { fs::remove(folder / "model.safetensors"); }),
+               CONTAINS("has no model.safetensors; it holds config.json; fetch model.safetensors"));
+    CHECK_THAT(
+        afterwards("gpt2",
+                   [](ModelFolder& folder) { fs::rename(folder / "model.safetensors", folder / "pytorch_model.bin"); }),
+        CONTAINS("pytorch_model.bin can run code") && CONTAINS("safe_serialization=True"));
+    CHECK_THAT(withWeights(""), CONTAINS("model.safetensors: the file is empty; fetch the file again"));
+    CHECK_THAT(withWeights(kPointer),
+               CONTAINS("model.safetensors: this is a Git-LFS pointer, not the weights; run `git lfs pull`"));
+    CHECK_THAT(withWeights("PK\3\4" + std::string(1000, 'x')),
+               CONTAINS("model.safetensors: a header of") && CONTAINS("this is no safetensors file; fetch"));
+    CHECK_THAT(withWeights(good.substr(0, 5)), CONTAINS("the file has only 5 bytes"));
+    CHECK_THAT(withWeights(good.substr(0, 1000)),
+               CONTAINS("the header should have 2584 bytes but the file has 1000: it is truncated") &&
+                   CONTAINS("fetch the file again"));
+    CHECK_THAT(withWeights(good.substr(0, good.size() - 4)),
+               CONTAINS("tensor \"") && CONTAINS("it is truncated or damaged; fetch the file again"));
+    std::string tooLong = good;
+    const uint64_t beyond = good.size();
+    std::memcpy(tooLong.data(), &beyond, sizeof(beyond));
+    CHECK_THAT(withWeights(tooLong), CONTAINS("the header should have " + std::to_string(beyond) + " bytes"));
+    CHECK_THAT(withWeights(safetensors("{\"wte.weight\": ", "")),
+               CONTAINS("model.safetensors: the header is not valid JSON at line 1, column 14"));
+    CHECK_THAT(withWeights(safetensors("{\"\xff\": 1}", "")), CONTAINS("the header is not valid JSON"));
+}
+
+TEST_CASE("bad folders: a tensor that is missing, misplaced, misshapen or of an unknown dtype", "[models]") {
+    CHECK(withHeader([](json&) {}) == "accepted");
+    CHECK_THAT(withHeader([](json& header) {
+                   header["h.1.mlp.c_fc.weights"] = header["h.1.mlp.c_fc.weight"];
+                   header.erase("h.1.mlp.c_fc.weight");
+               }),
+               CONTAINS("model.safetensors: tensor \"h.1.mlp.c_fc.weight\" is missing; the nearest names are") &&
+                   CONTAINS("h.1.mlp.c_fc.weights,") && CONTAINS("check that config.json belongs"));
+    CHECK_THAT(withHeader([](json& header) { header = json::object(); }),
+               CONTAINS("is missing; the files hold no tensors"));
+    CHECK_THAT(withHeader([](json& header) {
+                   header["ln_f.weight"]["shape"] = {16, 2};
+               }),
+               CONTAINS("model.safetensors: tensor \"ln_f.weight\" is [16, 2] but the config asks for [32]; check that "
+                        "config.json"));
+    CHECK_THAT(withHeader([](json& header) {
+                   header["wte.weight"]["shape"] = {32, 61};
+               }),
+               CONTAINS("tensor \"wte.weight\" is [32, 61] but the config asks for [61, 32]"));
+    CHECK_THAT(withField("gpt2", "vocab_size", 62),
+               CONTAINS("tensor \"wte.weight\" is [61, 32] but the config asks for [62, 32]"));
+    CHECK_THAT(withField("gpt2", "n_layer", 3), CONTAINS("tensor \"h.2.ln_1.weight\" is missing"));
+    CHECK_THAT(withField("gpt2", "n_embd", 64), CONTAINS("but the config asks for [61, 64]"));
+    CHECK_THAT(
+        withHeader([](json& header) {
+            header["h.0.attn.c_attn.weight"]["shape"] = {96, 32};
+        }),
+        CONTAINS("tensor \"h.0.attn.c_attn.weight\" is [96, 32] but the config asks for part of it as [32, 32]"));
+    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"].erase("shape"); }),
+               CONTAINS("tensor \"ln_f.weight\" has no shape; fetch the file again"));
+    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"]["shape"] = {33}; }),
+               CONTAINS("tensor \"ln_f.weight\" has 128 bytes but its shape and dtype need 132"));
+    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"]["shape"] = {-32}; }),
+               CONTAINS("has the shape [-32]"));
+    CHECK_THAT(
+        withHeader([](json& header) { header["ln_f.weight"]["dtype"] = "F8_E4M3"; }),
+        CONTAINS("tensor \"ln_f.weight\" has the unknown dtype \"F8_E4M3\"; convert the weights to F32, F16 or BF16"));
+    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"]["dtype"] = "I32"; }),
+               CONTAINS("tensor \"ln_f.weight\" holds I32 where numbers are expected; convert"));
+    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"].erase("dtype"); }),
+               CONTAINS("tensor \"ln_f.weight\" has no dtype"));
+    CHECK_THAT(withHeader([](json& header) {
+                   header["ln_f.weight"]["data_offsets"] = {0, 1};
+               }),
+               CONTAINS("tensor \"ln_f.weight\" has 1 bytes"));
+    CHECK_THAT(withHeader([](json& header) {
+                   header["ln_f.weight"]["data_offsets"] = {1'000'000, 1'000'128};
+               }),
+               CONTAINS("tensor \"ln_f.weight\" lies at bytes 1000000 to 1000128 but the file holds"));
+    CHECK_THAT(
+        withHeader([](json& header) { header["ln_f.weight"]["data_offsets"] = header["ln_f.bias"]["data_offsets"]; }),
+        CONTAINS("overlaps \"ln_f.") && CONTAINS("fetch the file again"));
+}
+
+TEST_CASE("bad folders: NaN and infinite weights load and are counted", "[models]") {
+    const ModelFolder folder;
+    auto [header, data] = folder.weights();
+    const float strange[] = {NAN, INFINITY, -INFINITY};
+    std::memcpy(data.data() + header["ln_f.weight"]["data_offsets"][0].get<size_t>(), strange, sizeof(strange));
+    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    std::vector<float> values(32);
+    CHECK(openModelSource(folder.path().string())->read("ln_final.w", Shape{32}, [&](const auto& fill) {
+        fill(0, values);
+    }) == 3);
+    CHECK(std::isnan(values[0]));
+    CHECK(std::isinf(values[2]));
+}
+
+TEST_CASE("bad folders: shards", "[models]") {
+    ModelFolder folder;
+    const std::vector<float> whole = allValues(folder.path());
+    folder.shard();
+    CHECK(allValues(folder.path()) == whole);
+    CHECK(allValues(folder / ModelFolder::kShards[1]) == whole); // any shard stands for all of them
+
+    const std::string index = folder.text("model.safetensors.index.json");
+    const auto withIndex = [&](const std::string& text) {
+        writeFile(folder / "model.safetensors.index.json", text);
+        return opening(folder.path());
+    };
+    const auto withPlace = [&](const json& shard) {
+        json changed = json::parse(index);
+        changed["weight_map"]["wte.weight"] = shard;
+        return withIndex(changed.dump());
+    };
+    CHECK_THAT(withIndex("{"), CONTAINS("model.safetensors.index.json: the file is not valid JSON at line 1, column"));
+    CHECK_THAT(withIndex(kPointer), CONTAINS("index.json: this is a Git-LFS pointer"));
+    CHECK_THAT(withIndex("{\"weight_map\": 3}"), CONTAINS("index.json: has no \"weight_map\"; fetch the file again"));
+    CHECK_THAT(withIndex("[]"), CONTAINS("has no \"weight_map\""));
+    for (const json& shard : {json(3), json("../model.safetensors"), json(""), json("config.json")})
+        CHECK_THAT(withPlace(shard),
+                   CONTAINS("index.json: names " + shard.dump() + " as the shard of tensor \"wte.weight\"; fetch"));
+    CHECK_THAT(withPlace("model-00003-of-00003.safetensors"),
+               CONTAINS("the shard model-00003-of-00003.safetensors is missing; fetch all 3 shards"));
+    const std::string other =
+        ModelFolder::kShards[json::parse(index)["weight_map"]["wte.weight"] == ModelFolder::kShards[0] ? 1 : 0];
+    CHECK_THAT(withPlace(other), CONTAINS("the index promises tensor \"wte.weight\" in " + other +
+                                          ", which does not hold it; fetch the shard again"));
+    writeFile(folder / "model.safetensors.index.json", index);
+    fs::resize_file(folder / other, 3000);
+    CHECK_THAT(opening(folder.path()), CONTAINS(other + ": tensor \"") && CONTAINS("truncated"));
+    fs::remove(folder / other);
+    CHECK_THAT(opening(folder.path()),
+               CONTAINS("the shard " + other + " is missing; fetch all 2 shards that the index names"));
+}
+
+TEST_CASE("bad folders: a Hugging Face cache, whole and with missing blobs", "[models]") {
+    ModelFolder blobs;
+    const std::vector<float> whole = allValues(blobs.path());
+    blobs.shard();
+    const TemporaryFolder cache;
+    const fs::path snapshot = cache.path() / "snapshots" / "b6e1d7";
+    fs::create_directories(snapshot);
+    fs::create_directories(cache.path() / "snapshots" / "000000"); // a download that was broken off
+    for (const std::string name :
+         {"config.json", "model.safetensors.index.json", ModelFolder::kShards[0], ModelFolder::kShards[1]})
+        fs::create_symlink(blobs / name, snapshot / name);
+    CHECK(allValues(cache.path()) == whole); // without refs: the first that is whole
+    fs::create_directories(cache / "refs");
+    writeFile(cache / "refs/main", "b6e1d7\n");
+    CHECK(allValues(cache.path()) == whole);
+    CHECK(allValues(snapshot) == whole);
+    CHECK(allValues(snapshot / ModelFolder::kShards[0]) == whole);
+    writeFile(cache / "refs/main", "ffffff");
+    CHECK(allValues(cache.path()) == whole); // a ref to what is gone
+
+    fs::remove(blobs / ModelFolder::kShards[1]);
+    CHECK_THAT(opening(cache.path()), CONTAINS(std::string(ModelFolder::kShards[1]) +
+                                               ": is a link to a file that is not there; fetch the model again"));
+    fs::remove(blobs / "config.json");
+    CHECK_THAT(opening(snapshot),
+               CONTAINS("config.json: is a link to a file that is not there; fetch the model again"));
+}
+
+TEST_CASE("bad folders: tokenizer.json", "[models]") {
+    const auto withTokenizer = [](const std::string& text) {
+        return afterwards("gpt2", [&](ModelFolder& folder) { writeFile(folder / "tokenizer.json", text); });
+    };
+    CHECK(withTokenizer(letterTokenizer(20).dump()) == "accepted");
+    CHECK_THAT(withTokenizer(""), CONTAINS("tokenizer.json: the file is empty"));
+    CHECK_THAT(withTokenizer(kPointer),
+               CONTAINS("tokenizer.json: the file is a Git-LFS pointer") && CONTAINS("git lfs pull"));
+    CHECK_THAT(withTokenizer("{\"model\": "), CONTAINS("tokenizer.json: the file is no valid JSON at byte"));
+    CHECK_THAT(withTokenizer("{}"), CONTAINS("tokenizer.json: \"model\" is missing"));
+    CHECK_THAT(withTokenizer("{\"model\": {\"type\": \"WordPiece\"}}"),
+               CONTAINS("tokenizer.json: \"model\" is of type WordPiece, which is not supported"));
+    CHECK_THAT(
+        afterwards("gpt2", [](ModelFolder& folder) { fs::create_symlink(folder / "gone", folder / "tokenizer.json"); }),
+        CONTAINS("tokenizer.json: there is no such file"));
+}
+
+TEST_CASE("bad folders: what may not be read says so", "[models]") {
+    const auto forbidden = [](const std::string& name, fs::perms permissions) {
+        ModelFolder folder;
+        const fs::path path = name.empty() ? folder.path() : folder / name;
+        fs::permissions(path, permissions);
+        const std::string sentence = sentenceAsNobody([&] { openModelSource(folder.path().string()); });
+        fs::permissions(path, fs::perms::owner_all);
+        return sentence;
+    };
+    CHECK(forbidden("", fs::perms::all) == "accepted");
+    CHECK_THAT(forbidden("", fs::perms::none),
+               CONTAINS("cannot be read: Permission denied; give yourself permission to read it and its folder"));
+    CHECK_THAT(forbidden("", fs::perms::others_read | fs::perms::owner_read),
+               CONTAINS("config.json: cannot be read: Permission denied"));
+    CHECK_THAT(forbidden("config.json", fs::perms::none),
+               CONTAINS("config.json: cannot be opened: Permission denied; give yourself permission to read it"));
+    CHECK_THAT(forbidden("model.safetensors", fs::perms::none),
+               CONTAINS("model.safetensors: cannot be opened: Permission denied"));
+}
+
+TEST_CASE("bad folders: weights that shrink after they were opened are an error, not a crash", "[models]") {
+    const ModelFolder folder;
+    const auto source = openModelSource(folder.path().string());
+    fs::resize_file(folder / "model.safetensors", 5000);
+    CHECK_THAT(
+        sentenceOf([&] {
+            std::vector<float> values(static_cast<size_t>(61) * 32);
+            source->read("embed.W_E", Shape{61, 32}, [&](const auto& fill) { fill(0, values); });
+        }),
+        CONTAINS("model.safetensors: ends at byte 5000, sooner than it did when it was opened; fetch the file again"));
+}

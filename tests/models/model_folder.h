@@ -1,0 +1,87 @@
+#pragma once
+
+#include "engine/io/input_file.h"
+#include "tests/io/files.h"
+
+#include <nlohmann/json.hpp>
+
+namespace attn::test {
+
+/// A copy of one of the small models of tests/golden, to be broken.
+class ModelFolder {
+public:
+    explicit ModelFolder(const std::string& name = "gpt2") {
+        for (const char* file : {"config.json", "model.safetensors"})
+            fs::copy_file(fs::path(ATTN_TEST_DIR) / "golden" / name / file, folder_ / file);
+    }
+
+    const fs::path& path() const { return folder_.path(); }
+    fs::path operator/(const std::string& name) const { return folder_ / name; }
+    std::string text(const std::string& file) const { return readTextFile(folder_ / file); }
+
+    /// Changes config.json as JSON.
+    template <class Change> void editConfig(const Change& change) {
+        nlohmann::json config = nlohmann::json::parse(text("config.json"));
+        change(config);
+        writeFile(folder_ / "config.json", config.dump());
+    }
+
+    /// Changes the header of model.safetensors as JSON; the data stays.
+    template <class Change> void editHeader(const Change& change) {
+        auto [header, data] = weights();
+        change(header);
+        writeFile(folder_ / "model.safetensors", safetensors(header.dump(), data));
+    }
+
+    /// Header and data of model.safetensors.
+    std::pair<nlohmann::json, std::string> weights() const {
+        const std::string file = text("model.safetensors");
+        uint64_t length = 0;
+        std::memcpy(&length, file.data(), sizeof(length));
+        return {nlohmann::json::parse(file.substr(8, length)), file.substr(8 + length)};
+    }
+
+    /// Splits model.safetensors into two shards with an index.
+    void shard() {
+        const auto [header, data] = weights();
+        std::array<nlohmann::json, 2> headers{nlohmann::json::object(), nlohmann::json::object()};
+        std::array<std::string, 2> parts;
+        nlohmann::json map;
+        size_t count = 0;
+        for (const auto& [name, entry] : header.items()) {
+            if (name == "__metadata__") continue;
+            const size_t shard = count++ % 2, begin = entry["data_offsets"][0], end = entry["data_offsets"][1];
+            headers[shard][name] = entry;
+            headers[shard][name]["data_offsets"] = {parts[shard].size(), parts[shard].size() + end - begin};
+            parts[shard] += data.substr(begin, end - begin);
+            map[name] = kShards[shard];
+        }
+        for (size_t shard = 0; shard < 2; ++shard)
+            writeFile(folder_ / kShards[shard], safetensors(headers[shard].dump(), parts[shard]));
+        writeFile(folder_ / "model.safetensors.index.json",
+                  nlohmann::json{{"metadata", {{"total_size", data.size()}}}, {"weight_map", map}}.dump());
+        fs::remove(folder_ / "model.safetensors");
+    }
+
+    static constexpr std::array kShards{"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
+
+private:
+    TemporaryFolder folder_;
+};
+
+/// A tokenizer.json with the vocabulary {"a": 0, "b": 1, ...} of so many letters and one token for their pair "ab"
+/// after them.
+inline nlohmann::json letterTokenizer(int letters) {
+    nlohmann::json vocabulary;
+    for (int i = 0; i < letters; ++i) vocabulary[std::string(1, static_cast<char>('a' + i))] = i;
+    vocabulary["ab"] = letters;
+    return {{"version", "1.0"},
+            {"added_tokens", nlohmann::json::array()},
+            {"normalizer", nullptr},
+            {"pre_tokenizer", nullptr},
+            {"post_processor", nullptr},
+            {"decoder", {{"type", "Fuse"}}},
+            {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", {"a b"}}}}};
+}
+
+} // namespace attn::test
