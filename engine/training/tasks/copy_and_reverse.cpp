@@ -1,0 +1,66 @@
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/sequence_task.h"
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr std::array<Param, 3> kParams{{
+    {"length", "Length", "Symbols in the longest sequence", Param::Kind::Integer, 1, 64, 1, 12},
+    {"symbols", "Symbols", "Letters to choose from", Param::Kind::Integer, 2, 52, 1, 26},
+    {"varied", "Varied length", "Draws every length up to the longest", Param::Kind::Toggle, 0, 1, 1, 0},
+}};
+
+/// Letters, "=", then the same letters, forwards or backwards.
+class Repeat : public SequenceTask {
+public:
+    Repeat(const TaskValues& values, uint64_t seed, bool isReversed)
+        : SequenceTask(letterSymbols(values.integer("symbols"), {"="}), 2 * values.integer("length") + 2, seed),
+          symbols_(values.integer("symbols")), length_(values.integer("length")), isVaried_(values.flag("varied")),
+          isReversed_(isReversed) {}
+
+private:
+    Sequence draw(Draws& draws) const override {
+        std::vector<int32_t> letters(static_cast<size_t>(isVaried_ ? draws.between(1, length_) : length_));
+        for (int32_t& letter : letters) letter = draws.below(symbols_);
+        Sequence sequence{.tokens = letters};
+        sequence.add(symbols_);
+        if (isReversed_) std::ranges::reverse(letters);
+        letters.push_back(endToken());
+        sequence.addAnswer(letters);
+        return sequence;
+    }
+
+    int symbols_, length_;
+    bool isVaried_, isReversed_;
+};
+
+template <bool isReversed> std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
+    return std::make_unique<Repeat>(values, settings.seed, isReversed);
+}
+
+} // namespace
+
+constinit const Task kCopyTask{
+    .id = "copy",
+    .title = "Copy",
+    .summary = "Repeats a sequence of letters after the equals sign: c a b = c a b",
+    .hint = "In the answer's rows one head draws a diagonal: each position attends to its letter, one length back.",
+    .citation = "Graves et al. 2014, \"Neural Turing Machines\", arXiv:1410.5401, section 4.1",
+    .params = kParams,
+    .make = make<false>,
+};
+
+constinit const Task kReverseTask{
+    .id = "reverse",
+    .title = "Reverse",
+    .summary = "Writes a sequence of letters backwards after the equals sign: c a b = b a c",
+    .hint =
+        "In the answer's rows one head draws an anti-diagonal: the later the row, the earlier the letter attended to.",
+    .params = kParams,
+    .make = make<true>,
+};
+
+} // namespace attn

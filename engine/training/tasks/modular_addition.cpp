@@ -1,0 +1,52 @@
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/sequence_task.h"
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr std::array<Param, 2> kParams{{
+    {"modulus", "Modulus", "Numbers run from 0 to one less than this", Param::Kind::Integer, 2, 211, 1, 59},
+    {"share", "Trained share", "Share of all pairs that is trained on; the rest is held out", Param::Kind::Real, 0.1,
+     0.95, 0.05, 0.6},
+}};
+
+class ModularAddition : public SequenceTask {
+public:
+    ModularAddition(const TaskValues& values, uint64_t seed)
+        : SequenceTask(numberSymbols(values.integer("modulus"), {"+", "="}), 6, seed, values.real("share")),
+          modulus_(values.integer("modulus")) {}
+
+private:
+    Sequence draw(Draws& draws) const override {
+        const int32_t a = draws.below(modulus_), b = draws.below(modulus_);
+        Sequence sequence{.tokens = {a, modulus_, b, modulus_ + 1}};
+        sequence.addAnswer(std::array{(a + b) % modulus_, endToken()});
+        sequence.identity = {std::min(a, b), std::max(a, b)}; // a + b and b + a are one example
+        return sequence;
+    }
+
+    int modulus_;
+};
+
+std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
+    return std::make_unique<ModularAddition>(values, settings.seed);
+}
+
+} // namespace
+
+constinit const Task kModularAdditionTask{
+    .id = "modular-addition",
+    .title = "Modular addition",
+    .summary = "Adds two numbers and wraps around at the modulus: 50 + 20 = 11 for modulus 59",
+    .hint = "Held-out accuracy rises long after training accuracy (grokking). The last row's heads attend to both "
+            "numbers alike; the embedding turns into waves of a few frequencies.",
+    .citation = "Nanda et al. 2023, \"Progress measures for grokking via mechanistic interpretability\", "
+                "arXiv:2301.05217",
+    .params = kParams,
+    .make = make,
+};
+
+} // namespace attn

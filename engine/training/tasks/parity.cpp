@@ -1,0 +1,65 @@
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/sequence_task.h"
+
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr std::array<Param, 2> kParams{{
+    {"length", "Length", "Bits in the longest sequence; every length occurs", Param::Kind::Integer, 1, 120, 1, 16},
+    {"running", "Running parity",
+     "Answers with the parity after each bit; without it only the last is asked for, which "
+     "is hard to learn",
+     Param::Kind::Toggle, 0, 1, 1, 1},
+}};
+
+/// Bits, "=", then whether the ones so far are odd (1) or even (0), for each bit or for all.
+class Parity : public SequenceTask {
+public:
+    Parity(const TaskValues& values, uint64_t seed)
+        : SequenceTask(numberSymbols(2, {"="}),
+                       values.integer("length") + 2 + (values.flag("running") ? values.integer("length") : 1), seed),
+          length_(values.integer("length")), isRunning_(values.flag("running")) {}
+
+private:
+    Sequence draw(Draws& draws) const override {
+        Sequence sequence;
+        std::vector<int32_t> parities;
+        int32_t parity = 0;
+        for (int left = draws.between(1, length_); left > 0; --left) {
+            const int32_t bit = draws.below(2);
+            parity ^= bit;
+            sequence.add(bit);
+            parities.push_back(parity);
+        }
+        sequence.add(2); // "="
+        if (!isRunning_) parities = {parity};
+        parities.push_back(endToken());
+        sequence.addAnswer(parities);
+        return sequence;
+    }
+
+    int length_;
+    bool isRunning_;
+};
+
+std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
+    return std::make_unique<Parity>(values, settings.seed);
+}
+
+} // namespace
+
+constinit const Task kParityTask{
+    .id = "parity",
+    .title = "Parity",
+    .summary = "Says after each bit whether the ones so far are odd: 1 0 1 1 = 1 1 0 1",
+    .hint =
+        "With running parity each row attends to one bit and to the parity before it. Without, attention must spread "
+        "over all bits, and a single flipped bit hardly moves it.",
+    .citation = "Hahn 2020, \"Theoretical Limitations of Self-Attention in Neural Sequence Models\", arXiv:1906.06755",
+    .params = kParams,
+    .make = make,
+};
+
+} // namespace attn

@@ -1,0 +1,66 @@
+#include "engine/training/tasks/sequence_task.h"
+
+#include "engine/training/tasks/tokenizer_json.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+
+SequenceTask::SequenceTask(const std::vector<std::string>& symbols, int longest, uint64_t seed, double trainShare)
+    : TaskInstance(symbolTokenizerJson(symbols), longest - 1), end_(static_cast<int32_t>(symbols.size())), seed_(seed),
+      trainShare_(trainShare) {}
+
+/// Draws until an example belongs to the split. Should none of the first 1,000 (the task has so few examples that the
+/// split is empty), the last one stands in.
+Sequence SequenceTask::drawFrom(Split split, uint64_t index) const {
+    constexpr uint32_t kMostTries = 1000;
+    for (uint32_t attempt = 0;; ++attempt) {
+        Draws draws(seed_, index, static_cast<uint32_t>(split) << 30 | attempt);
+        Sequence sequence = draw(draws);
+        const std::span<const int32_t> prompt(sequence.tokens.data(), sequence.answers.back().begin);
+        const uint64_t hash = hashOf(sequence.identity.empty() ? prompt : std::span<const int32_t>(sequence.identity));
+        if (attempt + 1 == kMostTries || splitOf(hash, trainShare_) == split) return sequence;
+    }
+}
+
+Batch SequenceTask::batch(Split split, uint64_t index, int rows) const {
+    requireRows(rows);
+    const auto count = static_cast<size_t>(rows), columns = static_cast<size_t>(contextLength());
+    Batch batch{.rows = rows,
+                .columns = contextLength(),
+                .inputs = std::vector<int32_t>(count * columns, end_),
+                .targets = std::vector<int32_t>(count * columns, Batch::kIgnored)};
+    for (size_t row = 0; row < count; ++row) {
+        const Sequence sequence = drawFrom(split, index * count + row);
+        for (size_t i = 0; i < std::min(columns, sequence.tokens.size()); ++i)
+            batch.inputs[row * columns + i] = sequence.tokens[i];
+        for (const Sequence::Answer& answer : sequence.answers)
+            for (size_t i = answer.begin; i < answer.end; ++i)
+                batch.targets[row * columns + i - 1] = sequence.tokens[i];
+    }
+    return batch;
+}
+
+Example SequenceTask::example(Split split, uint64_t index) const {
+    const Sequence sequence = drawFrom(split, index);
+    const auto [begin, end] = sequence.answers.back();
+    const auto at = [&](size_t i) { return sequence.tokens.begin() + static_cast<std::ptrdiff_t>(i); };
+    return {.prompt = {at(0), at(begin)}, .answer = {at(begin), at(end)}};
+}
+
+std::vector<std::string> numberSymbols(int count, const std::vector<std::string>& more) {
+    std::vector<std::string> symbols;
+    for (int i = 0; i < count; ++i) symbols.push_back(fmt::format("{}", i));
+    symbols.insert(symbols.end(), more.begin(), more.end());
+    return symbols;
+}
+
+std::vector<std::string> letterSymbols(int count, const std::vector<std::string>& more) {
+    std::vector<std::string> symbols;
+    for (int i = 0; i < count; ++i)
+        symbols.push_back(std::string(1, static_cast<char>(i < 26 ? 'a' + i : 'A' + i - 26)));
+    symbols.insert(symbols.end(), more.begin(), more.end());
+    return symbols;
+}
+
+} // namespace attn

@@ -1,0 +1,54 @@
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/sequence_task.h"
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr std::array<Param, 3> kParams{{
+    {"length", "Length", "Numbers in the longest list", Param::Kind::Integer, 1, 64, 1, 6},
+    {"values", "Values", "Numbers run from 0 to one less than this", Param::Kind::Integer, 2, 100, 1, 10},
+    {"varied", "Varied length", "Draws every length up to the longest", Param::Kind::Toggle, 0, 1, 1, 0},
+}};
+
+class Sort : public SequenceTask {
+public:
+    Sort(const TaskValues& values, uint64_t seed)
+        : SequenceTask(numberSymbols(values.integer("values"), {"="}), 2 * values.integer("length") + 2, seed),
+          values_(values.integer("values")), length_(values.integer("length")), isVaried_(values.flag("varied")) {}
+
+private:
+    Sequence draw(Draws& draws) const override {
+        std::vector<int32_t> list(static_cast<size_t>(isVaried_ ? draws.between(1, length_) : length_));
+        for (int32_t& value : list) value = draws.below(values_);
+        Sequence sequence{.tokens = list};
+        sequence.add(values_); // "="
+        std::ranges::sort(list);
+        list.push_back(endToken());
+        sequence.addAnswer(list);
+        return sequence;
+    }
+
+    int values_, length_;
+    bool isVaried_;
+};
+
+std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
+    return std::make_unique<Sort>(values, settings.seed);
+}
+
+} // namespace
+
+constinit const Task kSortTask{
+    .id = "sort",
+    .title = "Sort",
+    .summary = "Writes a list of numbers in rising order: 3 1 2 = 1 2 3",
+    .hint = "Each row of the answer attends to the copies of the next larger number, wherever they stand: the pattern "
+            "follows the values, not the positions.",
+    .params = kParams,
+    .make = make,
+};
+
+} // namespace attn

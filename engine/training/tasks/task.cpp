@@ -1,0 +1,54 @@
+#include "engine/training/tasks/task.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+std::string rangeOf(const Param& param) {
+    if (param.kind == Param::Kind::Toggle) return "0 or 1";
+    return fmt::format("{} from {} to {}", param.kind == Param::Kind::Integer ? "a whole number" : "a number",
+                       param.minimum, param.maximum);
+}
+
+bool accepts(const Param& param, double value) {
+    if (!std::isfinite(value) || value < param.minimum || value > param.maximum) return false;
+    return param.kind == Param::Kind::Real || value == std::round(value);
+}
+
+} // namespace
+
+void failParameter(std::string_view task, std::string_view parameter, std::string what, std::string hint) {
+    throw Error({.what = std::move(what), .where = fmt::format("{}: {}", task, parameter), .hint = std::move(hint)});
+}
+
+void TaskInstance::requireRows(int rows) {
+    if (rows < 1)
+        throw Error(
+            {.what = fmt::format("a batch cannot have {} rows", rows), .where = "batch", .hint = "ask for 1 or more"});
+}
+
+std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings) {
+    for (const auto& [id, value] : settings.values) {
+        const auto param = std::ranges::find(task.params, id, &Param::id);
+        if (param == task.params.end()) {
+            std::vector<std::string_view> known;
+            for (const Param& each : task.params) known.push_back(each.id);
+            failParameter(task.id, id, "the task has no such parameter",
+                          fmt::format("choose from: {}", fmt::join(known, ", ")));
+        }
+        if (!accepts(*param, value))
+            failParameter(task.id, id, fmt::format("{} is out of range", value),
+                          fmt::format("choose {}", rangeOf(*param)));
+    }
+    std::map<std::string, double, std::less<>> values = settings.values;
+    for (const Param& param : task.params) values.emplace(param.id, param.initial);
+    return task.make(TaskValues(std::move(values)), settings);
+}
+
+} // namespace attn
