@@ -21,7 +21,8 @@ std::span<const Task* const> taskCatalogue() {
                                        &kBracketsTask,
                                        &kMajorityTask,
                                        &kCompareTask,
-                                       &kParityTask};
+                                       &kParityTask,
+                                       &kTextTask};
     return kTasks;
 }
 

@@ -1,0 +1,133 @@
+#include "engine/training/tasks/bpe_learner.h"
+
+#include "engine/text/byte_alphabet.h"
+#include "engine/text/json_node.h"
+#include "engine/text/pre_tokenizer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <queue>
+#include <set>
+#include <unordered_map>
+
+namespace attn {
+namespace {
+
+struct Word {
+    std::vector<uint32_t> tokens;
+    int64_t count;
+};
+
+constexpr uint64_t pairOf(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
+
+/// Each distinct word as bytes, with how often it stands in the text; in an order of their own, so that the result
+/// depends on nothing else.
+std::map<std::string, int64_t> countWords(std::string_view text) {
+    const std::string name = "words";
+    const nlohmann::json json{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}};
+    std::map<std::string, int64_t> counts;
+    for (const AlignedText& piece : PreTokenizer::parse(JsonNode(json, name)).apply(AlignedText(text, 0)))
+        ++counts[fromByteAlphabet(piece.text()).value()];
+    return counts;
+}
+
+class Learner {
+public:
+    explicit Learner(const std::map<std::string, int64_t>& counts) {
+        std::array<uint32_t, 256> idOfByte{};
+        for (const unsigned char byte : gpt2Bytes()) {
+            idOfByte[byte] = static_cast<uint32_t>(tokens_.size());
+            tokens_.emplace_back(1, static_cast<char>(byte));
+            ids_.emplace(tokens_.back(), idOfByte[byte]);
+        }
+        for (const auto& [text, count] : counts) {
+            Word word{{}, count};
+            for (const char byte : text) word.tokens.push_back(idOfByte[static_cast<unsigned char>(byte)]);
+            words_.push_back(std::move(word));
+            for (size_t i = 0; i + 1 < words_.back().tokens.size(); ++i) change(words_.size() - 1, i, count);
+        }
+        for (const auto& [pair, place] : pairs_) queue_.push({place.count, pair});
+    }
+
+    std::vector<MergePair> learn(int count) {
+        std::vector<MergePair> merges;
+        while (static_cast<int>(merges.size()) < count && !queue_.empty()) {
+            const Candidate best = queue_.top();
+            queue_.pop();
+            const int64_t current = pairs_[best.pair].count;
+            if (best.count != current) {
+                if (current >= kLeastCount) queue_.push({current, best.pair});
+                continue;
+            }
+            if (current < kLeastCount) break;
+            const auto left = static_cast<uint32_t>(best.pair >> 32), right = static_cast<uint32_t>(best.pair);
+            merges.emplace_back(tokens_[left], tokens_[right]);
+            merge(left, right);
+        }
+        return merges;
+    }
+
+private:
+    static constexpr int64_t kLeastCount = 2;
+
+    struct Place {
+        int64_t count = 0;
+        std::set<size_t> words{}; ///< that have, or once had, the pair
+    };
+    struct Candidate {
+        int64_t count;
+        uint64_t pair;
+        bool operator<(const Candidate& other) const {
+            return count != other.count ? count < other.count : pair > other.pair;
+        }
+    };
+
+    void change(size_t word, size_t at, int64_t by) {
+        const std::vector<uint32_t>& tokens = words_[word].tokens;
+        Place& place = pairs_[pairOf(tokens[at], tokens[at + 1])];
+        place.count += by;
+        if (by > 0) place.words.insert(word);
+    }
+
+    void merge(uint32_t left, uint32_t right) {
+        const std::string text = tokens_[left] + tokens_[right];
+        const auto [known, isNew] = ids_.emplace(text, static_cast<uint32_t>(tokens_.size()));
+        const uint32_t id = known->second;
+        if (isNew) tokens_.push_back(text);
+
+        const std::set<size_t> affected = std::move(pairs_[pairOf(left, right)].words);
+        std::set<uint64_t> grown;
+        for (const size_t index : affected) {
+            Word& word = words_[index];
+            std::vector<uint32_t> merged;
+            for (size_t i = 0; i < word.tokens.size(); ++i) {
+                const bool isPair = word.tokens[i] == left && i + 1 < word.tokens.size() && word.tokens[i + 1] == right;
+                merged.push_back(isPair ? id : word.tokens[i]);
+                i += isPair;
+            }
+            for (size_t i = 0; i + 1 < word.tokens.size(); ++i) change(index, i, -word.count);
+            word.tokens = std::move(merged);
+            for (size_t i = 0; i + 1 < word.tokens.size(); ++i) {
+                change(index, i, word.count);
+                if (word.tokens[i] == id || word.tokens[i + 1] == id)
+                    grown.insert(pairOf(word.tokens[i], word.tokens[i + 1]));
+            }
+        }
+        for (const uint64_t pair : grown) queue_.push({pairs_[pair].count, pair});
+    }
+
+    std::vector<std::string> tokens_; ///< by id
+    std::unordered_map<std::string, uint32_t> ids_;
+    std::vector<Word> words_;
+    std::unordered_map<uint64_t, Place> pairs_;
+    std::priority_queue<Candidate> queue_; ///< counts may have fallen since, never risen
+};
+
+} // namespace
+
+std::vector<MergePair> learnBpe(std::string_view text, int count) { return Learner(countWords(text)).learn(count); }
+
+} // namespace attn
