@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <map>
 
 namespace attn::cli {
 namespace {
@@ -148,8 +149,25 @@ int64_t peakBytes() {
 struct Options {
     std::string path, device;
     std::vector<std::string> only;
-    bool json = false;
+    bool json = false, profile = false;
 };
+
+/// Where the time of writing one token goes, by shader.
+void printProfile(const Options& options, const std::optional<std::string>& device) {
+    LanguageModel model(openModelSource(options.path), {.device = device, .profiles = true, .inspects = false});
+    std::map<std::string, std::pair<int, double>> shaders;
+    constexpr int kSteps = 64;
+    for (int i = 0; i < kSteps; ++i) {
+        const std::vector<int> token{i % model.info().vocabulary};
+        model.feed(token);
+        for (const auto& [name, elapsedMs] : model.profile()) {
+            ++shaders[name].first;
+            shaders[name].second += elapsedMs;
+        }
+    }
+    for (const auto& [name, total] : shaders)
+        fmt::print("{:<32} {:>4} dispatches {:>8.1f} us per token\n", name, total.first / kSteps, total.second * 1e3 / kSteps);
+}
 
 int bench(const Options& options) {
     nlohmann::json results = nlohmann::json::object();
@@ -166,6 +184,10 @@ int bench(const Options& options) {
         if (wants("matmul")) report("matmul 512^3", matmulGflops(context, 512), "GFLOP/s");
         if (wants("matmul") && !context.traits().isSoftware) report("matmul 4096^3", matmulGflops(context, 4096), "GFLOP/s");
         if (wants("attention")) report("causal attention B1 H8 T2048 D64", attentionMs(context), "ms");
+    }
+    if (!options.path.empty() && options.profile) {
+        printProfile(options, device);
+        return kDone;
     }
     if (!options.path.empty() && wants("model")) {
         const int64_t before = peakBytes();
@@ -204,6 +226,7 @@ void addBench(CLI::App& app, Run& run) {
     command->add_option("PATH", options->path, "also measure this model");
     command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
     command->add_option("--only", options->only, "some of: matmul, attention, model, gpt2")->delimiter(',');
+    command->add_flag("--profile", options->profile, "only: the model's device time per token, by shader");
     command->add_flag("--json", options->json, "one JSON object");
     command->footer("Timings of shared machines vary: quote the median of several starts.");
     command->callback([=, &run] { run = [=] { return bench(*options); }; });

@@ -32,7 +32,7 @@ public:
         const Tensor unembedding = config_.tiedEmbedding ? table : graph_.parameter("unembed.W_U", {config_.vocabulary, C});
         MatmulOptions out;
         if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
-        result_.nextLogits = matmul(finalNorm(lastRow(x)), unembedding, out); // [1,C] -> [1,V]
+        result_.nextLogits = matmul(finalNorm(T > 1 ? lastRow(x) : x), unembedding, out); // [1,C] -> [1,V]
         graph_.probe(matmul(finalNorm(x), unembedding, out), "logits", "TV");
         return std::move(result_);
     }

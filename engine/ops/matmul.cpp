@@ -58,12 +58,14 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
     const bool isVector = y.rows() == 1;
     if (traits.prefersSubgroupTiles) {
-        constexpr uint32_t kSubgroups = 4; // of 16 or 32 rows each, or of 32 columns for a vector
+        // Of 16 or 32 rows each, or of 32 columns for a vector: there no more than have work, because idle ones run along.
+        const int64_t wanted = isVector ? (y.columns() + 31) / 32 : 4;
+        const uint32_t subgroups = wanted >= 12 || wanted % 4 == 0 ? 4 : wanted % 2 == 0 ? 2 : 1;
         const bool isLarge = y.rows() >= 100;
         result.shader = isVector ? "ops/matvec_subgroup8" : isLarge ? "ops/matmul_large_subgroup8" : "ops/matmul_subgroup8";
-        result.specialisation = {8, kSubgroups, activation};
-        result.x = isVector ? groups(y.columns(), 32 * kSubgroups) : groups(y.columns(), 32);
-        result.y = isVector ? groups(1, 1) : groups(y.rows(), (isLarge ? 32 : 16) * kSubgroups);
+        result.specialisation = {8, subgroups, activation};
+        result.x = isVector ? groups(y.columns(), 32 * subgroups) : groups(y.columns(), 32);
+        result.y = isVector ? groups(1, 1) : groups(y.rows(), (isLarge ? 32 : 16) * subgroups);
     } else if (isVector) {
         constexpr uint32_t kSubgroups = 4; // of 4 columns each
         result.shader = "ops/matvec_shared";

@@ -47,6 +47,7 @@ struct GpuExecutor::Impl {
     std::vector<LiveGrid> liveGrids;
     std::vector<Dispatch> dispatches;
     std::optional<gpu::Timeline> timeline;
+    std::optional<gpu::Profiler> profiler;
 
     Impl(gpu::Context& c, KernelLibrary& k, TensorStore& s, const Plan& p) : context(c), kernels(k), store(s), plan(p), descriptors(c) {}
 
@@ -116,7 +117,7 @@ struct GpuExecutor::Impl {
         });
     }
 
-    void record(const KernelTraits& traits) {
+    void record(const KernelTraits& traits, bool profiles) {
         std::vector<std::pair<const PlannedOp*, std::vector<Dispatch>>> work;
         for (const PlannedOp& op : plan.ops) {
             if (op.aliasOnly) continue;
@@ -128,6 +129,7 @@ struct GpuExecutor::Impl {
             for (const Dispatch& dispatch : work.back().second) dispatches.push_back(dispatch);
         }
         allocate();
+        if (profiles) profiler.emplace(context, static_cast<uint32_t>(dispatches.size()) + 1);
 
         // About 10 ms: software Vulkan does some 10 GFLOP/s, a real device hundreds of times that.
         const double chunkWork = context.traits().isSoftware ? 5e7 : 1e11;
@@ -140,6 +142,7 @@ struct GpuExecutor::Impl {
         };
         chunks.reserve(work.size() + 1); // recorders point at their command buffers
         begin();
+        if (profiler) profiler->reset(*recorder);
         for (const auto& [op, list] : work) {
             const double opWork = workOf(plan, *op);
             if (chunk > 0 && chunk + opWork > chunkWork) {
@@ -152,6 +155,7 @@ struct GpuExecutor::Impl {
             chunk += opWork;
             for (const Dispatch& dispatch : list) emit(*recorder, *op, dispatch);
         }
+        if (profiler) profiler->mark(*recorder, "end");
         if (!readbackOffsets.empty()) {
             recorder->barrier(gpu::Stages::Shader, gpu::Stages::Transfer);
             for (const auto& [name, offset] : readbackOffsets) {
@@ -168,6 +172,7 @@ struct GpuExecutor::Impl {
     void emit(gpu::CommandRecorder& recorder, const PlannedOp& op, const Dispatch& dispatch) {
         if (dispatch.barrierBefore) recorder.barrier(gpu::Stages::Shader, gpu::Stages::Shader | gpu::Stages::Indirect);
         const gpu::ComputePipeline& pipeline = kernels.pipeline(dispatch, needsTexel(dispatch, op));
+        if (profiler) profiler->mark(recorder, std::string(dispatch.shader));
         recorder.bind(pipeline, bind(pipeline, dispatch, op));
         if (!dispatch.push.empty()) recorder.push(pipeline, dispatch.push);
         if (dispatch.indirectFrom) {
@@ -197,10 +202,10 @@ struct GpuExecutor::Impl {
 };
 
 GpuExecutor::GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan,
-                         std::optional<KernelTraits> traits)
+                         const GpuExecutorOptions& options)
     : plan_(std::move(plan)) {
     impl_ = std::make_unique<Impl>(context, kernels, store, *plan_);
-    impl_->record(traits.value_or(kernelTraits(context.traits())));
+    impl_->record(options.traits.value_or(kernelTraits(context.traits())), options.profiles);
 }
 
 GpuExecutor::~GpuExecutor() = default;
@@ -233,6 +238,10 @@ bool GpuExecutor::run(const StepParams& step, const std::function<bool()>& isCan
 
 uint64_t GpuExecutor::deviceBytes() const {
     return impl_->arena.sizeBytes() + impl_->inputs.sizeBytes() + impl_->step.sizeBytes() + impl_->indirect.sizeBytes() + impl_->readback.sizeBytes();
+}
+
+std::vector<gpu::Profiler::Stretch> GpuExecutor::profile() const {
+    return impl_->profiler ? impl_->profiler->stretches() : std::vector<gpu::Profiler::Stretch>{};
 }
 
 size_t GpuExecutor::dispatchCount() const { return impl_->dispatches.size(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/gpu/profiler.h"
 #include "engine/runtime/kernel_library.h"
 #include "engine/runtime/tensor_store.h"
 
@@ -11,14 +12,18 @@
 
 namespace attn {
 
+struct GpuExecutorOptions {
+    std::optional<KernelTraits> traits{}; ///< what kernels are chosen by; the device's own unless a test tries the others
+    bool profiles = false;                ///< times every dispatch; costs software Vulkan as much as a small dispatch each
+};
+
 /// Runs a plan on a device. Everything is allocated and recorded once, in the constructor; a run writes inputs and step
 /// parameters, submits and waits.
 class GpuExecutor {
 public:
     /// @param store must already hold the plan's parameters and states, and must outlive the executor
-    /// @param traits what kernels are chosen by; the device's own unless a test tries the others
     GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan,
-                std::optional<KernelTraits> traits = {});
+                const GpuExecutorOptions& options = {});
     ~GpuExecutor();
     GpuExecutor(const GpuExecutor&) = delete;
     GpuExecutor& operator=(const GpuExecutor&) = delete;
@@ -39,6 +44,9 @@ public:
     const Plan& plan() const { return *plan_; }
     uint64_t deviceBytes() const;
     size_t dispatchCount() const;
+
+    /// Device time of every dispatch of the last run, in order, by shader. Empty unless GpuExecutorOptions::profiles.
+    std::vector<gpu::Profiler::Stretch> profile() const;
 
     /// Where a result lives on the device, for viewers that draw it without a copy.
     struct DeviceResult {

@@ -136,7 +136,7 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bo
     outputs.insert(graph.updates.begin(), graph.updates.end());
     auto step = std::make_unique<Step>();
     step->queries = queries;
-    step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph.graph, outputs, probes, {.alignment = 256}));
+    step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph.graph, outputs, probes, {.alignment = 256}), GpuExecutorOptions{.profiles = options_.profiles});
     return step;
 }
 
@@ -237,6 +237,11 @@ void LanguageModel::setGate(int layer, int head, float gate) {
     for (int l = 0; l < info_.layers; ++l)
         for (int h = 0; h < info_.heads; ++h)
             if ((layer < 0 || layer == l) && (head < 0 || head == h)) gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
+}
+
+std::vector<gpu::Profiler::Stretch> LanguageModel::profile() const {
+    const auto step = steps_.find(1);
+    return step == steps_.end() ? std::vector<gpu::Profiler::Stretch>{} : step->second->executor->profile();
 }
 
 int64_t LanguageModel::deviceBytes() const { return static_cast<int64_t>(context_->allocatedBytes()); }

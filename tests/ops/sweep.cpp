@@ -49,7 +49,7 @@ void compare(test::Device& device, const Case& test, std::optional<KernelTraits>
     CpuExecutor cpu(plan, {.poisonArena = true, .shuffleSeed = 5});
     TensorStore store(device.context);
     test::reserveSources(store, *plan);
-    GpuExecutor gpu(device.context, device.kernels, store, plan, traits);
+    GpuExecutor gpu(device.context, device.kernels, store, plan, {.traits = traits});
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home == Home::Arena) continue;
         const auto& list = test.values.at(tensor.name);
