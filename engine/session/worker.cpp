@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <new>
+#include <span>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/resource.h>
@@ -37,13 +40,15 @@ int64_t residentBytes() {
 }
 
 constexpr std::chrono::milliseconds kVisualInterval{16};
+constexpr std::chrono::milliseconds kWarmUpDelay{200};
+constexpr size_t kLongPrefill = 64; ///< tokens that take long enough to be announced
 
 } // namespace
 
 Session::Worker::Worker(Options options) : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Session::Worker::~Worker() {
-    cancel_ = true;
+    ++stops_;
     thread_.request_stop();
     changed_.notify_all();
 }
@@ -53,7 +58,7 @@ void Session::Worker::post(Command command) {
         const std::lock_guard lock(mutex_);
         if (std::holds_alternative<StopCommand>(command)) {
             queue_.dropGeneration();
-            cancel_ = true;
+            ++stops_;
         }
         queue_.push(std::move(command));
     }
@@ -89,10 +94,17 @@ void Session::Worker::run(const std::stop_token& stop) {
                     isBusy_ = false;
                     changed_.notify_all();
                 }
+                // A while without a command: prepare what a later prompt may need.
+                while (canWarmUp_ && !changed_.wait_for(lock, stop, kWarmUpDelay, ready) && !stop.stop_requested()) {
+                    lock.unlock();
+                    warmUp();
+                    lock.lock();
+                }
                 changed_.wait(lock, stop, ready);
             }
             command = queue_.pop();
             if (command) isBusy_ = true;
+            if (command && std::holds_alternative<StopCommand>(*command)) --stops_;
         }
         try {
             if (command) {
@@ -101,24 +113,32 @@ void Session::Worker::run(const std::stop_token& stop) {
                 generateOne();
             }
         } catch (const Cancelled&) {
-            next_.status.activity = Activity::Idle;
-            next_.status.detail.clear();
-            publish();
+            publishIdle();
         } catch (const gpu::DeviceLost& error) {
+            if (next_.model && !path_.tokens().empty()) lost_ = Lost{next_.model->path, path_, promptText_};
             model_.reset();
             next_.model.reset();
             fail(error);
         } catch (const Error& error) {
             fail(error);
+        } catch (const std::bad_alloc&) {
+            fail(Error({.what = "the computer is out of memory", .where = {}, .hint = "close other programs or open a smaller model"}));
         } catch (const std::exception& error) {
             fail(Error({.what = error.what(), .where = "internal", .hint = "please report this"}));
         }
     }
 }
 
+void Session::Worker::warmUp() {
+    canWarmUp_ = false; // nor after a failure: the prompt that needs it will say what is wrong
+    try {
+        canWarmUp_ = model_ && !path_.tokens().empty() && model_->warmUp();
+    } catch (const Error&) {
+    }
+}
+
 void Session::Worker::execute(Command command) {
     if (remaining_ > 0 && changesSequence(command)) finishGenerating();
-    cancel_ = false;
     next_.failure.reset();
     std::visit([this](const auto& each) { on(each); }, command);
 }
@@ -127,6 +147,10 @@ void Session::Worker::fail(const Error& error) {
     remaining_ = 0;
     next_.failure = Failure{error.message(), error.where(), error.hint()};
     ++next_.failureCount;
+    publishIdle();
+}
+
+void Session::Worker::publishIdle() {
     next_.status.activity = Activity::Idle;
     next_.status.detail.clear();
     publish();
@@ -141,43 +165,58 @@ void Session::Worker::on(const OpenModelCommand& command) {
     next_.status.activity = Activity::Loading;
     next_.status.progress = 0;
     publish();
-    auto source = openModelSource(command.path);
-    Clock::time_point last = Clock::now();
-    const auto progress = [&](float fraction, const std::string& what) {
-        if (cancel_) throw Cancelled{};
-        next_.status.progress = fraction;
-        next_.status.detail = what;
-        if (Clock::now() - last < kVisualInterval) return;
-        last = Clock::now();
-        publish();
-    };
     // The old model goes only when the new one is there: a failed open loses nothing.
-    auto opened = std::make_unique<LanguageModel>(
-        std::move(source), LanguageModel::Options{.device = options_.device, .softwareThreads = options_.softwareThreads, .validation = options_.validation}, progress);
-    model_ = std::move(opened);
+    model_ = load(command.path);
     auto info = std::make_shared<ModelInfo>(model_->info());
     info->path = command.path;
     Snapshot fresh;
     fresh.version = next_.version;
     fresh.failureCount = next_.failureCount;
-    fresh.sequenceVersion = next_.sequenceVersion + 1;
+    fresh.sequenceVersion = next_.sequenceVersion;
     fresh.model = std::move(info);
     fresh.status.device = model_->context().traits().name;
     fresh.headGates = std::make_shared<std::vector<float>>(model_->gates());
     next_ = std::move(fresh);
     view_.layer = std::min(view_.layer, model_->info().layers - 1);
     view_.head = std::min(view_.head, model_->info().heads - 1);
-    notice_.clear();
-    path_.setPrompt({});
+    path_ = {};
     promptText_.clear();
-    const std::string prompt = command.prompt.empty() && command.promptTokens.empty() ? model_->source().example() : command.prompt;
-    if (prompt.empty() && command.promptTokens.empty()) {
-        notice_ = "this model has no tokenizer: enter token ids, separated by commas";
-        refreshSequence();
+    refreshSequence();
+    canWarmUp_ = true;
+
+    const bool namesPrompt = !command.prompt.empty() || !command.promptTokens.empty();
+    if (lost_ && lost_->model == command.path && !namesPrompt) return moveTo(lost_->path, lost_->promptText);
+    lost_.reset();
+    const std::string example = model_->source().example();
+    if (namesPrompt || !example.empty()) {
+        on(SetPromptCommand{namesPrompt ? command.prompt : example, command.promptTokens});
+    } else {
         publish();
-        return;
     }
-    on(SetPromptCommand{prompt, command.promptTokens});
+}
+
+std::unique_ptr<LanguageModel> Session::Worker::load(const std::string& path) {
+    Clock::time_point last = Clock::now();
+    const auto progress = [&](float fraction, const std::string& what) {
+        if (isStopped()) {
+            publishIdle(); // giving back what was loaded takes a while
+            throw Cancelled{};
+        }
+        next_.status.progress = fraction;
+        next_.status.detail = what;
+        if (Clock::now() - last < kVisualInterval) return;
+        last = Clock::now();
+        publish();
+    };
+    try {
+        progress(0, {});
+        auto source = openModelSource(path);
+        progress(0, {});
+        return std::make_unique<LanguageModel>(
+            std::move(source), LanguageModel::Options{.device = options_.device, .softwareThreads = options_.softwareThreads, .validation = options_.validation}, progress);
+    } catch (const Error& error) { // even a lost device is a plain failure here: the model that is open has a device of its own
+        throw Error({.what = error.message(), .where = error.where().empty() ? path : error.where(), .hint = error.hint()});
+    }
 }
 
 std::vector<int> Session::Worker::promptTokens(const std::string& text) const {
@@ -189,34 +228,59 @@ void Session::Worker::on(const SetPromptCommand& command) {
     model();
     const std::vector<int> tokens = command.tokens.empty() ? promptTokens(command.text) : command.tokens;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "type some text"});
-    for (int token : tokens)
-        if (token < 0 || token >= model_->info().vocabulary)
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, model_->info().vocabulary), .where = "prompt", .hint = "use the tokenizer that belongs to the model"});
-    promptText_ = command.tokens.empty() || !model_->tokenizer() ? command.text : model_->tokenizer()->decode(tokens, true);
-    path_.setPrompt(tokens);
-    runPath();
+    for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
+    TokenPath path;
+    path.setPrompt(tokens);
+    moveTo(std::move(path), command.tokens.empty() || !model().tokenizer() ? command.text : model().tokenizer()->decode(tokens, true));
 }
 
-std::vector<int> Session::Worker::fitToContext(const std::vector<int>& tokens) {
-    notice_.clear();
+void Session::Worker::checkToken(int token, const char* where, const char* hint) {
+    if (token < 0 || token >= model().info().vocabulary)
+        throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, model().info().vocabulary), .where = where, .hint = hint});
+}
+
+size_t Session::Worker::forgotten(size_t tokens) const {
     const auto capacity = static_cast<size_t>(model_->capacity());
-    if (tokens.size() <= capacity) return tokens;
+    if (tokens <= capacity) return 0;
     // Whole quarters go, so that generating does not drop and re-run at every token.
     const size_t quarter = std::max<size_t>(1, capacity / 4);
-    const size_t dropped = std::min(tokens.size() - 1, (tokens.size() - capacity + quarter - 1) / quarter * quarter);
-    notice_ = fmt::format("the context is {} tokens: the oldest {} are no longer seen by the model", capacity, dropped);
-    return {tokens.begin() + static_cast<std::ptrdiff_t>(dropped), tokens.end()};
+    return std::min(tokens - 1, (tokens - capacity + quarter - 1) / quarter * quarter);
+}
+
+bool Session::Worker::isCurrent() const {
+    const std::vector<int> tokens = path_.tokens();
+    return std::ranges::equal(std::span(tokens).subspan(forgotten(tokens.size())), model_->tokens());
+}
+
+void Session::Worker::catchUp() {
+    model();
+    if (!isCurrent()) runPath();
+}
+
+void Session::Worker::moveTo(TokenPath path, std::string promptText) {
+    model();
+    std::swap(path_, path);
+    std::swap(promptText_, promptText);
+    try {
+        runPath();
+        lost_.reset();
+    } catch (...) {
+        std::swap(path_, path);
+        std::swap(promptText_, promptText);
+        throw;
+    }
 }
 
 void Session::Worker::runPath() {
-    next_.status.activity = Activity::Prefilling;
     const Clock::time_point start = Clock::now();
-    const std::vector<int> tokens = fitToContext(path_.tokens());
-    const std::vector<int>& cached = model().tokens();
-    auto common = static_cast<size_t>(std::ranges::mismatch(tokens, cached).in1 - tokens.begin());
+    const std::vector<int> all = path_.tokens();
+    const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
+    auto common = static_cast<size_t>(std::ranges::mismatch(tokens, model().tokens()).in1 - tokens.begin());
     if (common == tokens.size() && common > 0) --common; // the last token runs again for its logits
+    next_.status.activity = Activity::Prefilling;
+    if (tokens.size() - common >= kLongPrefill) publish();
     model().truncate(common);
-    if (!model().feed(std::span(tokens).subspan(common), [&] { return cancel_.load(); })) throw Cancelled{};
+    if (!model().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
     next_.explanation.reset();
@@ -226,7 +290,9 @@ void Session::Worker::runPath() {
 }
 
 void Session::Worker::on(const GenerateCommand& command) {
-    if (model().tokens().empty()) throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    catchUp();
+    if (path_.tokens().empty()) throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    if (command.maxTokens < 1) return;
     remaining_ = command.maxTokens;
     tokensPerSecond_ = command.tokensPerSecond;
     generationStart_ = nextToken_ = Clock::now();
@@ -235,29 +301,27 @@ void Session::Worker::on(const GenerateCommand& command) {
 }
 
 void Session::Worker::generateOne() {
-    const std::vector<int> before = path_.tokens();
-    const Candidate drawn = sampleToken(model().logits(), sampling_, before, before.size());
-    path_.take(drawn.token, drawn.probability);
-    std::vector<int> tokens = before;
-    tokens.push_back(drawn.token);
-    const std::vector<int> fitted = fitToContext(tokens);
-    bool fed = false;
-    if (fitted.size() == model().tokens().size() + 1) {
-        fed = model().feed(std::span(fitted).last(1), [&] { return cancel_.load(); });
-    } else {
-        model().truncate(0);
-        fed = model().feed(fitted, [&] { return cancel_.load(); });
-    }
-    if (!fed) {
+    std::vector<int> all = path_.tokens();
+    const Candidate drawn = sampleToken(model().logits(), sampling_, all, all.size());
+    all.push_back(drawn.token);
+    const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
+    if (tokens.size() != model().tokens().size() + 1) model().truncate(0); // the oldest have gone: run the rest again
+    if (!model().feed(tokens.subspan(model().tokens().size()), [&] { return isStopped(); })) {
+        publishIdle();
+        if (const size_t kept = model().tokens().size(); kept > 0) { // half a step has written over the newest rows
+            model().truncate(kept - 1);
+            model().feed(tokens.subspan(kept - 1, 1));
+        }
         finishGenerating();
         return;
     }
+    path_.take(drawn.token, drawn.probability);
     ++generated_;
     --remaining_;
     const double seconds = std::chrono::duration<double>(Clock::now() - generationStart_).count();
     if (seconds > 0) next_.status.tokensPerSecond = generated_ / seconds;
     const bool isEnd = std::ranges::find(model().source().stopTokens(), drawn.token) != model().source().stopTokens().end();
-    if (remaining_ <= 0 || isEnd || cancel_) {
+    if (remaining_ <= 0 || isEnd || isStopped()) {
         finishGenerating();
         return;
     }
@@ -275,45 +339,46 @@ void Session::Worker::generateOne() {
 void Session::Worker::finishGenerating() {
     remaining_ = 0;
     next_.status.activity = Activity::Idle;
-    refreshSequence();
-    refreshViews();
+    if (isCurrent()) { // else it was stopped while the rest ran again, and the last pictures stay
+        refreshSequence();
+        refreshViews();
+    }
     publish();
 }
 
 void Session::Worker::on(const StopCommand&) { publish(); }
 
 void Session::Worker::on(const ResetCommand&) {
-    path_.reset();
-    runPath();
+    TokenPath path = path_;
+    path.reset();
+    moveTo(std::move(path), promptText_);
 }
 
 void Session::Worker::on(const TakeTokenCommand& command) {
-    if (command.token < 0 || command.token >= model().info().vocabulary)
-        throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", command.token, model().info().vocabulary), .where = "generate"});
+    checkToken(command.token, "generate", "choose one of the listed tokens");
+    catchUp();
+    if (path_.tokens().empty()) throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
     float probability = 0;
     for (const Candidate& candidate : rankCandidates(model().logits(), sampling_, path_.tokens(), -1))
         if (candidate.token == command.token) probability = candidate.probability;
-    path_.take(command.token, probability);
-    runPath();
+    TokenPath path = path_;
+    path.take(command.token, probability);
+    moveTo(std::move(path), promptText_);
 }
 
 void Session::Worker::on(const GoToBranchCommand& command) {
-    const int before = path_.tree().current;
-    path_.goTo(command.node);
-    if (path_.tokens().empty()) path_.goTo(before); // the root holds nothing to show
-    runPath();
+    TokenPath path = path_;
+    path.goTo(command.node);
+    if (path.tokens().empty()) path = path_; // the root holds nothing to show
+    moveTo(std::move(path), promptText_);
 }
 
 void Session::Worker::on(const RestoreBranchesCommand& command) {
-    for (const auto& [parent, token] : command.nodes)
-        if (token < 0 || token >= model().info().vocabulary)
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, model().info().vocabulary), .where = "branches", .hint = "the session was saved with another model"});
-    TokenPath restored;
-    restored.restore(command.nodes, command.current, command.promptLength);
-    if (restored.tokens().empty()) throw Error({.what = "the saved session holds no tokens", .where = "branches", .hint = "type a prompt"});
-    path_ = std::move(restored);
-    promptText_ = command.prompt;
-    runPath();
+    for (const auto& [parent, token] : command.nodes) checkToken(token, "branches", "the session was saved with another model");
+    TokenPath path;
+    path.restore(command.nodes, command.current, command.promptLength);
+    if (path.tokens().empty()) throw Error({.what = "the saved session holds no tokens", .where = "branches", .hint = "type a prompt"});
+    moveTo(std::move(path), command.prompt);
 }
 
 void Session::Worker::on(const SetSamplingCommand& command) {
@@ -324,7 +389,11 @@ void Session::Worker::on(const SetSamplingCommand& command) {
 void Session::Worker::on(const SetViewCommand& command) {
     const bool gridChanged = command.thumbnailSize != view_.thumbnailSize || !next_.grid;
     view_ = command;
-    if (!model_ || model_->tokens().empty()) return;
+    if (!model_ || path_.tokens().empty()) return;
+    if (!isCurrent()) {
+        runPath();
+        return;
+    }
     if (!gridChanged) {
         next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->patternTile(view_)) : nullptr;
     } else {
@@ -334,6 +403,7 @@ void Session::Worker::on(const SetViewCommand& command) {
 }
 
 void Session::Worker::on(const ExplainCellCommand& command) {
+    catchUp();
     next_.explanation = std::make_shared<CellExplanation>(model().explain(command));
     publish();
 }
@@ -352,6 +422,7 @@ void Session::Worker::on(const ShowWeightCommand& command) {
 }
 
 void Session::Worker::on(const CaptureCommand& command) {
+    catchUp();
     next_.status.activity = Activity::Exporting;
     publish();
     const std::vector<int> tokens = model().tokens();
@@ -366,7 +437,7 @@ void Session::Worker::refreshSequence() {
     auto sequence = std::make_shared<Sequence>();
     const Tokenizer* tokenizer = model_->tokenizer();
     const std::vector<int> nodes = path_.nodes(), tokens = path_.tokens();
-    const size_t first = tokens.size() - std::min(tokens.size(), model_->tokens().size());
+    const size_t first = forgotten(tokens.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
         const BranchNode& node = path_.tree().nodes[static_cast<size_t>(nodes[i])];
         if (node.text.empty()) path_.setText(nodes[i], tokenizer ? tokenizer->tokenText(node.token) : std::to_string(node.token));
@@ -381,7 +452,8 @@ void Session::Worker::refreshSequence() {
     }
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
     sequence->prompt = promptText_;
-    sequence->notice = notice_;
+    if (first > 0) sequence->notice = fmt::format("the context is {} tokens: the oldest {} are no longer seen by the model", model_->capacity(), first);
+    if (tokens.empty() && !tokenizer) sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
     next_.sequence = std::move(sequence);
     next_.branches = std::make_shared<BranchTree>(path_.tree());
     next_.next = std::make_shared<NextToken>(NextToken{{model_->logits().begin(), model_->logits().end()}, tokens});
@@ -396,7 +468,7 @@ void Session::Worker::refreshViews() {
 
 void Session::Worker::publish() {
     ++next_.version;
-    if (model_) next_.status.deviceBytes = model_->deviceBytes();
+    next_.status.deviceBytes = model_ ? model_->deviceBytes() : 0;
     next_.status.residentBytes = residentBytes();
     std::function<void()> listener;
     {

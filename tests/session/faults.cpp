@@ -1,0 +1,221 @@
+#include "tests/gpu/scoped_environment.h"
+#include "tests/models/model_folder.h"
+#include "tests/session/failing_vulkan.h"
+#include "tests/session/session_test.h"
+
+#include <cmath>
+
+// What a user can do wrong, and what a device can do to a user: a sentence, nothing lost, and the session goes on.
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr const char* kInduction = "builtin:induction";
+
+std::string text(const Session& session) {
+    return session.latest()->sequence ? session.latest()->sequence->text : "(none)";
+}
+
+} // namespace
+
+TEST_CASE("faults: every command without a model asks for one", "[session]") {
+    Session session;
+    for (const Command& command : std::vector<Command>{
+             SetPromptCommand{.text = "abc"}, SetPromptCommand{.tokens = {1}}, GenerateCommand{}, ResetCommand{},
+             TakeTokenCommand{}, GoToBranchCommand{}, RestoreBranchesCommand{.nodes = {{-1, 1}}, .current = 0},
+             ExplainCellCommand{}, SetHeadGateCommand{}, ShowWeightCommand{"x"}, CaptureCommand{"x", "y.npz"}})
+        CHECK(failureOf(session, command) == "no model is open; open a model folder first");
+    for (const Command& command : std::vector<Command>{StopCommand{}, SetSamplingCommand{}, SetViewCommand{}})
+        CHECK(failureOf(session, command) == "accepted");
+}
+
+TEST_CASE("faults: prompts that cannot be run", "[session][gpu]") {
+    Session session;
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    CHECK(failureOf(session, SetPromptCommand{.text = ""}) == "prompt: the prompt is empty; type some text");
+    CHECK_THAT(failureOf(session, SetPromptCommand{.text = "abc\xff\xfe"}),
+               CONTAINS("text: byte 3 (0xFF) is not UTF-8; save the text as UTF-8"));
+    CHECK_THAT(failureOf(session, SetPromptCommand{.text = "abc\xe4\xb8"}), CONTAINS("is not UTF-8"));
+    CHECK_THAT(failureOf(session, SetPromptCommand{.text = "ABC"}),
+               CONTAINS("this model has no token for \"A\"; use only its 27 characters"));
+    CHECK_THAT(failureOf(session, SetPromptCommand{.tokens = {1, 27}}),
+               CONTAINS("token 27 is outside the vocabulary of 27; use the tokenizer that belongs to the model"));
+    CHECK_THAT(failureOf(session, SetPromptCommand{.tokens = {-1}}), CONTAINS("token -1 is outside"));
+    CHECK_THAT(failureOf(session, TakeTokenCommand{.token = 27}),
+               CONTAINS("token 27 is outside the vocabulary of 27; choose one"));
+    CHECK_THAT(failureOf(session, RestoreBranchesCommand{.nodes = {{-1, 99}}, .current = 0}),
+               CONTAINS("the session was saved with another model"));
+    CHECK_THAT(failureOf(session, RestoreBranchesCommand{.nodes = {{3, 1}}, .current = 0}),
+               CONTAINS("the session file is damaged"));
+    CHECK(text(session) == "abcabc");
+    succeed(session, GenerateCommand{.maxTokens = 3});
+    CHECK(text(session) == "abcabcabc");
+    CHECK_THAT(failureOf(session, OpenModelCommand{.path = kInduction, .prompt = "\xc0"}),
+               CONTAINS("is not UTF-8")); // opens, then refuses the prompt
+    CHECK(session.latest()->model);
+    CHECK(session.latest()->sequence->tokens.empty());
+    CHECK_THAT(failureOf(session, GenerateCommand{}), CONTAINS("there is nothing to continue; type a prompt first"));
+    CHECK_THAT(failureOf(session, TakeTokenCommand{}), CONTAINS("there is nothing to continue"));
+    succeed(session, SetPromptCommand{.text = "ab"});
+}
+
+TEST_CASE("faults: a model without a tokenizer takes token ids", "[session][gpu]") {
+    const ModelFolder folder;
+    Session session;
+    CHECK_THAT(succeed(session, OpenModelCommand{.path = folder.path().string()})->sequence->notice,
+               CONTAINS("no tokenizer: enter token ids, separated by commas"));
+    CHECK_THAT(failureOf(session, SetPromptCommand{.text = "Once"}),
+               CONTAINS("\"Once\" is not a token id; give whole numbers separated by commas"));
+    CHECK_THAT(failureOf(session, SetPromptCommand{.text = "99999999999999999999"}), CONTAINS("is not a token id"));
+    CHECK_THAT(failureOf(session, SetPromptCommand{.text = "1, 61"}),
+               CONTAINS("token 61 is outside the vocabulary of 61"));
+    CHECK(succeed(session, SetPromptCommand{.text = "1, 2, 3"})->sequence->tokens.size() == 3);
+}
+
+TEST_CASE("faults: a prompt longer than the context keeps its end, says so and can be continued", "[session][gpu]") {
+    const ModelFolder folder;
+    Session session;
+    std::vector<int> tokens;
+    for (int i = 0; i < 200; ++i) tokens.push_back(i % 61);
+    auto snapshot = succeed(session, OpenModelCommand{.path = folder.path().string(), .promptTokens = tokens});
+    CHECK_THAT(snapshot->sequence->notice,
+               CONTAINS("the context is 48 tokens: the oldest 156 are no longer seen by the model"));
+    REQUIRE(snapshot->sequence->tokens.size() == 44);
+    CHECK(snapshot->sequence->tokens.back().id == 199 % 61);
+    snapshot = succeed(session, GenerateCommand{.maxTokens = 100});
+    CHECK(snapshot->sequence->tokens.size() <= 48);
+    CHECK(snapshot->branches->nodes.size() > 201); // nothing was forgotten here
+    CHECK(succeed(session, ResetCommand{})->sequence->tokens.size() == 44);
+}
+
+TEST_CASE("faults: a tokenizer that does not fit the model warns, and refuses only what cannot be run",
+          "[session][gpu]") {
+    const ModelFolder folder;
+    nlohmann::json tokenizer = letterTokenizer(3);
+    tokenizer["model"]["vocab"]["ab"] = 70;
+    writeFile(folder / "tokenizer.json", tokenizer.dump());
+    Session session;
+    const auto snapshot = succeed(session, OpenModelCommand{.path = folder.path().string(), .prompt = "aacb"});
+    REQUIRE(snapshot->model->warnings.size() == 1);
+    CHECK_THAT(snapshot->model->warnings[0], CONTAINS("the tokenizer has 71 tokens but the model only 61"));
+    CHECK_THAT(failureOf(session, SetPromptCommand{.text = "ab"}),
+               CONTAINS("token 70 is outside the vocabulary of 61; use the tokenizer that belongs to the model"));
+    CHECK(text(session) == "aacb");
+}
+
+TEST_CASE("faults: NaN and infinite weights load with a warning", "[session][gpu]") {
+    const ModelFolder folder;
+    auto [header, data] = folder.weights();
+    const auto spoil = [&](const char* tensor, size_t count) {
+        const std::vector<float> values(count, NAN);
+        std::memcpy(data.data() + header[tensor]["data_offsets"][0].get<size_t>(), values.data(),
+                    count * sizeof(float));
+        writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    };
+    const OpenModelCommand open{.path = folder.path().string(), .promptTokens = {1, 2, 3}};
+    spoil("wte.weight", 2); // of token 0, which the prompt does not use; its logit is NaN
+    Session session;
+    auto snapshot = succeed(session, open);
+    REQUIRE(snapshot->model->warnings.size() == 1);
+    CHECK_THAT(snapshot->model->warnings[0],
+               CONTAINS("2 of 1952 values of embed.W_E are NaN or infinite: the outputs cannot be trusted"));
+    CHECK(succeed(session, GenerateCommand{.maxTokens = 3})->sequence->tokens.size() == 6);
+    spoil("h.0.ln_1.weight", 32); // every logit is NaN
+    snapshot = succeed(session, open);
+    CHECK(snapshot->model->warnings.size() == 2);
+    CHECK_THAT(failureOf(session, GenerateCommand{}),
+               CONTAINS("no usable logits (all NaN); check the weights for NaN"));
+    CHECK(session.latest()->sequence->tokens.size() == 3);
+}
+
+TEST_CASE("faults: without a Vulkan device opening says what to install, and works once there is one",
+          "[session][gpu]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "none.json", "");
+    Session session;
+    {
+        const std::string none = (folder / "none.json").string();
+        const gpu::ScopedEnvironment files("VK_DRIVER_FILES", none.c_str()), oldName("VK_ICD_FILENAMES", none.c_str());
+        CHECK_THAT(failureOf(session, OpenModelCommand{.path = kInduction}),
+                   CONTAINS("Vulkan") &&
+                       CONTAINS("install a Vulkan driver for your graphics card, or software Vulkan"));
+        CHECK_FALSE(session.latest()->model);
+    }
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abc"});
+    CHECK(text(session) == "abc");
+    Session other({.device = "Voodoo 5"});
+    CHECK_THAT(failureOf(other, OpenModelCommand{.path = kInduction}),
+               CONTAINS("no Vulkan device matches \"Voodoo 5\"; there is 0 \""));
+}
+
+TEST_CASE("faults: a model larger than the device's memory is refused before anything is allocated", "[session][gpu]") {
+    const TemporaryFolder folder;
+    if (!HollowLlama{.width = 4096, .vocabulary = int64_t{1} << 26}.write(folder.path())) { // one tebibyte
+        WARN("skipped: this file system has no files with holes");
+        return;
+    }
+    Session session;
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    const int before = failingVulkan().allocations;
+    CHECK_THAT(failureOf(session, OpenModelCommand{.path = folder.path().string()}),
+               CONTAINS(folder.path().string() + ": needs 10") && CONTAINS("MiB on the device (weights 10") &&
+                   CONTAINS(" MiB free; close other programs, choose another device or open a smaller model"));
+    CHECK(failingVulkan().allocations == before);
+    CHECK(session.latest()->model->name == "induction");
+    succeed(session, GenerateCommand{.maxTokens = 3});
+    CHECK(text(session) == "abcabcabc");
+}
+
+TEST_CASE("faults: when the device runs out of memory all the same, the open model stays", "[session][gpu]") {
+    Session session;
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    {
+        const FailWith full(failingVulkan().allocate, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+        CHECK_THAT(failureOf(session, OpenModelCommand{.path = kInduction}),
+                   CONTAINS("MiB") && CONTAINS("open a smaller model"));
+        CHECK_THAT(failureOf(session, SetPromptCommand{.text = std::string(100, 'a')}),
+                   CONTAINS("open a smaller model")); // needs another plan
+    }
+    CHECK(text(session) == "abcabc");
+    succeed(session, GenerateCommand{.maxTokens = 3});
+    CHECK(text(session) == "abcabcabc");
+    CHECK(succeed(session, SetPromptCommand{.text = std::string(100, 'a')})->sequence->tokens.size() == 100);
+}
+
+TEST_CASE("faults: a lost device ends the model, not the session; opening it again goes on with the text",
+          "[session][gpu]") {
+    Session session;
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    succeed(session, GenerateCommand{.maxTokens = 2});
+    CHECK(text(session) == "abcabcab");
+    const std::string lost = "VK_ERROR_DEVICE_LOST (-4); reopen the model; if it happens again, update the graphics "
+                             "driver or choose another device";
+    for (const Command& command : std::vector<Command>{GenerateCommand{.maxTokens = 5}, SetPromptCommand{.text = "xyz"},
+                                                       SetViewCommand{.layer = 1}, SetHeadGateCommand{.gate = 0.5f},
+                                                       TakeTokenCommand{.token = 3}}) {
+        INFO("command " << command.index());
+        {
+            const FailWith gone(failingVulkan().submit, VK_ERROR_DEVICE_LOST);
+            CHECK_THAT(failureOf(session, command), CONTAINS(lost));
+            CHECK_FALSE(session.latest()->model);
+            CHECK(session.latest()->status.deviceBytes == 0);
+            CHECK(text(session) == "abcabcab"); // still shown
+            CHECK_THAT(failureOf(session, GenerateCommand{}), CONTAINS("no model is open"));
+            CHECK_THAT(failureOf(session, OpenModelCommand{.path = kInduction}), CONTAINS(lost)); // not back yet
+        }
+        succeed(session, OpenModelCommand{.path = kInduction});
+        CHECK(text(session) == "abcabcab");
+        CHECK(session.latest()->sequence->prompt == "abcabc");
+        CHECK(session.latest()->branches->nodes.size() == 9);
+    }
+    succeed(session, GenerateCommand{.maxTokens = 1});
+    CHECK(text(session) == "abcabcabc");
+    {
+        const FailWith gone(failingVulkan().submit, VK_ERROR_DEVICE_LOST);
+        CHECK_THAT(failureOf(session, OpenModelCommand{.path = kInduction, .prompt = "xyz"}), CONTAINS(lost));
+    }
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "xyz"}); // another prompt is what was asked for
+    CHECK(text(session) == "xyz");
+}
