@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace attn {
@@ -59,8 +60,16 @@ public:
     CellExplanation explain(const ExplainCellCommand& cell);
     WeightView weight(const std::string& name, int maximumSize) const;
 
-    /// Where the scope finds a drawn tile on the device. Runs the view.
-    GpuExecutor::DeviceResult patternOnDevice(const SetViewCommand& view);
+    /// A tile that stays on the device, for viewers that draw it without a copy: floats [tile.rows, rowStride], of which the
+    /// first tile.columns of a row count. Written by a compute shader that has finished; not yet visible to other stages.
+    struct DevicePattern {
+        VkBuffer buffer = VK_NULL_HANDLE;
+        uint64_t byteOffset = 0, byteSize = 0;
+        int rowStride = 0; ///< in floats
+        PatternTile tile;  ///< what is shown, without values
+    };
+    /// Runs the view. The pixels stay as they are until the next call for the same layer; other views do not touch them.
+    DevicePattern patternOnDevice(const SetViewCommand& view);
 
     /// A captured hook: dense, cut to the live tokens, leading axis first ([head, query, key] for patterns).
     struct Captured {
@@ -82,7 +91,10 @@ private:
     std::unique_ptr<Step> makeStep(int64_t queries, bool inspects, const std::set<std::string>& probes);
     bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     Step& gridStep(int size);
-    Step& tileStep(int layer, int size);
+    enum class TileUse { ReadBack, Draw }; // each draws into memory of its own
+    Step& tileStep(int layer, int size, TileUse use);
+    struct DrawnTile;
+    DrawnTile drawTile(const SetViewCommand& request, TileUse use);
     void load(const Progress& progress);
     void describe();
     void writeGates(GpuExecutor& executor) const;
@@ -98,7 +110,7 @@ private:
     int64_t capacity_ = 0;
     std::map<int64_t, std::unique_ptr<Step>> steps_; ///< by queries
     std::map<int, std::unique_ptr<Step>> grids_;     ///< by size
-    std::map<std::pair<int, int>, std::unique_ptr<Step>> tiles_; ///< by layer and size
+    std::map<std::tuple<int, int, TileUse>, std::unique_ptr<Step>> tiles_; ///< by layer, size and use
     std::vector<int> tokens_;
     std::vector<float> logits_;
     std::vector<float> gates_;

@@ -51,8 +51,8 @@ LanguageModel::Step& LanguageModel::gridStep(int size) {
     return *step;
 }
 
-LanguageModel::Step& LanguageModel::tileStep(int layer, int size) {
-    auto& step = tiles_[{layer, size}];
+LanguageModel::Step& LanguageModel::tileStep(int layer, int size, TileUse use) {
+    auto& step = tiles_[{layer, size, use}];
     if (!step) {
         std::map<std::string, Tensor> outputs;
         const auto graph = viewGraph(config(), capacity_, {layer}, 1, size, outputs);
@@ -132,9 +132,17 @@ int tileSize(int wanted) {
 
 } // namespace
 
-PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
+/// A tile on the device and what it shows.
+struct LanguageModel::DrawnTile {
+    const GpuExecutor& executor;
+    SetViewCommand view; ///< as asked for, within what exists
+    int rows, columns;
+
+    std::string result() const { return fmt::format("tile.{}", view.layer); }
+};
+
+LanguageModel::DrawnTile LanguageModel::drawTile(const SetViewCommand& request, TileUse use) {
     const auto count = static_cast<int>(tokens_.size());
-    if (count == 0) return {};
     SetViewCommand view = request;
     view.layer = std::clamp(view.layer, 0, info_.layers - 1);
     view.head = std::clamp(view.head, 0, info_.heads - 1);
@@ -142,17 +150,31 @@ PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
     std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
     const int most = std::clamp(view.detailSize, 1, 2048);
     const int rows = std::min(view.queryEnd - view.queryBegin, most), columns = std::min(view.keyEnd - view.keyBegin, most);
-    GpuExecutor& executor = *tileStep(view.layer, tileSize(std::max(rows, columns))).executor;
+    GpuExecutor& executor = *tileStep(view.layer, tileSize(std::max(rows, columns)), use).executor;
     writeWindow(executor, {view.queryBegin, view.queryEnd, view.keyBegin, view.keyEnd, rows, columns, view.head, static_cast<int>(view.aggregate)});
     executor.run(viewParams());
-    PatternTile tile = readTile(executor, fmt::format("tile.{}", view.layer), 0, view, rows, columns);
-    if (view.aggregate != HeadAggregate::None) tile.head = -1;
+    return {executor, view, rows, columns};
+}
+
+PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
+    if (tokens_.empty()) return {};
+    const DrawnTile drawn = drawTile(request, TileUse::ReadBack);
+    PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);
+    if (drawn.view.aggregate != HeadAggregate::None) tile.head = -1;
     return tile;
 }
 
-GpuExecutor::DeviceResult LanguageModel::patternOnDevice(const SetViewCommand& view) {
-    const PatternTile tile = patternTile(view);
-    return tileStep(tile.layer, tileSize(std::max(tile.rows, tile.columns))).executor->deviceResult(fmt::format("tile.{}", tile.layer));
+LanguageModel::DevicePattern LanguageModel::patternOnDevice(const SetViewCommand& request) {
+    if (tokens_.empty()) return {};
+    const DrawnTile drawn = drawTile(request, TileUse::Draw);
+    const SetViewCommand& view = drawn.view;
+    const GpuExecutor::DeviceResult at = drawn.executor.deviceResult(drawn.result()); // [1, size, size]
+    return {.buffer = at.buffer,
+            .byteOffset = at.byteOffset,
+            .byteSize = at.byteSize,
+            .rowStride = static_cast<int>(at.shape.rowStride()),
+            .tile = {.layer = view.layer, .head = view.aggregate == HeadAggregate::None ? view.head : -1, .rows = drawn.rows, .columns = drawn.columns,
+                     .queryBegin = view.queryBegin, .queryEnd = view.queryEnd, .keyBegin = view.keyBegin, .keyEnd = view.keyEnd, .values = {}}};
 }
 
 std::vector<float> LanguageModel::cacheRow(const std::string& state, int row, int head) const {

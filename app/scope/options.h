@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace attn::scope {
+
+/// The command line of attention-scope.
+struct Options {
+    std::string path = "builtin:induction";
+    std::string prompt; ///< empty: the model's own example
+    std::string tokens; ///< ids instead of the prompt, for models without a tokenizer: "1,403,407"
+    std::string device; ///< empty: the best
+    bool validation = false;
+    int layer = 0, head = 0;
+    int frames = 0;         ///< quit after so many; 0: when the window is closed
+    std::string screenshot; ///< write the last of the frames there
+    int width = 960, height = 800;
+    bool operator==(const Options&) const = default;
+};
+
+/// What to print and the exit code when the program should not start: help, version, or a mistake.
+struct Message {
+    std::string text;
+    int exitCode = 0;
+};
+
+/// @param arguments without the program's name
+std::variant<Options, Message> parseOptions(std::vector<std::string> arguments);
+
+} // namespace attn::scope

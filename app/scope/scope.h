@@ -1,0 +1,54 @@
+#pragma once
+
+#include "app/scope/gui.h"
+#include "app/scope/options.h"
+#include "app/scope/page.h"
+#include "app/scope/renderer.h"
+
+#include <memory>
+#include <optional>
+
+namespace attn::scope {
+
+/// The program: a window on one model. Main thread only.
+class Scope {
+public:
+    /// Opens the window, then the model.
+    /// @throws Error if there is no display, or the model cannot be opened or shown
+    explicit Scope(const Options& options);
+    ~Scope();
+
+    /// Draws until the window is closed, or as many frames as the options say.
+    void run();
+    /// Handles what happened and draws one frame. @return false if nothing was drawn: minimised, or resized just now
+    bool drawFrame();
+    /// As drawFrame, and reads the window back; empty if nothing was drawn.
+    std::optional<Screenshot> drawAndRead();
+    bool wantsToClose() const { return window_.wantsToClose(); }
+
+    Window& window() { return window_; }
+    const ShownHead& head() const { return *head_; }
+    const Page& page() const { return page_; }
+    gpu::Context& context() { return model_->context(); }
+
+private:
+    void openModel(const Options& options);
+    void readKeys();
+    void fulfil(const Wishes& wishes);
+    /// What the frame shows, made between Gui::beginFrame and endFrame.
+    PatternPicture compose();
+    template <typename Draw> auto frame(const Draw& draw);
+
+    Window window_;
+    std::unique_ptr<LanguageModel> model_;
+    std::optional<Surface> surface_;
+    std::optional<Renderer> renderer_;
+    std::optional<Gui> gui_;
+    std::optional<ShownHead> head_;
+    Page page_;
+    int framesWanted_ = 0;
+    std::string screenshotPath_;
+    double frameMs_ = 0;
+};
+
+} // namespace attn::scope

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "engine/gpu/vulkan.h"
+
+#include <string>
+#include <vector>
+
+struct GLFWwindow;
+
+namespace attn::scope {
+
+/// The one window of the program, with GLFW's lifetime. Main thread only.
+class Window {
+public:
+    /// @throws Error without a display or a Vulkan loader
+    Window(int width, int height);
+    ~Window();
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+
+    GLFWwindow* handle() const { return window_; }
+    bool wantsToClose() const;
+    void close();
+    void setTitle(const std::string& title);
+
+    struct Size {
+        int width = 0, height = 0;
+        bool isEmpty() const { return width <= 0 || height <= 0; }
+        bool operator==(const Size&) const = default;
+    };
+    Size framebufferSize() const; ///< empty while minimised
+    float contentScale() const;   ///< 2 on a screen of high density
+
+    void toggleFullScreen();
+    void pollEvents();
+    void waitForEvents();
+    /// GLFW key codes pressed or repeated since the last call.
+    std::vector<int> takeKeys();
+
+    /// What an instance needs to draw into a window. @throws Error if no driver can
+    static std::vector<const char*> instanceExtensions();
+
+private:
+    GLFWwindow* window_ = nullptr;
+    std::vector<int> keys_;
+    int x_ = 0, y_ = 0; ///< where the window was before full screen
+    Size size_;
+};
+
+/// A window as Vulkan draws into it. Ends before its window and its instance.
+class Surface {
+public:
+    Surface(VkInstance instance, const Window& window);
+    ~Surface();
+    Surface(const Surface&) = delete;
+    Surface& operator=(const Surface&) = delete;
+
+    VkSurfaceKHR get() const { return surface_; }
+
+private:
+    VkInstance instance_;
+    VkSurfaceKHR surface_ = VK_NULL_HANDLE;
+};
+
+} // namespace attn::scope
