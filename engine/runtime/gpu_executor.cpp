@@ -218,6 +218,7 @@ template <typename T, typename Bytes> std::span<T> castSpan(Bytes bytes) {
 
 } // namespace
 
+bool GpuExecutor::hasInput(const std::string& name) const { return impl_->inputOffsets.contains(name); }
 std::span<float> GpuExecutor::input(const std::string& name) { return castSpan<float>(impl_->inputBytes(name)); }
 std::span<int32_t> GpuExecutor::inputIntegers(const std::string& name) { return castSpan<int32_t>(impl_->inputBytes(name)); }
 std::span<const float> GpuExecutor::result(const std::string& name) const { return castSpan<const float>(impl_->resultBytes(name)); }

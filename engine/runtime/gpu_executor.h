@@ -28,6 +28,8 @@ public:
     GpuExecutor(const GpuExecutor&) = delete;
     GpuExecutor& operator=(const GpuExecutor&) = delete;
 
+    /// Whether the plan reads an input of this name.
+    bool hasInput(const std::string& name) const;
     /// The host's view of an input, padded; write it between runs. @throws Error if the plan has no such input
     std::span<float> input(const std::string& name);
     std::span<int32_t> inputIntegers(const std::string& name);

@@ -130,39 +130,52 @@ void LanguageModel::describe() {
                                              source_->tokenizer()->vocabularySize(), model.vocabulary));
 }
 
-std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool inspects, const std::set<std::string>& probes) {
-    const DecoderGraph graph = buildDecoder(config(), {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = inspects});
-    std::map<std::string, Tensor> outputs{{"next_logits", graph.nextLogits}};
-    outputs.insert(graph.updates.begin(), graph.updates.end());
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes) {
+    const DecoderGraph graph = buildDecoder(config(), {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
+    std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
+    if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
     auto step = std::make_unique<Step>();
     step->queries = queries;
     step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph.graph, outputs, probes, {.alignment = 256}), GpuExecutorOptions{.profiles = options_.profiles});
     return step;
 }
 
-LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
-    int64_t queries = 1;
-    if (tokens > 1) {
-        queries = std::min(kPrefillBuckets.back(), capacity_);
-        for (int64_t bucket : kPrefillBuckets)
-            if (static_cast<int64_t>(tokens) <= bucket && bucket <= capacity_) {
-                queries = bucket;
-                break;
-            }
+int64_t LanguageModel::bucketFor(size_t tokens) const {
+    if (tokens <= 1) return 1;
+    for (int64_t bucket : kPrefillBuckets)
+        if (static_cast<int64_t>(tokens) <= bucket && bucket <= capacity_) return bucket;
+    return std::min(kPrefillBuckets.back(), capacity_);
+}
+
+bool LanguageModel::warmUp() {
+    for (int64_t bucket : kPrefillBuckets) {
+        const auto tokens = static_cast<size_t>(bucket);
+        if (steps_.contains(bucketFor(tokens))) continue;
+        StepParams params; // no query: the kernels are generated and leave at once
+        params[StepScalar::CacheOffset] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size());
+        stepFor(tokens).executor->run(params);
+        return true;
     }
+    return false;
+}
+
+LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
+    const int64_t queries = bucketFor(tokens);
     auto& step = steps_[queries];
     if (!step) {
         std::set<std::string> probes;
         if (queries == 1 && options_.inspects)
             for (int layer = 0; layer < info_.layers; ++layer) probes.insert(hookPattern(layer));
-        step = makeStep(queries, options_.inspects, probes);
+        step = makeStep(queries, queries == 1 || !options_.inspects, probes); // see feed()
     }
     return *step;
 }
 
 void LanguageModel::writeGates(GpuExecutor& executor) const {
     for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::span<float> input = executor.input(fmt::format("blocks.{}.attn.gates", layer));
+        const std::string name = fmt::format("blocks.{}.attn.gates", layer);
+        if (!executor.hasInput(name)) continue; // the last layer only fills its cache when no logits are wanted
+        const std::span<float> input = executor.input(name);
         std::copy_n(gates_.begin() + layer * info_.heads, info_.heads, input.begin());
     }
 }

@@ -24,6 +24,7 @@ public:
         std::optional<std::string> device;
         std::optional<int> softwareThreads; ///< empty: inline for small models, Mesa's default for large ones
         bool validation = false;
+        bool profiles = false; ///< times every dispatch of a step; slower
         bool inspects = true; ///< keep queries and patterns for views; false is faster
         std::vector<const char*> instanceExtensions, deviceExtensions; ///< for the scope's window
     };
@@ -49,6 +50,10 @@ public:
     bool feed(std::span<const int> tokens, const Cancelled& isCancelled = {});
     /// Logits [V] after the last token fed. Valid until the next feed.
     std::span<const float> logits() const { return {logits_.data(), logits_.size()}; }
+
+    /// Makes ready one plan that a later prompt may need and generates its kernels, so that the prompt need not wait for that.
+    /// @return false if all are ready
+    bool warmUp();
 
     void setGate(int layer, int head, float gate); ///< negative: all of them; takes effect with the next feed
     const std::vector<float>& gates() const { return gates_; } ///< [layers, heads]
@@ -84,11 +89,16 @@ public:
     std::vector<std::string> matchHooks(const std::string& globs) const;
 
     int64_t deviceBytes() const;
+    size_t pipelineCount() const { return kernels_->count(); } ///< built so far: each costs software Vulkan some 50 ms at first
+
+    /// Device time of every dispatch of the last step that ran one token, by shader. Empty unless Options::profiles.
+    std::vector<gpu::Profiler::Stretch> profile() const;
 
 private:
     struct Step; // one compiled plan with its executor
+    int64_t bucketFor(size_t tokens) const; ///< how many queries the plan for that many tokens has
     Step& stepFor(size_t tokens);
-    std::unique_ptr<Step> makeStep(int64_t queries, bool inspects, const std::set<std::string>& probes);
+    std::unique_ptr<Step> makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes);
     bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     Step& gridStep(int size);
     enum class TileUse { ReadBack, Draw }; // each draws into memory of its own

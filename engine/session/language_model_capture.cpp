@@ -66,7 +66,7 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
         if (token < 0 || token >= info_.vocabulary)
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary), .where = info_.name});
     truncate(0);
-    const auto step = makeStep(count, options_.inspects, {names.begin(), names.end()});
+    const auto step = makeStep(count, true, {names.begin(), names.end()});
     runStep(*step, tokens, {});
     const auto next = step->executor->result("next_logits");
     logits_.assign(next.begin(), next.begin() + info_.vocabulary);

@@ -123,3 +123,24 @@ TEST_CASE("thumbnails: after an edit they equal those drawn from scratch", "[ses
         }
     }
 }
+
+TEST_CASE("language model: few pipelines before the first picture, the rest warms up", "[models][gpu]") {
+    LanguageModel model(makeInductionSource(), {.validation = true});
+    REQUIRE(model.feed(lettersOf(model.source().example())));
+    const PatternGrid before = model.patternGrid(64);
+    model.patternTile({});
+    const std::vector<float> logits(model.logits().begin(), model.logits().end());
+    CAPTURE(model.pipelineCount());
+    CHECK(model.pipelineCount() <= 12); // each costs software Vulkan some 50 to 200 ms when its driver's cache is cold
+
+    int plans = 0;
+    while (model.warmUp()) ++plans;
+    CHECK(plans == 1); // 128: the example used 16, and the context holds no more
+    CHECK(std::ranges::equal(logits, model.logits()));
+    CHECK(model.patternGrid(64).tiles.back().values == before.tiles.back().values);
+    const size_t warm = model.pipelineCount();
+    const std::vector<int> longPrompt(100, 3);
+    model.truncate(0);
+    REQUIRE(model.feed(longPrompt));
+    CHECK(model.pipelineCount() == warm);
+}
