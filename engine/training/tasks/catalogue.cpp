@@ -22,7 +22,8 @@ std::span<const Task* const> taskCatalogue() {
                                        &kMajorityTask,
                                        &kCompareTask,
                                        &kParityTask,
-                                       &kTextTask};
+                                       &kTextTask,
+                                       &kStoriesTask};
     return kTasks;
 }
 

@@ -11,6 +11,7 @@ std::span<const Task* const> taskCatalogue();
 const Task& taskNamed(std::string_view id);
 
 extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAdditionTask, kInductionTask,
-    kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask;
+    kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask,
+    kStoriesTask;
 
 } // namespace attn
