@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
         return message->exitCode;
     }
     try {
-        attn::scope::Scope scope(std::get<attn::scope::Options>(parsed));
+        const attn::scope::DisplayConnection display;
+        attn::scope::Scope scope(display, std::get<attn::scope::Options>(parsed));
         scope.run();
         return 0;
     } catch (const std::exception& error) {

@@ -27,6 +27,7 @@ public:
     void toggleLift() { liftsFaint_ = !liftsFaint_; }
     bool liftsFaint() const { return liftsFaint_; }
     const PatternView& view() const { return view_; }
+    const std::optional<Cell>& hovered() const { return hovered_; } ///< under the pointer
     /// The pattern as the last draw placed it, without the pattern itself.
     const PatternPicture& picture() const { return picture_; }
 

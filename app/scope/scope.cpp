@@ -25,8 +25,9 @@ std::vector<int> encodePrompt(const LanguageModel& model, const Options& options
 
 } // namespace
 
-Scope::Scope(const Options& options) : window_(options.width, options.height), framesWanted_(options.frames), screenshotPath_(options.screenshot) {
-    openModel(options);
+Scope::Scope(const DisplayConnection& display, const Options& options)
+    : window_(display, options.width, options.height), framesWanted_(options.frames), screenshotPath_(options.screenshot) {
+    openModel(display, options);
     surface_.emplace(model_->context().instance(), window_);
     renderer_.emplace(model_->context(), surface_->get());
     gui_.emplace(window_, model_->context(), renderer_->renderPass(), renderer_->smallestImageCount());
@@ -36,7 +37,7 @@ Scope::Scope(const Options& options) : window_(options.width, options.height), f
 
 Scope::~Scope() = default;
 
-void Scope::openModel(const Options& options) {
+void Scope::openModel(const DisplayConnection& display, const Options& options) {
     auto source = openModelSource(options.path);
     auto shown = Clock::now();
     const auto progress = [&](float fraction, const std::string&) {
@@ -49,7 +50,7 @@ void Scope::openModel(const Options& options) {
     model_ = std::make_unique<LanguageModel>(std::move(source),
                                              LanguageModel::Options{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
                                                                     .validation = options.validation,
-                                                                    .instanceExtensions = Window::instanceExtensions(),
+                                                                    .instanceExtensions = display.instanceExtensions(),
                                                                     .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}},
                                              progress);
     for (const std::string& warning : model_->info().warnings) fmt::print(stderr, "attention-scope: warning: {}\n", warning);

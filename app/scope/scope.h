@@ -14,8 +14,8 @@ namespace attn::scope {
 class Scope {
 public:
     /// Opens the window, then the model.
-    /// @throws Error if there is no display, or the model cannot be opened or shown
-    explicit Scope(const Options& options);
+    /// @throws Error if the model cannot be opened or shown
+    Scope(const DisplayConnection& display, const Options& options);
     ~Scope();
 
     /// Draws until the window is closed, or as many frames as the options say.
@@ -32,7 +32,7 @@ public:
     gpu::Context& context() { return model_->context(); }
 
 private:
-    void openModel(const Options& options);
+    void openModel(const DisplayConnection& display, const Options& options);
     void readKeys();
     void fulfil(const Wishes& wishes);
     /// What the frame shows, made between Gui::beginFrame and endFrame.

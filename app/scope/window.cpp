@@ -33,7 +33,7 @@ GLFWmonitor* screenOf(int x, int y) {
 
 } // namespace
 
-Window::Window(int width, int height) {
+DisplayConnection::DisplayConnection() {
     if (glfwInit() != GLFW_TRUE)
         throw Error({.what = "no display could be opened: " + lastError(),
                      .where = {},
@@ -43,15 +43,24 @@ Window::Window(int width, int height) {
         glfwTerminate();
         throw Error({.what = "no Vulkan driver that draws into windows was found: " + reason, .where = {}, .hint = "install one, for example the package mesa-vulkan-drivers"});
     }
+}
+
+DisplayConnection::~DisplayConnection() { glfwTerminate(); }
+
+std::vector<const char*> DisplayConnection::instanceExtensions() const {
+    uint32_t count = 0;
+    const char** names = glfwGetRequiredInstanceExtensions(&count);
+    if (names == nullptr)
+        throw Error({.what = "no Vulkan driver can draw into this display: " + lastError(), .where = {}, .hint = "install or update a driver, for example mesa-vulkan-drivers"});
+    return {names, names + count};
+}
+
+Window::Window(const DisplayConnection&, int width, int height) {
     glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
     glfwWindowHintString(GLFW_X11_CLASS_NAME, "attention-scope");
     glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "attention-scope");
     window_ = glfwCreateWindow(width, height, "Attention Scope", nullptr, nullptr);
-    if (window_ == nullptr) {
-        const std::string reason = lastError();
-        glfwTerminate();
-        throw Error({.what = "the window could not be opened: " + reason, .where = {}, .hint = "try a smaller --size"});
-    }
+    if (window_ == nullptr) throw Error({.what = "the window could not be opened: " + lastError(), .where = {}, .hint = "try a smaller --size"});
     glfwSetWindowSizeLimits(window_, kSmallestWidth, kSmallestHeight, GLFW_DONT_CARE, GLFW_DONT_CARE);
     glfwSetWindowUserPointer(window_, this);
     glfwSetKeyCallback(window_, [](GLFWwindow* window, int key, int, int action, int) {
@@ -59,10 +68,7 @@ Window::Window(int width, int height) {
     });
 }
 
-Window::~Window() {
-    glfwDestroyWindow(window_);
-    glfwTerminate();
-}
+Window::~Window() { glfwDestroyWindow(window_); }
 
 bool Window::wantsToClose() const { return glfwWindowShouldClose(window_) == GLFW_TRUE; }
 void Window::close() { glfwSetWindowShouldClose(window_, GLFW_TRUE); }
@@ -96,14 +102,6 @@ void Window::toggleFullScreen() {
 void Window::pollEvents() { glfwPollEvents(); }
 void Window::waitForEvents() { glfwWaitEvents(); }
 std::vector<int> Window::takeKeys() { return std::exchange(keys_, {}); }
-
-std::vector<const char*> Window::instanceExtensions() {
-    uint32_t count = 0;
-    const char** names = glfwGetRequiredInstanceExtensions(&count);
-    if (names == nullptr)
-        throw Error({.what = "no Vulkan driver can draw into this display: " + lastError(), .where = {}, .hint = "install or update a driver, for example mesa-vulkan-drivers"});
-    return {names, names + count};
-}
 
 Surface::Surface(VkInstance instance, const Window& window) : instance_(instance) {
     gpu::check(glfwCreateWindowSurface(instance, window.handle(), nullptr, &surface_), "glfwCreateWindowSurface", "window");

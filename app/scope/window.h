@@ -9,11 +9,23 @@ struct GLFWwindow;
 
 namespace attn::scope {
 
-/// The one window of the program, with GLFW's lifetime. Main thread only.
+/// The connection to the display, by way of GLFW. One in a process, before its windows. Main thread only.
+class DisplayConnection {
+public:
+    /// @throws Error without a display or a Vulkan driver
+    DisplayConnection();
+    ~DisplayConnection();
+    DisplayConnection(const DisplayConnection&) = delete;
+    DisplayConnection& operator=(const DisplayConnection&) = delete;
+
+    /// What an instance needs to draw into a window. @throws Error if no driver can
+    std::vector<const char*> instanceExtensions() const;
+};
+
+/// A window that Vulkan draws into.
 class Window {
 public:
-    /// @throws Error without a display or a Vulkan loader
-    Window(int width, int height);
+    Window(const DisplayConnection& display, int width, int height);
     ~Window();
     Window(const Window&) = delete;
     Window& operator=(const Window&) = delete;
@@ -36,9 +48,6 @@ public:
     void waitForEvents();
     /// GLFW key codes pressed or repeated since the last call.
     std::vector<int> takeKeys();
-
-    /// What an instance needs to draw into a window. @throws Error if no driver can
-    static std::vector<const char*> instanceExtensions();
 
 private:
     GLFWwindow* window_ = nullptr;

@@ -1,0 +1,58 @@
+#include "tests/scope/scope_window.h"
+#include "tests/support/catch.h"
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace {
+
+struct Outcome {
+    int exitCode = -1;
+    std::string errors;
+};
+
+Outcome run(const std::string& arguments, const std::string& environment = {}) {
+    attn::scope::testDisplay();
+    const std::string command = environment + " '" ATTN_SCOPE_PROGRAM "' " + arguments + " 2>&1";
+    INFO(command);
+    FILE* pipe = popen(command.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    Outcome outcome;
+    for (int c = 0; (c = std::fgetc(pipe)) != EOF;) outcome.errors += static_cast<char>(c);
+    outcome.exitCode = WEXITSTATUS(pclose(pipe));
+    return outcome;
+}
+
+void checkFails(const Outcome& outcome, const std::string& what, const std::string& remedy) {
+    CHECK(outcome.exitCode == 1);
+    INFO(outcome.errors);
+    CHECK(outcome.errors.find("attention-scope: ") == 0);
+    CHECK(outcome.errors.find(what) != std::string::npos);
+    CHECK(outcome.errors.find(remedy) != std::string::npos);
+}
+
+} // namespace
+
+TEST_CASE("program: what stops it is said with its remedy", "[scope][gpu]") {
+    checkFails(run("", "env -u DISPLAY -u WAYLAND_DISPLAY"), "no display could be opened", "start it in a desktop session");
+    checkFails(run("/no/such/model"), "no such file or folder", "check the path");
+    checkFails(run("--device 'no such card'"), "no such card", "llvmpipe");
+    checkFails(run("--layer 7"), "layer 7 does not exist", "choose 0 to 1");
+    checkFails(run("--head 2"), "head 2 does not exist", "choose 0 to 1");
+    checkFails(run("--prompt 'a1'"), "no token", "use only its 27 characters");
+    checkFails(run("--screenshot /no/such/folder/a.png"), "could not be written", "choose a folder");
+}
+
+TEST_CASE("program: writes a screenshot and ends", "[scope][gpu]") {
+    const auto file = std::filesystem::temp_directory_path() / ("scope-test-" + std::to_string(getpid()) + ".png");
+    const Outcome outcome = run("--layer 1 --size 400x300 --frames 5 --screenshot '" + file.string() + "'");
+    INFO(outcome.errors);
+    CHECK(outcome.exitCode == 0);
+    CHECK(outcome.errors.empty());
+    CHECK(std::filesystem::file_size(file) > 2000);
+    std::filesystem::remove(file);
+}
