@@ -221,4 +221,25 @@ QString CellFigure::csv() const {
     return text;
 }
 
+std::vector<NumberArray> CellFigure::numbers() const {
+    if (!explanation) return {};
+    const CellExplanation& cell = *explanation;
+    const auto vector = [](const char* name, const std::vector<float>& values) { return NumberArray{name, {static_cast<int64_t>(values.size())}, values}; };
+    const auto scalar = [](const char* name, float value) { return NumberArray{name, {}, {value}}; };
+    return {vector("q", cell.q),
+            vector("k", cell.k),
+            vector("product", cell.products),
+            scalar("dot", cell.dot),
+            scalar("scale", cell.scale),
+            scalar("score", cell.score),
+            scalar("row_maximum", cell.rowMaximum),
+            scalar("row_sum", cell.rowSum),
+            scalar("probability", cell.probability),
+            vector("v", cell.v),
+            vector("contribution", cell.contribution),
+            vector("residual_contribution", cell.residualContribution),
+            vector("row_score", cell.rowScores),
+            vector("row_probability", cell.rowProbabilities)};
+}
+
 } // namespace attn

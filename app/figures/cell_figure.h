@@ -20,6 +20,7 @@ struct CellFigure : Figure {
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// step,index,value
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 };
 
 } // namespace attn

@@ -3,6 +3,7 @@
 #include <QFontMetricsF>
 #include <QLocale>
 
+#include <algorithm>
 #include <cmath>
 
 namespace attn {

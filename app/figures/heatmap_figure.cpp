@@ -286,4 +286,9 @@ QString HeatmapFigure::csv() const {
     return text;
 }
 
+std::vector<NumberArray> HeatmapFigure::numbers() const {
+    if (isEmpty()) return {};
+    return {{"pattern", {tile->rows, tile->columns}, image().scaled().values}};
+}
+
 } // namespace attn

@@ -60,6 +60,7 @@ struct HeatmapFigure : Figure {
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// A matrix: first row keys, first column queries.
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
 private:
     const TileImage& image() const;

@@ -66,4 +66,15 @@ QString NextTokenFigure::csv() const {
     return text;
 }
 
+std::vector<NumberArray> NextTokenFigure::numbers() const {
+    if (bars.empty()) return {};
+    const auto column = [this](const char* name, auto&& field) {
+        NumberArray array{name, {static_cast<int64_t>(bars.size())}, {}};
+        for (const Bar& bar : bars) array.values.push_back(field(bar));
+        return array;
+    };
+    return {column("token", [](const Bar& bar) { return static_cast<float>(bar.token); }), column("probability", [](const Bar& bar) { return bar.probability; }),
+            column("logit", [](const Bar& bar) { return bar.logit; })};
+}
+
 } // namespace attn

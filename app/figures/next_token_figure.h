@@ -22,6 +22,7 @@ struct NextTokenFigure : Figure {
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// token,id,probability,logit
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 };
 
 } // namespace attn

@@ -226,4 +226,9 @@ QString ThumbnailGridFigure::csv() const {
     return text;
 }
 
+std::vector<NumberArray> ThumbnailGridFigure::numbers() const {
+    if (!newest || newest->keys <= 0) return {};
+    return {{"newest_row", {newest->layers, newest->heads, newest->keys}, newest->values}};
+}
+
 } // namespace attn

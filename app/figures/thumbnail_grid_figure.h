@@ -58,6 +58,7 @@ struct ThumbnailGridFigure : Figure {
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// One line per layer, head and key: the newest token's row.
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
 private:
     int groupSize() const;

@@ -134,4 +134,9 @@ QString WeightFigure::csv() const {
     return text;
 }
 
+std::vector<NumberArray> WeightFigure::numbers() const {
+    if (isEmpty()) return {};
+    return {{"weight", {weight->rows, weight->columns}, weight->values}};
+}
+
 } // namespace attn

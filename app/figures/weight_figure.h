@@ -26,6 +26,7 @@ struct WeightFigure : Figure {
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// The pooled matrix, without headers.
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
 private:
     bool isEmpty() const;

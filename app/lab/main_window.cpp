@@ -72,7 +72,7 @@ private:
 
 MainWindow::MainWindow(Setup setup, QWidget* parent)
     : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
-      bridge_(std::move(setup.session)),
+      device_(QString::fromStdString(setup.session.device.value_or(""))), startScope_(std::move(setup.startScope)), bridge_(std::move(setup.session)),
       context_(undoStack_, [this](Command command) { bridge_.post(std::move(command)); }) {
     // The worker loads while this thread makes widgets.
     bridge_.post(OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});

@@ -3,6 +3,7 @@
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/panels/panel_context.h"
 #include "app/lab/preferences.h"
+#include "app/lab/scope_launch.h"
 #include "app/lab/session_file.h"
 
 #include <QMainWindow>
@@ -37,6 +38,7 @@ public:
         QString autosaveFolder;             ///< empty: no autosave
         QSize size{1280, 800};
         bool remembersLayout = true;        ///< false: starts with the first arrangement and saves none
+        ScopeStarter startScope{};          ///< empty: the attention-scope beside this program
     };
 
     explicit MainWindow(Setup setup, QWidget* parent = nullptr);
@@ -106,6 +108,7 @@ private:
     void copyFigure();
     /// The panel that export and copy speak of: the one last worked in, else the first with numbers.
     Panel* currentPanel() const;
+    void openInScope();
     void showPreferences();
     void showLockDialog();
     void showShortcuts();
@@ -113,6 +116,8 @@ private:
 
     Preferences preferences_;
     bool remembersLayout_;
+    QString device_; ///< as the user named it
+    ScopeStarter startScope_;
     SessionBridge bridge_;
     QUndoStack undoStack_;
     PanelContext context_;

@@ -140,12 +140,14 @@ void MainWindow::chooseExport(const QString& suffix) {
 
 void MainWindow::exportFigure(const QString& path) {
     Panel* panel = currentPanel();
-    const bool isText = path.endsWith(".csv", Qt::CaseInsensitive);
-    if (isText && panel->csv().isEmpty())
+    const bool isText = path.endsWith(".csv", Qt::CaseInsensitive), isNumPy = path.endsWith(".npz", Qt::CaseInsensitive);
+    if ((isText || isNumPy) && panel->csv().isEmpty())
         return showFailure({.what = "this panel has no numbers to export",
                             .where = docks_.at(panel->objectName())->windowTitle().toStdString(),
                             .hint = "click into Attention, Next token or Heads first"});
-    const auto failure = isText ? exportText(panel->csv(), path) : exportPicture(*panel->figure(), path);
+    const auto failure = isText    ? exportText(panel->csv(), path)
+                         : isNumPy ? exportNumbers(panel->numbers(), path)
+                                   : exportPicture(*panel->figure(), path);
     if (failure) return showFailure(*failure);
     offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(path));
 }

@@ -7,10 +7,13 @@
 #include "app/lab/panels/generate_panel.h"
 
 #include <QActionGroup>
+#include <QCoreApplication>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
+
+#include <algorithm>
 
 namespace attn {
 namespace {
@@ -75,7 +78,9 @@ void MainWindow::makeFileMenu() {
               [this] { chooseExport("pdf"); });
     addAction(menu, {"exportCsv", tr("Export numbers as &CSV…"), tr("Write the numbers of the current figure"), {QKeySequence("Ctrl+Alt+C")}, "export"},
               [this] { chooseExport("csv"); });
-    addAction(menu, {"capture", tr("Capture activations as &NPZ…"), tr("Run the text and write every attention pattern and the logits for Python"), {QKeySequence("Ctrl+Alt+N")}, "export"},
+    addAction(menu, {"exportNpz", tr("Export numbers for Num&Py…"), tr("Write the numbers of the current figure as an .npz archive"), {QKeySequence("Ctrl+Alt+M")}, "export"},
+              [this] { chooseExport("npz"); });
+    addAction(menu, {"capture", tr("Capture acti&vations…"), tr("Run the text and write every attention pattern and the logits for Python"), {QKeySequence("Ctrl+Alt+N")}, "export"},
               [this] { chooseCapture(); });
     menu->addSeparator();
     addAction(menu, {"quit", tr("&Quit"), tr("Close the program"), {QKeySequence("Ctrl+Q")}}, [this] { close(); });
@@ -154,6 +159,8 @@ void MainWindow::makeViewMenu() {
     addAction(menu, {"textSmaller", tr("S&maller text"), tr("Smaller type everywhere"), {QKeySequence("Ctrl+-")}}, [this, scaleText] { scaleText(preferences_.textSize - kTextStep); });
     addAction(menu, {"textNormal", tr("&Normal text"), tr("The theme's own type size"), {QKeySequence("Ctrl+0")}}, [scaleText] { scaleText(100); });
     menu->addSeparator();
+    addAction(menu, {"openInScope", tr("Open in s&cope"), tr("Show this model, prompt and head in a window of its own, drawn straight from the device"), {QKeySequence("Ctrl+Alt+S")}},
+              [this] { openInScope(); });
     addAction(menu, {"fullScreen", tr("&Full screen"), tr("Use the whole screen; again to go back"), {QKeySequence("F11")}}, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     addAction(menu, {"resetLayout", tr("Reset la&yout"), tr("Put every panel back where it was at first"), {QKeySequence("Ctrl+Alt+0")}}, [this] {
         arrangeDocks();
@@ -191,6 +198,7 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("reset"), hasNext);
     enableUnlessLocked(actions_.at("capture"), hasNext);
+    actions_.at("openInScope")->setEnabled(hasNext);
     enableUnlessLocked(actions_.at("saveSession"), snapshot_ && snapshot_->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), snapshot_ && snapshot_->model);
     actions_.at("stop")->setEnabled(activity != Activity::Idle);
@@ -198,9 +206,14 @@ void MainWindow::updateActions() {
     actions_.at(theme)->setChecked(true);
 }
 
+void MainWindow::openInScope() {
+    const QStringList arguments = scopeArguments(*snapshot_, device_);
+    const auto failure = startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);
+    if (failure) showFailure(*failure);
+}
+
 void MainWindow::showPreferences() {
-    const QString device = snapshot_ ? QString::fromStdString(snapshot_->status.device) : QString();
-    auto* dialog = new PreferencesDialog(preferences_, device, this);
+    auto* dialog = new PreferencesDialog(preferences_, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &QDialog::accepted, this, [this, dialog] { setPreferences(dialog->preferences()); });
     dialog->open();

@@ -1,5 +1,8 @@
 #include "app/lab/widget_export.h"
 
+#include "engine/core/error.h"
+#include "engine/io/tensor_writer.h"
+
 #include <QFileInfo>
 #include <QPainter>
 #include <QPdfWriter>
@@ -63,6 +66,17 @@ std::optional<Failure> exportText(const QString& text, const QString& path) {
     QSaveFile file(path);
     const QByteArray bytes = text.toUtf8();
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) return unwritable(path, file.errorString());
+    return std::nullopt;
+}
+
+std::optional<Failure> exportNumbers(const std::vector<NumberArray>& arrays, const QString& path) {
+    std::vector<WrittenTensor> tensors;
+    for (const NumberArray& array : arrays) tensors.push_back({.name = array.name, .shape = array.shape, .values = array.values});
+    try {
+        writeNpz(path.toStdString(), tensors);
+    } catch (const Error& error) {
+        return Failure{error.message(), error.where(), error.hint()};
+    }
     return std::nullopt;
 }
 

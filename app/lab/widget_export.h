@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/figures/figure.h"
 #include "engine/session/snapshot.h"
 
 #include <QImage>
@@ -19,5 +20,8 @@ std::optional<Failure> exportPicture(QWidget& widget, const QString& path);
 
 /// Writes text through a temporary file.
 std::optional<Failure> exportText(const QString& text, const QString& path);
+
+/// Writes arrays as NumPy's .npz.
+std::optional<Failure> exportNumbers(const std::vector<NumberArray>& arrays, const QString& path);
 
 } // namespace attn

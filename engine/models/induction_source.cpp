@@ -2,6 +2,8 @@
 
 #include "engine/models/induction.h"
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 

@@ -2,6 +2,7 @@
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace attn {

@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/samples.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace attn;

@@ -219,7 +219,7 @@ TEST_CASE("model: choosing a parameter shows its weight", "[lab]") {
 TEST_CASE("export: the picture and the numbers of the current panel are written and copied", "[lab]") {
     LabWindow lab;
     lab.find<QTreeView>("candidates").setFocus();
-    for (const char* name : {"figure.png", "figure.svg", "figure.pdf", "figure.csv"}) {
+    for (const char* name : {"figure.png", "figure.svg", "figure.pdf", "figure.csv", "figure.npz"}) {
         const QString path = lab.folder() + "/" + name;
         lab.window().exportFigure(path);
         CHECK(QFileInfo(path).size() > 200);
@@ -227,6 +227,10 @@ TEST_CASE("export: the picture and the numbers of the current panel are written 
     QFile csv(lab.folder() + "/figure.csv");
     REQUIRE(csv.open(QIODevice::ReadOnly));
     CHECK(csv.readLine() == "token,text,probability,logit\n");
+    QFile npz(lab.folder() + "/figure.npz");
+    REQUIRE(npz.open(QIODevice::ReadOnly));
+    const QByteArray archive = npz.readAll();
+    for (const char* array : {"token.npy", "probability.npy", "logit.npy"}) CHECK(archive.contains(array));
     lab.action("copyFigure").trigger();
     CHECK_FALSE(QGuiApplication::clipboard()->image().isNull());
 }

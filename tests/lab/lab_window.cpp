@@ -29,6 +29,10 @@ LabWindow::LabWindow(const QString& path, const QString& prompt) {
     makeApplication(folder_.path());
     MainWindow::Setup setup{.preferences = Preferences{}, .session = {}, .path = path, .prompt = prompt,
                             .autosaveFolder = folder_.path() + "/autosave"};
+    setup.startScope = [this](const QStringList& arguments) {
+        startedScopes_.push_back(arguments);
+        return std::optional<Failure>();
+    };
     window_ = std::make_unique<MainWindow>(std::move(setup));
     QObject::connect(&window_->bridge(), &SessionBridge::posted, window_.get(), [this](const Command& command) { posted_.push_back(command); });
     window_->resize(1280, 800);

@@ -35,6 +35,9 @@ public:
     QAction& action(const char* name) { return find<QAction>(name); }
     void press(const QAction& action);
 
+    /// The arguments of every scope that was asked for; none is started.
+    const std::vector<QStringList>& startedScopes() const { return startedScopes_; }
+
     /// Every command since the last call of forget().
     const std::vector<Command>& posted() const { return posted_; }
     void forget() { posted_.clear(); }
@@ -48,6 +51,7 @@ public:
 private:
     QTemporaryDir folder_;
     std::vector<Command> posted_;
+    std::vector<QStringList> startedScopes_;
     std::unique_ptr<MainWindow> window_;
 };
 

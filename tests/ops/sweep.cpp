@@ -4,6 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>

@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

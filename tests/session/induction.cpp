@@ -4,6 +4,7 @@
 #include "engine/session/language_model.h"
 #include "tests/support/catch.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace attn;

@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/text/text_test.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 

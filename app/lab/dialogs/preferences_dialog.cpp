@@ -1,5 +1,7 @@
 #include "app/lab/dialogs/preferences_dialog.h"
 
+#include "engine/gpu/context.h"
+
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
@@ -9,7 +11,7 @@
 
 namespace attn {
 
-PreferencesDialog::PreferencesDialog(const Preferences& preferences, const QString& deviceInUse, QWidget* parent)
+PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* parent)
     : QDialog(parent), theme_(new QComboBox(this)), textSize_(new QSpinBox(this)), device_(new QComboBox(this)),
       threads_(new QSpinBox(this)), autosaves_(new QCheckBox(tr("Save what is open every 10 seconds, to restore it after a crash"), this)) {
     setWindowTitle(tr("Preferences"));
@@ -31,7 +33,8 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, const QStri
     addRow(tr("Text size"), textSize_, tr("Size of all type, beside the theme's own"));
     device_->setEditable(true);
     device_->addItem(tr("Automatic: the fastest"), QString());
-    if (!deviceInUse.isEmpty()) device_->addItem(deviceInUse, deviceInUse);
+    for (const gpu::DeviceInfo& device : gpu::listDevices())
+        if (device.unusableBecause.empty()) device_->addItem(QString::fromStdString(device.traits.name), QString::fromStdString(device.traits.name));
     if (!preferences.device.isEmpty()) {
         if (device_->findData(preferences.device) < 0) device_->addItem(preferences.device, preferences.device);
         device_->setCurrentIndex(device_->findData(preferences.device));

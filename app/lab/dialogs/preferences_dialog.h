@@ -14,8 +14,7 @@ class PreferencesDialog : public QDialog {
     Q_OBJECT
 
 public:
-    /// @param deviceInUse offered as a choice
-    PreferencesDialog(const Preferences& preferences, const QString& deviceInUse, QWidget* parent = nullptr);
+    explicit PreferencesDialog(const Preferences& preferences, QWidget* parent = nullptr);
     Preferences preferences() const;
 
 private:

@@ -305,14 +305,17 @@ QWidget* AttentionPanel::figure() {
     return cell_;
 }
 
-QString AttentionPanel::csv() const {
+const Figure& AttentionPanel::shownFigure() const {
     switch (settings_.level) {
-    case AttentionLevel::AllHeads: return grid_->figure().csv();
-    case AttentionLevel::OneHead: return heatmap_->figure().csv();
+    case AttentionLevel::AllHeads: return grid_->figure();
+    case AttentionLevel::OneHead: return heatmap_->figure();
     case AttentionLevel::OneCell: break;
     }
-    return cell_->figure().csv();
+    return cell_->figure();
 }
+
+QString AttentionPanel::csv() const { return shownFigure().csv(); }
+std::vector<NumberArray> AttentionPanel::numbers() const { return shownFigure().numbers(); }
 
 void AttentionPanel::showTheme() {
     const FigureTheme theme = figureTheme(context_.theme());

@@ -32,6 +32,7 @@ public:
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
     const AttentionSettings& settings() const { return settings_; }
     void setLevel(AttentionLevel level);
@@ -60,6 +61,7 @@ private:
     void updateEmptyTexts();
     bool isChoiceLocked() const;
     int tokenCount() const;
+    const Figure& shownFigure() const;
     QString titleOf(const HeadChoice& choice) const;
     Cell strongestCell() const;
 

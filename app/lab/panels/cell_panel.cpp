@@ -71,5 +71,6 @@ void CellPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
 QWidget* CellPanel::figure() { return view_; }
 
 QString CellPanel::csv() const { return view_->figure().csv(); }
+std::vector<NumberArray> CellPanel::numbers() const { return view_->figure().numbers(); }
 
 } // namespace attn

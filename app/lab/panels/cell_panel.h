@@ -18,6 +18,7 @@ public:
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QWidget* figure() override;
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
 private:
     void ask();

@@ -93,6 +93,14 @@ QString HeadsPanel::csv() const {
     return text;
 }
 
+std::vector<NumberArray> HeadsPanel::numbers() const {
+    if (!snapshot_ || !snapshot_->newest) return {};
+    const NewestRows& rows = *snapshot_->newest;
+    std::vector<NumberArray> arrays{{"newest_row", {rows.layers, rows.heads, rows.keys}, rows.values}};
+    if (snapshot_->headGates) arrays.push_back({"gate", {rows.layers, rows.heads}, *snapshot_->headGates});
+    return arrays;
+}
+
 void HeadsPanel::requestGate(int layer, int head, float gate) {
     if (!snapshot_ || !snapshot_->model) return;
     // A group of heads has no single old gate: its way back is each head's own.

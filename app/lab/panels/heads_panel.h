@@ -19,6 +19,7 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
 private:
     void requestGate(int layer, int head, float gate);

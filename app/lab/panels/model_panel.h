@@ -21,6 +21,7 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
 private:
     void showModel();

@@ -86,6 +86,18 @@ QString NextTokenPanel::csv() const {
     return text;
 }
 
+std::vector<NumberArray> NextTokenPanel::numbers() const {
+    const int64_t count = candidates_->rowCount();
+    std::vector<NumberArray> arrays{{"token", {count}, {}}, {"probability", {count}, {}}, {"logit", {count}, {}}};
+    for (int row = 0; row < candidates_->rowCount(); ++row) {
+        const Candidate& candidate = candidates_->candidate(row);
+        arrays[0].values.push_back(static_cast<float>(candidate.token));
+        arrays[1].values.push_back(candidate.probability);
+        arrays[2].values.push_back(candidate.logit);
+    }
+    return arrays;
+}
+
 void NextTokenPanel::rank() {
     if (snapshot_) candidates_->rank(*snapshot_, sampling_);
 }

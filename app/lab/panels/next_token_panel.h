@@ -20,6 +20,7 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
     const Sampling& sampling() const { return sampling_; }
     void setSampling(const Sampling& sampling);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/figures/figure.h"
 #include "app/lab/preferences.h"
 #include "engine/session/commands.h"
 #include "engine/session/snapshot.h"
@@ -66,6 +67,8 @@ public:
     virtual QWidget* figure() { return this; }
     /// The numbers behind the figure as comma-separated values, empty where there are none.
     virtual QString csv() const { return {}; }
+    /// The same as named arrays, for NumPy.
+    virtual std::vector<NumberArray> numbers() const { return {}; }
 };
 
 } // namespace attn

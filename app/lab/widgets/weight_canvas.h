@@ -16,6 +16,7 @@ public:
     void setWeight(const std::shared_ptr<const WeightView>& weight);
     void setTheme(const FigureTheme& theme);
     QString csv() const { return figure_.weight ? figure_.csv() : QString(); }
+    std::vector<NumberArray> numbers() const { return figure_.weight ? figure_.numbers() : std::vector<NumberArray>{}; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

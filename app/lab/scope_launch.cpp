@@ -1,0 +1,36 @@
+#include "app/lab/scope_launch.h"
+
+#include <QProcess>
+#include <QStandardPaths>
+
+namespace attn {
+
+QStringList scopeArguments(const Snapshot& snapshot, const QString& device) {
+    QStringList arguments;
+    if (snapshot.sequence && snapshot.model && snapshot.model->hasTokenizer) {
+        if (!snapshot.sequence->prompt.empty()) arguments << "--prompt=" + QString::fromStdString(snapshot.sequence->prompt);
+    } else if (snapshot.sequence) {
+        QStringList ids;
+        for (const TokenInfo& token : snapshot.sequence->tokens)
+            if (token.isPrompt) ids << QString::number(token.id);
+        if (!ids.isEmpty()) arguments << "--tokens=" + ids.join(',');
+    }
+    if (snapshot.detail) {
+        // A mean or maximum over the heads (head -1) has no picture there: the layer's first head has.
+        arguments << "--layer=" + QString::number(snapshot.detail->layer) << "--head=" + QString::number(std::max(snapshot.detail->head, 0));
+    }
+    if (!device.isEmpty()) arguments << "--device=" + device;
+    if (snapshot.model) arguments << "--" << QString::fromStdString(snapshot.model->path);
+    return arguments;
+}
+
+std::optional<Failure> startScope(const QString& folder, const QStringList& arguments) {
+    const QString program = QStandardPaths::findExecutable("attention-scope", {folder});
+    if (program.isEmpty())
+        return Failure{.what = "attention-scope is not installed beside this program", .where = folder.toStdString(), .hint = "install it there, or build it (it needs GLFW and Dear ImGui)"};
+    if (!QProcess::startDetached(program, arguments))
+        return Failure{.what = "attention-scope could not be started", .where = program.toStdString(), .hint = "start it in a terminal to see why"};
+    return std::nullopt;
+}
+
+} // namespace attn

@@ -1,0 +1,55 @@
+#include "app/lab/scope_launch.h"
+
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QAction>
+#include <QFile>
+
+namespace attn {
+
+TEST_CASE("scope launch: the action hands over model, prompt and head", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.window().bridge().post(SetViewCommand{.layer = 1, .head = 1});
+    REQUIRE(lab.settle());
+    lab.press(lab.action("openInScope"));
+    REQUIRE(lab.startedScopes().size() == 1);
+    CHECK(lab.startedScopes().front() == QStringList{"--prompt=abcabc", "--layer=1", "--head=1", "--", "builtin:induction"});
+}
+
+TEST_CASE("scope launch: a model without a tokenizer is given ids, an aggregate its layer's first head", "[lab]") {
+    Snapshot snapshot;
+    snapshot.model = std::make_shared<ModelInfo>(ModelInfo{.path = "-odd name", .hasTokenizer = false});
+    Sequence sequence;
+    sequence.tokens = {{.id = 5, .isPrompt = true}, {.id = 9, .isPrompt = true}, {.id = 2}};
+    snapshot.sequence = std::make_shared<Sequence>(sequence);
+    snapshot.detail = std::make_shared<PatternTile>(PatternTile{.layer = 2, .head = -1});
+    CHECK(scopeArguments(snapshot, "llvm pipe") == QStringList{"--tokens=5,9", "--layer=2", "--head=0", "--device=llvm pipe", "--", "-odd name"});
+}
+
+TEST_CASE("scope launch: a missing or broken program is said, a good one starts", "[lab]") {
+    const QTemporaryDir folder;
+    const auto missing = startScope(folder.path(), {});
+    REQUIRE(missing);
+    CHECK(missing->sentence().find("not installed beside this program") != std::string::npos);
+
+    const auto write = [&](const QByteArray& script) {
+        QFile program(folder.path() + "/attention-scope");
+        REQUIRE(program.open(QIODevice::WriteOnly | QIODevice::Truncate));
+        program.write(script);
+        program.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    };
+    write("#!/no/such/interpreter\n");
+    const auto broken = startScope(folder.path(), {});
+    REQUIRE(broken);
+    CHECK(broken->sentence().find("could not be started") != std::string::npos);
+
+    write("#!/bin/sh\nprintf '%s|' \"$@\" > \"$(dirname \"$0\")/arguments\"\n");
+    CHECK_FALSE(startScope(folder.path(), {"--layer=1", "--", "a model"}));
+    QFile arguments(folder.path() + "/arguments");
+    CHECK(QTest::qWaitFor([&] { return arguments.exists() && arguments.size() > 0; }));
+    REQUIRE(arguments.open(QIODevice::ReadOnly));
+    CHECK(arguments.readAll() == "--layer=1|--|a model|");
+}
+
+} // namespace attn
