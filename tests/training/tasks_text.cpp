@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <set>
+#include <tuple>
 
 using namespace attn;
 using attn::test::refuses;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attn {
 
 SequenceTask::SequenceTask(const std::vector<std::string>& symbols, int longest, uint64_t seed, double trainShare)
