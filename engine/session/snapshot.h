@@ -49,6 +49,7 @@ struct ModelInfo {
 struct TokenInfo {
     int id = 0;
     std::string text;          ///< display piece; may be a lone byte shown as "<0xE4>"
+    std::string written;       ///< what it adds to the running text: a character cut into several tokens comes with its last
     int branchNode = 0;        ///< its node in the branch tree
     bool isSpecial = false;    ///< BOS and the like
     bool isPrompt = false;     ///< typed by the user (or BOS), not generated

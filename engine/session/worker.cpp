@@ -438,18 +438,24 @@ void Session::Worker::refreshSequence() {
     const Tokenizer* tokenizer = model_->tokenizer();
     const std::vector<int> nodes = path_.nodes(), tokens = path_.tokens();
     const size_t first = forgotten(tokens.size());
+    std::optional<StreamDecoder> decoder;
+    if (tokenizer) decoder.emplace(*tokenizer, true);
     for (size_t i = 0; i < nodes.size(); ++i) {
         const BranchNode& node = path_.tree().nodes[static_cast<size_t>(nodes[i])];
         if (node.text.empty()) path_.setText(nodes[i], tokenizer ? tokenizer->tokenText(node.token) : std::to_string(node.token));
         if (i < first) continue;
-        const bool isPrompt = static_cast<int>(i) < path_.promptLength();
+        const bool isPrompt = static_cast<int>(i) < path_.promptLength(), isSpecial = tokenizer && tokenizer->isSpecial(node.token);
+        const std::string& text = path_.tree().nodes[static_cast<size_t>(nodes[i])].text;
+        const std::string completed = decoder ? decoder->push(node.token) : std::string();
         sequence->tokens.push_back({.id = node.token,
-                                    .text = path_.tree().nodes[static_cast<size_t>(nodes[i])].text,
+                                    .text = text,
+                                    .written = isSpecial || !decoder ? text + ' ' : completed,
                                     .branchNode = nodes[i],
-                                    .isSpecial = tokenizer && tokenizer->isSpecial(node.token),
+                                    .isSpecial = isSpecial,
                                     .isPrompt = isPrompt,
                                     .probability = isPrompt ? std::nullopt : std::optional(node.probability)});
     }
+    if (decoder && !sequence->tokens.empty()) sequence->tokens.back().written += decoder->finish();
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
     sequence->prompt = promptText_;
     if (first > 0) sequence->notice = fmt::format("the context is {} tokens: the oldest {} are no longer seen by the model", model_->capacity(), first);

@@ -7,31 +7,39 @@
 #include "tensor.glsl"
 #include "matmul.glsl"
 
-// Matmul for few rows (M of 1 to about 4, one subgroup per row) on software Vulkan: 32 columns per subgroup, four per lane.
-// Operands in matmul.glsl.
+// Matmul for few rows (M of 1 to about 4, one subgroup per row) on software Vulkan: 32 columns per subgroup. Lanes walk along K, so
+// that weights are read in the order in which they lie; the lanes' sums meet at the end.
 //
 // Local size 8 x L (constants 0 and 1; L of 1 to 4). Grid ceil(N / (32 L)) x M.
 const uint WIDTH = 8;
-const uint STEP = 4; // vectors of x per round; one load covers them, as lanes
 
 void main() {
     const uint lane = gl_SubgroupInvocationID;
     const uint row = gl_WorkGroupID.y;
     if (row >= liveVectors(rows, rowsPerUnit, liveSlot)) return;
-    const uint vector = (gl_WorkGroupID.x * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * WIDTH + lane;
+    const uint firstVector = (gl_WorkGroupID.x * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * WIDTH;
+    const uint vector = firstVector + lane; // the four columns that this lane stores
     const uint depth = (inner + 3) / 4, xBase = row * depth;
-    const uvec4 wBase = min(uvec4(vector * 4) + uvec4(0, 1, 2, 3), uvec4(columns - 1)) * depth;
 
-    vec4 sum = vec4(0.0);
-    for (uint k = 0; k < depth; k += STEP) {
-        vec4 a = LOAD4(x, xBase + min(k + lane, depth - 1));
-        if (k + lane >= depth) a = vec4(0.0); // in the last round, so that repeated weights count nothing
-        [[unroll]] for (uint u = 0; u < STEP; ++u) {
-            const uint at = min(k + u, depth - 1);
-            const vec4 s = vec4(subgroupShuffle(a.x, u), subgroupShuffle(a.y, u), subgroupShuffle(a.z, u), subgroupShuffle(a.w, u));
-            sum += vec4(dot(s, LOAD4(w, wBase.x + at)), dot(s, LOAD4(w, wBase.y + at)), dot(s, LOAD4(w, wBase.z + at)),
-                        dot(s, LOAD4(w, wBase.w + at)));
+    vec4 product;
+    [[unroll]] for (uint c = 0; c < 4; ++c) { // component c of the vectors of all lanes: column 4 (firstVector + i) + c for lane i
+        uint wBase[WIDTH];
+        float sum[WIDTH];
+        [[unroll]] for (uint i = 0; i < WIDTH; ++i) {
+            wBase[i] = min((firstVector + i) * 4 + c, columns - 1) * depth;
+            sum[i] = 0.0;
+        }
+        for (uint k = 0; k < depth; k += WIDTH) {
+            const uint at = min(k + lane, depth - 1);
+            vec4 a = LOAD4(x, xBase + at);
+            if (k + lane >= depth) a = vec4(0.0); // in the last round, so that repeated weights count nothing
+            [[unroll]] for (uint i = 0; i < WIDTH; ++i) sum[i] += dot(a, LOAD4(w, wBase[i] + at));
+        }
+        [[unroll]] for (uint i = 0; i < WIDTH; ++i) {
+            float total = 0.0;
+            [[unroll]] for (uint l = 0; l < WIDTH; ++l) total += subgroupShuffle(sum[i], l);
+            if (lane == i) product[c] = total;
         }
     }
-    if (vector < (columns + 3) / 4) STORE_RESULT(row, vector, sum, LOAD_BIAS(vector));
+    if (vector < (columns + 3) / 4) STORE_RESULT(row, vector, product, LOAD_BIAS(vector));
 }

@@ -40,6 +40,12 @@ TEST_CASE("stories260k: the window writes the known story", "[lab]") {
     CHECK(lab.snapshot().status.tokensPerSecond > 0);
 }
 
+TEST_CASE("stories260k: a character of several byte tokens shows as itself in the text", "[lab]") {
+    if (isMissing()) return;
+    LabWindow lab(kStories, "na\u00EFve \u4E16\u754C");
+    CHECK(lab.find<GeneratedText>("text").toPlainText() == QString::fromUtf8("<s> na\u00EFve \u4E16\u754C"));
+}
+
 TEST_CASE("stories260k: loading and writing never block the window", "[lab]") {
     if (isMissing()) return;
     LabWindow lab;

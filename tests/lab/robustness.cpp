@@ -62,7 +62,7 @@ TEST_CASE("generated text: tokens of any script keep their places", "[lab]") {
     text.resize(400, 200);
     std::vector<TokenInfo> tokens;
     for (const char* piece : {"שלום", " עולם", "🙂", "世", "界", "\n", "abc"})
-        tokens.push_back({.id = 1, .text = piece, .branchNode = 0, .isSpecial = false, .isPrompt = false, .probability = 0.5f});
+        tokens.push_back({.id = 1, .text = piece, .written = piece, .branchNode = 0, .isSpecial = false, .isPrompt = false, .probability = 0.5f});
     text.setTokens(tokens);
     text.show();
     // Every visible token has a place where a click means it.

@@ -14,7 +14,7 @@ namespace attn {
 namespace {
 
 bool looksTheSame(const TokenInfo& a, const TokenInfo& b) {
-    return a.id == b.id && a.text == b.text && a.probability == b.probability && a.isPrompt == b.isPrompt;
+    return a.id == b.id && a.written == b.written && a.probability == b.probability && a.isPrompt == b.isPrompt;
 }
 
 } // namespace
@@ -69,7 +69,7 @@ void GeneratedText::append(const TokenInfo& token) {
         colour.setAlphaF(0.08f + 0.42f * std::clamp(token.probability.value_or(0), 0.0f, 1.0f));
         format.setBackground(colour);
     }
-    QString text = QString::fromStdString(token.text);
+    QString text = QString::fromStdString(token.written);
     // A line separator is one character and keeps the paragraph: token positions stay simple.
     text.replace('\n', QChar::LineSeparator).remove('\r');
     cursor.insertText(text, format);
