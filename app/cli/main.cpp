@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
     attn::cli::addCapture(app, run);
     attn::cli::addRender(app, run);
     attn::cli::addBench(app, run);
+    attn::cli::addTrain(app, run);
+    attn::cli::addEval(app, run);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -20,35 +20,44 @@ AttentionNodes selfAttention(const AttentionSpec& spec, const AttentionSite& sit
     Tensor k = graph.probe(project("K", G), name("hook_k"), "TGD");
     const Tensor v = graph.probe(project("V", G), name("hook_v"), "TGD");
     if (spec.rotary) {
-        q = graph.probe(rotary(q, site.rotaryTable, site.queryPosition, spec.rotary->interleaved), name("hook_rot_q"), "THD");
-        k = graph.probe(rotary(k, site.rotaryTable, site.queryPosition, spec.rotary->interleaved), name("hook_rot_k"), "TGD");
+        q = graph.probe(rotary(q, site.rotaryTable, site.queryPosition, spec.rotary->interleaved), name("hook_rot_q"),
+                        "THD");
+        k = graph.probe(rotary(k, site.rotaryTable, site.queryPosition, spec.rotary->interleaved), name("hook_rot_k"),
+                        "TGD");
     }
 
     AttentionNodes nodes;
+    AttentionRule rule = spec.rule;
+    rule.sequence = site.sequence;
     const auto cache = [&](const char* letter, Tensor value, int64_t heads) {
+        if (S == 0) return value;
         const std::string stateName = site.prefix + ".cache_" + letter;
-        const Tensor state = graph.state(stateName, {.shape = {S, heads, D}, .dtype = DType::F32, .liveRows = StepScalar::KeyLength});
+        const Tensor state =
+            graph.state(stateName, {.shape = {S, heads, D}, .dtype = DType::F32, .liveRows = StepScalar::KeyLength});
         const Tensor updated = assign(state, value, StepScalar::CacheOffset);
         nodes.updates.emplace_back(stateName, updated);
         return updated;
     };
-    const AttentionInputs inputs{
-        .q = q, .k = cache("k", k, G), .v = cache("v", v, G), .queryPosition = site.queryPosition, .keyPosition = site.keyPosition};
+    const AttentionInputs inputs{.q = q,
+                                 .k = cache("k", k, G),
+                                 .v = cache("v", v, G),
+                                 .queryPosition = site.queryPosition,
+                                 .keyPosition = site.keyPosition};
     nodes.cached = inputs;
     if (site.recordsQueries) nodes.cached.q = cache("q", q, H);
 
-    const Tensor scores = graph.probe(attentionScores(inputs, spec.rule), name("hook_attn_scores"), "HTS");
+    const Tensor scores = graph.probe(attentionScores(inputs, rule), name("hook_attn_scores"), "HTS");
     graph.probe(softmax(scores), name("hook_pattern"), "HTS");
 
     const Tensor gates = graph.input(name("gates"), {.shape = {H}});
-    const Tensor z = graph.probe(fusedAttention(inputs, gates, spec.rule), name("hook_z"), "THD");
+    const Tensor z = graph.probe(fusedAttention(inputs, gates, rule), name("hook_z"), "THD");
 
     MatmulOptions out;
     if (spec.outputBias) out.bias = graph.parameter(name("b_O"), {C});
     const Tensor weight = graph.parameter(name("W_O"), {C, H * D});
     const Tensor flat = reshape(z, {T, H * D});
     const size_t lastDot = site.prefix.rfind('.');
-    graph.probe(matmul(flat, weight, out), site.prefix.substr(0, lastDot) + ".hook_attn_out", "TC");
+    nodes.added = graph.probe(matmul(flat, weight, out), site.prefix.substr(0, lastDot) + ".hook_attn_out", "TC");
     out.residual = site.residual;
     nodes.output = matmul(flat, weight, out);
     return nodes;
@@ -60,9 +69,11 @@ std::vector<float> rotaryTableValues(const RotaryPosition& rotary, int64_t posit
     values.reserve(static_cast<size_t>(positions) * half * 2);
     for (int64_t position = 0; position < positions; ++position) {
         for (double frequency : rotary.inverseFrequencies)
-            values.push_back(static_cast<float>(rotary.magnitude * std::cos(static_cast<double>(position) * frequency)));
+            values.push_back(
+                static_cast<float>(rotary.magnitude * std::cos(static_cast<double>(position) * frequency)));
         for (double frequency : rotary.inverseFrequencies)
-            values.push_back(static_cast<float>(rotary.magnitude * std::sin(static_cast<double>(position) * frequency)));
+            values.push_back(
+                static_cast<float>(rotary.magnitude * std::sin(static_cast<double>(position) * frequency)));
     }
     return values;
 }

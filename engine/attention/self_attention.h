@@ -8,25 +8,27 @@ namespace attn {
 
 /// Where a layer's attention sits in a graph.
 struct AttentionSite {
-    std::string prefix;     ///< "blocks.0.attn"
-    Tensor input;           ///< [T,C], normalised
-    Tensor residual;        ///< [T,C], added to the output
-    Tensor queryPosition;   ///< I32 [T]
-    Tensor keyPosition;     ///< I32 [S], of the cache after this step's write
-    Tensor rotaryTable;     ///< [P,R]; null without rotary positions
-    int64_t cacheCapacity = 0;
+    std::string prefix;          ///< "blocks.0.attn"
+    Tensor input;                ///< [T,C], normalised
+    Tensor residual;             ///< [T,C], added to the output
+    Tensor queryPosition;        ///< I32 [T]
+    Tensor keyPosition;          ///< I32 [S], of the cache after this step's write
+    Tensor rotaryTable;          ///< [P,R]; null without rotary positions
+    int64_t cacheCapacity = 0;   ///< 0: no cache, keys and values are this step's
+    int64_t sequence = 0;        ///< AttentionRule::sequence
     bool recordsQueries = false; ///< also keep q in a cache, for views
 };
 
 /// What a layer's attention adds to a graph.
 struct AttentionNodes {
-    Tensor output;                ///< residual + z . W_O, [T,C]
-    AttentionInputs cached;       ///< q of the cache when recorded, else of this step; k and v of the cache
+    Tensor output;          ///< residual + z . W_O, [T,C]
+    Tensor added;           ///< z . W_O alone; costs nothing unless used
+    AttentionInputs cached; ///< q of the cache when recorded, else of this step; k and v of the cache
     std::vector<std::pair<std::string, Tensor>> updates; ///< state writes that every plan must request
 };
 
-/// Self-attention with a key/value cache. The main path is the fused kernel; scores and pattern are side branches that exist
-/// only when their probes are requested, computed from the same q and k.
+/// Self-attention with a key/value cache. The main path is the fused kernel; scores and pattern are side branches that
+/// exist only when their probes are requested, computed from the same q and k.
 ///
 /// Probes: hook_q, hook_k, hook_v (before rotary), hook_rot_q, hook_rot_k, hook_attn_scores, hook_pattern, hook_z.
 AttentionNodes selfAttention(const AttentionSpec& spec, const AttentionSite& site);

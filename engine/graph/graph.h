@@ -19,7 +19,7 @@ enum class DType : uint8_t { F32, I32 };
 
 /// What is known of a tensor before it exists.
 struct TensorType {
-    Shape shape{};                      ///< the largest extents; capacity where a length grows
+    Shape shape{}; ///< the largest extents; capacity where a length grows
     DType dtype = DType::F32;
     std::optional<StepScalar> liveRows{}; ///< how much of axis 0 is in use this step; empty: all of it
 
@@ -46,6 +46,7 @@ public:
     double number(std::string_view name) const;
     int64_t integer(std::string_view name) const { return static_cast<int64_t>(number(name)); }
     bool flag(std::string_view name) const { return number(name) != 0; }
+    void set(std::string_view name, double value) { values_[name] = value; }
     bool operator==(const Attributes&) const = default;
 
 private:
@@ -66,7 +67,7 @@ struct Node {
     Attributes attributes{};
     std::vector<Tensor> inputs{};
     std::vector<TensorType> outputs{};
-    std::string name{};     ///< path, e.g. "blocks.0.attn.hook_q"; unique for Input, Parameter and State
+    std::string name{}; ///< path, e.g. "blocks.0.attn.hook_q"; unique for Input, Parameter and State
 };
 
 /// A static graph of named nodes, built once by model code and compiled to plans. Nodes are in topological order.
@@ -84,7 +85,8 @@ public:
     /// @throws Error if the inputs do not fit the op
     Tensor add(const Op& op, std::vector<Tensor> inputs, Attributes attributes = {}, std::string name = {});
 
-    /// Names a tensor so that it can be asked for when compiling. Returns the tensor itself; costs nothing unless requested.
+    /// Names a tensor so that it can be asked for when compiling. Returns the tensor itself; costs nothing unless
+    /// requested.
     /// @param axes letters of the axes, e.g. "HTS"
     Tensor probe(Tensor tensor, std::string name, std::string axes = {});
 

@@ -34,6 +34,15 @@ struct OpTypes {
     std::span<const TensorType> outputs;
 };
 
+/// One node, for its gradient rule.
+struct GradientCall {
+    Graph& graph;
+    const Attributes& attributes;
+    std::span<const Tensor> inputs;
+    std::span<const Tensor> outputs;
+    std::span<const Tensor> outputGradients; ///< d loss / d output, null where nothing flows; at least one is not null
+};
+
 /// One operation: everything the engine knows about it, in one file of engine/ops and one line of its catalogue.
 struct Op {
     std::string_view name;
@@ -47,12 +56,17 @@ struct Op {
     /// The device's work. Not called for ops that only alias.
     std::vector<Dispatch> (*dispatch)(const OpTypes& types, const KernelTraits& traits);
 
-    /// Index of the input whose memory output 0 shares, or -1. The result is an in-place update of that input (assign) or
-    /// another view of it (reshape).
-    int (*aliasOf)(const OpTypes& types) = nullptr;
+    /// Index of the input whose memory an output shares, or -1. The result is an in-place update of that input (assign)
+    /// or another view of it (reshape).
+    int (*aliasOf)(const OpTypes& types, uint32_t output) = nullptr;
 
-    /// The op overwrites part of the aliased input (a State) and is ordered after every reader of its old value.
+    /// The op overwrites (part of) the aliased inputs, States or Parameters, and is ordered after every reader of their
+    /// old values.
     bool writesInPlace = false;
+
+    /// d loss / d input for every input, as more graph; null for inputs through which nothing flows. Null for ops that
+    /// no loss may flow through. Nodes that nobody asks for cost nothing: compile() drops them.
+    std::vector<Tensor> (*gradient)(const GradientCall& call) = nullptr;
 };
 
 } // namespace attn

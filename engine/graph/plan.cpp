@@ -85,14 +85,16 @@ public:
 
 private:
     static bool clash(const std::vector<Range>& a, const std::vector<Range>& b) {
-        return std::ranges::any_of(a, [&](const Range& x) { return std::ranges::any_of(b, [&](const Range& y) { return x.overlaps(y); }); });
+        return std::ranges::any_of(
+            a, [&](const Range& x) { return std::ranges::any_of(b, [&](const Range& y) { return x.overlaps(y); }); });
     }
     std::vector<Range> read_, written_;
 };
 
 class Planner {
 public:
-    Planner(std::shared_ptr<const Graph> graph, const PlanOptions& options) : graph_(*graph), options_(options), plan_(std::make_shared<Plan>()) {
+    Planner(std::shared_ptr<const Graph> graph, const PlanOptions& options)
+        : graph_(*graph), options_(options), plan_(std::make_shared<Plan>()) {
         plan_->graph = std::move(graph);
         needed_.assign(graph_.size(), false);
     }
@@ -121,15 +123,23 @@ public:
 private:
     static bool writesInPlace(const Node& node) { return node.op->writesInPlace; }
 
-    /// Topological order in which every reader of a state's old value precedes the assign that overwrites it.
+    int aliasOf(const Node& node, uint32_t output) const {
+        if (node.kind != NodeKind::Operation || !node.op->aliasOf) return -1;
+        const auto inputTypes = typesOf(graph_, node.inputs);
+        return node.op->aliasOf({node.attributes, inputTypes, node.outputs}, output);
+    }
+
+    /// Topological order in which every reader of a source's old value precedes the op that overwrites it.
     std::vector<uint32_t> order() const {
-        std::map<uint32_t, std::vector<uint32_t>> oldReaders; // state node -> nodes that read its old value
+        std::map<uint32_t, std::vector<uint32_t>> oldReaders; // state or parameter -> nodes that read its old value
         for (uint32_t id = 0; id < graph_.size(); ++id) {
             if (!needed_[id]) continue;
             const Node& node = graph_.node(id);
             if (node.kind != NodeKind::Operation || writesInPlace(node)) continue;
             for (const Tensor& input : node.inputs)
-                if (graph_.node(input.node).kind == NodeKind::State) oldReaders[input.node].push_back(id);
+                if (graph_.node(input.node).kind == NodeKind::State ||
+                    graph_.node(input.node).kind == NodeKind::Parameter)
+                    oldReaders[input.node].push_back(id);
         }
         std::vector<uint32_t> result;
         std::vector<uint8_t> mark(graph_.size(), 0); // 1: being visited, 2: done
@@ -137,13 +147,15 @@ private:
             if (mark[id] == 2) return;
             const Node& node = graph_.node(id);
             if (mark[id] == 1)
-                throw Error({.what = "this node needs a state's old value after the state was overwritten",
+                throw Error({.what = "this node needs an old value after it was overwritten",
                              .where = node.name,
-                             .hint = "read the tensor that assign() returns"});
+                             .hint = "read the tensor that the update returns"});
             mark[id] = 1;
             for (const Tensor& input : node.inputs) self(self, input.node);
-            if (node.kind == NodeKind::Operation && writesInPlace(node))
-                if (const auto readers = oldReaders.find(node.inputs[0].node); readers != oldReaders.end())
+            for (uint32_t output = 0;
+                 output < node.outputs.size() && node.kind == NodeKind::Operation && writesInPlace(node); ++output)
+                if (const auto readers = oldReaders.find(node.inputs[static_cast<size_t>(aliasOf(node, output))].node);
+                    readers != oldReaders.end())
                     for (uint32_t reader : readers->second) self(self, reader);
             mark[id] = 2;
             result.push_back(id);
@@ -156,19 +168,21 @@ private:
     void emit(uint32_t id) {
         const Node& node = graph_.node(id);
         if (node.kind != NodeKind::Operation) {
-            const Home home = node.kind == NodeKind::Input ? Home::Input : node.kind == NodeKind::Parameter ? Home::Parameter : Home::State;
+            const Home home = node.kind == NodeKind::Input       ? Home::Input
+                              : node.kind == NodeKind::Parameter ? Home::Parameter
+                                                                 : Home::State;
             indices_[{id, 0}] = addTensor({node.outputs[0], home, node.name, 0, bytesOf(node.outputs[0])});
             return;
         }
-        const auto inputTypes = typesOf(graph_, node.inputs);
-        const OpTypes types{node.attributes, inputTypes, node.outputs};
-        const int alias = node.op->aliasOf ? node.op->aliasOf(types) : -1;
-
-        PlannedOp op{.node = id, .inputs = {}, .outputs = {}, .barrierBefore = false, .aliasOnly = alias >= 0 && !writesInPlace(node)};
+        PlannedOp op{.node = id,
+                     .inputs = {},
+                     .outputs = {},
+                     .barrierBefore = false,
+                     .aliasOnly = aliasOf(node, 0) >= 0 && !writesInPlace(node)};
         for (const Tensor& input : node.inputs) op.inputs.push_back(indices_.at({input.node, input.output}));
         for (uint32_t output = 0; output < node.outputs.size(); ++output) {
             uint32_t index = 0;
-            if (output == 0 && alias >= 0) {
+            if (const int alias = aliasOf(node, output); alias >= 0) {
                 PlannedTensor view = plan_->tensors[op.inputs[static_cast<size_t>(alias)]];
                 view.type = node.outputs[0];
                 index = addTensor(view);
@@ -210,7 +224,8 @@ private:
         for (size_t position = 0; position < plan_->ops.size(); ++position) {
             for (uint32_t index : born[position]) {
                 PlannedTensor& tensor = plan_->tensors[index];
-                tensor.byteOffset = arena.allocate(alignUp(std::max<uint64_t>(tensor.byteSize, 16), options_.alignment));
+                tensor.byteOffset =
+                    arena.allocate(alignUp(std::max<uint64_t>(tensor.byteSize, 16), options_.alignment));
             }
             const auto [first, last] = dying.equal_range(position);
             for (auto it = first; it != last && options_.reuseArena; ++it) {
@@ -218,7 +233,8 @@ private:
                 arena.release(tensor.byteOffset, alignUp(std::max<uint64_t>(tensor.byteSize, 16), options_.alignment));
             }
         }
-        for (const auto& [index, rootIndex] : aliasRoot_) plan_->tensors[index].byteOffset = plan_->tensors[rootIndex].byteOffset;
+        for (const auto& [index, rootIndex] : aliasRoot_)
+            plan_->tensors[index].byteOffset = plan_->tensors[rootIndex].byteOffset;
         plan_->arenaBytes = arena.end();
     }
 
@@ -226,14 +242,14 @@ private:
         HazardTracker hazards;
         const auto rangeOf = [&](uint32_t index) {
             const PlannedTensor& tensor = plan_->tensors[index];
-            return HazardTracker::Range{tensor.home, tensor.name, tensor.byteOffset, tensor.byteOffset + tensor.byteSize};
+            return HazardTracker::Range{tensor.home, tensor.name, tensor.byteOffset,
+                                        tensor.byteOffset + tensor.byteSize};
         };
         for (PlannedOp& op : plan_->ops) {
             if (op.aliasOnly) continue;
             std::vector<HazardTracker::Range> reads, writes;
             for (uint32_t input : op.inputs) reads.push_back(rangeOf(input));
             for (uint32_t output : op.outputs) writes.push_back(rangeOf(output));
-            if (writesInPlace(graph_.node(op.node))) reads.erase(reads.begin()); // assign reads only the value, not the state
             op.barrierBefore = hazards.add(reads, writes);
         }
     }
@@ -252,7 +268,8 @@ private:
 
 const PlannedTensor& Plan::result(const std::string& name) const {
     const auto found = results.find(name);
-    if (found == results.end()) throw Error({.what = "this plan has no such result", .where = name, .hint = "request it when compiling"});
+    if (found == results.end())
+        throw Error({.what = "this plan has no such result", .where = name, .hint = "request it when compiling"});
     return tensors[found->second];
 }
 
@@ -263,7 +280,8 @@ std::shared_ptr<const Plan> compile(std::shared_ptr<const Graph> graph, const st
     for (const std::string& name : probes) {
         const auto found = graph->probes().find(name);
         if (found == graph->probes().end())
-            throw Error({.what = "no such hook", .where = name, .hint = "list them with: attention-cli models PATH --hooks"});
+            throw Error(
+                {.what = "no such hook", .where = name, .hint = "list them with: attention-cli models PATH --hooks"});
         planner.request(name, found->second.tensor);
     }
     return planner.build();

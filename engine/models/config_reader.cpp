@@ -20,10 +20,11 @@ struct Bound {
     std::string_view field;
     int64_t most;
 };
-constexpr std::array kBounds{Bound{"n_layer", 1024},    Bound{"num_layers", 1024},          Bound{"num_hidden_layers", 1024},
-                             Bound{"n_head", 4096},     Bound{"num_heads", 4096},           Bound{"num_attention_heads", 4096},
-                             Bound{"n_embd", 1 << 18},  Bound{"hidden_size", 1 << 18},      Bound{"num_key_value_heads", 4096},
-                             Bound{"head_dim", 1 << 14}};
+constexpr std::array kBounds{
+    Bound{"n_layer", 1024},    Bound{"num_layers", 1024},     Bound{"num_hidden_layers", 1024},
+    Bound{"n_head", 4096},     Bound{"num_heads", 4096},      Bound{"num_attention_heads", 4096},
+    Bound{"n_embd", 1 << 18},  Bound{"hidden_size", 1 << 18}, Bound{"num_key_value_heads", 4096},
+    Bound{"head_dim", 1 << 14}};
 
 int64_t mostOf(std::string_view field) {
     const auto bound = std::ranges::find(kBounds, field, &Bound::field);
@@ -42,7 +43,8 @@ void ConfigReader::fail(const char* field, const std::string& what, const std::s
     throw Error({.what = fmt::format("\"{}\" {}", field, what), .where = file_, .hint = hint});
 }
 
-void ConfigReader::failUnless(bool isRight, const char* field, const nlohmann::json& value, const std::string& expected) const {
+void ConfigReader::failUnless(bool isRight, const char* field, const nlohmann::json& value,
+                              const std::string& expected) const {
     if (!isRight) fail(field, fmt::format("is {} but must be {}", shownJson(value), expected));
 }
 
@@ -52,7 +54,8 @@ int64_t ConfigReader::size(const char* field) const {
     const nlohmann::json* value = find(field);
     if (value == nullptr) fail(field, "is missing");
     const int64_t most = mostOf(field);
-    failUnless(value->is_number_integer() && *value >= 1 && *value <= most, field, *value, fmt::format("a whole number from 1 to {}", most));
+    failUnless(value->is_number_integer() && *value >= 1 && *value <= most, field, *value,
+               fmt::format("a whole number from 1 to {}", most));
     return value->get<int64_t>();
 }
 
@@ -81,10 +84,11 @@ std::string ConfigReader::text(const char* field, const std::string& fallback) c
 
 Activation ConfigReader::activation(const char* field, const std::string& fallback) const {
     const std::string name = text(field, fallback);
-    constexpr std::array kNames{std::pair{"gelu", Activation::GeluErf},           std::pair{"gelu_new", Activation::GeluTanh},
-                                std::pair{"gelu_fast", Activation::GeluTanh},     std::pair{"gelu_pytorch_tanh", Activation::GeluTanh},
-                                std::pair{"silu", Activation::Silu},              std::pair{"swish", Activation::Silu},
-                                std::pair{"relu", Activation::Relu}};
+    constexpr std::array kNames{
+        std::pair{"gelu", Activation::GeluErf},       std::pair{"gelu_new", Activation::GeluTanh},
+        std::pair{"gelu_fast", Activation::GeluTanh}, std::pair{"gelu_pytorch_tanh", Activation::GeluTanh},
+        std::pair{"silu", Activation::Silu},          std::pair{"swish", Activation::Silu},
+        std::pair{"relu", Activation::Relu}};
     std::string supported;
     for (const auto& [known, activation] : kNames) {
         if (name == known) return activation;

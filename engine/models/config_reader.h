@@ -13,17 +13,18 @@ class ConfigReader {
 public:
     ConfigReader(const nlohmann::json& json, std::string file) : json_(json), file_(std::move(file)) {}
 
-    bool has(const char* field) const;                           ///< present and not null
-    int64_t size(const char* field) const;                       ///< required, from 1 to a bound that fits its field
+    bool has(const char* field) const;     ///< present and not null
+    int64_t size(const char* field) const; ///< required, from 1 to a bound that fits its field
     int64_t size(const char* field, int64_t fallback) const;
     double number(const char* field, double fallback) const;
     bool flag(const char* field, bool fallback) const;
     std::string text(const char* field, const std::string& fallback) const;
     Activation activation(const char* field, const std::string& fallback) const;
-    ConfigReader object(const char* field) const;                ///< a nested object; @throws Error if it is none
+    ConfigReader object(const char* field) const; ///< a nested object; @throws Error if it is none
     const nlohmann::json& json() const { return json_; }
 
-    [[noreturn]] void fail(const char* field, const std::string& what, const std::string& hint = "copy the config.json that belongs to the weights") const;
+    [[noreturn]] void fail(const char* field, const std::string& what,
+                           const std::string& hint = "copy the config.json that belongs to the weights") const;
 
 private:
     void failUnless(bool isRight, const char* field, const nlohmann::json& value, const std::string& expected) const;

@@ -1,5 +1,7 @@
 #include "engine/models/decoder.h"
 
+#include "engine/ops/training_ops.h"
+
 #include <fmt/format.h>
 
 namespace attn {
@@ -8,18 +10,29 @@ namespace {
 class DecoderBuilder {
 public:
     DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build)
-        : config_(config), build_(build), result_{.graph = std::make_shared<Graph>(), .nextLogits = {}, .attention = {}, .updates = {}},
+        : config_(config), build_(build), result_{.graph = std::make_shared<Graph>(),
+                                                  .nextLogits = {},
+                                                  .logits = {},
+                                                  .attention = {},
+                                                  .updates = {}},
           graph_(*result_.graph) {}
 
     DecoderGraph build() {
         const int64_t T = build_.queries, C = config_.modelWidth;
-        const std::optional<StepScalar> live = T > 1 ? std::optional(StepScalar::QueryLength) : std::nullopt;
-        const Tensor tokens = graph_.input(decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
-        const Tensor positions = graph_.input(decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
-        const Tensor cachePositions = assign(
-            graph_.state(decoder_names::kCachePositions, {.shape = {build_.cacheCapacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength}),
-            positions, StepScalar::CacheOffset);
-        result_.updates.emplace_back(decoder_names::kCachePositions, cachePositions);
+        const std::optional<StepScalar> live =
+            T > 1 && hasCache() ? std::optional(StepScalar::QueryLength) : std::nullopt;
+        const Tensor tokens =
+            graph_.input(decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
+        const Tensor positions =
+            graph_.input(decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
+        Tensor keyPositions = positions;
+        if (hasCache()) {
+            keyPositions = assign(
+                graph_.state(decoder_names::kCachePositions,
+                             {.shape = {build_.cacheCapacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength}),
+                positions, StepScalar::CacheOffset);
+            result_.updates.emplace_back(decoder_names::kCachePositions, keyPositions);
+        }
 
         const Tensor table = graph_.parameter("embed.W_E", {config_.vocabulary, C});
         Tensor x = graph_.probe(embedding(tokens, table), "hook_embed", "TC");
@@ -27,17 +40,24 @@ public:
             const Tensor positionTable = graph_.parameter("pos_embed.W_pos", {config_.context, C});
             x = add(x, graph_.probe(embedding(positions, positionTable), "hook_pos_embed", "TC"));
         }
-        for (size_t layer = 0; layer < config_.layers.size(); ++layer) x = block(layer, x, positions, cachePositions);
+        x = dropped(x);
+        for (size_t layer = 0; layer < config_.layers.size(); ++layer) x = block(layer, x, positions, keyPositions);
 
-        const Tensor unembedding = config_.tiedEmbedding ? table : graph_.parameter("unembed.W_U", {config_.vocabulary, C});
+        const Tensor unembedding =
+            config_.tiedEmbedding ? table : graph_.parameter("unembed.W_U", {config_.vocabulary, C});
         MatmulOptions out;
         if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
-        result_.nextLogits = matmul(finalNorm(T > 1 ? lastRow(x) : x), unembedding, out); // [1,C] -> [1,V]
-        graph_.probe(matmul(finalNorm(x), unembedding, out), "logits", "TV");
+        if (hasCache())
+            result_.nextLogits = matmul(finalNorm(T > 1 ? lastRow(x) : x), unembedding, out); // [1,C] -> [1,V]
+        result_.logits = graph_.probe(matmul(finalNorm(x), unembedding, out), "logits", "TV");
         return std::move(result_);
     }
 
 private:
+    bool hasCache() const { return build_.cacheCapacity > 0; }
+
+    Tensor dropped(Tensor x) { return build_.dropout > 0 ? dropout(x, build_.dropout, sites_++) : x; }
+
     Tensor norm(Tensor x, const std::string& name) {
         const int64_t C = config_.modelWidth;
         if (config_.norm == NormKind::None) return x;
@@ -48,27 +68,29 @@ private:
 
     Tensor finalNorm(Tensor x) { return config_.finalNorm ? norm(x, "ln_final") : x; }
 
-    Tensor block(size_t layer, Tensor x, Tensor positions, Tensor cachePositions) {
+    Tensor block(size_t layer, Tensor x, Tensor positions, Tensor keyPositions) {
         const AttentionSpec& spec = config_.layers[layer];
         const std::string prefix = fmt::format("blocks.{}", layer);
         graph_.probe(x, prefix + ".hook_resid_pre", "TC");
 
         Tensor rotaryTable;
         if (spec.rotary)
-            rotaryTable = graph_.parameter(decoder_names::kRotaryTable,
-                                           {config_.context, static_cast<int64_t>(spec.rotary->inverseFrequencies.size()) * 2});
+            rotaryTable =
+                graph_.parameter(decoder_names::kRotaryTable,
+                                 {config_.context, static_cast<int64_t>(spec.rotary->inverseFrequencies.size()) * 2});
         const AttentionNodes attention = selfAttention(spec, {.prefix = prefix + ".attn",
                                                               .input = norm(x, prefix + ".ln1"),
                                                               .residual = x,
                                                               .queryPosition = positions,
-                                                              .keyPosition = cachePositions,
+                                                              .keyPosition = keyPositions,
                                                               .rotaryTable = rotaryTable,
                                                               .cacheCapacity = build_.cacheCapacity,
+                                                              .sequence = build_.sequence,
                                                               .recordsQueries = build_.recordsQueries});
         result_.attention.push_back(attention.cached);
         result_.updates.insert(result_.updates.end(), attention.updates.begin(), attention.updates.end());
 
-        Tensor result = attention.output;
+        Tensor result = build_.dropout > 0 ? add(x, dropped(attention.added)) : attention.output;
         if (config_.feedForward.width > 0) {
             if (!config_.parallelResidual) graph_.probe(result, prefix + ".hook_resid_mid", "TC");
             const Tensor input = norm(config_.parallelResidual ? x : result, prefix + ".ln2");
@@ -86,13 +108,18 @@ private:
         Tensor hidden;
         const Tensor weightIn = graph_.parameter(prefix + ".mlp.W_in", {spec.width, C});
         if (spec.gated) {
-            const Tensor gate = matmul(input, graph_.parameter(prefix + ".mlp.W_gate", {spec.width, C}), {.bias = bias("b_gate", spec.width)});
+            const Tensor gate = matmul(input, graph_.parameter(prefix + ".mlp.W_gate", {spec.width, C}),
+                                       {.bias = bias("b_gate", spec.width)});
             hidden = swiglu(gate, matmul(input, weightIn, {.bias = bias("b_in", spec.width)}));
+        } else if (!hasCache()) { // apart, so that the gradient has what the activation saw
+            hidden = activate(matmul(input, weightIn, {.bias = bias("b_in", spec.width)}), spec.activation);
         } else {
             hidden = matmul(input, weightIn, {.bias = bias("b_in", spec.width), .activation = spec.activation});
         }
         const Tensor weightOut = graph_.parameter(prefix + ".mlp.W_out", {C, spec.width});
-        graph_.probe(matmul(hidden, weightOut, {.bias = bias("b_out", C)}), prefix + ".hook_mlp_out", "TC");
+        const Tensor added =
+            graph_.probe(matmul(hidden, weightOut, {.bias = bias("b_out", C)}), prefix + ".hook_mlp_out", "TC");
+        if (build_.dropout > 0) return add(residual, dropped(added));
         return matmul(hidden, weightOut, {.bias = bias("b_out", C), .residual = residual});
     }
 
@@ -100,10 +127,13 @@ private:
     const DecoderBuild& build_;
     DecoderGraph result_;
     Graph& graph_;
+    uint32_t sites_ = 0; // of dropout
 };
 
 } // namespace
 
-DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) { return DecoderBuilder(config, build).build(); }
+DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) {
+    return DecoderBuilder(config, build).build();
+}
 
 } // namespace attn

@@ -19,13 +19,14 @@ struct FeedForwardSpec {
     bool operator==(const FeedForwardSpec&) const = default;
 };
 
-/// A decoder-only transformer as one description; families differ only in these values and in their files' tensor names.
+/// A decoder-only transformer as one description; families differ only in these values and in their files' tensor
+/// names.
 struct DecoderConfig {
     std::string name;
     std::string family;
-    int64_t vocabulary = 0;        ///< V
-    int64_t modelWidth = 0;        ///< C
-    int64_t context = 0;           ///< most positions
+    int64_t vocabulary = 0; ///< V
+    int64_t modelWidth = 0; ///< C
+    int64_t context = 0;    ///< most positions
     NormKind norm = NormKind::LayerNorm;
     double normEpsilon = 1e-5;
     bool finalNorm = true;
@@ -39,29 +40,33 @@ struct DecoderConfig {
 
 /// How a graph of the decoder will be used.
 struct DecoderBuild {
-    int64_t queries = 1;        ///< T: most tokens per step
-    int64_t cacheCapacity = 0;  ///< S
+    int64_t queries = 1;         ///< T: most tokens per step
+    int64_t cacheCapacity = 0;   ///< S; 0: no cache, each token sees the others of this step
+    int64_t sequence = 0;        ///< 0, or without a cache: rows of each of several sequences, a multiple of 8
+    double dropout = 0;          ///< of the embedding and what each block adds; for training
     bool recordsQueries = false; ///< keep q for views
 };
 
 /// Names of the graph's inputs and states.
 namespace decoder_names {
-inline constexpr const char* kTokens = "tokens";             ///< Input I32 [T]
-inline constexpr const char* kPositions = "positions";       ///< Input I32 [T]
+inline constexpr const char* kTokens = "tokens";                  ///< Input I32 [T]
+inline constexpr const char* kPositions = "positions";            ///< Input I32 [T]
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
-inline constexpr const char* kRotaryTable = "rotary.table";  ///< Parameter, computed
+inline constexpr const char* kRotaryTable = "rotary.table";       ///< Parameter, computed
 } // namespace decoder_names
 
 struct DecoderGraph {
     std::shared_ptr<Graph> graph;
     Tensor nextLogits;                                   ///< [1,V]: after the last live token
+    Tensor logits;                                       ///< [T,V]
     std::vector<AttentionInputs> attention;              ///< per layer, over the caches
     std::vector<std::pair<std::string, Tensor>> updates; ///< state writes; request all of them
 };
 
-/// Probes: hook_embed, hook_pos_embed, blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*, blocks.N.hook_attn_out|mlp_out, logits [T,V].
-/// Parameters: embed.W_E, pos_embed.W_pos, blocks.N.{ln1,ln2}.{w,b}, blocks.N.attn.{W,b}_{Q,K,V,O}, blocks.N.mlp.{W,b}_{in,gate,out},
-/// ln_final.{w,b}, unembed.{W_U,b_U}; linear weights are [out, in].
+/// Probes: hook_embed, hook_pos_embed, blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*,
+/// blocks.N.hook_attn_out|mlp_out, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos, blocks.N.{ln1,ln2}.{w,b},
+/// blocks.N.attn.{W,b}_{Q,K,V,O}, blocks.N.mlp.{W,b}_{in,gate,out}, ln_final.{w,b}, unembed.{W_U,b_U}; linear weights
+/// are [out, in].
 DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
 
 } // namespace attn

@@ -12,7 +12,9 @@ namespace attn {
 
 TensorNames::TensorNames(std::vector<std::string> names) : sorted_(std::move(names)) { std::ranges::sort(sorted_); }
 
-bool TensorNames::contains(std::string_view name) const { return std::ranges::binary_search(sorted_, name, {}, [](const std::string& s) { return std::string_view(s); }); }
+bool TensorNames::contains(std::string_view name) const {
+    return std::ranges::binary_search(sorted_, name, {}, [](const std::string& s) { return std::string_view(s); });
+}
 
 std::string TensorNames::resolve(std::string_view prefix, std::string_view name) const {
     const std::string prefixed = std::string(prefix) + std::string(name);
@@ -28,7 +30,8 @@ const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file)
             if (name == type) return *family;
             known.push_back(name);
         }
-    throw Error({.what = type.empty() ? "\"model_type\" is missing, so the family is unknown" : fmt::format("model family \"{}\" is not supported", type),
+    throw Error({.what = type.empty() ? "\"model_type\" is missing, so the family is unknown"
+                                      : fmt::format("model family \"{}\" is not supported", type),
                  .where = file,
                  .hint = fmt::format("supported: {}", fmt::join(known, ", "))});
 }

@@ -34,15 +34,19 @@ private:
     std::vector<std::string> sorted_;
 };
 
-/// One model family: recognises a config, describes the model and finds its weights. One file each, one line in the catalogue.
+/// One model family: recognises a config, describes the model and finds its weights. One file each, one line in the
+/// catalogue.
 struct ModelFamily {
-    std::string_view id;     ///< model_type in config.json
+    std::string_view id; ///< model_type in config.json
     std::string_view title;
     std::vector<std::string_view> modelTypes; ///< every model_type it reads
     /// @param file path of config.json, for messages  @throws Error naming the field that is missing or unusable
     DecoderConfig (*config)(const nlohmann::json& json, const std::string& file, const TensorNames& names);
     /// @param parameter the engine's name, e.g. "blocks.3.attn.W_Q"
     WeightRecipe (*recipe)(const DecoderConfig& config, const std::string& parameter, const TensorNames& names);
+    /// config.json of a model of this family, for what the program trains; null: it is only read.
+    nlohmann::json (*describe)(const DecoderConfig& config) = nullptr;
+    std::string_view prefix{}; ///< of written tensor names, except lm_head's
 };
 
 std::span<const ModelFamily* const> familyCatalogue();

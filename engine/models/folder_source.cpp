@@ -16,12 +16,15 @@ class FolderSource : public ModelSource {
 public:
     explicit FolderSource(const std::filesystem::path& path)
         : weights_(path), family_(familyOf(weights_.config(), weights_.configFile())), names_(weights_.names()),
-          config_(family_.config(weights_.config(), weights_.configFile(), names_)), configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
+          config_(family_.config(weights_.config(), weights_.configFile(), names_)),
+          configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
         std::error_code error;
         config_.name = std::filesystem::weakly_canonical(weights_.folder(), error).filename().string();
         config_.family = std::string(family_.id);
         checkTensors();
-        if (const auto file = weights_.folder() / "tokenizer.json"; std::filesystem::exists(std::filesystem::symlink_status(file))) tokenizer_.emplace(Tokenizer::load(file));
+        if (const auto file = weights_.folder() / "tokenizer.json";
+            std::filesystem::exists(std::filesystem::symlink_status(file)))
+            tokenizer_.emplace(Tokenizer::load(file));
         const auto field = weights_.config().find("eos_token_id");
         if (field == weights_.config().end()) return;
         for (const auto& id : field->is_array() ? *field : nlohmann::json::array({*field}))
@@ -35,7 +38,9 @@ public:
     const Tokenizer* tokenizer() const override { return tokenizer_ ? &*tokenizer_ : nullptr; }
     std::string example() const override { return tokenizer_ ? "Once upon a time" : ""; }
     const std::vector<int>& stopTokens() const override { return stopTokens_; }
-    std::string sourceName(const std::string& parameter) const override { return family_.recipe(config_, parameter, names_).source; }
+    std::string sourceName(const std::string& parameter) const override {
+        return family_.recipe(config_, parameter, names_).source;
+    }
 
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
         const WeightRecipe recipe = family_.recipe(config_, parameter, names_);
@@ -48,12 +53,15 @@ public:
         const auto stride = static_cast<size_t>(shape.rowStride());
         write([&](int64_t firstRow, std::span<float> padded) {
             const auto count = static_cast<int64_t>(padded.size() / stride);
-            if (recipe.group == 0 && stride == static_cast<size_t>(columns)) { // the usual case: straight from file to device
+            if (recipe.group == 0 &&
+                stride == static_cast<size_t>(columns)) { // the usual case: straight from file to device
                 strange += weights_.read(recipe.source, firstRow * columns, padded);
                 return;
             }
             for (int64_t row = 0; row < count; ++row)
-                strange += weights_.read(recipe.source, sourceRow(recipe, firstRow + row) * columns, padded.subspan(static_cast<size_t>(row) * stride, static_cast<size_t>(columns)));
+                strange +=
+                    weights_.read(recipe.source, sourceRow(recipe, firstRow + row) * columns,
+                                  padded.subspan(static_cast<size_t>(row) * stride, static_cast<size_t>(columns)));
         });
         return strange;
     }
@@ -79,22 +87,27 @@ private:
         const int64_t neededRows = sourceRow(recipe, shape[0] - 1) + 1;
         std::vector<int64_t> extents = stored.shape;
         if (recipe.transposed) std::ranges::reverse(extents);
-        const bool fits = static_cast<int>(extents.size()) == shape.rank() && (shape.rank() < 2 || extents[1] == shape[1]) &&
+        const bool fits = static_cast<int>(extents.size()) == shape.rank() &&
+                          (shape.rank() < 2 || extents[1] == shape[1]) &&
                           (recipe.group == 0 ? extents[0] == shape[0] : extents[0] >= neededRows);
         if (!fits)
-            throw Error({.what = fmt::format("tensor \"{}\" is {} but the config asks for {}{}", recipe.source, Shape(stored.shape).text(), recipe.group == 0 ? "" : "part of it as ", shape.text()),
+            throw Error({.what = fmt::format("tensor \"{}\" is {} but the config asks for {}{}", recipe.source,
+                                             Shape(stored.shape).text(), recipe.group == 0 ? "" : "part of it as ",
+                                             shape.text()),
                          .where = weights_.fileOf(recipe.source).string(),
                          .hint = "check that config.json belongs to the weights"});
     }
 
     /// Vectors and transposed matrices pass through host memory.
-    int64_t readWhole(const WeightRecipe& recipe, const StoredTensor& stored, const Shape& shape, const RowWriter& write) const {
+    int64_t readWhole(const WeightRecipe& recipe, const StoredTensor& stored, const Shape& shape,
+                      const RowWriter& write) const {
         std::vector<float> values(static_cast<size_t>(stored.elements()));
         weights_.read(recipe.source, 0, values);
         const int64_t fileColumns = stored.shape.size() == 2 ? stored.shape[1] : 1;
         const auto at = [&](int64_t row, int64_t column) {
             const int64_t source = sourceRow(recipe, row);
-            return values[static_cast<size_t>(recipe.transposed ? column * fileColumns + source : source * fileColumns + column)];
+            return values[static_cast<size_t>(recipe.transposed ? column * fileColumns + source
+                                                                : source * fileColumns + column)];
         };
         int64_t strange = 0;
         const auto put = [&](float& to, float value) {
@@ -108,7 +121,9 @@ private:
                 return;
             }
             for (size_t row = 0; row < padded.size() / stride; ++row)
-                for (int64_t column = 0; column < shape.columns(); ++column) put(padded[row * stride + static_cast<size_t>(column)], at(firstRow + static_cast<int64_t>(row), column));
+                for (int64_t column = 0; column < shape.columns(); ++column)
+                    put(padded[row * stride + static_cast<size_t>(column)],
+                        at(firstRow + static_cast<int64_t>(row), column));
         });
         return strange;
     }
@@ -127,8 +142,12 @@ private:
 std::unique_ptr<ModelSource> openModelSource(const std::string& path) {
     if (path == "builtin:induction") return makeInductionSource();
     if (path.starts_with("builtin:"))
-        throw Error({.what = fmt::format("there is no built-in model \"{}\"", path.substr(8)), .where = path, .hint = "there is builtin:induction"});
-    if (path.empty()) throw Error({.what = "no model was named", .where = {}, .hint = "name a Hugging Face folder or builtin:induction"});
+        throw Error({.what = fmt::format("there is no built-in model \"{}\"", path.substr(8)),
+                     .where = path,
+                     .hint = "there is builtin:induction"});
+    if (path.empty())
+        throw Error(
+            {.what = "no model was named", .where = {}, .hint = "name a Hugging Face folder or builtin:induction"});
     return std::make_unique<FolderSource>(path);
 }
 

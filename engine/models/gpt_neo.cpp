@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 // GPT-Neo: no 1/sqrt(D), no bias on q, k and v, layers that see everything or a window. @source Black et al. 2021,
-// "GPT-Neo"; Eldan and Li 2023, "TinyStories", arXiv:2305.07759 for the models; tensor names as in Hugging Face's files.
+// "GPT-Neo"; Eldan and Li 2023, "TinyStories", arXiv:2305.07759 for the models; tensor names as in Hugging Face's
+// files.
 
 namespace attn {
 namespace {
@@ -16,14 +17,16 @@ constexpr const char* kPrefix = "transformer.";
 std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
     std::vector<bool> isLocal;
     const auto add = [&](const nlohmann::json& kind) {
-        if (kind != "global" && kind != "local") read.fail("attention_layers", fmt::format("holds {}, not \"global\" or \"local\"", kind.dump()));
+        if (kind != "global" && kind != "local")
+            read.fail("attention_layers", fmt::format("holds {}, not \"global\" or \"local\"", kind.dump()));
         isLocal.push_back(kind == "local");
     };
     if (read.has("attention_layers") && read.json().at("attention_layers").is_array()) {
         for (const auto& kind : read.json().at("attention_layers")) add(kind);
     } else if (read.has("attention_types") && read.json().at("attention_types").is_array()) {
         for (const auto& entry : read.json().at("attention_types")) {
-            if (!entry.is_array() || entry.size() != 2 || !entry[0].is_array() || !entry[1].is_number_integer() || entry[1] < 0 || entry[1] > layers)
+            if (!entry.is_array() || entry.size() != 2 || !entry[0].is_array() || !entry[1].is_number_integer() ||
+                entry[1] < 0 || entry[1] > layers)
                 read.fail("attention_types", "must be a list of [[kinds], repetitions]");
             for (int64_t i = 0; i < entry[1].get<int64_t>(); ++i)
                 for (const auto& kind : entry[0]) add(kind);
@@ -39,7 +42,8 @@ std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
     const int64_t width = read.size("hidden_size"), heads = read.size("num_heads"), layers = read.size("num_layers");
-    if (width % heads != 0) read.fail("num_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
+    if (width % heads != 0)
+        read.fail("num_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = width,
                          .context = read.size("max_position_embeddings", 2048),
@@ -47,7 +51,8 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
                          .learnedPositions = true,
                          .tiedEmbedding = !names.contains("lm_head.weight"),
-                         .feedForward = {.width = read.size("intermediate_size", 4 * width), .activation = read.activation("activation_function", "gelu_new")},
+                         .feedForward = {.width = read.size("intermediate_size", 4 * width),
+                                         .activation = read.activation("activation_function", "gelu_new")},
                          .layers = {}};
     for (bool isLocal : localLayers(read, layers)) {
         AttentionSpec attention{.heads = {heads, heads, width / heads}, .queryKeyValueBias = false, .outputBias = true};
@@ -58,8 +63,10 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
 }
 
 WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{{"embed.W_E", "wte.weight"},   {"pos_embed.W_pos", "wpe.weight"},
-                                                                          {"ln_final.w", "ln_f.weight"}, {"ln_final.b", "ln_f.bias"},
+    static const std::vector<std::pair<std::string, std::string>> kGlobal{{"embed.W_E", "wte.weight"},
+                                                                          {"pos_embed.W_pos", "wpe.weight"},
+                                                                          {"ln_final.w", "ln_f.weight"},
+                                                                          {"ln_final.b", "ln_f.bias"},
                                                                           {"unembed.W_U", "lm_head.weight"}};
     static const std::vector<std::pair<std::string, std::string>> kBlock{{"ln1.w", "ln_1.weight"},
                                                                          {"ln1.b", "ln_1.bias"},
@@ -81,6 +88,7 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
 
 } // namespace
 
-const ModelFamily kGptNeo{.id = "gpt_neo", .title = "GPT-Neo", .modelTypes = {"gpt_neo"}, .config = config, .recipe = recipe};
+const ModelFamily kGptNeo{
+    .id = "gpt_neo", .title = "GPT-Neo", .modelTypes = {"gpt_neo"}, .config = config, .recipe = recipe};
 
 } // namespace attn

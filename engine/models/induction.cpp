@@ -11,7 +11,9 @@ constexpr int64_t kLetters = 27, kContext = 128, kWaves = kContext / 2; // one w
 constexpr int64_t kLetterAt = 0, kPlaceAt = 28, kPreviousAt = kPlaceAt + 2 * kWaves, kNextAt = kPreviousAt + 28;
 constexpr int64_t kWidth = kNextAt + 28, kHeadWidth = 2 * kWaves, kHeads = 2;
 
-double frequency(int64_t wave) { return std::numbers::pi * (static_cast<double>(wave) + 0.5) / static_cast<double>(kWaves); }
+double frequency(int64_t wave) {
+    return std::numbers::pi * (static_cast<double>(wave) + 0.5) / static_cast<double>(kWaves);
+}
 
 /// A dense matrix under construction.
 struct Matrix {
@@ -70,8 +72,10 @@ std::map<std::string, std::vector<float>> inductionWeights() {
     }
     for (int64_t position = 0; position < kContext; ++position)
         for (int64_t wave = 0; wave < kWaves; ++wave) {
-            place.at(position, kPlaceAt + 2 * wave) = static_cast<float>(std::cos(static_cast<double>(position) * frequency(wave)));
-            place.at(position, kPlaceAt + 2 * wave + 1) = static_cast<float>(std::sin(static_cast<double>(position) * frequency(wave)));
+            place.at(position, kPlaceAt + 2 * wave) =
+                static_cast<float>(std::cos(static_cast<double>(position) * frequency(wave)));
+            place.at(position, kPlaceAt + 2 * wave + 1) =
+                static_cast<float>(std::sin(static_cast<double>(position) * frequency(wave)));
         }
     weights["embed.W_E"] = embed.values;
     weights["unembed.W_U"] = unembed.values;
@@ -84,7 +88,8 @@ std::map<std::string, std::vector<float>> inductionWeights() {
         weights[prefix + "W_V"] = v.values;
         weights[prefix + "W_O"] = o.values;
     };
-    // Sum over waves of cos(w (i - j - shift)) is kWaves at i - j = shift and 0 at every other distance below the context.
+    // Sum over waves of cos(w (i - j - shift)) is kWaves at i - j = shift and 0 at every other distance below the
+    // context.
     const double placeGain = kInductionGap / static_cast<double>(kWaves);
     {
         Matrix q{rows, kWidth}, k{rows, kWidth}, v{rows, kWidth}, o{kWidth, rows};

@@ -23,8 +23,9 @@ public:
         const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
         write([&](int64_t firstRow, std::span<float> rows) {
             for (size_t row = 0; row < rows.size() / stride; ++row)
-                std::copy_n(values.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns), columns,
-                            rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
+                std::copy_n(values.begin() +
+                                static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
+                            columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
         });
         return 0;
     }

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <numbers>
 
-// Llama and its relatives Mistral (sliding window) and Qwen2 (bias on q, k and v). Hugging Face's files pair rotary features as
-// halves. @source Touvron et al. 2023, arXiv:2302.13971 and arXiv:2307.09288; Jiang et al. 2023, "Mistral 7B", arXiv:2310.06825;
-// Yang et al. 2024, "Qwen2", arXiv:2407.10671.
+// Llama and its relatives Mistral (sliding window) and Qwen2 (bias on q, k and v). Hugging Face's files pair rotary
+// features as halves. @source Touvron et al. 2023, arXiv:2302.13971 and arXiv:2307.09288; Jiang et al. 2023, "Mistral
+// 7B", arXiv:2310.06825; Yang et al. 2024, "Qwen2", arXiv:2407.10671.
 
 namespace attn {
 namespace {
@@ -33,10 +33,12 @@ std::vector<double> frequenciesOf(const ConfigReader& read, int rotated) {
         for (double& frequency : frequencies) frequency /= factor;
         return frequencies;
     }
-    if (type != "llama3") read.fail(field, fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
+    if (type != "llama3")
+        read.fail(field, fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
     const double low = scaling.number("low_freq_factor", 1), high = scaling.number("high_freq_factor", 4);
     const double original = scaling.number("original_max_position_embeddings", 8192);
-    if (high <= low) scaling.fail("high_freq_factor", fmt::format("is {} but must be above low_freq_factor {}", high, low));
+    if (high <= low)
+        scaling.fail("high_freq_factor", fmt::format("is {} but must be above low_freq_factor {}", high, low));
     for (double& frequency : frequencies) {
         const double turns = original * frequency / (2 * std::numbers::pi); // over the original context
         const double blend = std::clamp((turns - low) / (high - low), 0.0, 1.0);
@@ -47,25 +49,34 @@ std::vector<double> frequenciesOf(const ConfigReader& read, int rotated) {
 
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
-    const int64_t width = read.size("hidden_size"), heads = read.size("num_attention_heads"), groups = read.size("num_key_value_heads", heads);
-    if (!read.has("head_dim") && width % heads != 0) read.fail("num_attention_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
-    if (heads % groups != 0) read.fail("num_key_value_heads", fmt::format("is {}, which does not divide {} heads", groups, heads));
+    const int64_t width = read.size("hidden_size"), heads = read.size("num_attention_heads"),
+                  groups = read.size("num_key_value_heads", heads);
+    if (!read.has("head_dim") && width % heads != 0)
+        read.fail("num_attention_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
+    if (heads % groups != 0)
+        read.fail("num_key_value_heads", fmt::format("is {}, which does not divide {} heads", groups, heads));
     const int64_t headWidth = read.size("head_dim", width / heads);
-    if (headWidth % 2 != 0) read.fail("head_dim", fmt::format("is {} but rotary positions need an even number", headWidth));
+    if (headWidth % 2 != 0)
+        read.fail("head_dim", fmt::format("is {} but rotary positions need an even number", headWidth));
     const std::string type = read.text("model_type", "llama");
     const bool bias = read.flag("attention_bias", type == "qwen2");
 
-    const AttentionSpec attention{.heads = {heads, groups, headWidth},
-                            .rotary = RotaryPosition{.inverseFrequencies = frequenciesOf(read, static_cast<int>(headWidth))},
-                            .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
-                            .queryKeyValueBias = bias,
-                            .outputBias = bias && type != "qwen2"};
+    const AttentionSpec attention{
+        .heads = {heads, groups, headWidth},
+        .rotary = RotaryPosition{.inverseFrequencies = frequenciesOf(read, static_cast<int>(headWidth))},
+        .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
+        .queryKeyValueBias = bias,
+        .outputBias = bias && type != "qwen2"};
     const bool slides = read.has("sliding_window") && (type != "qwen2" || read.flag("use_sliding_window", false));
     const int64_t layers = read.size("num_hidden_layers");
     // Qwen2's first layers see everything.
-    const int64_t firstSliding = !slides ? layers : type == "qwen2" && read.has("max_window_layers") ? static_cast<int64_t>(read.number("max_window_layers", 0)) : 0;
+    const int64_t firstSliding = !slides ? layers
+                                 : type == "qwen2" && read.has("max_window_layers")
+                                     ? static_cast<int64_t>(read.number("max_window_layers", 0))
+                                     : 0;
     std::vector<AttentionSpec> specs(static_cast<size_t>(layers), attention);
-    for (int64_t layer = std::max<int64_t>(firstSliding, 0); layer < layers; ++layer) specs[static_cast<size_t>(layer)].rule.window = read.size("sliding_window");
+    for (int64_t layer = std::max<int64_t>(firstSliding, 0); layer < layers; ++layer)
+        specs[static_cast<size_t>(layer)].rule.window = read.size("sliding_window");
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
             .context = read.size("max_position_embeddings", 2048),
@@ -83,19 +94,48 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
     static const std::vector<std::pair<std::string, std::string>> kGlobal{
         {"embed.W_E", "embed_tokens.weight"}, {"ln_final.w", "norm.weight"}, {"unembed.W_U", "lm_head.weight"}};
     static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"ln1.w", "input_layernorm.weight"},    {"ln2.w", "post_attention_layernorm.weight"}, {"attn.W_Q", "self_attn.q_proj.weight"},
-        {"attn.W_K", "self_attn.k_proj.weight"}, {"attn.W_V", "self_attn.v_proj.weight"},      {"attn.W_O", "self_attn.o_proj.weight"},
-        {"attn.b_Q", "self_attn.q_proj.bias"},  {"attn.b_K", "self_attn.k_proj.bias"},        {"attn.b_V", "self_attn.v_proj.bias"},
-        {"attn.b_O", "self_attn.o_proj.bias"},  {"mlp.W_gate", "mlp.gate_proj.weight"},       {"mlp.W_in", "mlp.up_proj.weight"},
-        {"mlp.W_out", "mlp.down_proj.weight"},  {"mlp.b_gate", "mlp.gate_proj.bias"},         {"mlp.b_in", "mlp.up_proj.bias"},
-        {"mlp.b_out", "mlp.down_proj.bias"}};
+        {"ln1.w", "input_layernorm.weight"},     {"ln2.w", "post_attention_layernorm.weight"},
+        {"attn.W_Q", "self_attn.q_proj.weight"}, {"attn.W_K", "self_attn.k_proj.weight"},
+        {"attn.W_V", "self_attn.v_proj.weight"}, {"attn.W_O", "self_attn.o_proj.weight"},
+        {"attn.b_Q", "self_attn.q_proj.bias"},   {"attn.b_K", "self_attn.k_proj.bias"},
+        {"attn.b_V", "self_attn.v_proj.bias"},   {"attn.b_O", "self_attn.o_proj.bias"},
+        {"mlp.W_gate", "mlp.gate_proj.weight"},  {"mlp.W_in", "mlp.up_proj.weight"},
+        {"mlp.W_out", "mlp.down_proj.weight"},   {"mlp.b_gate", "mlp.gate_proj.bias"},
+        {"mlp.b_in", "mlp.up_proj.bias"},        {"mlp.b_out", "mlp.down_proj.bias"}};
     const auto [layer, rest] = splitParameter(parameter);
     if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
     return {.source = names.resolve(kPrefix, fmt::format("layers.{}.{}", layer, lookUp(kBlock, rest)))};
 }
 
+nlohmann::json describe(const DecoderConfig& config) {
+    const AttentionSpec& attention = config.layers.front();
+    return {{"architectures", {"LlamaForCausalLM"}},
+            {"model_type", "llama"},
+            {"vocab_size", config.vocabulary},
+            {"hidden_size", config.modelWidth},
+            {"num_attention_heads", attention.heads.heads},
+            {"num_key_value_heads", attention.heads.keyValueHeads},
+            {"head_dim", attention.heads.width},
+            {"num_hidden_layers", config.layers.size()},
+            {"intermediate_size", config.feedForward.width},
+            {"max_position_embeddings", config.context},
+            {"rms_norm_eps", config.normEpsilon},
+            {"rope_theta", 10000.0},
+            {"hidden_act", "silu"},
+            {"attention_bias", false},
+            {"mlp_bias", false},
+            {"tie_word_embeddings", config.tiedEmbedding},
+            {"torch_dtype", "float32"}};
+}
+
 } // namespace
 
-const ModelFamily kLlama{.id = "llama", .title = "Llama", .modelTypes = {"llama", "mistral", "qwen2"}, .config = config, .recipe = recipe};
+const ModelFamily kLlama{.id = "llama",
+                         .title = "Llama",
+                         .modelTypes = {"llama", "mistral", "qwen2"},
+                         .config = config,
+                         .recipe = recipe,
+                         .describe = describe,
+                         .prefix = kPrefix};
 
 } // namespace attn

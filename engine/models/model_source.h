@@ -18,12 +18,12 @@ public:
     virtual ~ModelSource() = default;
 
     virtual const DecoderConfig& config() const = 0;
-    virtual const std::string& configText() const = 0;      ///< JSON for display
+    virtual const std::string& configText() const = 0; ///< JSON for display
     virtual std::string familyTitle() const = 0;
-    virtual std::string dtype() const = 0;                  ///< of most weights: "F32", "F16", "BF16"
-    virtual const Tokenizer* tokenizer() const = 0;         ///< null when the folder has none
-    virtual std::string example() const = 0;                ///< a prompt to begin with
-    virtual const std::vector<int>& stopTokens() const = 0; ///< generation ends after one of these
+    virtual std::string dtype() const = 0;                                  ///< of most weights: "F32", "F16", "BF16"
+    virtual const Tokenizer* tokenizer() const = 0;                         ///< null when the folder has none
+    virtual std::string example() const = 0;                                ///< a prompt to begin with
+    virtual const std::vector<int>& stopTokens() const = 0;                 ///< generation ends after one of these
     virtual std::string sourceName(const std::string& parameter) const = 0; ///< name in the file, empty if constructed
 
     /// Writes a parameter as padded rows on request. `write` hands out the rows to fill, in order: (first row, rows).

@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// A parameter's name split at its layer: {"blocks.3.attn.W_Q"} gives layer 3 and rest "attn.W_Q"; names outside blocks have
-/// layer -1 and stay whole.
+/// A parameter's name split at its layer: {"blocks.3.attn.W_Q"} gives layer 3 and rest "attn.W_Q"; names outside blocks
+/// have layer -1 and stay whole.
 struct ParameterName {
     int layer = -1;
     std::string rest;

@@ -1,5 +1,6 @@
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
+#include "engine/ops/gradient_ops.h"
 #include "engine/ops/rules.h"
 
 #include <algorithm>
@@ -7,36 +8,44 @@
 
 namespace attn {
 
-
 AttentionRule ruleOf(const Attributes& attributes) {
-    return {.scale = attributes.number("scale"), .causal = attributes.flag("causal"), .window = attributes.integer("window")};
+    return {.scale = attributes.number("scale"),
+            .causal = attributes.flag("causal"),
+            .window = attributes.integer("window"),
+            .sequence = attributes.integer("sequence")};
 }
 
-bool isVisible(const AttentionRule& rule, int64_t queryPosition, int64_t keyPosition) {
-    if (rule.causal && keyPosition > queryPosition) return false;
-    return rule.window == 0 || queryPosition - keyPosition < rule.window;
+bool isVisible(const AttentionRule& rule, const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition,
+               int64_t t, int64_t s) {
+    const auto queryAt = static_cast<int64_t>(queryPosition.data[t]), keyAt = static_cast<int64_t>(keyPosition.data[s]);
+    if (rule.causal && keyAt > queryAt) return false;
+    if (rule.sequence != 0 && t / rule.sequence != s / rule.sequence) return false;
+    return rule.window == 0 || queryAt - keyAt < rule.window;
 }
 
 void requireAttention(std::span<const TensorType> qkPositions, std::string_view op) {
-    const Shape &q = qkPositions[0].shape, &k = qkPositions[1].shape, &qPos = qkPositions[2].shape, &kPos = qkPositions[3].shape;
+    const Shape &q = qkPositions[0].shape, &k = qkPositions[1].shape, &qPos = qkPositions[2].shape,
+                &kPos = qkPositions[3].shape;
     require(q.rank() == 3 && k.rank() == 3 && q[2] == k[2], op,
             fmt::format("q {} must be [T,H,D] and k {} [S,G,D] with the same D", q.text(), k.text()));
     if (q[1] % k[1] != 0)
         throw Error({.what = fmt::format("{} heads cannot share {} key/value heads", q[1], k[1]),
                      .where = std::string(op),
                      .hint = "choose a number of key/value heads that divides the number of heads"});
-    require(qPos == Shape{q[0]} && kPos == Shape{k[0]} && qkPositions[2].dtype == DType::I32 && qkPositions[3].dtype == DType::I32, op,
-            fmt::format("positions must be I32 [{}] and [{}]", q[0], k[0]));
+    require(qPos == Shape{q[0]} && kPos == Shape{k[0]} && qkPositions[2].dtype == DType::I32 &&
+                qkPositions[3].dtype == DType::I32,
+            op, fmt::format("positions must be I32 [{}] and [{}]", q[0], k[0]));
 }
 
 std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, const AttentionRule& rule) {
-    return {u32(q.shape[0]),      u32(k.shape[0]),        u32(q.shape[1]),
-            u32(k.shape[1]),      u32(q.shape.rowStride() / 4), pushFloat(rule.scale),
-            u32(rule.window),     rule.causal ? 1u : 0u,  liveSlot(q),
-            liveSlot(k)};
+    return {
+        u32(q.shape[0]),       u32(k.shape[0]),  u32(q.shape[1]),       u32(k.shape[1]), u32(q.shape.rowStride() / 4),
+        pushFloat(rule.scale), u32(rule.window), rule.causal ? 1u : 0u, liveSlot(q),     liveSlot(k),
+        u32(rule.sequence)};
 }
 
-double referenceScore(const ReferenceTensor& q, const ReferenceTensor& k, int64_t t, int64_t head, int64_t s, double scale) {
+double referenceScore(const ReferenceTensor& q, const ReferenceTensor& k, int64_t t, int64_t head, int64_t s,
+                      double scale) {
     const int64_t heads = q.shape[1], groups = k.shape[1];
     const double *a = q.row(t * heads + head), *b = k.row(s * groups + head / (heads / groups));
     double dot = 0;
@@ -50,11 +59,12 @@ int64_t liveKeys(const ReferenceCall& call, int64_t capacity) {
 }
 
 std::vector<double> referenceScores(const ReferenceCall& call, const ReferenceTensor& q, const ReferenceTensor& k,
-                                    const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition, int64_t t, int64_t head) {
+                                    const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition, int64_t t,
+                                    int64_t head) {
     const AttentionRule rule = ruleOf(call.attributes);
     std::vector<double> scores(static_cast<size_t>(k.shape[0]), kMasked);
     for (int64_t s = 0; s < liveKeys(call, k.shape[0]); ++s)
-        if (isVisible(rule, static_cast<int64_t>(queryPosition.data[t]), static_cast<int64_t>(keyPosition.data[s])))
+        if (isVisible(rule, queryPosition, keyPosition, t, s))
             scores[static_cast<size_t>(s)] = referenceScore(q, k, t, head, s, rule.scale);
     return scores;
 }
@@ -67,16 +77,19 @@ RowStatistics statisticsOf(std::span<const double> scores) {
     return {maximum, 1 / sum};
 }
 
-double probabilityOf(double score, const RowStatistics& row) { return score <= kMasked ? 0 : std::exp(score - row.maximum) * row.inverseSum; }
+double probabilityOf(double score, const RowStatistics& row) {
+    return score <= kMasked ? 0 : std::exp(score - row.maximum) * row.inverseSum;
+}
 
-namespace {
-
-Attributes withLiveKeys(const AttentionRule& rule, Tensor k) {
+Attributes ruleAttributes(const AttentionRule& rule, Tensor k) {
     return {{"scale", rule.scale},
             {"causal", rule.causal ? 1 : 0},
             {"window", static_cast<double>(rule.window)},
+            {"sequence", static_cast<double>(rule.sequence)},
             {"liveKeys", static_cast<double>(liveSlot(k.type()))}};
 }
+
+namespace {
 
 // attentionScores: q, k, queryPosition, keyPosition ------------------------------------------------------------------
 
@@ -105,6 +118,13 @@ std::vector<Dispatch> dispatchScores(const OpTypes& types, const KernelTraits&) 
              .z = GridAxis::fixed(u32(out[0]))}};
 }
 
+/// Nothing flows into what the rule hides, as long as the scores meet a softmax.
+std::vector<Tensor> gradientScores(const GradientCall& call) {
+    const Tensor q = call.inputs[0], k = call.inputs[1], d = call.outputGradients[0];
+    const double factor = call.attributes.number("scale");
+    return {scale(attentionMix(d, k, q), factor), scale(attentionMixTransposed(d, q, k.shape()[1]), factor), {}, {}};
+}
+
 // attentionMix: pattern, v -------------------------------------------------------------------------------------------
 
 std::vector<TensorType> inferMix(std::span<const TensorType> inputs, const Attributes&) {
@@ -122,16 +142,28 @@ void referenceMix(const ReferenceCall& call) {
         for (int64_t head = 0; head < heads; ++head)
             for (int64_t s = 0; s < liveKeys(call, v.shape[0]); ++s)
                 for (int64_t d = 0; d < v.columns(); ++d)
-                    z.row(t * heads + head)[d] += pattern.row(head * queries + t)[s] * v.row(s * groups + head / (heads / groups))[d];
+                    z.row(t * heads + head)[d] +=
+                        pattern.row(head * queries + t)[s] * v.row(s * groups + head / (heads / groups))[d];
 }
 
 std::vector<Dispatch> dispatchMix(const OpTypes& types, const KernelTraits&) {
     const Shape &out = types.outputs[0].shape, &v = types.inputs[1].shape;
     return {{.shader = "attention/mix",
              .bindings = {readInput(0), load4(1), writeOutput(0)},
-             .push = {u32(out[0]), u32(v[0]), u32(out[1]), u32(v[1]), u32(out.rowStride() / 4), u32(types.inputs[0].shape.rowStride()),
-                      liveSlot(types.outputs[0]), liveSlot(types.inputs[1])},
+             .push = {u32(out[0]), u32(v[0]), u32(out[1]), u32(v[1]), u32(out.rowStride() / 4),
+                      u32(types.inputs[0].shape.rowStride()), liveSlot(types.outputs[0]), liveSlot(types.inputs[1])},
              .x = gridPerVec4(types.outputs[0])}};
+}
+
+std::vector<Tensor> gradientMix(const GradientCall& call) {
+    const Tensor pattern = call.inputs[0], v = call.inputs[1], d = call.outputGradients[0];
+    const auto positions = [&](int64_t rows) {
+        return fill(call.graph, {rows}, 0, DType::I32);
+    }; // that all see each other
+    const Tensor dPattern = attentionScores(
+        {.q = d, .k = v, .v = v, .queryPosition = positions(d.shape()[0]), .keyPosition = positions(v.shape()[0])},
+        {.causal = false});
+    return {dPattern, attentionMixTransposed(pattern, d, v.shape()[1]), {}};
 }
 
 // fusedAttention: q, k, v, queryPosition, keyPosition, gates ---------------------------------------------------------
@@ -155,16 +187,27 @@ void referenceFused(const ReferenceCall& call) {
             const RowStatistics row = statisticsOf(scores);
             for (int64_t s = 0; s < k.shape[0]; ++s) {
                 const double weight = probabilityOf(scores[static_cast<size_t>(s)], row) * call.inputs[5].data[head];
-                for (int64_t d = 0; d < q.columns(); ++d) z.row(t * heads + head)[d] += weight * v.row(s * groups + head / (heads / groups))[d];
+                for (int64_t d = 0; d < q.columns(); ++d)
+                    z.row(t * heads + head)[d] += weight * v.row(s * groups + head / (heads / groups))[d];
             }
         }
+}
+
+/// The pattern is computed anew and never stored. Gates are set by hand: nothing flows into them.
+std::vector<Tensor> gradientFused(const GradientCall& call) {
+    std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
+    inputs.push_back(call.outputs[0]);
+    inputs.push_back(call.outputGradients[0]);
+    const Tensor dq = call.graph.add(kFusedAttentionGradient, inputs, call.attributes);
+    return {dq, {dq.graph, dq.node, 1}, {dq.graph, dq.node, 2}, {}, {}, {}};
 }
 
 std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& traits) {
     const Shape& q = types.inputs[0].shape;
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
-    Dispatch result{.bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
-                    .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes))};
+    Dispatch result{
+        .bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
+        .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes))};
     const uint32_t blocks = q[2] > 32 ? 2 : 1; // of 32 features
     if (traits.prefersSubgroupTiles && q[0] == 1) {
         const uint32_t headsTogether = q[1] / types.inputs[1].shape[1] % 2 == 0 ? 2 : 1; // that share a key/value head
@@ -193,21 +236,36 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
 
 } // namespace
 
-const Op kAttentionScores{.name = "attention_scores", .infer = inferScores, .reference = referenceAttentionScores, .dispatch = dispatchScores};
-const Op kAttentionMix{.name = "attention_mix", .infer = inferMix, .reference = referenceMix, .dispatch = dispatchMix};
-const Op kFusedAttention{.name = "fused_attention", .infer = inferFused, .reference = referenceFused, .dispatch = dispatchFused};
+const Op kAttentionScores{.name = "attention_scores",
+                          .infer = inferScores,
+                          .reference = referenceAttentionScores,
+                          .dispatch = dispatchScores,
+                          .gradient = gradientScores};
+const Op kAttentionMix{.name = "attention_mix",
+                       .infer = inferMix,
+                       .reference = referenceMix,
+                       .dispatch = dispatchMix,
+                       .gradient = gradientMix};
+const Op kFusedAttention{.name = "fused_attention",
+                         .infer = inferFused,
+                         .reference = referenceFused,
+                         .dispatch = dispatchFused,
+                         .gradient = gradientFused};
 
 Tensor attentionScores(const AttentionInputs& inputs, const AttentionRule& rule) {
-    return inputs.q.graph->add(kAttentionScores, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition}, withLiveKeys(rule, inputs.k));
+    return inputs.q.graph->add(kAttentionScores, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition},
+                               ruleAttributes(rule, inputs.k));
 }
 
 Tensor attentionMix(Tensor pattern, Tensor v, Tensor like) {
-    return pattern.graph->add(kAttentionMix, {pattern, v, like}, {{"liveKeys", static_cast<double>(liveSlot(v.type()))}});
+    return pattern.graph->add(kAttentionMix, {pattern, v, like},
+                              {{"liveKeys", static_cast<double>(liveSlot(v.type()))}});
 }
 
 Tensor fusedAttention(const AttentionInputs& inputs, Tensor gates, const AttentionRule& rule) {
-    return inputs.q.graph->add(kFusedAttention, {inputs.q, inputs.k, inputs.v, inputs.queryPosition, inputs.keyPosition, gates},
-                               withLiveKeys(rule, inputs.k));
+    return inputs.q.graph->add(kFusedAttention,
+                               {inputs.q, inputs.k, inputs.v, inputs.queryPosition, inputs.keyPosition, gates},
+                               ruleAttributes(rule, inputs.k));
 }
 
 } // namespace attn

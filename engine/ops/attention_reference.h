@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/ops/ops.h"
 #include "engine/graph/op.h"
+#include "engine/ops/ops.h"
 
 #include <span>
 #include <vector>
@@ -11,12 +11,17 @@
 namespace attn {
 
 AttentionRule ruleOf(const Attributes& attributes);
-bool isVisible(const AttentionRule& rule, int64_t queryPosition, int64_t keyPosition);
+/// The attributes of every node that follows a rule; `k` tells how many keys live.
+Attributes ruleAttributes(const AttentionRule& rule, Tensor k);
+/// Whether row t of the queries sees row s of the keys.
+bool isVisible(const AttentionRule& rule, const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition,
+               int64_t t, int64_t s);
 
 /// Checks q [T,H,D], k [S,G,D], I32 positions [T] and [S]. @throws Error with the shapes
 void requireAttention(std::span<const TensorType> qkPositions, std::string_view op);
 
-/// Push constants that every attention kernel starts with: T, S, H, G, D/4 padded, scale, window, causal, live slots of q and k.
+/// Push constants that every attention kernel starts with: T, S, H, G, D/4 padded, scale, window, causal, live slots of
+/// q and k.
 std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, const AttentionRule& rule);
 
 /// Keys that exist this step, from the node's liveKeys attribute.
@@ -24,7 +29,8 @@ int64_t liveKeys(const ReferenceCall& call, int64_t capacity);
 
 /// One row of scores over all keys, kMasked where invisible or not live.
 std::vector<double> referenceScores(const ReferenceCall& call, const ReferenceTensor& q, const ReferenceTensor& k,
-                                    const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition, int64_t t, int64_t head);
+                                    const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition, int64_t t,
+                                    int64_t head);
 
 struct RowStatistics {
     double maximum = 0;

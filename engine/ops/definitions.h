@@ -6,7 +6,14 @@
 
 namespace attn {
 
-extern const Op kEmbedding, kMatmul, kAdd, kMultiply, kSwiglu, kActivate, kLayerNorm, kRmsNorm, kSoftmax, kRotary, kAttentionScores,
-    kAttentionMix, kFusedAttention, kAttentionRowStatistics, kPatternTile, kLastRow, kReshape, kAssign, kTopK;
+extern const Op kEmbedding, kMatmul, kAdd, kMultiply, kSwiglu, kActivate, kLayerNorm, kRmsNorm, kSoftmax, kRotary,
+    kAttentionScores, kAttentionMix, kFusedAttention, kAttentionRowStatistics, kPatternTile, kLastRow, kReshape,
+    kAssign, kTopK;
+
+// Of gradients and training.
+extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kColumnSums, kActivateGradient, kSwigluGradient,
+    kNormGradient, kNormWeightGradient, kSoftmaxGradient, kEmbeddingGradient, kAttentionMixTransposed,
+    kFusedAttentionGradient, kCrossEntropy, kCrossEntropyGradient, kDropout, kSquareNorms, kClipFactor, kAdam, kSgd,
+    kAccumulate;
 
 } // namespace attn

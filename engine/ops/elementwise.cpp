@@ -1,6 +1,7 @@
 #include "engine/ops/elementwise.h"
 
 #include "engine/ops/definitions.h"
+#include "engine/ops/gradient_ops.h"
 #include "engine/ops/rules.h"
 
 #include <cmath>
@@ -10,13 +11,39 @@ namespace attn {
 
 double activationValue(Activation activation, double x) {
     switch (activation) {
-    case Activation::None: return x;
-    case Activation::GeluErf: return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
-    case Activation::GeluTanh: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-    case Activation::Silu: return x / (1 + std::exp(-x));
-    case Activation::Relu: return x > 0 ? x : 0;
+    case Activation::None:
+        return x;
+    case Activation::GeluErf:
+        return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case Activation::GeluTanh:
+        return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::Silu:
+        return x / (1 + std::exp(-x));
+    case Activation::Relu:
+        return x > 0 ? x : 0;
     }
     return x;
+}
+
+double activationDerivative(Activation activation, double x) {
+    switch (activation) {
+    case Activation::None:
+        return 1;
+    case Activation::GeluErf:
+        return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)) +
+               x * std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+    case Activation::GeluTanh: {
+        const double c = std::sqrt(2 / std::numbers::pi), t = std::tanh(c * (x + 0.044715 * x * x * x));
+        return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x);
+    }
+    case Activation::Silu: {
+        const double s = 1 / (1 + std::exp(-x));
+        return s * (1 + x * (1 - s));
+    }
+    case Activation::Relu:
+        return x > 0 ? 1 : 0;
+    }
+    return 1;
 }
 
 namespace {
@@ -30,14 +57,8 @@ std::vector<TensorType> inferBinary(std::span<const TensorType> inputs, const At
     return {inputs[0]};
 }
 
-template <typename Function> void forEach(const ReferenceCall& call, Function function) {
-    const ReferenceTensor& out = call.outputs[0];
-    for (int64_t row = 0; row < out.rows(); ++row)
-        for (int64_t column = 0; column < out.columns(); ++column) out.row(row)[column] = function(row, column);
-}
-
 template <Binary kind> void referenceBinary(const ReferenceCall& call) {
-    forEach(call, [&](int64_t row, int64_t column) {
+    forEach(call.outputs[0], [&](int64_t row, int64_t column) {
         const double a = call.inputs[0].row(row)[column], b = call.inputs[1].row(row)[column];
         if constexpr (kind == Binary::Add) return a + b;
         if constexpr (kind == Binary::Multiply) return a * b;
@@ -61,7 +82,8 @@ std::vector<TensorType> inferUnary(std::span<const TensorType> inputs, const Att
 
 void referenceUnary(const ReferenceCall& call) {
     const auto activation = static_cast<Activation>(call.attributes.integer("activation"));
-    forEach(call, [&](int64_t row, int64_t column) { return activationValue(activation, call.inputs[0].row(row)[column]); });
+    forEach(call.outputs[0],
+            [&](int64_t row, int64_t column) { return activationValue(activation, call.inputs[0].row(row)[column]); });
 }
 
 std::vector<Dispatch> dispatchUnary(const OpTypes& types, const KernelTraits&) {
@@ -73,13 +95,124 @@ std::vector<Dispatch> dispatchUnary(const OpTypes& types, const KernelTraits&) {
              .x = gridPerVec4(out)}};
 }
 
+std::vector<Tensor> gradientAdd(const GradientCall& call) { return {call.outputGradients[0], call.outputGradients[0]}; }
+
+std::vector<Tensor> gradientMultiply(const GradientCall& call) {
+    return {multiply(call.outputGradients[0], call.inputs[1]), multiply(call.outputGradients[0], call.inputs[0])};
+}
+
+std::vector<Tensor> gradientSwiglu(const GradientCall& call) {
+    const Tensor gate = call.graph.add(kSwigluGradient, {call.inputs[0], call.inputs[1], call.outputGradients[0]});
+    return {gate, {gate.graph, gate.node, 1}};
+}
+
+std::vector<Tensor> gradientActivate(const GradientCall& call) {
+    return {activateGradient(call.inputs[0], call.outputGradients[0],
+                             static_cast<Activation>(call.attributes.integer("activation")))};
+}
+
+// activate_gradient: x, dy -------------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferActivateGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireWhole(inputs, "activate_gradient");
+    return inferBinary(inputs, attributes);
+}
+
+void referenceActivateGradient(const ReferenceCall& call) {
+    const auto activation = static_cast<Activation>(call.attributes.integer("activation"));
+    forEach(call.outputs[0], [&](int64_t row, int64_t column) {
+        return activationDerivative(activation, call.inputs[0].row(row)[column]) * call.inputs[1].row(row)[column];
+    });
+}
+
+std::vector<Dispatch> dispatchActivateGradient(const OpTypes& types, const KernelTraits&) {
+    const TensorType& out = types.outputs[0];
+    return {{.shader = "ops/activate_gradient",
+             .bindings = {load4(0), load4(1), writeOutput(0)},
+             .push = {u32(out.shape.paddedElements() / 4)},
+             .specialisation = {u32(types.attributes.integer("activation"))},
+             .x = gridPerVec4(out)}};
+}
+
+// swiglu_gradient: gate, up, dy --------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferSwigluGradient(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 3, "swiglu_gradient");
+    requireWhole(inputs, "swiglu_gradient");
+    return {inputs[0], inputs[0]};
+}
+
+void referenceSwigluGradient(const ReferenceCall& call) {
+    const auto at = [&](size_t input, int64_t row, int64_t column) { return call.inputs[input].row(row)[column]; };
+    forEach(call.outputs[0], [&](int64_t row, int64_t column) {
+        return activationDerivative(Activation::Silu, at(0, row, column)) * at(1, row, column) * at(2, row, column);
+    });
+    forEach(call.outputs[1], [&](int64_t row, int64_t column) {
+        return activationValue(Activation::Silu, at(0, row, column)) * at(2, row, column);
+    });
+}
+
+std::vector<Dispatch> dispatchSwigluGradient(const OpTypes& types, const KernelTraits&) {
+    return {{.shader = "ops/swiglu_gradient",
+             .bindings = {load4(0), load4(1), load4(2), writeOutput(0), writeOutput(1)},
+             .push = {u32(types.outputs[0].shape.paddedElements() / 4)},
+             .x = gridPerVec4(types.outputs[0])}};
+}
+
+// scale --------------------------------------------------------------------------------------------------------------
+
+void referenceScale(const ReferenceCall& call) {
+    forEach(call.outputs[0], [&](int64_t row, int64_t column) {
+        return call.inputs[0].row(row)[column] * call.attributes.number("factor");
+    });
+}
+
+std::vector<Dispatch> dispatchScale(const OpTypes& types, const KernelTraits&) {
+    return {{.shader = "ops/scale",
+             .bindings = {load4(0), writeOutput(0)},
+             .push = {u32(types.outputs[0].shape.paddedElements() / 4), pushFloat(types.attributes.number("factor"))},
+             .x = gridPerVec4(types.outputs[0])}};
+}
+
+std::vector<Tensor> gradientScale(const GradientCall& call) {
+    return {scale(call.outputGradients[0], call.attributes.number("factor"))};
+}
+
 } // namespace
 
-const Op kAdd{.name = "add", .infer = inferBinary, .reference = referenceBinary<Binary::Add>, .dispatch = dispatchBinary<Binary::Add>};
-const Op kMultiply{
-    .name = "multiply", .infer = inferBinary, .reference = referenceBinary<Binary::Multiply>, .dispatch = dispatchBinary<Binary::Multiply>};
-const Op kSwiglu{.name = "swiglu", .infer = inferBinary, .reference = referenceBinary<Binary::Swiglu>, .dispatch = dispatchBinary<Binary::Swiglu>};
-const Op kActivate{.name = "activate", .infer = inferUnary, .reference = referenceUnary, .dispatch = dispatchUnary};
+const Op kAdd{.name = "add",
+              .infer = inferBinary,
+              .reference = referenceBinary<Binary::Add>,
+              .dispatch = dispatchBinary<Binary::Add>,
+              .gradient = gradientAdd};
+const Op kMultiply{.name = "multiply",
+                   .infer = inferBinary,
+                   .reference = referenceBinary<Binary::Multiply>,
+                   .dispatch = dispatchBinary<Binary::Multiply>,
+                   .gradient = gradientMultiply};
+const Op kSwiglu{.name = "swiglu",
+                 .infer = inferBinary,
+                 .reference = referenceBinary<Binary::Swiglu>,
+                 .dispatch = dispatchBinary<Binary::Swiglu>,
+                 .gradient = gradientSwiglu};
+const Op kActivate{.name = "activate",
+                   .infer = inferUnary,
+                   .reference = referenceUnary,
+                   .dispatch = dispatchUnary,
+                   .gradient = gradientActivate};
+const Op kActivateGradient{.name = "activate_gradient",
+                           .infer = inferActivateGradient,
+                           .reference = referenceActivateGradient,
+                           .dispatch = dispatchActivateGradient};
+const Op kSwigluGradient{.name = "swiglu_gradient",
+                         .infer = inferSwigluGradient,
+                         .reference = referenceSwigluGradient,
+                         .dispatch = dispatchSwigluGradient};
+const Op kScale{.name = "scale",
+                .infer = inferUnary,
+                .reference = referenceScale,
+                .dispatch = dispatchScale,
+                .gradient = gradientScale};
 
 Tensor add(Tensor a, Tensor b) { return a.graph->add(kAdd, {a, b}); }
 Tensor multiply(Tensor a, Tensor b) { return a.graph->add(kMultiply, {a, b}); }
@@ -87,5 +220,9 @@ Tensor swiglu(Tensor gate, Tensor up) { return gate.graph->add(kSwiglu, {gate, u
 Tensor activate(Tensor x, Activation activation) {
     return x.graph->add(kActivate, {x}, {{"activation", static_cast<double>(activation)}});
 }
+Tensor activateGradient(Tensor x, Tensor dy, Activation activation) {
+    return x.graph->add(kActivateGradient, {x, dy}, {{"activation", static_cast<double>(activation)}});
+}
+Tensor scale(Tensor x, double factor) { return x.graph->add(kScale, {x}, {{"factor", factor}}); }
 
 } // namespace attn

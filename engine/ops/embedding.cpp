@@ -10,7 +10,8 @@ namespace {
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 2, "embedding");
     require(inputs[0].dtype == DType::I32 && inputs[0].shape.rank() == 1 && inputs[1].shape.rank() == 2, "embedding",
-            fmt::format("ids {} must be I32 [T] and the table {} must be [V,C]", inputs[0].shape.text(), inputs[1].shape.text()));
+            fmt::format("ids {} must be I32 [T] and the table {} must be [V,C]", inputs[0].shape.text(),
+                        inputs[1].shape.text()));
     return {{.shape = {inputs[0].shape[0], inputs[1].shape[1]}, .dtype = DType::F32, .liveRows = inputs[0].liveRows}};
 }
 
@@ -24,15 +25,51 @@ void reference(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const Shape& out = types.outputs[0].shape;
-    return {{.shader = "ops/embedding",
+    return {
+        {.shader = "ops/embedding",
+         .bindings = {readInput(0), load4(1), writeOutput(0)},
+         .push = {u32(out.rows()), u32(out.rowStride() / 4), u32(types.inputs[1].shape[0]), liveSlot(types.outputs[0])},
+         .x = gridPerVec4(types.outputs[0])}};
+}
+
+std::vector<Tensor> gradientEmbedding(const GradientCall& call) {
+    return {{},
+            call.graph.add(kEmbeddingGradient, {call.inputs[0], call.outputGradients[0]},
+                           {{"vocabulary", static_cast<double>(call.inputs[1].shape()[0])}})};
+}
+
+// embedding_gradient: ids, dy ----------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireInputs(inputs, 2, "embedding_gradient");
+    requireWhole(inputs, "embedding_gradient");
+    return {{.shape = {attributes.integer("vocabulary"), inputs[1].shape.columns()}}};
+}
+
+void referenceGradient(const ReferenceCall& call) {
+    const ReferenceTensor &ids = call.inputs[0], &dy = call.inputs[1], &table = call.outputs[0];
+    for (int64_t t = 0; t < ids.columns(); ++t) {
+        const auto id = std::clamp<int64_t>(static_cast<int64_t>(ids.data[t]), 0, table.rows() - 1);
+        for (int64_t c = 0; c < table.columns(); ++c) table.row(id)[c] += dy.row(t)[c];
+    }
+}
+
+std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
+    const Shape &dy = types.inputs[1].shape, &table = types.outputs[0].shape;
+    return {{.shader = "ops/embedding_gradient",
              .bindings = {readInput(0), load4(1), writeOutput(0)},
-             .push = {u32(out.rows()), u32(out.rowStride() / 4), u32(types.inputs[1].shape[0]), liveSlot(types.outputs[0])},
-             .x = gridPerVec4(types.outputs[0])}};
+             .push = {u32(dy.rows()), u32(table.rowStride() / 4), u32(table[0])},
+             .specialisation = {traits.subgroupSize, 1},
+             .x = groupsOf(table[0], 1),
+             .y = groupsOf(table.rowStride() / 4, traits.subgroupSize)}};
 }
 
 } // namespace
 
-const Op kEmbedding{.name = "embedding", .infer = infer, .reference = reference, .dispatch = dispatch};
+const Op kEmbedding{
+    .name = "embedding", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientEmbedding};
+const Op kEmbeddingGradient{
+    .name = "embedding_gradient", .infer = inferGradient, .reference = referenceGradient, .dispatch = dispatchGradient};
 
 Tensor embedding(Tensor ids, Tensor table) { return ids.graph->add(kEmbedding, {ids, table}); }
 

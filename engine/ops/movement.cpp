@@ -3,7 +3,6 @@
 #include "engine/ops/rules.h"
 
 #include <algorithm>
-#include <array>
 
 namespace attn {
 namespace {
@@ -40,10 +39,7 @@ std::vector<Dispatch> dispatchLastRow(const OpTypes& types, const KernelTraits&)
 
 std::vector<TensorType> inferReshape(std::span<const TensorType> inputs, const Attributes& attributes) {
     requireInputs(inputs, 1, "reshape");
-    std::vector<int64_t> extents;
-    for (int64_t axis = 0; axis < attributes.integer("rank"); ++axis)
-        extents.push_back(attributes.integer(std::array{"0", "1", "2", "3", "4", "5"}[static_cast<size_t>(axis)]));
-    TensorType out{.shape = Shape(extents), .dtype = inputs[0].dtype};
+    TensorType out{.shape = shapeOf(attributes), .dtype = inputs[0].dtype};
     require(out.shape.elements() == inputs[0].shape.elements(), "reshape",
             fmt::format("{} and {} differ in size", inputs[0].shape.text(), out.shape.text()));
     if (inputs[0].liveRows) {
@@ -53,7 +49,7 @@ std::vector<TensorType> inferReshape(std::span<const TensorType> inputs, const A
     return {out};
 }
 
-int aliasReshape(const OpTypes& types) {
+int aliasReshape(const OpTypes& types, uint32_t) {
     const Shape &in = types.inputs[0].shape, &out = types.outputs[0].shape;
     const bool bothUnpadded = in.columns() % 4 == 0 && out.columns() % 4 == 0;
     return bothUnpadded || in.columns() == out.columns() ? 0 : -1;
@@ -69,7 +65,8 @@ std::vector<Dispatch> dispatchReshape(const OpTypes& types, const KernelTraits&)
     const Shape &in = types.inputs[0].shape, &out = types.outputs[0].shape;
     return {{.shader = "ops/reshape",
              .bindings = {readInput(0), writeOutput(0)},
-             .push = {u32(in.columns()), u32(in.rowStride()), u32(out.columns()), u32(out.rowStride()), u32(out.paddedElements())},
+             .push = {u32(in.columns()), u32(in.rowStride()), u32(out.columns()), u32(out.rowStride()),
+                      u32(out.paddedElements())},
              .x = GridAxis::fixed(u32((out.paddedElements() + 63) / 64))}};
 }
 
@@ -78,18 +75,20 @@ std::vector<Dispatch> dispatchReshape(const OpTypes& types, const KernelTraits&)
 std::vector<TensorType> inferAssign(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 2, "assign");
     const Shape &state = inputs[0].shape, &value = inputs[1].shape;
-    require(state.rank() == value.rank() && inputs[0].dtype == inputs[1].dtype && unitOf(state) == unitOf(value) && value[0] <= state[0],
+    require(state.rank() == value.rank() && inputs[0].dtype == inputs[1].dtype && unitOf(state) == unitOf(value) &&
+                value[0] <= state[0],
             "assign", fmt::format("{} does not fit into rows of {}", value.text(), state.text()));
     return {inputs[0]};
 }
 
-int aliasAssign(const OpTypes&) { return 0; }
+int aliasAssign(const OpTypes&, uint32_t) { return 0; }
 
 void referenceAssign(const ReferenceCall& call) {
     const ReferenceTensor &value = call.inputs[1], &state = call.outputs[0];
     const int64_t unit = unitOf(value.shape), at = call.step.words[static_cast<size_t>(call.attributes.integer("at"))];
     const auto slot = static_cast<size_t>(call.attributes.integer("liveSlot"));
-    const int64_t live = slot == kNoLiveSlot ? value.shape[0] : std::min<int64_t>(call.step.words[slot], value.shape[0]);
+    const int64_t live =
+        slot == kNoLiveSlot ? value.shape[0] : std::min<int64_t>(call.step.words[slot], value.shape[0]);
     const int64_t rows = std::clamp<int64_t>(state.shape[0] - at, 0, live);
     std::copy_n(value.data, rows * unit, state.data + at * unit);
 }
@@ -99,16 +98,27 @@ std::vector<Dispatch> dispatchAssign(const OpTypes& types, const KernelTraits&) 
     const int64_t unit = unitOf(value.shape), total = value.shape[0] * unit;
     return {{.shader = "ops/assign",
              .bindings = {readInput(1), writeOutput(0)},
-             .push = {u32(value.shape[0]), u32(unit), u32(types.inputs[0].shape[0]), u32(types.attributes.integer("at")), liveSlot(value)},
+             .push = {u32(value.shape[0]), u32(unit), u32(types.inputs[0].shape[0]),
+                      u32(types.attributes.integer("at")), liveSlot(value)},
              .x = GridAxis::fixed(u32((total + 63) / 64))}};
+}
+
+std::vector<Tensor> gradientReshape(const GradientCall& call) {
+    return {reshape(call.outputGradients[0], call.inputs[0].shape())};
 }
 
 double liveAttribute(Tensor x) { return liveSlot(x.type()); }
 
 } // namespace
 
-const Op kLastRow{.name = "last_row", .infer = inferLastRow, .reference = referenceLastRow, .dispatch = dispatchLastRow};
-const Op kReshape{.name = "reshape", .infer = inferReshape, .reference = referenceReshape, .dispatch = dispatchReshape, .aliasOf = aliasReshape};
+const Op kLastRow{
+    .name = "last_row", .infer = inferLastRow, .reference = referenceLastRow, .dispatch = dispatchLastRow};
+const Op kReshape{.name = "reshape",
+                  .infer = inferReshape,
+                  .reference = referenceReshape,
+                  .dispatch = dispatchReshape,
+                  .aliasOf = aliasReshape,
+                  .gradient = gradientReshape};
 const Op kAssign{.name = "assign",
                  .infer = inferAssign,
                  .reference = referenceAssign,
@@ -120,13 +130,12 @@ Tensor lastRow(Tensor x) { return x.graph->add(kLastRow, {x}, {{"liveSlot", live
 
 Tensor reshape(Tensor x, Shape shape) {
     if (x.shape() == shape) return x;
-    const auto extent = [&](int axis) { return axis < shape.rank() ? static_cast<double>(shape[axis]) : 1.0; };
-    return x.graph->add(kReshape, {x},
-                        {{"rank", shape.rank()}, {"0", extent(0)}, {"1", extent(1)}, {"2", extent(2)}, {"3", extent(3)}, {"4", extent(4)}, {"5", extent(5)}});
+    return x.graph->add(kReshape, {x}, shapeAttributes(shape));
 }
 
 Tensor assign(Tensor state, Tensor value, StepScalar at) {
-    return state.graph->add(kAssign, {state, value}, {{"at", static_cast<double>(at)}, {"liveSlot", liveAttribute(value)}});
+    return state.graph->add(kAssign, {state, value},
+                            {{"at", static_cast<double>(at)}, {"liveSlot", liveAttribute(value)}});
 }
 
 } // namespace attn

@@ -25,7 +25,8 @@ void reference(const ReferenceCall& call) {
         for (int64_t c = 0; c < x.columns(); ++c) square += (x.row(row)[c] - mean) * (x.row(row)[c] - mean) / count;
         const double factor = 1 / std::sqrt(square + call.attributes.number("epsilon"));
         for (int64_t c = 0; c < x.columns(); ++c)
-            call.outputs[0].row(row)[c] = (x.row(row)[c] - mean) * factor * call.inputs[1].data[c] + (centres ? call.inputs[2].data[c] : 0);
+            call.outputs[0].row(row)[c] =
+                (x.row(row)[c] - mean) * factor * call.inputs[1].data[c] + (centres ? call.inputs[2].data[c] : 0);
     }
 }
 
@@ -35,18 +36,107 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     const uint32_t rowsPerGroup = out.shape.rows() == 1 ? 1 : 4; // idle subgroups run along on software Vulkan
     return {{.shader = "ops/norm",
              .bindings = {load4(0), load4(1), load4(centres ? 2 : 1), writeOutput(0)},
-             .push = {u32(out.shape.rows()), u32(out.shape.columns()), u32(unitOf(out.shape) / out.shape.rowStride()), liveSlot(out),
-                      pushFloat(types.attributes.number("epsilon"))},
+             .push = {u32(out.shape.rows()), u32(out.shape.columns()), u32(unitOf(out.shape) / out.shape.rowStride()),
+                      liveSlot(out), pushFloat(types.attributes.number("epsilon"))},
              .specialisation = {traits.subgroupSize, rowsPerGroup, centres ? 1u : 0u},
              .x = GridAxis::fixed(u32((out.shape.rows() + rowsPerGroup - 1) / rowsPerGroup))}};
 }
 
+std::vector<Tensor> gradientNorm(const GradientCall& call) {
+    const bool centres = call.inputs.size() == 3;
+    const Tensor x = call.inputs[0], dy = call.outputGradients[0];
+    const Tensor dx = call.graph.add(kNormGradient, {x, call.inputs[1], dy},
+                                     {{"epsilon", call.attributes.number("epsilon")}, {"centres", centres ? 1 : 0}});
+    const Tensor dWeight = call.graph.add(kNormWeightGradient, {x, {dx.graph, dx.node, 1}, dy});
+    std::vector<Tensor> result{dx, dWeight};
+    if (centres) result.push_back({dWeight.graph, dWeight.node, 1});
+    return result;
+}
+
+// norm_gradient: x, w, dy -> dx, statistics [rows,4] (mean, 1 / deviation, 0, 0) --------------------------------------
+
+std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 3, "norm_gradient");
+    requireWhole(inputs, "norm_gradient");
+    return {inputs[0], {.shape = {inputs[0].shape.rows(), 4}}};
+}
+
+void referenceGradient(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &w = call.inputs[1], &dy = call.inputs[2];
+    const bool centres = call.attributes.flag("centres");
+    const int64_t columns = x.columns();
+    const auto count = static_cast<double>(columns);
+    for (int64_t row = 0; row < x.rows(); ++row) {
+        double mean = 0, square = 0, meanGradient = 0, meanProduct = 0;
+        for (int64_t c = 0; c < columns; ++c) mean += centres ? x.row(row)[c] / count : 0;
+        for (int64_t c = 0; c < columns; ++c) square += (x.row(row)[c] - mean) * (x.row(row)[c] - mean) / count;
+        const double factor = 1 / std::sqrt(square + call.attributes.number("epsilon"));
+        for (int64_t c = 0; c < columns; ++c) {
+            const double g = dy.row(row)[c] * w.data[c];
+            meanGradient += centres ? g / count : 0;
+            meanProduct += g * (x.row(row)[c] - mean) * factor / count;
+        }
+        for (int64_t c = 0; c < columns; ++c)
+            call.outputs[0].row(row)[c] =
+                factor * (dy.row(row)[c] * w.data[c] - meanGradient - (x.row(row)[c] - mean) * factor * meanProduct);
+        call.outputs[1].row(row)[0] = mean;
+        call.outputs[1].row(row)[1] = factor;
+    }
+}
+
+std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
+    const Shape& x = types.inputs[0].shape;
+    constexpr uint32_t kRowsPerGroup = 4;
+    return {{.shader = "ops/norm_gradient",
+             .bindings = {load4(0), load4(1), load4(2), writeOutput(0), writeOutput(1)},
+             .push = {u32(x.rows()), u32(x.columns()), pushFloat(types.attributes.number("epsilon"))},
+             .specialisation = {traits.subgroupSize, kRowsPerGroup, types.attributes.flag("centres") ? 1u : 0u},
+             .x = groupsOf(x.rows(), kRowsPerGroup)}};
+}
+
+// norm_weight_gradient: x, statistics, dy -> dw, db -------------------------------------------------------------------
+
+std::vector<TensorType> inferWeightGradient(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 3, "norm_weight_gradient");
+    requireWhole(inputs, "norm_weight_gradient");
+    const TensorType out{.shape = {inputs[0].shape.columns()}};
+    return {out, out};
+}
+
+void referenceWeightGradient(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &statistics = call.inputs[1], &dy = call.inputs[2];
+    for (int64_t row = 0; row < x.rows(); ++row)
+        for (int64_t c = 0; c < x.columns(); ++c) {
+            call.outputs[0].data[c] +=
+                dy.row(row)[c] * (x.row(row)[c] - statistics.row(row)[0]) * statistics.row(row)[1];
+            call.outputs[1].data[c] += dy.row(row)[c];
+        }
+}
+
+std::vector<Dispatch> dispatchWeightGradient(const OpTypes& types, const KernelTraits&) {
+    const Shape& x = types.inputs[0].shape;
+    return {{.shader = "ops/norm_weight_gradient",
+             .bindings = {load4(0), load4(1), load4(2), writeOutput(0), writeOutput(1)},
+             .push = {u32(x.rows()), u32(x.columns())},
+             .x = groupsOf(x.rowStride() / 4, 8)}};
+}
+
 } // namespace
 
-const Op kLayerNorm{.name = "layer_norm", .infer = infer, .reference = reference, .dispatch = dispatch};
-const Op kRmsNorm{.name = "rms_norm", .infer = infer, .reference = reference, .dispatch = dispatch};
+const Op kLayerNorm{
+    .name = "layer_norm", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientNorm};
+const Op kRmsNorm{
+    .name = "rms_norm", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientNorm};
+const Op kNormGradient{
+    .name = "norm_gradient", .infer = inferGradient, .reference = referenceGradient, .dispatch = dispatchGradient};
+const Op kNormWeightGradient{.name = "norm_weight_gradient",
+                             .infer = inferWeightGradient,
+                             .reference = referenceWeightGradient,
+                             .dispatch = dispatchWeightGradient};
 
-Tensor layerNorm(Tensor x, Tensor w, Tensor b, double epsilon) { return x.graph->add(kLayerNorm, {x, w, b}, {{"epsilon", epsilon}}); }
+Tensor layerNorm(Tensor x, Tensor w, Tensor b, double epsilon) {
+    return x.graph->add(kLayerNorm, {x, w, b}, {{"epsilon", epsilon}});
+}
 Tensor rmsNorm(Tensor x, Tensor w, double epsilon) { return x.graph->add(kRmsNorm, {x, w}, {{"epsilon", epsilon}}); }
 
 } // namespace attn

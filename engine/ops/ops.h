@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-// Every operation, as functions that add a node to the graph of their inputs. Row-major; the last axis is padded to 4 floats
-// on the device. All throw Error when shapes do not fit.
+// Every operation, as functions that add a node to the graph of their inputs. Row-major; the last axis is padded to 4
+// floats on the device. All throw Error when shapes do not fit.
 
 namespace attn {
 
@@ -16,10 +16,10 @@ enum class Activation : uint8_t { None, GeluErf, GeluTanh, Silu, Relu };
 Tensor embedding(Tensor ids, Tensor table);
 
 struct MatmulOptions {
-    std::optional<Tensor> bias;                ///< [N]
-    std::optional<Tensor> residual;            ///< [M,N], added last
-    Activation activation = Activation::None;  ///< after the bias
-    double scale = 1;                          ///< on the product, before the bias
+    std::optional<Tensor> bias;               ///< [N]
+    std::optional<Tensor> residual;           ///< [M,N], added last
+    Activation activation = Activation::None; ///< after the bias
+    double scale = 1;                         ///< on the product, before the bias
 };
 /// x . w^T with weights in [out, in] layout. @param x [...,K]  @param w [N,K]  @return [...,N]
 Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options = {});
@@ -30,6 +30,15 @@ Tensor multiply(Tensor a, Tensor b);
 /// silu(gate) * up. @source Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202
 Tensor swiglu(Tensor gate, Tensor up);
 Tensor activate(Tensor x, Activation activation);
+
+/// factor * x
+Tensor scale(Tensor x, double factor);
+/// The sum of all elements. @return [1]
+Tensor sum(Tensor x);
+/// One number in every element of `shape`. @param x [1]
+Tensor expand(Tensor x, Shape shape);
+/// @param dtype integers can only be 0
+Tensor fill(Graph& graph, Shape shape, double value, DType dtype = DType::F32);
 
 /// (x - mean) / sqrt(var + eps) * w + b over the last axis. @source Ba et al. 2016, arXiv:1607.06450
 Tensor layerNorm(Tensor x, Tensor w, Tensor b, double epsilon);
@@ -51,8 +60,10 @@ Tensor rotary(Tensor x, Tensor table, Tensor positions, bool interleaved);
 /// Which keys a query may see, by positions (data, not indices), and the scale of the scores.
 struct AttentionRule {
     double scale = 1;
-    bool causal = true;  ///< a key is visible iff its position is not after the query's
-    int64_t window = 0;  ///< 0, or: iff also queryPosition - keyPosition < window
+    bool causal = true;   ///< a key is visible iff its position is not after the query's
+    int64_t window = 0;   ///< 0, or: iff also queryPosition - keyPosition < window
+    int64_t sequence = 0; ///< 0, or: rows of each of several sequences that lie one after another, a multiple of 8; iff
+                          ///< also both in the same
     bool operator==(const AttentionRule&) const = default;
 };
 /// The tensors of one attention: queries against G key/value heads (H a multiple of G).
@@ -72,15 +83,20 @@ Tensor attentionMix(Tensor pattern, Tensor v, Tensor like);
 /// @source Dao et al. 2022, "FlashAttention", arXiv:2205.14135, algorithm 1 (forward)
 Tensor fusedAttention(const AttentionInputs& inputs, Tensor gates, const AttentionRule& rule);
 
-/// Row maximum and reciprocal row sum of exp(score - maximum), of the queries that a tile's window covers; other rows are undefined.
+/// Row maximum and reciprocal row sum of exp(score - maximum), of the queries that a tile's window covers; other rows
+/// are undefined.
 /// @param window as for patternTile  @return [H,T,4]: maximum, 1/sum, 0, 0 (0, 0 for an empty row)
 Tensor attentionRowStatistics(const AttentionInputs& inputs, Tensor window, const AttentionRule& rule);
-/// The visible part of the pattern at display resolution, computed from q, k and row statistics; nothing T x S is stored.
-/// @param window I32 [8]: queryBegin, queryEnd, keyBegin, keyEnd, rows, columns, firstHead, aggregate (0: each head from
+/// The visible part of the pattern at display resolution, computed from q, k and row statistics; nothing T x S is
+/// stored.
+/// @param window I32 [8]: queryBegin, queryEnd, keyBegin, keyEnd, rows, columns, firstHead, aggregate (0: each head
+/// from
 ///               firstHead on, 1: mean, 2: maximum of all heads)
 /// @param heads  how many heads to draw; 1 when aggregating
-/// @return [heads, size, size]: the maximum probability of the cells that a pixel covers; pixels beyond rows, columns are 0
-Tensor patternTile(const AttentionInputs& inputs, Tensor statistics, Tensor window, const AttentionRule& rule, int64_t heads, int64_t size);
+/// @return [heads, size, size]: the maximum probability of the cells that a pixel covers; pixels beyond rows, columns
+/// are 0
+Tensor patternTile(const AttentionInputs& inputs, Tensor statistics, Tensor window, const AttentionRule& rule,
+                   int64_t heads, int64_t size);
 
 /// The last live row. @param x [T,C]  @return [1,C]
 Tensor lastRow(Tensor x);
@@ -91,7 +107,8 @@ Tensor reshape(Tensor x, Shape shape);
 /// Writes `value` over rows [at, at + live rows) of a state. @return the state after the write
 Tensor assign(Tensor state, Tensor value, StepScalar at);
 
-/// The k largest of each row and their columns. @return values [R,k] and indices I32 [R,k], falling; ties by lower column
+/// The k largest of each row and their columns. @return values [R,k] and indices I32 [R,k], falling; ties by lower
+/// column
 struct TopK {
     Tensor values;
     Tensor indices;

@@ -20,7 +20,8 @@ void referenceStatistics(const ReferenceCall& call) {
     const ReferenceTensor &q = call.inputs[0], &out = call.outputs[0];
     for (int64_t head = 0; head < q.shape[1]; ++head)
         for (int64_t t = 0; t < q.shape[0]; ++t) {
-            const RowStatistics row = statisticsOf(referenceScores(call, q, call.inputs[1], call.inputs[2], call.inputs[3], t, head));
+            const RowStatistics row =
+                statisticsOf(referenceScores(call, q, call.inputs[1], call.inputs[2], call.inputs[3], t, head));
             out.row(head * q.shape[0] + t)[0] = row.maximum;
             out.row(head * q.shape[0] + t)[1] = row.inverseSum;
         }
@@ -44,7 +45,8 @@ enum WindowField { QueryBegin, QueryEnd, KeyBegin, KeyEnd, Rows, Columns, FirstH
 std::vector<TensorType> inferTile(std::span<const TensorType> inputs, const Attributes& attributes) {
     requireInputs(inputs, 6, "pattern_tile");
     requireAttention(inputs, "pattern_tile");
-    require(inputs[5].dtype == DType::I32 && inputs[5].shape == Shape{WindowFields}, "pattern_tile", "the window must be I32 [8]");
+    require(inputs[5].dtype == DType::I32 && inputs[5].shape == Shape{WindowFields}, "pattern_tile",
+            "the window must be I32 [8]");
     return {{.shape = {attributes.integer("heads"), attributes.integer("size"), attributes.integer("size")}}};
 }
 
@@ -53,7 +55,9 @@ void referenceTile(const ReferenceCall& call) {
     const double* window = call.inputs[5].data;
     const auto field = [&](WindowField name) { return static_cast<int64_t>(window[name]); };
     const int64_t heads = q.shape[1], size = out.shape[1];
-    const auto begin = [](int64_t pixel, int64_t pixels, int64_t from, int64_t to) { return from + pixel * (to - from) / pixels; };
+    const auto begin = [](int64_t pixel, int64_t pixels, int64_t from, int64_t to) {
+        return from + pixel * (to - from) / pixels;
+    };
     for (int64_t tile = 0; tile < out.shape[0]; ++tile)
         for (int64_t y = 0; y < std::min(size, field(Rows)); ++y)
             for (int64_t x = 0; x < std::min(size, field(Columns)); ++x) {
@@ -64,7 +68,8 @@ void referenceTile(const ReferenceCall& call) {
                     for (int64_t s = begin(x, field(Columns), field(KeyBegin), field(KeyEnd)); s < kEnd; ++s) {
                         double cell = 0;
                         const bool aggregates = field(Aggregate) != 0;
-                        for (int64_t head = aggregates ? 0 : field(FirstHead) + tile; head < (aggregates ? heads : field(FirstHead) + tile + 1); ++head) {
+                        for (int64_t head = aggregates ? 0 : field(FirstHead) + tile;
+                             head < (aggregates ? heads : field(FirstHead) + tile + 1); ++head) {
                             const auto scores = referenceScores(call, q, k, call.inputs[2], call.inputs[3], t, head);
                             const double p = probabilityOf(scores[static_cast<size_t>(s)], statisticsOf(scores));
                             cell = field(Aggregate) == 1 ? cell + p / static_cast<double>(heads) : std::max(cell, p);
@@ -89,27 +94,30 @@ std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits&) {
 }
 
 Attributes viewAttributes(const AttentionInputs& inputs, const AttentionRule& rule, int64_t heads, int64_t size) {
-    return {{"scale", rule.scale},
-            {"causal", rule.causal ? 1 : 0},
-            {"window", static_cast<double>(rule.window)},
-            {"liveKeys", static_cast<double>(liveSlot(inputs.k.type()))},
-            {"heads", static_cast<double>(heads)},
-            {"size", static_cast<double>(size)}};
+    Attributes attributes = ruleAttributes(rule, inputs.k);
+    attributes.set("heads", static_cast<double>(heads));
+    attributes.set("size", static_cast<double>(size));
+    return attributes;
 }
 
 } // namespace
 
-const Op kAttentionRowStatistics{
-    .name = "attention_row_statistics", .infer = inferStatistics, .reference = referenceStatistics, .dispatch = dispatchStatistics};
+const Op kAttentionRowStatistics{.name = "attention_row_statistics",
+                                 .infer = inferStatistics,
+                                 .reference = referenceStatistics,
+                                 .dispatch = dispatchStatistics};
 const Op kPatternTile{.name = "pattern_tile", .infer = inferTile, .reference = referenceTile, .dispatch = dispatchTile};
 
 Tensor attentionRowStatistics(const AttentionInputs& inputs, Tensor window, const AttentionRule& rule) {
-    return inputs.q.graph->add(kAttentionRowStatistics, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, window},
+    return inputs.q.graph->add(kAttentionRowStatistics,
+                               {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, window},
                                viewAttributes(inputs, rule, 0, 0));
 }
 
-Tensor patternTile(const AttentionInputs& inputs, Tensor statistics, Tensor window, const AttentionRule& rule, int64_t heads, int64_t size) {
-    return inputs.q.graph->add(kPatternTile, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, statistics, window},
+Tensor patternTile(const AttentionInputs& inputs, Tensor statistics, Tensor window, const AttentionRule& rule,
+                   int64_t heads, int64_t size) {
+    return inputs.q.graph->add(kPatternTile,
+                               {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, statistics, window},
                                viewAttributes(inputs, rule, heads, size));
 }
 

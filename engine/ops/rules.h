@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 // Shared by the op files: checks for shape rules and sizes for dispatch rules.
@@ -13,12 +15,16 @@ namespace attn {
 
 /// The `liveSlot` push constant of kernels whose row count may be live: the StepParams word, or kNoLiveSlot.
 inline constexpr uint32_t kNoLiveSlot = 255;
-inline uint32_t liveSlot(const TensorType& type) { return type.liveRows ? static_cast<uint32_t>(*type.liveRows) : kNoLiveSlot; }
+inline uint32_t liveSlot(const TensorType& type) {
+    return type.liveRows ? static_cast<uint32_t>(*type.liveRows) : kNoLiveSlot;
+}
 
 inline uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
 /// Padded floats per step along axis 0.
-inline int64_t unitOf(const Shape& shape) { return shape.rank() <= 1 ? 1 : shape.paddedElements() / std::max<int64_t>(shape[0], 1); }
+inline int64_t unitOf(const Shape& shape) {
+    return shape.rank() <= 1 ? 1 : shape.paddedElements() / std::max<int64_t>(shape[0], 1);
+}
 
 /// @throws Error when `holds` is false; `what` should give the shapes
 inline void require(bool holds, std::string_view op, std::string what) {
@@ -28,6 +34,43 @@ inline void require(bool holds, std::string_view op, std::string what) {
 inline void requireInputs(std::span<const TensorType> inputs, size_t count, std::string_view op) {
     require(inputs.size() == count, op, fmt::format("needs {} inputs, got {}", count, inputs.size()));
 }
+
+/// A shape as attributes of a node, and back.
+inline constexpr std::array<std::string_view, 6> kExtents{"0", "1", "2", "3", "4", "5"};
+inline Attributes shapeAttributes(const Shape& shape) {
+    Attributes attributes{{"rank", shape.rank()}};
+    for (int axis = 0; axis < shape.rank(); ++axis)
+        attributes.set(kExtents.at(static_cast<size_t>(axis)), static_cast<double>(shape[axis]));
+    return attributes;
+}
+inline Shape shapeOf(const Attributes& attributes) {
+    std::vector<int64_t> extents;
+    for (int64_t axis = 0; axis < attributes.integer("rank"); ++axis)
+        extents.push_back(attributes.integer(kExtents.at(static_cast<size_t>(axis))));
+    return Shape(extents);
+}
+
+/// Kernels of gradients run over whole tensors.
+inline void requireWhole(std::span<const TensorType> inputs, std::string_view op) {
+    for (const TensorType& input : inputs)
+        require(!input.liveRows, op,
+                fmt::format("{} has a live length; gradients need whole tensors", input.shape.text()));
+}
+
+/// Calls function(row, column) for every element and stores the result.
+template <typename Function> void forEach(const ReferenceTensor& out, Function function) {
+    for (int64_t row = 0; row < out.rows(); ++row)
+        for (int64_t column = 0; column < out.columns(); ++column) out.row(row)[column] = function(row, column);
+}
+
+inline GridAxis groupsOf(int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); }
+
+/// Local size of kernels that work in sets of eight lanes (lanes8.glsl): constants 0, 1 and, last, 3.
+struct Lanes8 {
+    uint32_t sets, isExact;
+    explicit Lanes8(const KernelTraits& traits)
+        : sets(std::max(traits.subgroupSize / 8, 1u)), isExact(traits.subgroupSize == 8 ? 1u : 0u) {}
+};
 
 /// Grid of a kernel with one invocation per vec4 of an output, 64 to a workgroup.
 inline GridAxis gridPerVec4(const TensorType& type) {

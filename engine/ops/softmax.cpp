@@ -29,14 +29,50 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     const uint32_t rowsPerGroup = 4;
     return {{.shader = "ops/softmax",
              .bindings = {load4(0), writeOutput(0)},
-             .push = {u32(out.shape.rows()), u32(out.shape.columns()), u32(unitOf(out.shape) / out.shape.rowStride()), liveSlot(out)},
+             .push = {u32(out.shape.rows()), u32(out.shape.columns()), u32(unitOf(out.shape) / out.shape.rowStride()),
+                      liveSlot(out)},
              .specialisation = {traits.subgroupSize, rowsPerGroup},
              .x = GridAxis::fixed(u32((out.shape.rows() + rowsPerGroup - 1) / rowsPerGroup))}};
 }
 
+std::vector<Tensor> gradientSoftmax(const GradientCall& call) {
+    return {call.graph.add(kSoftmaxGradient, {call.outputs[0], call.outputGradients[0]})};
+}
+
+// softmax_gradient: y, dy --------------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 2, "softmax_gradient");
+    requireWhole(inputs, "softmax_gradient");
+    return {inputs[0]};
+}
+
+void referenceGradient(const ReferenceCall& call) {
+    const ReferenceTensor &y = call.inputs[0], &dy = call.inputs[1];
+    for (int64_t row = 0; row < y.rows(); ++row) {
+        double product = 0;
+        for (int64_t c = 0; c < y.columns(); ++c) product += y.row(row)[c] * dy.row(row)[c];
+        for (int64_t c = 0; c < y.columns(); ++c)
+            call.outputs[0].row(row)[c] = y.row(row)[c] * (dy.row(row)[c] - product);
+    }
+}
+
+std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
+    const Shape& y = types.inputs[0].shape;
+    constexpr uint32_t kRowsPerGroup = 4;
+    return {{.shader = "ops/softmax_gradient",
+             .bindings = {load4(0), load4(1), writeOutput(0)},
+             .push = {u32(y.rows()), u32(y.columns())},
+             .specialisation = {traits.subgroupSize, kRowsPerGroup},
+             .x = groupsOf(y.rows(), kRowsPerGroup)}};
+}
+
 } // namespace
 
-const Op kSoftmax{.name = "softmax", .infer = infer, .reference = reference, .dispatch = dispatch};
+const Op kSoftmax{
+    .name = "softmax", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientSoftmax};
+const Op kSoftmaxGradient{
+    .name = "softmax_gradient", .infer = inferGradient, .reference = referenceGradient, .dispatch = dispatchGradient};
 
 Tensor softmax(Tensor x) { return x.graph->add(kSoftmax, {x}); }
 

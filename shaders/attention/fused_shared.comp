@@ -31,6 +31,8 @@ void main() {
     const uint liveQueries = liveCount(queries, queryLiveSlot), liveKeys = liveCount(keys, keyLiveSlot);
     const uint row0 = gl_WorkGroupID.x * ROWS;
     if (row0 >= liveQueries) return; // the whole workgroup
+    const uint firstKey = sequence == 0u ? 0u : row0 / sequence * sequence;
+    const uint endKey = sequence == 0u ? liveKeys : min(((row0 + ROWS - 1) / sequence + 1) * sequence, liveKeys);
     const uint group = groupOf(head), keyStride = groups * headVectors, headBase = group * headVectors;
     const uint firstVector = gl_WorkGroupID.z * PASS, passVectors = min(headVectors - firstVector, PASS);
 
@@ -53,11 +55,11 @@ void main() {
     vec4 result[4][2];
     [[unroll]] for (uint i = 0; i < 4; ++i) result[i][0] = result[i][1] = vec4(0.0);
 
-    for (uint begin = 0; begin < liveKeys; begin += KEYS) {
+    for (uint begin = firstKey; begin < endKey; begin += KEYS) {
         if (thread == 0) isReached = 0;
         barrier();
         if (thread < KEYS / 4) {
-            const bvec4 exist = exists4(begin / 4 + thread, liveKeys);
+            const bvec4 exist = exists4(begin / 4 + thread, endKey);
             const ivec4 at = keyPosition4[min(begin / 4 + thread, (liveKeys - 1) / 4)];
             [[unroll]] for (uint j = 0; j < 4; ++j)
                 if (exist[j] && (causal == 0u || at[j] <= newest) && (window == 0u || oldest - at[j] < int(window))) atomicOr(isReached, 1);
@@ -89,10 +91,12 @@ void main() {
             barrier();
         }
 
-        const bvec4 exist = exists4(begin / 4 + tx, liveKeys);
+        const bvec4 exist = exists4(begin / 4 + tx, endKey);
+        const uint keySequence = sequence == 0u ? 0u : (begin + tx * 4) / sequence; // of all four: sequences are multiples of 8 rows
         const ivec4 keyAt = keyPosition4[min(begin / 4 + tx, (liveKeys - 1) / 4)];
         [[unroll]] for (uint i = 0; i < 4; ++i) {
-            score[i] = mix(vec4(MASKED), score[i] * (scale * LOG2_E), visible4(rowAt[ty * 4 + i], keyAt, exist));
+            const bool isOwn = sequence == 0u || (row0 + ty * 4 + i) / sequence == keySequence;
+            score[i] = isOwn ? mix(vec4(MASKED), score[i] * (scale * LOG2_E), visible4(rowAt[ty * 4 + i], keyAt, exist)) : vec4(MASKED);
             [[unroll]] for (uint j = 0; j < 4; ++j) pTile[(tx * 4 + j) * ROW_VECTORS + ty][i] = score[i][j];
         }
         [[unroll]] for (uint n = 0; n < KEYS * PASS / THREADS; ++n) {

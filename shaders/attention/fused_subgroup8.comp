@@ -47,6 +47,8 @@ void main() {
     const uint liveQueries = liveCount(queries, queryLiveSlot), liveKeys = liveCount(keys, keyLiveSlot);
     const uint row = (gl_WorkGroupID.x * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * WIDTH;
     if (row >= liveQueries) return;
+    const uint firstKey = sequence == 0u ? 0u : row / sequence * sequence;
+    const uint endKey = sequence == 0u ? liveKeys : min(firstKey + sequence, liveKeys);
     const uint group = groupOf(head);
     const uint qBase = (min(row + lane, liveQueries - 1) * heads + head) * headVectors;
     const uint keyStride = groups * headVectors, headBase = group * headVectors;
@@ -76,12 +78,12 @@ void main() {
         sum[i] = 0.0;
         z0[i] = z1[i] = vec4(0.0);
     }
-    const uint keyVectors = (liveKeys + 3) / 4;
-    for (uint begin = nextReached(0, liveKeys, oldest, newest); begin < keyVectors;
-         begin = nextReached(begin + WIDTH, liveKeys, oldest, newest)) {
+    const uint keyVectors = (endKey + 3) / 4;
+    for (uint begin = nextReached(firstKey / 4, endKey, oldest, newest); begin < keyVectors;
+         begin = nextReached(begin + WIDTH, endKey, oldest, newest)) {
         const uint keyVector = begin + lane;
         const ivec4 keyAt = keyPosition4[min(keyVector, keyVectors - 1)];
-        const bvec4 exist = exists4(keyVector, liveKeys);
+        const bvec4 exist = exists4(keyVector, endKey);
 
         vec4 score[WIDTH];
         [[unroll]] for (uint i = 0; i < WIDTH; ++i) score[i] = vec4(0.0);

@@ -27,3 +27,20 @@ vec4 activate4(uint kind, vec4 x) {
     }
     return x;
 }
+
+// The derivative of each.
+vec4 activationDerivative4(uint kind, vec4 x) {
+    switch (kind) {
+    case 1u: return 0.5 * (1.0 + erf4(x * 0.70710678118)) + x * 0.3989422804 * exp(-0.5 * x * x);
+    case 2u: {
+        const vec4 t = tanh4(0.7978845608 * (x + 0.044715 * x * x * x));
+        return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * 0.7978845608 * (1.0 + 0.134145 * x * x);
+    }
+    case 3u: {
+        const vec4 s = sigmoid4(x);
+        return s * (1.0 + x * (1.0 - s));
+    }
+    case 4u: return vec4(greaterThan(x, vec4(0.0)));
+    }
+    return vec4(1.0);
+}

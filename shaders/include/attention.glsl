@@ -4,7 +4,7 @@
 #define ATTENTION_PUSH                                                                                                            \
     uint queries, keys, heads, groups, headVectors;                                                                               \
     float scale;                                                                                                                  \
-    uint window, causal, queryLiveSlot, keyLiveSlot;
+    uint window, causal, queryLiveSlot, keyLiveSlot, sequence;
 
 bool isVisible(uint causalFlag, uint windowSize, int queryAt, int keyAt) {
     return (causalFlag == 0u || keyAt <= queryAt) && (windowSize == 0u || queryAt - keyAt < int(windowSize));
@@ -14,7 +14,7 @@ bool isVisible(uint causalFlag, uint windowSize, int queryAt, int keyAt) {
 #define ATTENTION_SCORE(result, head, t, s)                                                                                       \
     {                                                                                                                             \
         result = MASKED;                                                                                                          \
-        if (isVisible(causal, window, queryPosition[t], keyPosition[s])) {                                                        \
+        if (isVisible(causal, window, queryPosition[t], keyPosition[s]) && (sequence == 0u || (t) / sequence == (s) / sequence)) {                                                        \
             const uint qBase_ = ((t) * heads + (head)) * headVectors;                                                             \
             const uint kBase_ = ((s) * groups + (head) / (heads / groups)) * headVectors;                                         \
             float dot_ = 0.0;                                                                                                     \

@@ -2,7 +2,7 @@
 // Include after tensor.glsl and attention.glsl.
 //
 // Bindings   1 q [T,H,D]  2 k [S,G,D]  3 v [S,G,D]  4 queryPosition I32 [T]  5 keyPosition I32 [S]  6 gates [H]  7 z [T,H,D]
-// Push       ATTENTION_PUSH: T, S, H, G, ceil(D / 4), scale, window, causal, liveSlot of T, liveSlot of S
+// Push       ATTENTION_PUSH: T, S, H, G, ceil(D / 4), scale, window, causal, liveSlot of T, liveSlot of S, sequence
 // Constants  0 and 1: local size
 //
 // Softmax is computed online over blocks of keys (Dao et al. 2022, arXiv:2205.14135, algorithm 1; Milakov and Gimelshein 2018,
@@ -18,23 +18,4 @@ layout(std430, binding = 5) readonly buffer keyPositionBuffer { ivec4 keyPositio
 INPUT_F(6, gates);
 OUTPUT4(7, z);
 
-const float LOG2_E = 1.4426950408889634;
-
-// Below every score and far above MASKED: the running maximum of a row that has seen nothing.
-const float NOTHING_SEEN = -1e20;
-
-// head / (heads / groups) without integer division, which is slow on software Vulkan.
-uint groupOf(uint head) { return uint((float(head * groups) + 0.5) / float(heads)); }
-
-// Which of keys 4 i to 4 i + 3 exist, by index.
-bvec4 exists4(uint vector, uint live) { return lessThan(uvec4(vector * 4) + uvec4(0, 1, 2, 3), uvec4(live)); }
-
-// Which of four keys a query sees.
-bvec4 visible4(int queryAt, ivec4 keyAt, bvec4 exist) {
-    const bvec4 past = lessThanEqual(keyAt, ivec4(queryAt));
-    const bvec4 near = lessThan(ivec4(queryAt) - keyAt, ivec4(window));
-    return bvec4(exist.x && (causal == 0u || past.x) && (window == 0u || near.x),
-                 exist.y && (causal == 0u || past.y) && (window == 0u || near.y),
-                 exist.z && (causal == 0u || past.z) && (window == 0u || near.z),
-                 exist.w && (causal == 0u || past.w) && (window == 0u || near.w));
-}
+#include "attention_tile.glsl"

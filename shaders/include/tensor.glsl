@@ -15,6 +15,10 @@ layout(std430, binding = 0) readonly buffer StepParamsBuffer { uint stepWords[16
 #define STEP_QUERY_LENGTH 2
 #define STEP_CACHE_OFFSET 3
 #define STEP_KEY_LENGTH 4
+#define STEP_MICRO_STEP 5
+#define STEP_LEARNING_RATE 6
+#define STEP_MOMENT_CORRECTION 7
+#define STEP_VARIANCE_CORRECTION 8
 
 #if TEXEL
 #define INPUT4(slot, name) layout(binding = slot) uniform textureBuffer name

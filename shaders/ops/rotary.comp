@@ -6,6 +6,7 @@
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
     uint elements, unit, stride, rotated, tableStride, interleaved, liveSlot;
+    float turn; // -1: back
 };
 INPUT_F(1, x);
 INPUT_F(2, table); // [positions, rotated]: cosines, then sines
@@ -27,5 +28,5 @@ void main() {
     const uint gap = interleaved == 1u ? 1 : half_;
     const uint angles = uint(positions[t]) * tableStride + pair;
     const float other = isFirst ? -x[index + gap] : x[index - gap];
-    result[index] = value * table[angles] + other * table[angles + half_];
+    result[index] = value * table[angles] + other * turn * table[angles + half_];
 }

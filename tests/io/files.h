@@ -11,12 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if ATTN_CATCH2_MAJOR >= 3
-#define CONTAINS(text) Catch::Matchers::ContainsSubstring(text)
-#else
-#define CONTAINS(text) Catch::Matchers::Contains(text)
-#endif
-
 namespace attn::test {
 
 namespace fs = std::filesystem;

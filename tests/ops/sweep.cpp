@@ -1,44 +1,17 @@
 #include "engine/ops/catalogue.h"
 #include "engine/ops/ops.h"
 #include "engine/runtime/cpu_executor.h"
+#include "tests/ops/case.h"
 #include "tests/support/catch.h"
 #include "tests/support/device.h"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <random>
-#include <set>
 
 using namespace attn;
+using namespace attn::test;
 
 namespace {
-
-std::mt19937 randomEngine(7);
-
-int64_t randomSize(int64_t most) { return std::uniform_int_distribution<int64_t>(1, most)(randomEngine); }
-
-/// A graph under test with the values of its sources.
-struct Case {
-    std::string op;
-    std::shared_ptr<Graph> graph = std::make_shared<Graph>();
-    std::map<std::string, std::vector<double>> values;
-    std::map<std::string, Tensor> outputs;
-    StepParams step;
-
-    Tensor real(const std::string& name, Shape shape, std::optional<StepScalar> live = {}, double scale = 1) {
-        std::normal_distribution<double> normal(0, scale);
-        auto& list = values[name];
-        for (int64_t i = 0; i < shape.elements(); ++i) list.push_back(static_cast<float>(normal(randomEngine)));
-        return graph->input(name, {.shape = shape, .liveRows = live});
-    }
-    Tensor integers(const std::string& name, Shape shape, int64_t below, std::optional<StepScalar> live = {}) {
-        auto& list = values[name];
-        for (int64_t i = 0; i < shape.elements(); ++i) list.push_back(static_cast<double>(randomSize(below) - 1));
-        return graph->input(name, {.shape = shape, .dtype = DType::I32, .liveRows = live});
-    }
-    void expect(const std::string& name, Tensor tensor) { outputs[name] = tensor; }
-};
 
 /// Rows of axis 0 that are defined this step.
 int64_t liveRows(const TensorType& type, const StepParams& step) {
@@ -62,15 +35,17 @@ void compare(test::Device& device, const Case& test, std::optional<KernelTraits>
         const Shape& shape = tensor.type.shape;
         for (int64_t i = 0; i < shape.elements(); ++i) {
             const auto at = static_cast<size_t>(i / shape.columns() * shape.rowStride() + i % shape.columns());
-            if (tensor.type.dtype == DType::I32) gpu.inputIntegers(tensor.name)[at] = static_cast<int32_t>(list[static_cast<size_t>(i)]);
-            else gpu.input(tensor.name)[at] = static_cast<float>(list[static_cast<size_t>(i)]);
+            if (tensor.type.dtype == DType::I32)
+                gpu.inputIntegers(tensor.name)[at] = static_cast<int32_t>(list[static_cast<size_t>(i)]);
+            else
+                gpu.input(tensor.name)[at] = static_cast<float>(list[static_cast<size_t>(i)]);
         }
     }
     cpu.run(test.step);
     gpu.run(test.step);
     for (const auto& [name, tensor] : test.outputs) {
         const TensorType& type = tensor.type();
-        const bool isState = plan->result(name).home == Home::State;
+        const bool isState = plan->result(name).home != Home::Arena;
         const std::vector<double> expected = cpu.get(name);
         std::vector<double> actual;
         if (isState) {
@@ -78,7 +53,8 @@ void compare(test::Device& device, const Case& test, std::optional<KernelTraits>
         } else {
             actual = test::denseResult(gpu, name);
         }
-        const auto defined = static_cast<size_t>(type.shape.elements() / type.shape[0] * (isState ? type.shape[0] : liveRows(type, test.step)));
+        const auto defined = static_cast<size_t>(type.shape.elements() / type.shape[0] *
+                                                 (isState ? type.shape[0] : liveRows(type, test.step)));
         double worst = 0;
         for (size_t i = 0; i < defined; ++i) {
             const double tolerance = 2e-5 * (1 + std::abs(expected[i])); // fp32 sums of up to 512 terms of order 1
@@ -91,24 +67,10 @@ void compare(test::Device& device, const Case& test, std::optional<KernelTraits>
         const int64_t stride = type.shape.rowStride(), columns = type.shape.columns();
         const auto rows = static_cast<int64_t>(defined) / columns;
         for (int64_t row = 0; row < rows && type.dtype == DType::F32; ++row)
-            for (int64_t c = columns; c < stride; ++c) CHECK(gpu.result(name)[static_cast<size_t>(row * stride + c)] == 0.0f);
+            for (int64_t c = columns; c < stride; ++c)
+                CHECK(gpu.result(name)[static_cast<size_t>(row * stride + c)] == 0.0f);
     }
 }
-
-/// Attention inputs over a partly filled cache, with positions in no particular order.
-AttentionInputs attentionCase(Case& test, int64_t T, int64_t S, int64_t heads, int64_t groups, int64_t D, bool live) {
-    const auto queryLive = live ? std::optional(StepScalar::QueryLength) : std::nullopt;
-    const auto keyLive = live ? std::optional(StepScalar::KeyLength) : std::nullopt;
-    test.step[StepScalar::QueryLength] = static_cast<uint32_t>(randomSize(T));
-    test.step[StepScalar::KeyLength] = static_cast<uint32_t>(randomSize(S));
-    return {.q = test.real("q", {T, heads, D}, queryLive),
-            .k = test.real("k", {S, groups, D}, keyLive),
-            .v = test.real("v", {S, groups, D}, keyLive),
-            .queryPosition = test.integers("qPos", {T}, S + 4),
-            .keyPosition = test.integers("kPos", {S}, S + 4)};
-}
-
-using Builder = std::function<void(Case&)>;
 
 std::map<std::string, Builder> builders() {
     std::map<std::string, Builder> all;
@@ -158,28 +120,42 @@ std::map<std::string, Builder> builders() {
         t.expect("out", softmax(x));
     };
     all["rotary"] = [=](Case& t) {
-        const int64_t T = randomSize(30), H = randomSize(5), R = 2 * randomSize(8), D = R + randomSize(9) - 1, P = randomSize(50);
+        const int64_t T = randomSize(30), H = randomSize(5), R = 2 * randomSize(8), D = R + randomSize(9) - 1,
+                      P = randomSize(50);
         const auto rows = live(t, T);
-        t.expect("out", rotary(t.real("x", {T, H, D}, rows), t.real("table", {P, R}), t.integers("pos", {T}, P, rows), randomSize(2) == 1));
+        t.expect("out", rotary(t.real("x", {T, H, D}, rows), t.real("table", {P, R}), t.integers("pos", {T}, P, rows),
+                               randomSize(2) == 1));
     };
     const auto attention = [=](const std::function<void(Case&, const AttentionInputs&, const AttentionRule&)>& build) {
         return [=](Case& t) {
-            const int64_t groups = randomSize(3), heads = groups * randomSize(3), D = randomSize(3) == 1 ? randomSize(40) : 4 * randomSize(16);
+            const int64_t groups = randomSize(3), heads = groups * randomSize(3),
+                          D = randomSize(3) == 1 ? randomSize(40) : 4 * randomSize(16);
             const int64_t T = randomSize(3) == 1 ? 1 : randomSize(40), S = randomSize(90);
-            const AttentionRule rule{.scale = 0.3, .causal = randomSize(3) > 1, .window = randomSize(2) == 1 ? randomSize(20) : 0};
+            const AttentionRule rule{
+                .scale = 0.3, .causal = randomSize(3) > 1, .window = randomSize(2) == 1 ? randomSize(20) : 0};
             build(t, attentionCase(t, T, S, heads, groups, D, randomSize(2) == 1), rule);
         };
     };
     all["attention_scores"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
-        if (in.q.type().liveRows) t.step[StepScalar::QueryLength] = static_cast<uint32_t>(in.q.shape()[0]); // other rows are undefined
+        if (in.q.type().liveRows)
+            t.step[StepScalar::QueryLength] = static_cast<uint32_t>(in.q.shape()[0]); // other rows are undefined
         t.expect("out", attentionScores(in, rule));
     });
     all["attention_mix"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule&) {
-        t.expect("out", attentionMix(t.real("pattern", {in.q.shape()[1], in.q.shape()[0], in.k.shape()[0]}), in.v, in.q));
+        t.expect("out",
+                 attentionMix(t.real("pattern", {in.q.shape()[1], in.q.shape()[0], in.k.shape()[0]}), in.v, in.q));
     });
-    all["fused_attention"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
-        t.expect("out", fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule));
-    });
+    all["fused_attention"] = [=](Case& t) {
+        AttentionRule rule;
+        if (randomSize(3) == 1) {
+            const AttentionInputs in = wholeAttention(t, rule);
+            t.expect("out", fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule));
+        } else {
+            attention([](Case& c, const AttentionInputs& in, const AttentionRule& r) {
+                c.expect("out", fusedAttention(in, c.real("gates", {in.q.shape()[1]}), r));
+            })(t);
+        }
+    };
     all["attention_row_statistics"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
         if (in.q.type().liveRows) t.step[StepScalar::QueryLength] = static_cast<uint32_t>(in.q.shape()[0]);
         const Tensor window = t.integers("window", {8}, 1);
@@ -194,7 +170,8 @@ std::map<std::string, Builder> builders() {
         const auto d = [](int64_t value) { return static_cast<double>(value); };
         const Tensor window = t.integers("window", {8}, 1);
         t.values["window"] = {0, d(T), 0, d(S), d(std::min(size, T)), d(std::min(size, S)), 0, d(aggregate)};
-        t.expect("out", patternTile(in, attentionRowStatistics(in, window, rule), window, rule, aggregate == 0 ? H : 1, size));
+        t.expect("out",
+                 patternTile(in, attentionRowStatistics(in, window, rule), window, rule, aggregate == 0 ? H : 1, size));
     });
     all["last_row"] = [=](Case& t) {
         const int64_t T = randomSize(40), C = randomSize(90);
@@ -202,7 +179,8 @@ std::map<std::string, Builder> builders() {
     };
     all["reshape"] = [](Case& t) {
         const int64_t T = randomSize(20), H = randomSize(6), D = randomSize(9);
-        t.expect("out", reshape(activate(t.real("x", {T, H * D}), Activation::None), {T, H, D})); // an input itself is no result
+        t.expect("out", reshape(activate(t.real("x", {T, H * D}), Activation::None),
+                                {T, H, D})); // an input itself is no result
     };
     all["assign"] = [=](Case& t) {
         const int64_t T = randomSize(10), S = T + randomSize(30), C = randomSize(9);
@@ -210,7 +188,8 @@ std::map<std::string, Builder> builders() {
         t.step[StepScalar::CacheOffset] = static_cast<uint32_t>(randomSize(S) - 1);
         t.real("state", {S, 2, C});
         t.values["cache"] = t.values["state"];
-        t.expect("out", assign(t.graph->state("cache", {.shape = {S, 2, C}}), t.real("value", {T, 2, C}, rows), StepScalar::CacheOffset));
+        t.expect("out", assign(t.graph->state("cache", {.shape = {S, 2, C}}), t.real("value", {T, 2, C}, rows),
+                               StepScalar::CacheOffset));
     };
     all["top_k"] = [=](Case& t) {
         const int64_t M = randomSize(20), N = randomSize(60);
@@ -218,6 +197,7 @@ std::map<std::string, Builder> builders() {
         t.expect("values", top.values);
         t.expect("indices", top.indices);
     };
+    addTrainingBuilders(all);
     return all;
 }
 
@@ -245,13 +225,17 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
     test::Device device;
     KernelTraits traits = kernelTraits(device.context.traits());
     traits.prefersSubgroupTiles = false;
-    for (const char* name : {"matmul", "fused_attention"})
+    const auto check = [&](const char* name) {
         for (int round = 0; round < 12; ++round) {
             Case test;
-            test.op = std::string(name) + " (shared)";
+            test.op = std::string(name) + " (as on a real GPU)";
             builders().at(name)(test);
             compare(device, test, traits);
         }
+    };
+    for (const char* name : {"matmul", "fused_attention"}) check(name);
+    traits.subgroupSize = 32; // four sets of eight lanes
+    for (const char* name : {"matmul_plain", "matmul_transposed", "fused_attention_gradient"}) check(name);
 }
 
 TEST_CASE("softmax: a fully masked row returns zeros, not NaN", "[ops][gpu]") {

@@ -1,0 +1,90 @@
+#include "engine/models/folder_writer.h"
+
+#include "engine/core/error.h"
+#include "engine/io/tensor_writer.h"
+#include "engine/models/family.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// A tensor of the file, gathered from one or several parameters.
+struct Gathered {
+    int64_t rows = 0, columns = 0; ///< as the engine sees it: [out, in]; vectors have one column
+    bool isVector = false, transposed = false;
+    struct Part {
+        int64_t firstRow;
+        std::vector<float> values;
+    };
+    std::vector<Part> parts;
+
+    std::vector<float> values() const {
+        std::vector<float> result(static_cast<size_t>(rows * columns), 0.0f);
+        for (const Part& part : parts)
+            for (size_t i = 0; i < part.values.size(); ++i) {
+                const int64_t row = part.firstRow + static_cast<int64_t>(i) / columns,
+                              column = static_cast<int64_t>(i) % columns;
+                result[static_cast<size_t>(transposed ? column * rows + row : row * columns + column)] = part.values[i];
+            }
+        return result;
+    }
+};
+
+void writeText(const std::filesystem::path& path, const std::string& text) {
+    writeAtomically(path, std::as_bytes(std::span(text)));
+}
+
+} // namespace
+
+void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config,
+                      const std::string& tokenizerJson, int endToken,
+                      const std::function<std::vector<float>(const std::string&)>& read) {
+    const auto family =
+        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
+    if (family == familyCatalogue().end() || (*family)->describe == nullptr)
+        throw Error({.what = fmt::format("models of the family \"{}\" cannot be written", config.family),
+                     .where = folder.string(),
+                     .hint = {}});
+
+    std::map<std::string, Gathered> tensors;
+    const TensorNames none({});
+    const DecoderGraph decoder = buildDecoder(config, {.queries = 1, .cacheCapacity = 1});
+    for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
+        const Node& node = decoder.graph->node(id);
+        if (node.kind != NodeKind::Parameter || node.name == decoder_names::kRotaryTable) continue;
+        const WeightRecipe recipe = (*family)->recipe(config, node.name, none);
+        const Shape& shape = node.outputs[0].shape;
+        const std::string name =
+            recipe.source.starts_with("lm_head") ? recipe.source : std::string((*family)->prefix) + recipe.source;
+        Gathered& tensor = tensors[name];
+        tensor.isVector = shape.rank() == 1;
+        tensor.transposed = recipe.transposed;
+        tensor.columns = tensor.isVector ? 1 : shape[1];
+        tensor.rows = std::max(tensor.rows, recipe.offset + shape[0]);
+        tensor.parts.push_back({recipe.offset, read(node.name)});
+    }
+    std::vector<std::vector<float>> values;
+    std::vector<WrittenTensor> written;
+    for (const auto& [name, tensor] : tensors) {
+        values.push_back(tensor.values());
+        std::vector<int64_t> shape{tensor.rows};
+        if (!tensor.isVector)
+            shape =
+                tensor.transposed ? std::vector{tensor.columns, tensor.rows} : std::vector{tensor.rows, tensor.columns};
+        written.push_back({.name = name, .shape = shape});
+    }
+    for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
+
+    std::filesystem::create_directories(folder);
+    nlohmann::json json = (*family)->describe(config);
+    if (endToken >= 0) json["eos_token_id"] = endToken;
+    writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
+    writeText(folder / "tokenizer.json", tokenizerJson);
+    writeText(folder / "config.json", json.dump(2) + "\n");
+}
+
+} // namespace attn

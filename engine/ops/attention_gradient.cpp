@@ -1,0 +1,129 @@
+#include "engine/ops/attention_reference.h"
+#include "engine/ops/definitions.h"
+#include "engine/ops/gradient_ops.h"
+#include "engine/ops/rules.h"
+
+namespace attn {
+namespace {
+
+// attention_mix_transposed: pattern, x -------------------------------------------------------------------------------
+
+std::vector<TensorType> inferMixTransposed(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireInputs(inputs, 2, "attention_mix_transposed");
+    requireWhole(inputs, "attention_mix_transposed");
+    const Shape &pattern = inputs[0].shape, &x = inputs[1].shape;
+    require(pattern.rank() == 3 && x.rank() == 3 && pattern[1] == x[0] && pattern[0] == x[1],
+            "attention_mix_transposed",
+            fmt::format("pattern {} must be [H,T,S] and x {} [T,H,D]", pattern.text(), x.text()));
+    return {{.shape = {pattern[2], attributes.integer("groups"), x[2]}}};
+}
+
+void referenceMixTransposed(const ReferenceCall& call) {
+    const ReferenceTensor &pattern = call.inputs[0], &x = call.inputs[1], &y = call.outputs[0];
+    const int64_t heads = pattern.shape[0], queries = pattern.shape[1], groups = y.shape[1];
+    for (int64_t head = 0; head < heads; ++head)
+        for (int64_t t = 0; t < queries; ++t)
+            for (int64_t s = 0; s < pattern.columns(); ++s)
+                for (int64_t d = 0; d < x.columns(); ++d)
+                    y.row(s * groups + head / (heads / groups))[d] +=
+                        pattern.row(head * queries + t)[s] * x.row(t * heads + head)[d];
+}
+
+std::vector<Dispatch> dispatchMixTransposed(const OpTypes& types, const KernelTraits&) {
+    const Shape &pattern = types.inputs[0].shape, &out = types.outputs[0].shape;
+    return {{.shader = "attention/mix_transposed",
+             .bindings = {readInput(0), load4(1), writeOutput(0)},
+             .push = {u32(pattern[1]), u32(pattern[2]), u32(pattern[0]), u32(out[1]), u32(out.rowStride() / 4),
+                      u32(pattern.rowStride())},
+             .x = gridPerVec4(types.outputs[0])}};
+}
+
+// fused_attention_gradient: q, k, v, queryPosition, keyPosition, gates, z, dz -> dq, dk, dv, statistics [H,T,4] -------
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 8, "fused_attention_gradient");
+    requireWhole(inputs, "fused_attention_gradient");
+    return {inputs[0], inputs[1], inputs[2], {.shape = {inputs[0].shape[1], inputs[0].shape[0], 4}}};
+}
+
+void reference(const ReferenceCall& call) {
+    const auto& [q, k, v, dz] = std::tie(call.inputs[0], call.inputs[1], call.inputs[2], call.inputs[7]);
+    const auto& [dq, dk, dv] = std::tie(call.outputs[0], call.outputs[1], call.outputs[2]);
+    const int64_t heads = q.shape[1], groups = k.shape[1], D = q.columns();
+    const double scale = call.attributes.number("scale");
+    for (int64_t head = 0; head < heads; ++head)
+        for (int64_t t = 0; t < q.shape[0]; ++t) {
+            const auto scores = referenceScores(call, q, k, call.inputs[3], call.inputs[4], t, head);
+            const RowStatistics row = statisticsOf(scores);
+            const double gate = call.inputs[5].data[head];
+            const int64_t query = t * heads + head;
+            std::vector<double> products(scores.size());
+            double delta = 0;
+            for (int64_t s = 0; s < k.shape[0]; ++s) {
+                const int64_t key = s * groups + head / (heads / groups);
+                const double p = probabilityOf(scores[static_cast<size_t>(s)], row);
+                double& product = products[static_cast<size_t>(s)];
+                for (int64_t d = 0; d < D; ++d) product += gate * dz.row(query)[d] * v.row(key)[d];
+                for (int64_t d = 0; d < D; ++d) dv.row(key)[d] += gate * p * dz.row(query)[d];
+                delta += p * product;
+            }
+            for (int64_t s = 0; s < k.shape[0]; ++s) {
+                const int64_t key = s * groups + head / (heads / groups);
+                const double ds = probabilityOf(scores[static_cast<size_t>(s)], row) *
+                                  (products[static_cast<size_t>(s)] - delta) * scale;
+                for (int64_t d = 0; d < D; ++d) dq.row(query)[d] += ds * k.row(key)[d];
+                for (int64_t d = 0; d < D; ++d) dk.row(key)[d] += ds * q.row(query)[d];
+            }
+            double* statistics = call.outputs[3].row(head * q.shape[0] + t);
+            statistics[0] =
+                row.inverseSum == 0 ? -1e20 : row.maximum * 1.4426950408889634; // of powers of two, as on the device
+            statistics[1] = row.inverseSum;
+            statistics[2] = delta;
+        }
+}
+
+std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits) {
+    const Shape &q = types.inputs[0].shape, &k = types.inputs[1].shape;
+    const Lanes8 lanes(traits);
+    const uint32_t blocks = q[2] > 32 ? 2 : 1; // of 32 features
+    const Binding statistics{Access::Load4, true, 3};
+    const auto make = [&](std::string_view shader, std::vector<Binding> bindings, int64_t rows, int64_t heads,
+                          int64_t passes) {
+        return Dispatch{.shader = shader,
+                        .bindings = std::move(bindings),
+                        .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+                        .specialisation = {8, lanes.sets, blocks, lanes.isExact},
+                        .x = groupsOf(rows, 8 * lanes.sets),
+                        .y = groupsOf(heads, 1),
+                        .z = groupsOf(passes, 1)};
+    };
+    const int64_t passes = (q[2] + 32 * blocks - 1) / (32 * blocks);
+    std::vector<Dispatch> result{
+        make("attention/gradient_statistics",
+             {load4(0), load4(1), readInput(3), readInput(4), load4(6), load4(7), writeOutput(3)}, q[0], q[1], 1),
+        make("attention/gradient_queries",
+             {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), load4(7), statistics,
+              writeOutput(0)},
+             q[0], q[1], passes),
+        make("attention/gradient_keys",
+             {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), load4(7), statistics,
+              writeOutput(1), writeOutput(2)},
+             k[0], k[1], passes)};
+    result[1].barrierBefore = true;
+    return result;
+}
+
+} // namespace
+
+const Op kAttentionMixTransposed{.name = "attention_mix_transposed",
+                                 .infer = inferMixTransposed,
+                                 .reference = referenceMixTransposed,
+                                 .dispatch = dispatchMixTransposed};
+const Op kFusedAttentionGradient{
+    .name = "fused_attention_gradient", .infer = infer, .reference = reference, .dispatch = dispatch};
+
+Tensor attentionMixTransposed(Tensor pattern, Tensor x, int64_t groups) {
+    return pattern.graph->add(kAttentionMixTransposed, {pattern, x}, {{"groups", static_cast<double>(groups)}});
+}
+
+} // namespace attn

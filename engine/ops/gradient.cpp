@@ -1,0 +1,57 @@
+#include "engine/ops/gradient.h"
+
+#include "engine/core/error.h"
+#include "engine/graph/op.h"
+#include "engine/ops/ops.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+
+std::vector<Tensor> gradient(Tensor loss, std::span<const Tensor> sources) {
+    Graph& graph = *loss.graph;
+    if (loss.shape().elements() != 1)
+        throw Error({.what = fmt::format("a gradient is of one number, not of {}", loss.shape().text()),
+                     .where = graph.node(loss.node).name,
+                     .hint = "sum it first"});
+
+    std::vector<bool> depends(loss.node + 1, false); // on a source
+    for (const Tensor& source : sources)
+        if (source.node <= loss.node) depends[source.node] = true;
+    for (uint32_t id = 0; id <= loss.node; ++id)
+        for (const Tensor& input : graph.node(id).inputs) depends[id] = depends[id] || depends[input.node];
+
+    std::map<std::pair<uint32_t, uint32_t>, Tensor> flowing; // by node and output
+    flowing[{loss.node, loss.output}] = fill(graph, loss.shape(), 1);
+    const auto find = [&](uint32_t node, uint32_t output) {
+        const auto found = flowing.find({node, output});
+        return found == flowing.end() ? Tensor{} : found->second;
+    };
+    for (uint32_t id = loss.node + 1; id-- > 0;) {
+        if (!depends[id] || graph.node(id).kind != NodeKind::Operation) continue;
+        const Node node = graph.node(id); // a copy: rules add nodes
+        std::vector<Tensor> outputs, outputGradients;
+        bool flows = false;
+        for (uint32_t output = 0; output < node.outputs.size(); ++output) {
+            outputs.push_back({&graph, id, output});
+            outputGradients.push_back(find(id, output));
+            flows = flows || outputGradients.back();
+        }
+        if (!flows) continue;
+        if (node.op->gradient == nullptr)
+            throw Error({.what = fmt::format("\"{}\" has no gradient", node.op->name), .where = node.name, .hint = {}});
+        const std::vector<Tensor> inputGradients =
+            node.op->gradient({graph, node.attributes, node.inputs, outputs, outputGradients});
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            const Tensor& input = node.inputs[i];
+            if (!inputGradients[i] || !depends[input.node]) continue;
+            Tensor& sum = flowing[{input.node, input.output}];
+            sum = sum ? add(sum, inputGradients[i]) : inputGradients[i];
+        }
+    }
+    std::vector<Tensor> result;
+    for (const Tensor& source : sources) result.push_back(find(source.node, source.output));
+    return result;
+}
+
+} // namespace attn

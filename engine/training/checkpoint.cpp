@@ -1,0 +1,117 @@
+#include "engine/training/checkpoint.h"
+
+#include "engine/core/error.h"
+#include "engine/io/json_file.h"
+#include "engine/io/safetensors.h"
+#include "engine/io/tensor_writer.h"
+#include "engine/models/folder_writer.h"
+#include "engine/models/model_source.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace attn {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kOptimiserFile = "optimizer.safetensors";
+constexpr const char* kStateFile = "training_state.json";
+
+void writeText(const fs::path& path, const std::string& text) { writeAtomically(path, std::as_bytes(std::span(text))); }
+
+fs::path folderOf(const fs::path& run) { return run / "checkpoints"; }
+
+} // namespace
+
+void startRun(const fs::path& run, const Recipe& recipe) {
+    std::error_code error;
+    fs::create_directories(run, error);
+    if (error)
+        throw Error({.what = fmt::format("cannot be made: {}", error.message()),
+                     .where = run.string(),
+                     .hint = "choose another folder"});
+    if (!fs::exists(run / "recipe.json")) writeText(run / "recipe.json", toJson(recipe).dump(2) + "\n");
+}
+
+Recipe readRecipe(const fs::path& file) { return recipeFromJson(readJsonFile(file), file.string()); }
+
+fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
+    const fs::path whole = folderOf(run) / fmt::format("step-{:06}", trainer.stepsDone()),
+                   partial = whole.string() + ".partial";
+    const std::vector<fs::path> before = checkpoints(run);
+    fs::remove_all(partial);
+    writeModelFolder(partial, trainer.config(), trainer.instance().tokenizerJson(),
+                     trainer.instance().tokenizer().endId().value_or(-1),
+                     [&](const std::string& name) { return trainer.read(name); });
+    std::vector<std::vector<float>> values;
+    std::vector<WrittenTensor> written;
+    for (const Trainer::Named& state : trainer.states()) {
+        values.push_back(trainer.read(state.name));
+        written.push_back({.name = state.name, .shape = state.shape.extents()});
+    }
+    for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
+    writeSafetensors(partial / kOptimiserFile, written);
+    writeText(partial / kStateFile,
+              nlohmann::json{{"step", trainer.stepsDone()}, {"recipe", toJson(trainer.recipe())}}.dump(2) + "\n");
+    fs::remove_all(whole); // of an earlier run over the same steps
+    fs::rename(partial, whole);
+    for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(before[i] / kOptimiserFile);
+    return whole;
+}
+
+std::vector<fs::path> checkpoints(const fs::path& run) {
+    std::vector<fs::path> result;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folderOf(run), error)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with("step-") && !name.ends_with(".partial")) result.push_back(entry.path());
+    }
+    std::ranges::sort(result, [](const fs::path& a, const fs::path& b) { // numbers of more than six digits are longer
+        const std::string x = a.filename().string(), y = b.filename().string();
+        return x.size() != y.size() ? x.size() < y.size() : x < y;
+    });
+    return result;
+}
+
+void loadWeights(Trainer& trainer, const fs::path& folder) {
+    const auto source = openModelSource(folder.string());
+    for (const Trainer::Named& parameter : trainer.parameters()) {
+        std::vector<float> values(static_cast<size_t>(parameter.shape.elements()));
+        std::vector<float> rows(static_cast<size_t>(parameter.shape.paddedElements()));
+        source->read(parameter.name, parameter.shape, [&](const auto& fill) { fill(0, rows); });
+        const auto columns = static_cast<size_t>(parameter.shape.columns()),
+                   stride = static_cast<size_t>(parameter.shape.rowStride());
+        for (size_t i = 0; i < values.size(); ++i) values[i] = rows[i / columns * stride + i % columns];
+        trainer.write(parameter.name, values);
+    }
+}
+
+void resume(Trainer& trainer, const fs::path& checkpoint) {
+    const nlohmann::json state = readJsonFile(checkpoint / kStateFile);
+    const auto step = state.find("step");
+    if (step == state.end() || !step->is_number_unsigned())
+        throw Error({.what = "has no \"step\"",
+                     .where = (checkpoint / kStateFile).string(),
+                     .hint = "resume from another checkpoint"});
+    if (!fs::exists(checkpoint / kOptimiserFile))
+        throw Error({.what = "keeps no optimiser state any more",
+                     .where = checkpoint.string(),
+                     .hint = "resume from the last checkpoint of the run"});
+    const SafetensorsFile file(checkpoint / kOptimiserFile);
+    loadWeights(trainer, checkpoint);
+    for (const Trainer::Named& named : trainer.states()) {
+        const auto found = file.tensors().find(named.name);
+        if (found == file.tensors().end() || Shape(found->second.shape) != named.shape)
+            throw Error({.what = fmt::format("has no \"{}\" of {}", named.name, named.shape.text()),
+                         .where = (checkpoint / kOptimiserFile).string(),
+                         .hint = "it belongs to another model or optimiser"});
+        std::vector<float> values(static_cast<size_t>(named.shape.elements()));
+        file.read(found->second, 0, values);
+        trainer.write(named.name, values);
+    }
+    trainer.setStepsDone(step->get<int64_t>());
+}
+
+} // namespace attn

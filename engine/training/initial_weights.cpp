@@ -1,0 +1,39 @@
+#include "engine/training/initial_weights.h"
+
+#include "engine/core/rng.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace attn {
+namespace {
+
+/// FNV-1a: the same on every machine, unlike std::hash.
+uint64_t hashOf(std::string_view text) {
+    uint64_t hash = 14695981039346656037ull;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+    return hash;
+}
+
+} // namespace
+
+std::vector<float> initialWeights(const DecoderConfig& config, const std::string& parameter, const Shape& shape,
+                                  uint64_t seed) {
+    std::vector<float> values(static_cast<size_t>(shape.elements()), 0.0f);
+    if (shape.rank() == 1) {
+        const bool isNormWeight = parameter.ends_with(".w");
+        for (float& value : values) value = isNormWeight ? 1.0f : 0.0f;
+        return values;
+    }
+    const bool writesResidual = parameter.ends_with("attn.W_O") || parameter.ends_with("mlp.W_out");
+    const double deviation = writesResidual ? 0.02 / std::sqrt(2.0 * static_cast<double>(config.layers.size())) : 0.02;
+    const uint64_t key = seed ^ hashOf(parameter);
+    for (size_t i = 0; i < values.size(); ++i) { // Box and Muller 1958
+        const double radius = std::sqrt(-2 * std::log(1 - uniform(key, 2 * i))),
+                     angle = 2 * std::numbers::pi * uniform(key, 2 * i + 1);
+        values[i] = static_cast<float>(deviation * radius * std::cos(angle));
+    }
+    return values;
+}
+
+} // namespace attn

@@ -1,0 +1,220 @@
+#include "engine/training/recipe.h"
+
+#include "engine/core/error.h"
+#include "engine/models/recipes.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+template <typename Kind> using Names = std::vector<std::pair<std::string_view, Kind>>;
+const Names<Schedule::Kind> kSchedules{{"constant", Schedule::Kind::Constant},
+                                       {"inverse-square-root", Schedule::Kind::InverseSquareRoot},
+                                       {"cosine", Schedule::Kind::Cosine},
+                                       {"linear", Schedule::Kind::Linear}};
+const Names<Optimiser::Kind> kOptimisers{
+    {"sgd", Optimiser::Kind::Sgd}, {"adam", Optimiser::Kind::Adam}, {"adamw", Optimiser::Kind::AdamW}};
+const Names<Activation> kActivations{
+    {"gelu_new", Activation::GeluTanh}, {"gelu", Activation::GeluErf}, {"relu", Activation::Relu}};
+
+[[noreturn]] void fail(std::string_view field, std::string what, std::string hint = {}) {
+    throw Error({.what = std::move(what), .where = fmt::format("recipe: {}", field), .hint = std::move(hint)});
+}
+
+template <typename Kind> Kind kindNamed(const Names<Kind>& names, std::string_view field, const std::string& text) {
+    std::string all;
+    for (const auto& [name, kind] : names) {
+        if (name == text) return kind;
+        all += all.empty() ? name : fmt::format(", {}", name);
+    }
+    fail(field, fmt::format("there is no \"{}\"", text), fmt::format("choose one of: {}", all));
+}
+
+template <typename Kind> std::string nameOf(const Names<Kind>& names, Kind kind) {
+    for (const auto& [name, value] : names)
+        if (value == kind) return std::string(name);
+    return {};
+}
+
+void within(std::string_view field, double value, double minimum, double maximum) {
+    if (!(value >= minimum && value <= maximum))
+        fail(field, fmt::format("is {:g} but must be from {:g} to {:g}", value, minimum, maximum));
+}
+
+} // namespace
+
+void check(const Recipe& recipe) {
+    const Architecture& a = recipe.architecture;
+    within("layers", static_cast<double>(a.layers), 1, 96);
+    within("heads", static_cast<double>(a.heads), 1, 128);
+    within("width", static_cast<double>(a.width), 1, 8192);
+    within("feed_forward", static_cast<double>(a.feedForward), 0, 65536);
+    if (a.width % a.heads != 0)
+        fail("width", fmt::format("{} does not divide into {} heads", a.width, a.heads),
+             "choose a multiple of the heads");
+    if (a.family != "gpt2" && a.family != "llama")
+        fail("family", fmt::format("there is no \"{}\" to train", a.family), "choose gpt2 or llama");
+    if (a.family == "llama" && a.width / a.heads % 2 != 0) fail("width", "rotary positions need heads of even width");
+    if (a.keyValueHeads < 0 || (a.keyValueHeads > 0 && a.heads % a.keyValueHeads != 0))
+        fail("key_value_heads", fmt::format("{} does not divide {} heads", a.keyValueHeads, a.heads));
+    if (a.family == "gpt2" && a.keyValueHeads != 0 && a.keyValueHeads != a.heads)
+        fail("key_value_heads", "GPT-2 has as many as heads", "choose llama");
+    kindNamed(kActivations, "activation", a.activation);
+    within("batch", recipe.batch, 1, 65536);
+    within("accumulation", recipe.accumulation, 1, 4096);
+    if (recipe.batch % recipe.accumulation != 0)
+        fail("accumulation",
+             fmt::format("a batch of {} does not divide into {} equal parts", recipe.batch, recipe.accumulation));
+    within("smoothing", recipe.smoothing, 0, 0.999);
+    within("dropout", recipe.dropout, 0, 0.95);
+    within("evaluate_every", static_cast<double>(recipe.evaluateEvery), 1, 1e9);
+    within("checkpoint_every", static_cast<double>(recipe.checkpointEvery), 1, 1e9);
+    const Schedule& s = recipe.schedule;
+    within("learning_rate", s.rate, 0, 100);
+    within("final_learning_rate", s.finalRate, 0, 100);
+    within("warm_up", static_cast<double>(s.warmUp), 0, 1e9);
+    within("steps", static_cast<double>(s.steps), 0, 1e9);
+    const Optimiser& o = recipe.optimiser;
+    within("beta1", o.beta1, 0, 0.99999);
+    within("beta2", o.beta2, 0, 0.9999999);
+    within("epsilon", o.epsilon, 1e-20, 1);
+    within("momentum", o.momentum, 0, 0.99999);
+    within("weight_decay", o.decay, 0, 10);
+    within("clip", o.clip, 0, 1e6);
+}
+
+nlohmann::json toJson(const Recipe& recipe) {
+    nlohmann::json values = nlohmann::json::object();
+    for (const auto& [id, value] : recipe.settings.values) values[id] = value;
+    const Architecture& a = recipe.architecture;
+    const Optimiser& o = recipe.optimiser;
+    const Schedule& s = recipe.schedule;
+    return {{"task", recipe.task},
+            {"values", values},
+            {"text", recipe.settings.text.string()},
+            {"tokenizer", recipe.settings.tokens},
+            {"seed", recipe.settings.seed},
+            {"family", a.family},
+            {"layers", a.layers},
+            {"heads", a.heads},
+            {"key_value_heads", a.keyValueHeads},
+            {"width", a.width},
+            {"feed_forward", a.feedForward},
+            {"activation", a.activation},
+            {"bias", a.bias},
+            {"optimiser", nameOf(kOptimisers, o.kind)},
+            {"beta1", o.beta1},
+            {"beta2", o.beta2},
+            {"epsilon", o.epsilon},
+            {"momentum", o.momentum},
+            {"weight_decay", o.decay},
+            {"clip", o.clip},
+            {"schedule", nameOf(kSchedules, s.kind)},
+            {"learning_rate", s.rate},
+            {"final_learning_rate", s.finalRate},
+            {"warm_up", s.warmUp},
+            {"steps", s.steps},
+            {"batch", recipe.batch},
+            {"accumulation", recipe.accumulation},
+            {"smoothing", recipe.smoothing},
+            {"dropout", recipe.dropout},
+            {"evaluate_every", recipe.evaluateEvery},
+            {"checkpoint_every", recipe.checkpointEvery}};
+}
+
+Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
+    if (!json.is_object()) throw Error({.what = "is not a recipe: a JSON object is needed", .where = file, .hint = {}});
+    nlohmann::json all = toJson(Recipe{});
+    for (const auto& [field, value] : json.items()) {
+        if (!all.contains(field))
+            throw Error({.what = fmt::format("has the unknown field \"{}\"", field),
+                         .where = file,
+                         .hint = "attention-cli train --help names them"});
+        const bool isNumber = all[field].is_number() && value.is_number();
+        if (!isNumber && all[field].type() != value.type())
+            throw Error({.what = fmt::format("field \"{}\" is {} but must be {}", field, value.type_name(),
+                                             all[field].type_name()),
+                         .where = file,
+                         .hint = {}});
+        all[field] = value;
+    }
+    const auto integer = [&](const char* field) {
+        const double value = all.at(field).get<double>();
+        if (value != std::floor(value) || std::abs(value) > 1e15)
+            fail(field, fmt::format("is {:g} but must be a whole number", value));
+        return static_cast<int64_t>(value);
+    };
+    const auto number = [&](const char* field) { return all.at(field).get<double>(); };
+    const auto text = [&](const char* field) { return all.at(field).get<std::string>(); };
+    Recipe recipe;
+    recipe.task = text("task");
+    for (const auto& [id, value] : all.at("values").items()) {
+        if (!value.is_number()) fail(id, "a task's values are numbers");
+        recipe.settings.values[id] = value.get<double>();
+    }
+    recipe.settings.text = text("text");
+    recipe.settings.tokens = text("tokenizer");
+    recipe.settings.seed = static_cast<uint64_t>(integer("seed"));
+    recipe.architecture = {.family = text("family"),
+                           .layers = integer("layers"),
+                           .heads = integer("heads"),
+                           .keyValueHeads = integer("key_value_heads"),
+                           .width = integer("width"),
+                           .feedForward = integer("feed_forward"),
+                           .activation = text("activation"),
+                           .bias = all.at("bias").get<bool>()};
+    recipe.optimiser = {.kind = kindNamed(kOptimisers, "optimiser", text("optimiser")),
+                        .beta1 = number("beta1"),
+                        .beta2 = number("beta2"),
+                        .epsilon = number("epsilon"),
+                        .momentum = number("momentum"),
+                        .decay = number("weight_decay"),
+                        .clip = number("clip")};
+    recipe.schedule = {.kind = kindNamed(kSchedules, "schedule", text("schedule")),
+                       .rate = number("learning_rate"),
+                       .finalRate = number("final_learning_rate"),
+                       .warmUp = integer("warm_up"),
+                       .steps = integer("steps")};
+    recipe.batch = static_cast<int>(integer("batch"));
+    recipe.accumulation = static_cast<int>(integer("accumulation"));
+    recipe.smoothing = number("smoothing");
+    recipe.dropout = number("dropout");
+    recipe.evaluateEvery = integer("evaluate_every");
+    recipe.checkpointEvery = integer("checkpoint_every");
+    check(recipe);
+    return recipe;
+}
+
+DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
+    const bool isLlama = a.family == "llama";
+    const int64_t headWidth = a.width / a.heads;
+    const auto roundUp = [](int64_t value) { return (value + 7) / 8 * 8; };
+    AttentionSpec attention{.heads = {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads, headWidth},
+                            .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
+                            .queryKeyValueBias = !isLlama,
+                            .outputBias = !isLlama};
+    if (isLlama)
+        attention.rotary = RotaryPosition{.inverseFrequencies = rotaryFrequencies(10000, static_cast<int>(headWidth))};
+    return {
+        .name = {},
+        .family = a.family,
+        .vocabulary = vocabulary,
+        .modelWidth = a.width,
+        .context = context,
+        .norm = isLlama ? NormKind::RmsNorm : NormKind::LayerNorm,
+        .learnedPositions = !isLlama,
+        .feedForward = {.width = a.feedForward != 0 ? a.feedForward
+                                 : isLlama          ? roundUp(a.width * 8 / 3)
+                                                    : 4 * a.width,
+                        .activation = isLlama ? Activation::Silu : kindNamed(kActivations, "activation", a.activation),
+                        .gated = isLlama,
+                        .bias = !isLlama},
+        .layers = std::vector<AttentionSpec>(static_cast<size_t>(a.layers), attention)};
+}
+
+} // namespace attn

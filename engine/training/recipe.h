@@ -1,0 +1,59 @@
+#pragma once
+
+#include "engine/models/decoder.h"
+#include "engine/ops/training_ops.h"
+#include "engine/training/schedule.h"
+#include "engine/training/tasks/task.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace attn {
+
+/// The shape of a model to train.
+struct Architecture {
+    std::string family = "gpt2"; ///< "gpt2": learned positions, layer norm, GELU; "llama": rotary, RMS norm, SwiGLU
+    int64_t layers = 2, heads = 4, keyValueHeads = 0; ///< 0 key/value heads: as many as heads
+    int64_t width = 64;
+    int64_t feedForward = 0;             ///< 0: 4 widths (gpt2) or 8/3 of it (llama), rounded up to a multiple of 8
+    std::string activation = "gelu_new"; ///< of gpt2: "gelu_new", "gelu" or "relu"
+    bool bias = true;                    ///< of gpt2; without, biases stay at zero
+    bool operator==(const Architecture&) const = default;
+};
+
+struct Optimiser {
+    enum class Kind : uint8_t { Sgd, Adam, AdamW };
+    Kind kind = Kind::AdamW;
+    double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+    double momentum = 0.9; ///< of SGD
+    double decay = 0.1;    ///< of matrices; norms and biases have none
+    double clip = 1;       ///< most of the gradient's global norm; 0: no limit
+    bool operator==(const Optimiser&) const = default;
+};
+
+/// Everything that decides how a run goes: the same recipe on the same device gives the same bits.
+struct Recipe {
+    std::string task = "sort";
+    TaskSettings settings; ///< its seed is the run's
+    Architecture architecture;
+    Optimiser optimiser;
+    Schedule schedule;    ///< its steps are the run's
+    int batch = 64;       ///< sequences per step
+    int accumulation = 1; ///< equal parts of the batch whose gradients add up
+    double smoothing = 0; ///< of labels
+    double dropout = 0;
+    int64_t evaluateEvery = 100, checkpointEvery = 500; ///< steps
+    bool operator==(const Recipe&) const = default;
+};
+
+/// @throws Error naming the field and what it may be
+void check(const Recipe& recipe);
+nlohmann::json toJson(const Recipe& recipe);
+/// Fields that are missing keep their defaults. @throws Error naming the field that is unknown or out of range
+Recipe recipeFromJson(const nlohmann::json& json, const std::string& file);
+
+/// The model's description. @param context positions  @throws Error as check()
+DecoderConfig decoderOf(const Architecture& architecture, int64_t vocabulary, int64_t context);
+
+} // namespace attn

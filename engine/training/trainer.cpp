@@ -1,0 +1,277 @@
+#include "engine/training/trainer.h"
+
+#include "engine/core/error.h"
+#include "engine/ops/gradient.h"
+#include "engine/training/initial_weights.h"
+#include "engine/training/tasks/catalogue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+constexpr const char* kTargets = "targets";
+constexpr const char* kWeights = "target_weights";
+constexpr int kEvaluationRows = 64;
+
+int64_t count(const Batch& batch) {
+    return std::ranges::count_if(batch.targets, [](int32_t target) { return target != Batch::kIgnored; });
+}
+
+/// Examples as a batch that asks for their answers only: greedy generation gives the whole answer exactly if every
+/// token of it is the likeliest after those before it.
+Batch questions(const TaskInstance& task, Split split, uint64_t first, int rows) {
+    Batch batch{.rows = rows, .columns = task.contextLength()};
+    batch.inputs.assign(static_cast<size_t>(rows * batch.columns), 0);
+    batch.targets.assign(batch.inputs.size(), Batch::kIgnored);
+    for (int row = 0; row < rows; ++row) {
+        const Example example = task.example(split, first + static_cast<uint64_t>(row));
+        std::vector<int32_t> tokens = example.prompt;
+        tokens.insert(tokens.end(), example.answer.begin(), example.answer.end());
+        const auto base = static_cast<size_t>(row * batch.columns);
+        for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+            batch.inputs[base + i] = tokens[i];
+            if (i + 1 >= example.prompt.size()) batch.targets[base + i] = tokens[i + 1];
+        }
+    }
+    return batch;
+}
+
+} // namespace
+
+struct Trainer::Loss {
+    DecoderGraph decoder;
+    Tensor losses; ///< [rows]
+    Tensor total;  ///< [1]
+};
+
+Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe), task_(taskNamed(recipe.task)) {
+    check(recipe_);
+    instance_ = makeTask(task_, recipe_.settings);
+    columns_ = (instance_->contextLength() + 7) / 8 * 8;
+    config_ = decoderOf(recipe_.architecture, instance_->vocabularySize(), columns_);
+    context_ = std::make_unique<gpu::Context>(gpu::Context::Options{
+        .device = options.device, .validation = options.validation, .softwareThreads = options.softwareThreads});
+    kernels_ = std::make_unique<KernelLibrary>(*context_);
+    store_ = std::make_unique<TensorStore>(*context_);
+    describe();
+    buildStep();
+}
+
+Trainer::~Trainer() = default;
+
+bool Trainer::isFrozen(const std::string& parameter) const {
+    if (parameter == decoder_names::kRotaryTable) return true;
+    return !recipe_.architecture.bias && (parameter.ends_with(".b") || parameter.find(".b_") != std::string::npos);
+}
+
+Trainer::Loss Trainer::buildLoss(int rows, double dropout) const {
+    const int64_t tokens = rows * columns_;
+    Loss result{.decoder = buildDecoder(config_, {.queries = tokens, .sequence = columns_, .dropout = dropout}),
+                .losses = {},
+                .total = {}};
+    Graph& graph = *result.decoder.graph;
+    result.losses = crossEntropy(result.decoder.logits, graph.input(kTargets, {.shape = {tokens}, .dtype = DType::I32}),
+                                 graph.input(kWeights, {.shape = {tokens}}), recipe_.smoothing);
+    result.total = sum(result.losses);
+    return result;
+}
+
+/// Lists parameters and optimiser states, makes room for them and sets the initial weights.
+void Trainer::describe() {
+    const Loss loss = buildLoss(1, 0);
+    std::vector<std::pair<std::string, Shape>> room;
+    for (uint32_t id = 0; id < loss.decoder.graph->size(); ++id) {
+        const Node& node = loss.decoder.graph->node(id);
+        if (node.kind != NodeKind::Parameter) continue;
+        room.emplace_back(node.name, node.outputs[0].shape);
+        if (node.name == decoder_names::kRotaryTable) continue;
+        parameters_.push_back({node.name, node.outputs[0].shape});
+        if (isFrozen(node.name)) continue;
+        states_.push_back({"moment." + node.name, node.outputs[0].shape});
+        if (recipe_.optimiser.kind != Optimiser::Kind::Sgd)
+            states_.push_back({"variance." + node.name, node.outputs[0].shape});
+        if (recipe_.accumulation > 1) room.emplace_back("gradient." + node.name, node.outputs[0].shape);
+    }
+    for (const Named& state : states_) room.emplace_back(state.name, state.shape);
+    store_->reserve(room);
+    for (const Named& parameter : parameters_)
+        write(parameter.name, initialWeights(config_, parameter.name, parameter.shape, recipe_.settings.seed));
+    if (config_.layers.front().rotary)
+        write(decoder_names::kRotaryTable, rotaryTableValues(*config_.layers.front().rotary, config_.context));
+}
+
+void Trainer::buildStep() {
+    const Optimiser& optimiser = recipe_.optimiser;
+    Loss loss = buildLoss(recipe_.batch / recipe_.accumulation, recipe_.dropout);
+    const bool accumulates = recipe_.accumulation > 1;
+    const auto updateGraph = accumulates ? std::make_shared<Graph>() : loss.decoder.graph;
+    std::vector<Tensor> trained;
+    std::vector<std::string> names;
+    for (const Named& parameter : parameters_) {
+        if (isFrozen(parameter.name)) continue;
+        names.push_back(parameter.name);
+        trained.push_back(loss.decoder.graph->parameter(parameter.name, parameter.shape));
+    }
+    std::vector<Tensor> gradients = gradient(loss.total, trained);
+    std::map<std::string, Tensor> stepOutputs{{"loss", loss.total}}, updateOutputs;
+    for (size_t i = 0; i < names.size() && accumulates; ++i) {
+        const std::string state = "gradient." + names[i];
+        const TensorType type{.shape = trained[i].shape()};
+        stepOutputs[state] = accumulate(loss.decoder.graph->state(state, type), gradients[i]);
+        gradients[i] = updateGraph->state(state, type);
+    }
+    const Clip clip = clipFactor(squareNorms(gradients), optimiser.clip);
+    updateOutputs["norm"] = clip.norm;
+    for (size_t i = 0; i < names.size(); ++i) {
+        const Shape& shape = trained[i].shape();
+        const Tensor parameter = updateGraph->parameter(names[i], shape),
+                     moment = updateGraph->state("moment." + names[i], {.shape = shape});
+        const double decay = shape.rank() > 1 ? optimiser.decay : 0;
+        if (optimiser.kind == Optimiser::Kind::Sgd) {
+            updateOutputs[names[i]] =
+                sgdUpdate(parameter, moment, gradients[i], clip.factor, optimiser.momentum, decay)[0];
+            continue;
+        }
+        const Tensor variance = updateGraph->state("variance." + names[i], {.shape = shape});
+        updateOutputs[names[i]] = adamUpdate(parameter, moment, variance, gradients[i], clip.factor,
+                                             {.beta1 = optimiser.beta1,
+                                              .beta2 = optimiser.beta2,
+                                              .epsilon = optimiser.epsilon,
+                                              .decay = decay,
+                                              .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW})[0];
+    }
+    if (accumulates)
+        update_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(updateGraph, updateOutputs));
+    else
+        stepOutputs.merge(updateOutputs);
+    step_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(loss.decoder.graph, stepOutputs));
+}
+
+void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget) const {
+    const auto tokens = executor.inputIntegers(decoder_names::kTokens),
+               positions = executor.inputIntegers(decoder_names::kPositions),
+               targets = executor.inputIntegers(kTargets);
+    const auto weights = executor.input(kWeights);
+    for (int row = 0; row < batch.rows; ++row)
+        for (int64_t column = 0; column < columns_; ++column) {
+            const auto to = static_cast<size_t>(row * columns_ + column);
+            const bool isThere = column < batch.columns;
+            const auto from = static_cast<size_t>(row * batch.columns + (isThere ? column : 0));
+            tokens[to] = isThere ? batch.inputs[from] : 0;
+            positions[to] = static_cast<int32_t>(column);
+            targets[to] = isThere ? batch.targets[from] : Batch::kIgnored;
+            weights[to] = static_cast<float>(weightOfTarget);
+        }
+    for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
+        const auto gates = executor.input(fmt::format("blocks.{}.attn.gates", layer));
+        std::fill_n(gates.begin(), config_.layers[layer].heads.heads, 1.0f);
+    }
+}
+
+Trainer::StepReport Trainer::step() {
+    const Optimiser& optimiser = recipe_.optimiser;
+    const int parts = recipe_.accumulation, rows = recipe_.batch / parts;
+    std::vector<Batch> batches;
+    int64_t targets = 0;
+    for (int part = 0; part < parts; ++part) {
+        batches.push_back(instance_->batch(Split::Train, static_cast<uint64_t>(stepsDone_ * parts + part), rows));
+        targets += count(batches.back());
+    }
+    StepReport report{.step = stepsDone_ + 1, .learningRate = rate_.value_or(recipe_.schedule.at(stepsDone_))};
+    StepParams params;
+    params[StepScalar::Seed] = static_cast<uint32_t>(recipe_.settings.seed);
+    params.setNumber(StepScalar::LearningRate, report.learningRate);
+    params.setNumber(StepScalar::MomentCorrection,
+                     1 / (1 - std::pow(optimiser.beta1, static_cast<double>(report.step))));
+    params.setNumber(StepScalar::VarianceCorrection,
+                     1 / std::sqrt(1 - std::pow(optimiser.beta2, static_cast<double>(report.step))));
+    for (int part = 0; part < parts; ++part) {
+        fill(*step_, batches[static_cast<size_t>(part)], 1 / static_cast<double>(std::max<int64_t>(targets, 1)));
+        params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * parts + part);
+        params[StepScalar::MicroStep] = static_cast<uint32_t>(part);
+        step_->run(params);
+        report.loss += static_cast<double>(step_->result("loss")[0]);
+    }
+    if (update_) update_->run(params);
+    report.gradientNorm = static_cast<double>((update_ ? *update_ : *step_).result("norm")[0]);
+    ++stepsDone_;
+    return report;
+}
+
+GpuExecutor& Trainer::evaluator() {
+    if (!evaluator_) {
+        const Loss loss = buildLoss(kEvaluationRows, 0);
+        std::map<std::string, Tensor> outputs{
+            {"losses",
+             crossEntropy(loss.decoder.logits,
+                          loss.decoder.graph->input(kTargets, {.shape = loss.losses.shape(), .dtype = DType::I32}),
+                          loss.decoder.graph->input(kWeights, {.shape = loss.losses.shape()}))}};
+        if (task_.metric == Task::Metric::ExactMatch) outputs["best"] = topK(loss.decoder.logits, 1).indices;
+        evaluator_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(loss.decoder.graph, outputs));
+    }
+    return *evaluator_;
+}
+
+Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
+    GpuExecutor& executor = evaluator();
+    const bool asksExact = task_.metric == Task::Metric::ExactMatch;
+    const auto available = static_cast<int64_t>(instance_->rowCount(split).value_or(static_cast<uint64_t>(most)));
+    const int64_t rows = std::min(most, available);
+    double loss = 0;
+    int64_t targets = 0, right = 0;
+    for (int64_t first = 0; first < rows; first += kEvaluationRows) {
+        const Batch batch =
+            asksExact ? questions(*instance_, split, static_cast<uint64_t>(first), kEvaluationRows)
+                      : instance_->batch(split, static_cast<uint64_t>(first / kEvaluationRows), kEvaluationRows);
+        fill(executor, batch, 1);
+        executor.run({});
+        const auto losses = executor.result("losses");
+        for (int64_t row = 0; row < kEvaluationRows && first + row < rows; ++row) {
+            bool isRight = true;
+            for (int column = 0; column < batch.columns; ++column) {
+                const int32_t target = batch.targets[static_cast<size_t>(row * batch.columns + column)];
+                if (target == Batch::kIgnored) continue;
+                const auto at = static_cast<size_t>(row * columns_ + column);
+                loss += static_cast<double>(losses[at]);
+                ++targets;
+                if (asksExact)
+                    isRight =
+                        isRight && executor.resultIntegers("best")[at * 4] == target; // rows of one, padded to four
+            }
+            right += isRight ? 1 : 0;
+        }
+    }
+    Evaluation result{.loss = loss / static_cast<double>(std::max<int64_t>(targets, 1)), .metric = 0, .examples = rows};
+    result.metric =
+        asksExact ? static_cast<double>(right) / static_cast<double>(std::max<int64_t>(rows, 1)) : result.loss;
+    return result;
+}
+
+std::vector<float> Trainer::read(const std::string& name) const { return store_->read(name); }
+
+void Trainer::write(const std::string& name, std::span<const float> values) {
+    const Shape& shape = store_->entry(name).shape;
+    const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
+    if (values.size() != static_cast<size_t>(shape.elements()))
+        throw Error(
+            {.what = fmt::format("{} values do not fill {}", values.size(), shape.text()), .where = name, .hint = {}});
+    store_->write(name, [&](int64_t firstRow, std::span<float> rows) {
+        for (size_t row = 0; row < rows.size() / stride; ++row)
+            std::copy_n(values.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
+                        columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
+    });
+}
+
+int64_t Trainer::parameterCount() const {
+    int64_t count = 0;
+    for (const Named& parameter : parameters_) count += isFrozen(parameter.name) ? 0 : parameter.shape.elements();
+    return count;
+}
+
+size_t Trainer::dispatchCount() const { return step_->dispatchCount() + (update_ ? update_->dispatchCount() : 0); }
+
+} // namespace attn

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "engine/training/recipe.h"
+
+#include "engine/runtime/gpu_executor.h"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// One training run on a device: a step is recorded once and replayed; per step the host writes the batch and the step
+/// parameters. Synchronous; used from one thread.
+class Trainer {
+public:
+    struct Options {
+        std::optional<std::string> device{};
+        std::optional<int> softwareThreads{}; ///< of software Vulkan; empty: its default
+        bool validation = false;
+    };
+
+    /// @throws Error as check(), makeTask() and gpu::Context
+    Trainer(const Recipe& recipe, const Options& options);
+    ~Trainer();
+    Trainer(const Trainer&) = delete;
+    Trainer& operator=(const Trainer&) = delete;
+
+    const Recipe& recipe() const { return recipe_; }
+    const Task& task() const { return task_; }
+    const TaskInstance& instance() const { return *instance_; }
+    const DecoderConfig& config() const { return config_; }
+    int64_t stepsDone() const { return stepsDone_; }
+    int64_t parameterCount() const;
+    size_t dispatchCount() const; ///< of a step
+    gpu::Context& context() { return *context_; }
+
+    struct StepReport {
+        int64_t step = 0; ///< 1 after the first
+        double loss = 0, gradientNorm = 0, learningRate = 0;
+    };
+    /// One update.
+    StepReport step();
+    /// Instead of the schedule's, from the next step on; empty: the schedule's again.
+    void setLearningRate(std::optional<double> rate) { rate_ = rate; }
+
+    struct Evaluation {
+        double loss = 0;   ///< mean over the targets, in nats
+        double metric = 0; ///< Task::metric: share of whole answers that are right, or the loss
+        int64_t examples = 0;
+    };
+    /// @param most examples (sequences); a finite split is walked through from its beginning
+    Evaluation evaluate(Split split, int64_t most);
+
+    /// A parameter or optimiser state, dense. Parameters by the engine's names; moments as "moment.NAME",
+    /// "variance.NAME".
+    std::vector<float> read(const std::string& name) const;
+    void write(const std::string& name, std::span<const float> values);
+    struct Named {
+        std::string name;
+        Shape shape;
+    };
+    const std::vector<Named>& parameters() const { return parameters_; } ///< all, also those that stay as they are
+    const std::vector<Named>& states() const { return states_; }         ///< of the optimiser
+    void setStepsDone(int64_t steps) { stepsDone_ = steps; }
+
+private:
+    struct Loss; // a graph with its loss
+    Loss buildLoss(int rows, double dropout) const;
+    bool isFrozen(const std::string& parameter) const;
+    void describe();
+    void buildStep();
+    void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget) const;
+    GpuExecutor& evaluator();
+
+    Recipe recipe_;
+    const Task& task_;
+    std::unique_ptr<TaskInstance> instance_;
+    int64_t columns_ = 0; ///< of a batch, padded to whole sets of lanes
+    DecoderConfig config_;
+    std::unique_ptr<gpu::Context> context_;
+    std::unique_ptr<KernelLibrary> kernels_;
+    std::unique_ptr<TensorStore> store_;
+    std::vector<Named> parameters_, states_;
+    std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
+    int64_t stepsDone_ = 0;
+    std::optional<double> rate_;
+};
+
+} // namespace attn

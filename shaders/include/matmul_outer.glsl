@@ -1,0 +1,67 @@
+// Sums of outer products, for gradients of matmul: a tile of 32 rows by 32 columns per set of eight lanes, four columns per lane.
+// Include after tensor.glsl and lanes8.glsl; define X_IS_TRANSPOSED 0 or 1.
+//
+//   0: y[m,n] = sum over k of x[m,k] w[k,n]        1: y[m,n] = sum over k of x[k,m] w[k,n]
+//
+// Bindings   1 x  2 w [K,N]  3 residual [M,N] or any tensor  4 y [M,N]
+// Push       rows M, columns N, inner K, hasResidual, scale
+// Local size 8 x L. Grid ceil(N / 32) x ceil(M / (32 L)).
+layout(local_size_x_id = 0, local_size_y_id = 1) in;
+layout(push_constant) uniform Push {
+    uint rows, columns, inner, hasResidual;
+    float scale;
+};
+INPUT4(1, x);
+INPUT4(2, w);
+INPUT4(3, residual);
+OUTPUT4(4, result);
+
+const uint ROWS = 32;
+
+void main() {
+    const uint lane = laneOf();
+    const uint row = (gl_WorkGroupID.y * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * ROWS;
+    if (row >= rows) return;
+    const uint vectors = (columns + 3) / 4;
+    const uint vector = gl_WorkGroupID.x * WIDTH + lane;
+    const uint wColumn = min(vector, vectors - 1);
+    vec4 sum[ROWS];
+    [[unroll]] for (uint i = 0; i < ROWS; ++i) sum[i] = vec4(0.0);
+
+#if X_IS_TRANSPOSED
+    // Four rows of x and w per round; a lane holds four of the tile's rows of y.
+    const uint xVectors = (rows + 3) / 4, xColumn = min(row / 4 + lane, xVectors - 1);
+    for (uint k = 0; k < inner; k += 4) {
+        vec4 a[4], b[4];
+        [[unroll]] for (uint u = 0; u < 4; ++u) {
+            const uint at = min(k + u, inner - 1);
+            a[u] = k + u < inner ? LOAD4(x, at * xVectors + xColumn) : vec4(0.0);
+            b[u] = LOAD4(w, at * vectors + wColumn);
+        }
+        [[unroll]] for (uint i = 0; i < ROWS; ++i)
+            sum[i] += SHUFFLE(a[0][i % 4], i / 4) * b[0] + SHUFFLE(a[1][i % 4], i / 4) * b[1] + SHUFFLE(a[2][i % 4], i / 4) * b[2] +
+                      SHUFFLE(a[3][i % 4], i / 4) * b[3];
+    }
+#else
+    // Lanes are rows of x when loading it; its padding is zero, so that repeated rows of w count nothing.
+    const uint depth = (inner + 3) / 4;
+    uint xBase[ROWS / WIDTH];
+    [[unroll]] for (uint r = 0; r < ROWS / WIDTH; ++r) xBase[r] = min(row + r * WIDTH + lane, rows - 1) * depth;
+    for (uint k = 0; k < depth; ++k) {
+        vec4 a[ROWS / WIDTH], b[4];
+        [[unroll]] for (uint r = 0; r < ROWS / WIDTH; ++r) a[r] = LOAD4(x, xBase[r] + k);
+        [[unroll]] for (uint u = 0; u < 4; ++u) b[u] = LOAD4(w, min(k * 4 + u, inner - 1) * vectors + wColumn);
+        [[unroll]] for (uint i = 0; i < ROWS; ++i) {
+            const vec4 s = SHUFFLE4(a[i / WIDTH], i % WIDTH);
+            sum[i] += s.x * b[0] + s.y * b[1] + s.z * b[2] + s.w * b[3];
+        }
+    }
+#endif
+
+    if (vector >= vectors) return;
+    [[unroll]] for (uint i = 0; i < ROWS; ++i) {
+        if (row + i >= rows) return;
+        const uint at = (row + i) * vectors + vector;
+        result[at] = sum[i] * scale + (hasResidual == 1u ? LOAD4(residual, at) : vec4(0.0));
+    }
+}

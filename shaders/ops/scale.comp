@@ -1,0 +1,16 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "tensor.glsl"
+
+layout(local_size_x = 64) in;
+layout(push_constant) uniform Push {
+    uint vectors;
+    float factor;
+};
+INPUT4(1, x);
+OUTPUT4(2, result);
+
+void main() {
+    const uint index = gl_GlobalInvocationID.x;
+    if (index < vectors) result[index] = LOAD4(x, index) * factor;
+}

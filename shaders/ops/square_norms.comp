@@ -1,0 +1,21 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#include "tensor.glsl"
+
+// The sum of squares of one tensor into one slot of the result, by one subgroup: one order, the same bits every time.
+layout(local_size_x_id = 0, local_size_y_id = 1) in;
+layout(push_constant) uniform Push { uint vectors, slot; };
+INPUT4(1, x);
+OUTPUT4(2, result);
+
+void main() {
+    vec4 sum = vec4(0.0);
+    for (uint begin = 0; begin < vectors; begin += 32768 * gl_SubgroupSize) // software Vulkan ends a loop after 65,535 rounds
+        for (uint i = begin + gl_SubgroupInvocationID; i < min(begin + 32768 * gl_SubgroupSize, vectors); i += gl_SubgroupSize) {
+            const vec4 value = LOAD4(x, i);
+            sum += value * value;
+        }
+    const float total = subgroupAdd(sum.x + sum.y + sum.z + sum.w);
+    if (gl_SubgroupInvocationID == 0) result[slot] = vec4(total, 0.0, 0.0, 0.0);
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "engine/graph/step_params.h"
+#include "engine/ops/ops.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+/// From 1 to `most`, the same in every run.
+int64_t randomSize(int64_t most);
+
+/// A graph under test with the values of its sources.
+struct Case {
+    std::string op;
+    std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+    std::map<std::string, std::vector<double>> values;
+    std::map<std::string, Tensor> outputs;
+    StepParams step;
+
+    /// An input of normal random numbers.
+    Tensor real(const std::string& name, Shape shape, std::optional<StepScalar> live = {}, double scale = 1);
+    Tensor integers(const std::string& name, Shape shape, int64_t below, std::optional<StepScalar> live = {});
+    /// A parameter or state of normal random numbers.
+    Tensor stored(const std::string& name, Shape shape);
+    void expect(const std::string& name, Tensor tensor) { outputs[name] = tensor; }
+};
+
+using Builder = std::function<void(Case&)>;
+
+/// Attention inputs over a partly filled cache, with positions in no particular order.
+AttentionInputs attentionCase(Case& test, int64_t T, int64_t S, int64_t heads, int64_t groups, int64_t D, bool live);
+/// Attention inputs without live lengths and a rule for them; often rows of several sequences that lie one after
+/// another.
+AttentionInputs wholeAttention(Case& test, AttentionRule& rule);
+
+/// Cases of the ops of gradients and training.
+void addTrainingBuilders(std::map<std::string, Builder>& all);
+
+} // namespace attn::test

@@ -1,0 +1,198 @@
+#include "engine/ops/catalogue.h"
+#include "engine/ops/gradient.h"
+#include "engine/ops/training_ops.h"
+#include "engine/runtime/cpu_executor.h"
+#include "tests/ops/case.h"
+#include "tests/support/catch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+/// Through these no loss flows: they choose, draw, store or are gradients themselves.
+const std::set<std::string> kWithoutGradient{"attention_row_statistics",
+                                             "pattern_tile",
+                                             "last_row",
+                                             "assign",
+                                             "top_k",
+                                             "matmul_plain",
+                                             "matmul_transposed",
+                                             "column_sums",
+                                             "activate_gradient",
+                                             "swiglu_gradient",
+                                             "norm_gradient",
+                                             "norm_weight_gradient",
+                                             "softmax_gradient",
+                                             "embedding_gradient",
+                                             "attention_mix_transposed",
+                                             "fused_attention_gradient",
+                                             "cross_entropy_gradient",
+                                             "square_norms",
+                                             "clip_factor",
+                                             "adam",
+                                             "sgd",
+                                             "accumulate"};
+
+std::map<std::string, Builder> builders() {
+    std::map<std::string, Builder> all;
+    all["embedding"] = [](Case& t) { t.expect("y", embedding(t.integers("ids", {7}, 5), t.real("table", {5, 6}))); };
+    all["matmul"] = [](Case& t) {
+        const int64_t M = randomSize(6), N = randomSize(9), K = randomSize(9);
+        MatmulOptions options{.activation = static_cast<Activation>(randomSize(4) - 1), .scale = 0.5};
+        const Tensor x = t.real("x", {M, K}), w = t.real("w", {N, K});
+        if (randomSize(2) == 1) options.bias = t.real("b", {N});
+        if (randomSize(2) == 1) options.residual = t.real("r", {M, N});
+        t.expect("y", matmul(x, w, options));
+    };
+    const auto binary = [](Tensor (*op)(Tensor, Tensor)) {
+        return [=](Case& t) {
+            const Shape shape{randomSize(5), randomSize(9)};
+            t.expect("y", op(t.real("a", shape), t.real("b", shape)));
+        };
+    };
+    all["add"] = binary(add);
+    all["multiply"] = binary(multiply);
+    all["swiglu"] = binary(swiglu);
+    all["activate"] = [](Case& t) {
+        t.expect("y", activate(t.real("x", {3, 7}), static_cast<Activation>(randomSize(5) - 1)));
+    };
+    all["scale"] = [](Case& t) { t.expect("y", scale(t.real("x", {3, 7}), -1.5)); };
+    all["sum"] = [](Case& t) { t.expect("y", sum(multiply(t.real("x", {3, 7}), t.real("w", {3, 7})))); };
+    all["expand"] = [](Case& t) { t.expect("y", expand(t.real("x", {1}), {3, 5})); };
+    all["layer_norm"] = [](Case& t) {
+        t.expect("y", layerNorm(t.real("x", {4, 9}), t.real("w", {9}), t.real("b", {9}), 1e-5));
+    };
+    all["rms_norm"] = [](Case& t) { t.expect("y", rmsNorm(t.real("x", {4, 9}), t.real("w", {9}), 1e-5)); };
+    all["softmax"] = [](Case& t) { t.expect("y", softmax(t.real("x", {2, 3, 7}))); };
+    all["rotary"] = [](Case& t) {
+        t.expect("y", rotary(t.real("x", {5, 2, 9}), t.real("table", {6, 4}), t.integers("positions", {5}, 6),
+                             randomSize(2) == 1));
+        t.values["table"].resize(24); // of any numbers: a rotation or not
+    };
+    all["reshape"] = [](Case& t) { t.expect("y", reshape(t.real("x", {4, 6}), {4, 2, 3})); };
+    const auto attention = [](const std::function<Tensor(Case&, const AttentionInputs&, const AttentionRule&)>& build) {
+        return [=](Case& t) {
+            AttentionRule rule;
+            const AttentionInputs in = wholeAttention(t, rule);
+            t.expect("y", build(t, in, rule));
+        };
+    };
+    all["attention_scores"] = attention(
+        [](Case&, const AttentionInputs& in, const AttentionRule& rule) { return softmax(attentionScores(in, rule)); });
+    all["attention_mix"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule&) {
+        return attentionMix(t.real("pattern", {in.q.shape()[1], in.q.shape()[0], in.k.shape()[0]}), in.v, in.q);
+    });
+    all["fused_attention"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
+        return fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule);
+    });
+    all["cross_entropy"] = [](Case& t) {
+        const Tensor targets = t.integers("targets", {6}, 5);
+        t.values["targets"][2] = -1;
+        t.expect("y",
+                 crossEntropy(t.real("logits", {6, 5}), targets, t.real("weights", {6}), randomSize(2) == 1 ? 0 : 0.2));
+    };
+    all["dropout"] = [](Case& t) { t.expect("y", dropout(t.real("x", {5, 9}), 0.4, 3)); };
+    return all;
+}
+
+/// Inputs that only steer: nothing flows into them.
+bool isFixed(const std::string& name) {
+    return name == "table" || name == "gates" || name == "weights" || name == "direction";
+}
+
+void check(const std::string& op, const Builder& build) {
+    Case t;
+    build(t);
+    const Tensor y = t.outputs.at("y");
+    const Tensor loss = sum(multiply(y, t.real("direction", y.shape())));
+    std::vector<std::string> names;
+    std::vector<Tensor> sources;
+    for (const auto& [name, values] : t.values) {
+        const bool isTable = name == "table" && op == "embedding";
+        uint32_t id = 0;
+        while (t.graph->node(id).name != name) ++id;
+        const Tensor source{t.graph.get(), id, 0};
+        if (source.type().dtype == DType::I32 || (isFixed(name) && !isTable)) continue;
+        names.push_back(name);
+        sources.push_back(source);
+    }
+    REQUIRE_FALSE(sources.empty());
+    const std::vector<Tensor> gradients = gradient(loss, sources);
+    std::map<std::string, Tensor> outputs{{"loss", loss}};
+    for (size_t i = 0; i < names.size(); ++i)
+        if (gradients[i]) outputs["d " + names[i]] = gradients[i];
+    const auto plan = compile(t.graph, outputs);
+    CpuExecutor executor(plan, {.poisonArena = true, .shuffleSeed = 3});
+    const auto isPlanned = [&](const std::string& name) {
+        return std::ranges::any_of(plan->tensors, [&](const auto& tensor) { return tensor.name == name; });
+    };
+    const auto lossNow = [&] {
+        executor.run(t.step);
+        return executor.get("loss")[0];
+    };
+    std::erase_if(names, [&](const std::string& name) { return !isPlanned(name); });
+    for (const auto& [name, values] : t.values)
+        if (isPlanned(name)) executor.set(name, values);
+    lossNow();
+    std::map<std::string, std::vector<double>> found;
+    for (const std::string& name : names)
+        if (outputs.contains("d " + name)) found[name] = executor.get("d " + name);
+    for (const std::string& name : names) {
+        std::vector<double>& values = t.values[name];
+        for (int trial = 0; trial < 12; ++trial) {
+            const auto at = static_cast<size_t>(randomSize(static_cast<int64_t>(values.size())) - 1);
+            constexpr double kStep = 1e-5;
+            const double before = values[at];
+            const auto lossAt = [&](double value) {
+                values[at] = value;
+                executor.set(name, values);
+                return lossNow();
+            };
+            const double difference = (lossAt(before + kStep) - lossAt(before - kStep)) / (2 * kStep);
+            lossAt(before);
+            const double derivative = found.contains(name) ? found[name][at] : 0;
+            INFO(op << ": d loss / d " << name << "[" << at << "]");
+            CHECK(std::abs(derivative - difference) <= 1e-6 * (1 + std::abs(difference)));
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("every op has a gradient that is tested, or is named as having none", "[ops]") {
+    const auto all = builders();
+    for (const Op* op : opCatalogue()) {
+        INFO(op->name);
+        CHECK((op->gradient != nullptr) == all.contains(std::string(op->name)));
+        CHECK((op->gradient == nullptr) == kWithoutGradient.contains(std::string(op->name)));
+    }
+}
+
+TEST_CASE("every gradient equals central finite differences in double", "[ops]") {
+    for (const auto& [op, build] : builders())
+        for (int round = 0; round < 6; ++round) check(op, build);
+}
+
+TEST_CASE("gradient: a tensor used twice gets the sum, one that is not used gets none", "[ops]") {
+    Case t;
+    const Tensor x = t.real("x", {2, 3}), unused = t.real("unused", {4});
+    const Tensor loss = sum(add(multiply(x, x), scale(x, 3)));
+    const auto gradients = gradient(loss, std::vector{x, unused});
+    CHECK_FALSE(gradients[1]);
+    CpuExecutor executor(compile(t.graph, {{"d", gradients[0]}}));
+    executor.set("x", t.values["x"]);
+    executor.run({});
+    for (size_t i = 0; i < 6; ++i) CHECK(executor.get("d")[i] == Approx(2 * t.values["x"][i] + 3));
+}
+
+TEST_CASE("gradient: refuses what has none and what is not one number", "[ops]") {
+    Case t;
+    const Tensor x = t.real("x", {2, 3});
+    CHECK_THROWS_WITH(gradient(x, std::vector{x}), CONTAINS("a gradient is of one number, not of [2, 3]"));
+    CHECK_THROWS_WITH(gradient(sum(lastRow(x)), std::vector{x}), CONTAINS("\"last_row\" has no gradient"));
+}

@@ -1,0 +1,151 @@
+#include "engine/ops/attention_reference.h"
+#include "engine/ops/definitions.h"
+#include "engine/ops/gradient_ops.h"
+#include "engine/ops/training_ops.h"
+#include "tests/ops/case.h"
+
+#include <cmath>
+
+namespace attn::test {
+namespace {
+
+/// A node by its op and inputs, for ops that only gradient rules make.
+Tensor node(const Op& op, std::vector<Tensor> inputs, Attributes attributes = {}) {
+    return inputs[0].graph->add(op, inputs, std::move(attributes));
+}
+
+} // namespace
+
+void addTrainingBuilders(std::map<std::string, Builder>& all) {
+    const auto matrix = [](Case& t, const char* name, int64_t most = 90) {
+        const int64_t M = randomSize(40), N = randomSize(most);
+        return t.real(name, {M, N});
+    };
+    all["scale"] = [=](Case& t) { t.expect("out", scale(matrix(t, "x"), -0.7)); };
+    all["sum"] = [=](Case& t) { t.expect("out", sum(matrix(t, "x", 300))); };
+    all["expand"] = [](Case& t) {
+        const Shape shape{randomSize(9), randomSize(30)};
+        t.expect("out", randomSize(2) == 1 ? expand(t.real("x", {1}), shape) : fill(*t.graph, shape, 0.3));
+    };
+    all["matmul_plain"] = [](Case& t) {
+        const int64_t M = randomSize(70), N = randomSize(140), K = randomSize(150);
+        const Tensor x = t.real("x", {M, K}, {}, 0.3), w = t.real("w", {K, N}, {}, 0.3);
+        t.expect("out", matmulPlain(x, w, 0.5, randomSize(2) == 1 ? std::optional(t.real("r", {M, N})) : std::nullopt));
+    };
+    all["matmul_transposed"] = [](Case& t) {
+        const int64_t M = randomSize(70), N = randomSize(140), K = randomSize(150);
+        t.expect("out", matmulTransposed(t.real("x", {K, M}, {}, 0.3), t.real("w", {K, N}, {}, 0.3), 0.5));
+    };
+    all["column_sums"] = [=](Case& t) { t.expect("out", columnSums(matrix(t, "x"))); };
+    all["activate_gradient"] = [=](Case& t) {
+        const Tensor x = matrix(t, "x");
+        t.expect("out", activateGradient(x, t.real("dy", x.shape()), static_cast<Activation>(randomSize(5) - 1)));
+    };
+    all["swiglu_gradient"] = [=](Case& t) {
+        const Tensor gate = matrix(t, "gate"),
+                     out = node(kSwigluGradient, {gate, t.real("up", gate.shape()), t.real("dy", gate.shape())});
+        t.expect("gate", out);
+        t.expect("up", {out.graph, out.node, 1});
+    };
+    all["norm_gradient"] = [=](Case& t) {
+        const Tensor x = matrix(t, "x", 300);
+        const Tensor out = node(kNormGradient, {x, t.real("w", {x.shape()[1]}), t.real("dy", x.shape())},
+                                {{"epsilon", 0.1}, {"centres", static_cast<double>(randomSize(2) - 1)}});
+        t.expect("dx", out);
+        t.expect("statistics", {out.graph, out.node, 1});
+    };
+    all["norm_weight_gradient"] = [=](Case& t) {
+        const Tensor x = matrix(t, "x", 300);
+        const Tensor out =
+            node(kNormWeightGradient, {x, t.real("statistics", {x.shape()[0], 4}), t.real("dy", x.shape())});
+        t.expect("dw", out);
+        t.expect("db", {out.graph, out.node, 1});
+    };
+    all["softmax_gradient"] = [=](Case& t) {
+        const Tensor y = matrix(t, "y", 200);
+        t.expect("out", node(kSoftmaxGradient, {y, t.real("dy", y.shape())}));
+    };
+    all["embedding_gradient"] = [](Case& t) {
+        const int64_t T = randomSize(60), V = randomSize(30), C = randomSize(130);
+        t.expect("out", node(kEmbeddingGradient, {t.integers("ids", {T}, V), t.real("dy", {T, C})},
+                             {{"vocabulary", static_cast<double>(V)}}));
+    };
+    all["attention_mix_transposed"] = [](Case& t) {
+        const int64_t groups = randomSize(3), heads = groups * randomSize(3), T = randomSize(30), S = randomSize(40);
+        t.expect("out", attentionMixTransposed(t.real("p", {heads, T, S}, {}, 0.3),
+                                               t.real("x", {T, heads, randomSize(20)}), groups));
+    };
+    all["fused_attention_gradient"] = [](Case& t) {
+        AttentionRule rule;
+        const AttentionInputs in = wholeAttention(t, rule);
+        const Tensor z = fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule);
+        const Tensor out = node(kFusedAttentionGradient,
+                                {in.q, in.k, in.v, in.queryPosition, in.keyPosition,
+                                 t.graph->input("gates", {.shape = {in.q.shape()[1]}}), z, t.real("dz", in.q.shape())},
+                                ruleAttributes(rule, in.k));
+        for (uint32_t i = 0; i < 3; ++i) t.expect(std::string{"qkv"[i]}, {out.graph, out.node, i});
+    };
+    const auto loss = [](Case& t, Tensor& logits, Tensor& targets, Tensor& weights) {
+        const int64_t M = randomSize(40), V = randomSize(200);
+        logits = t.real("logits", {M, V}, {}, 2);
+        targets = t.integers("targets", {M}, V);
+        for (double& target : t.values["targets"])
+            if (randomSize(4) == 1) target = -1;
+        weights = t.real("weights", {M});
+        return randomSize(2) == 1 ? 0.0 : 0.1;
+    };
+    all["cross_entropy"] = [=](Case& t) {
+        Tensor logits, targets, weights;
+        const double smoothing = loss(t, logits, targets, weights);
+        t.expect("out", crossEntropy(logits, targets, weights, smoothing));
+    };
+    all["cross_entropy_gradient"] = [=](Case& t) {
+        Tensor logits, targets, weights;
+        const double smoothing = loss(t, logits, targets, weights);
+        t.expect("out", node(kCrossEntropyGradient, {logits, targets, weights, t.real("d", {logits.shape()[0]})},
+                             {{"smoothing", smoothing}}));
+    };
+    all["dropout"] = [=](Case& t) {
+        t.step[StepScalar::Step] = static_cast<uint32_t>(randomSize(1000));
+        t.step[StepScalar::Seed] = static_cast<uint32_t>(randomSize(1000));
+        t.expect("out", dropout(matrix(t, "x"), 0.25, static_cast<uint32_t>(randomSize(100))));
+    };
+    all["square_norms"] = [=](Case& t) {
+        t.expect("out", squareNorms(std::vector{matrix(t, "a"), matrix(t, "b", 300), t.real("c", {randomSize(9)})}));
+    };
+    all["clip_factor"] = [](Case& t) {
+        const Tensor squares = squareNorms(std::vector{t.real("a", {randomSize(60)}), t.real("b", {randomSize(60)})});
+        const Clip clip = clipFactor(squares, static_cast<double>(randomSize(8) - 1));
+        t.expect("norm", clip.norm);
+        t.expect("factor", clip.factor);
+    };
+    all["adam"] = [](Case& t) {
+        const Shape shape{randomSize(20), randomSize(30)};
+        t.step.setNumber(StepScalar::LearningRate, 0.01);
+        t.step.setNumber(StepScalar::MomentCorrection, 5);
+        t.step.setNumber(StepScalar::VarianceCorrection, 7);
+        const Tensor parameter = t.stored("parameter", shape), moment = t.stored("moment", shape),
+                     variance = t.stored("variance", shape);
+        for (double& value : t.values["variance"]) value = std::abs(value);
+        const auto out = adamUpdate(parameter, moment, variance, t.real("g", shape), t.real("factor", {1}),
+                                    {.decay = 0.1, .isDecoupled = randomSize(2) == 1});
+        t.expect("p", out[0]);
+        t.expect("m", out[1]);
+        t.expect("v", out[2]);
+    };
+    all["sgd"] = [](Case& t) {
+        const Shape shape{randomSize(20), randomSize(30)};
+        t.step.setNumber(StepScalar::LearningRate, 0.01);
+        const auto out = sgdUpdate(t.stored("parameter", shape), t.stored("moment", shape), t.real("g", shape),
+                                   t.real("factor", {1}), 0.9, 0.1);
+        t.expect("p", out[0]);
+        t.expect("v", out[1]);
+    };
+    all["accumulate"] = [](Case& t) {
+        const Shape shape{randomSize(20), randomSize(30)};
+        t.step[StepScalar::MicroStep] = static_cast<uint32_t>(randomSize(3) - 1);
+        t.expect("out", accumulate(t.stored("moment", shape), t.real("x", shape)));
+    };
+}
+
+} // namespace attn::test
