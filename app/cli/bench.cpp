@@ -2,6 +2,7 @@
 
 #include "engine/core/rng.h"
 #include "engine/runtime/gpu_executor.h"
+#include "engine/training/trainer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,8 +10,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <unistd.h>
 
 namespace attn::cli {
 namespace {
@@ -28,7 +31,8 @@ double median(std::vector<double> values) {
 class RandomGpt2 : public ModelSource {
 public:
     RandomGpt2() {
-        AttentionSpec attention{.heads = {12, 12, 64}, .rule = {.scale = 0.125}, .queryKeyValueBias = true, .outputBias = true};
+        AttentionSpec attention{
+            .heads = {12, 12, 64}, .rule = {.scale = 0.125}, .queryKeyValueBias = true, .outputBias = true};
         config_ = {.name = "gpt2-small-shaped",
                    .family = "gpt2",
                    .vocabulary = 50257,
@@ -53,7 +57,8 @@ public:
             const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
             for (size_t i = 0; i < rows.size(); ++i) {
                 state = state * 6364136223846793005u + 1442695040888963407u;
-                if (i % stride < columns) rows[i] = offset + 0.04f * (static_cast<float>(state >> 40) / static_cast<float>(1 << 24) - 0.5f);
+                if (i % stride < columns)
+                    rows[i] = offset + 0.04f * (static_cast<float>(state >> 40) / static_cast<float>(1 << 24) - 0.5f);
             }
         });
         return 0;
@@ -101,8 +106,11 @@ double attentionMs(gpu::Context& context) {
     constexpr int64_t T = 2048, H = 8, D = 64;
     const auto graph = std::make_shared<Graph>();
     const Tensor positions = graph->input("positions", {.shape = {T}, .dtype = DType::I32});
-    const AttentionInputs inputs{.q = graph->input("q", {.shape = {T, H, D}}), .k = graph->input("k", {.shape = {T, H, D}}),
-                                 .v = graph->input("v", {.shape = {T, H, D}}), .queryPosition = positions, .keyPosition = positions};
+    const AttentionInputs inputs{.q = graph->input("q", {.shape = {T, H, D}}),
+                                 .k = graph->input("k", {.shape = {T, H, D}}),
+                                 .v = graph->input("v", {.shape = {T, H, D}}),
+                                 .queryPosition = positions,
+                                 .keyPosition = positions};
     const Tensor z = fusedAttention(inputs, graph->input("gates", {.shape = {H}}), {.scale = 0.125});
     return timeGraph(context, graph, z, 5) * 1e3;
 }
@@ -124,7 +132,8 @@ double decodeRate(LanguageModel& model, int count) {
 
 double prefillRate(LanguageModel& model, int count) {
     std::vector<int> tokens(static_cast<size_t>(count));
-    for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int>(i * 7919 % static_cast<size_t>(model.info().vocabulary));
+    for (size_t i = 0; i < tokens.size(); ++i)
+        tokens[i] = static_cast<int>(i * 7919 % static_cast<size_t>(model.info().vocabulary));
     std::vector<double> seconds;
     for (int i = 0; i < 3; ++i) {
         model.truncate(0);
@@ -149,6 +158,7 @@ int64_t peakBytes() {
 struct Options {
     std::string path, device;
     std::vector<std::string> only;
+    std::vector<std::string> shapes; // of training steps
     bool json = false, profile = false;
 };
 
@@ -166,12 +176,66 @@ void printProfile(const Options& options, const std::optional<std::string>& devi
         }
     }
     for (const auto& [name, total] : shaders)
-        fmt::print("{:<32} {:>4} dispatches {:>8.1f} us per token\n", name, total.first / kSteps, total.second * 1e3 / kSteps);
+        fmt::print("{:<32} {:>4} dispatches {:>8.1f} us per token\n", name, total.first / kSteps,
+                   total.second * 1e3 / kSteps);
+}
+
+/// A recipe of a step to time, on random letters.
+Recipe stepRecipe(const std::filesystem::path& text, int64_t layers, int64_t heads, int64_t width, int context,
+                  int batch) {
+    Recipe recipe{.task = "text", .batch = batch};
+    recipe.settings.text = text;
+    recipe.settings.values["context"] = context;
+    recipe.architecture = {.layers = layers, .heads = heads, .width = width};
+    return recipe;
+}
+
+/// Median milliseconds of a training step of the shapes that the README's table names.
+void benchTraining(const Options& options, const std::optional<std::string>& device,
+                   const std::function<void(const std::string&, double, const char*)>& report) {
+    const auto text = std::filesystem::temp_directory_path() / fmt::format("attention-lab-bench-{}.txt", getpid());
+    {
+        std::ofstream file(text);
+        for (uint64_t i = 0; i < 200000; ++i) file << static_cast<char>('0' + static_cast<int>(uniform(3, i) * 65));
+    }
+    struct Shape {
+        const char* name;
+        int64_t layers, heads, width;
+        int context, batch, rounds;
+    };
+    for (const auto& [name, layers, heads, width, context, batch, rounds] :
+         {Shape{"A", 2, 4, 64, 64, 32, 15}, Shape{"B", 4, 4, 128, 64, 12, 15}, Shape{"C", 6, 6, 384, 256, 8, 3}}) {
+        if (!options.shapes.empty() && std::ranges::find(options.shapes, name) == options.shapes.end()) continue;
+        Trainer trainer(stepRecipe(text, layers, heads, width, context, batch),
+                        {.device = device, .profiles = options.profile});
+        trainer.step();
+        std::vector<double> seconds;
+        for (int i = 0; i < rounds; ++i) {
+            const auto start = Clock::now();
+            trainer.step();
+            seconds.push_back(secondsSince(start));
+        }
+        report(fmt::format("training step {}: {} layers, width {}, {} x {}", name, layers, width, batch, context),
+               median(seconds) * 1e3, "ms");
+        report(fmt::format("training step {}: dispatches a layer", name),
+               static_cast<double>(trainer.dispatchCount()) / static_cast<double>(layers), "");
+        if (!options.profile) continue;
+        std::map<std::string, std::pair<int, double>> shaders;
+        for (const auto& [shader, elapsedMs] : trainer.profile()) {
+            ++shaders[shader].first;
+            shaders[shader].second += elapsedMs;
+        }
+        for (const auto& [shader, total] : shaders)
+            fmt::print("  {:<40} {:>4} dispatches {:>9.2f} ms\n", shader, total.first, total.second);
+    }
+    std::filesystem::remove(text);
 }
 
 int bench(const Options& options) {
     nlohmann::json results = nlohmann::json::object();
-    const auto wants = [&](const char* name) { return options.only.empty() || std::ranges::find(options.only, name) != options.only.end(); };
+    const auto wants = [&](const char* name) {
+        return options.only.empty() || std::ranges::find(options.only, name) != options.only.end();
+    };
     const auto report = [&](const std::string& name, double value, const char* unit) {
         results[name] = value;
         if (!options.json) fmt::print("{:<44} {:>10.1f} {}\n", name, value, unit);
@@ -182,7 +246,8 @@ int bench(const Options& options) {
         gpu::Context context({.device = device});
         if (!options.json) fmt::print("device: {}, {}\n", context.traits().name, context.traits().driver);
         if (wants("matmul")) report("matmul 512^3", matmulGflops(context, 512), "GFLOP/s");
-        if (wants("matmul") && !context.traits().isSoftware) report("matmul 4096^3", matmulGflops(context, 4096), "GFLOP/s");
+        if (wants("matmul") && !context.traits().isSoftware)
+            report("matmul 4096^3", matmulGflops(context, 4096), "GFLOP/s");
         if (wants("attention")) report("causal attention B1 H8 T2048 D64", attentionMs(context), "ms");
     }
     if (!options.path.empty() && options.profile) {
@@ -192,7 +257,10 @@ int bench(const Options& options) {
     if (!options.path.empty() && wants("model")) {
         const int64_t before = peakBytes();
         LanguageModel plain(openModelSource(options.path), {.device = device, .inspects = false});
-        if (before > 0) report("loading: peak memory over float32 weights", static_cast<double>(peakBytes() - before) / static_cast<double>(plain.info().parameterCount * 4), "x");
+        if (before > 0)
+            report("loading: peak memory over float32 weights",
+                   static_cast<double>(peakBytes() - before) / static_cast<double>(plain.info().parameterCount * 4),
+                   "x");
         report("decode, no probe", decodeRate(plain, 400), "tokens/s");
         LanguageModel inspecting(openModelSource(options.path), {.device = device});
         report("decode, every pattern captured", decodeRate(inspecting, 400), "tokens/s");
@@ -214,6 +282,7 @@ int bench(const Options& options) {
         report("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
         report("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
     }
+    if (std::ranges::find(options.only, "train") != options.only.end()) benchTraining(options, device, report);
     if (options.json) fmt::print("{}\n", results.dump());
     return kDone;
 }
@@ -225,7 +294,9 @@ void addBench(CLI::App& app, Run& run) {
     const auto options = std::make_shared<Options>();
     command->add_option("PATH", options->path, "also measure this model");
     command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_option("--only", options->only, "some of: matmul, attention, model, gpt2")->delimiter(',');
+    command->add_option("--only", options->only, "some of: matmul, attention, model, gpt2, train (only when named)")
+        ->delimiter(',');
+    command->add_option("--shapes", options->shapes, "training steps to time: A, B, C")->delimiter(',');
     command->add_flag("--profile", options->profile, "only: the model's device time per token, by shader");
     command->add_flag("--json", options->json, "one JSON object");
     command->footer("Timings of shared machines vary: quote the median of several starts.");

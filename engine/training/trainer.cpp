@@ -58,7 +58,7 @@ Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe)
     kernels_ = std::make_unique<KernelLibrary>(*context_);
     store_ = std::make_unique<TensorStore>(*context_);
     describe();
-    buildStep();
+    buildStep(options.profiles);
 }
 
 Trainer::~Trainer() = default;
@@ -104,7 +104,7 @@ void Trainer::describe() {
         write(decoder_names::kRotaryTable, rotaryTableValues(*config_.layers.front().rotary, config_.context));
 }
 
-void Trainer::buildStep() {
+void Trainer::buildStep(bool profiles) {
     const Optimiser& optimiser = recipe_.optimiser;
     Loss loss = buildLoss(recipe_.batch / recipe_.accumulation, recipe_.dropout);
     const bool accumulates = recipe_.accumulation > 1;
@@ -148,7 +148,8 @@ void Trainer::buildStep() {
         update_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(updateGraph, updateOutputs));
     else
         stepOutputs.merge(updateOutputs);
-    step_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(loss.decoder.graph, stepOutputs));
+    step_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(loss.decoder.graph, stepOutputs),
+                                          GpuExecutorOptions{.profiles = profiles});
 }
 
 void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget) const {

@@ -21,6 +21,7 @@ public:
         std::optional<std::string> device{};
         std::optional<int> softwareThreads{}; ///< of software Vulkan; empty: its default
         bool validation = false;
+        bool profiles = false; ///< times every dispatch of a step
     };
 
     /// @throws Error as check(), makeTask() and gpu::Context
@@ -36,6 +37,8 @@ public:
     int64_t stepsDone() const { return stepsDone_; }
     int64_t parameterCount() const;
     size_t dispatchCount() const; ///< of a step
+    /// Device time of every dispatch of the last step, by shader. Empty unless Options::profiles.
+    std::vector<gpu::Profiler::Stretch> profile() const { return step_->profile(); }
     gpu::Context& context() { return *context_; }
 
     struct StepReport {
@@ -72,7 +75,7 @@ private:
     Loss buildLoss(int rows, double dropout) const;
     bool isFrozen(const std::string& parameter) const;
     void describe();
-    void buildStep();
+    void buildStep(bool profiles);
     void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget) const;
     GpuExecutor& evaluator();
 

@@ -1,0 +1,216 @@
+#include "engine/core/error.h"
+#include "engine/io/json_file.h"
+#include "engine/models/model_source.h"
+#include "engine/training/checkpoint.h"
+#include "tests/io/files.h"
+#include "tests/support/catch.h"
+
+#include <fstream>
+
+using namespace attn;
+using attn::test::TemporaryFolder;
+
+namespace {
+
+Recipe smallRecipe() {
+    Recipe recipe{.task = "sort", .batch = 8};
+    recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
+    recipe.schedule = {.rate = 3e-3, .warmUp = 5, .steps = 40};
+    recipe.settings.seed = 3;
+    return recipe;
+}
+
+/// On one thread: small models are faster so.
+Trainer::Options options() { return {.softwareThreads = 0}; }
+
+std::vector<double> losses(Trainer& trainer, int steps) {
+    std::vector<double> result;
+    for (int i = 0; i < steps; ++i) result.push_back(trainer.step().loss);
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights and batches", "[training][gpu]") {
+    for (const char* name : {"gpt2", "llama"}) {
+        const std::string path = std::string(ATTN_TEST_DIR "/golden/training/") + name;
+        const auto expected = readJsonFile(path + ".losses.json").get<std::vector<double>>();
+        REQUIRE(expected.size() == 100);
+        Trainer trainer(readRecipe(path + ".recipe.json"), options());
+        double worst = 0;
+        for (const double loss : expected) worst = std::max(worst, std::abs(trainer.step().loss - loss));
+        INFO(name);
+        CHECK(worst <= 1e-3);
+        CHECK(expected.back() < expected.front() - 0.3); // it learnt: the comparison means something
+    }
+}
+
+TEST_CASE("training: the same recipe gives the same bits, another seed others", "[training][gpu]") {
+    Recipe recipe = smallRecipe();
+    recipe.dropout = 0.1;
+    Trainer a(recipe, options()), b(recipe, options());
+    recipe.settings.seed = 4;
+    Trainer c(recipe, options());
+    const auto first = losses(a, 12);
+    CHECK(first == losses(b, 12));
+    CHECK(first != losses(c, 12));
+}
+
+TEST_CASE("training: evaluating in between changes nothing", "[training][gpu]") {
+    Trainer a(smallRecipe(), options()), b(smallRecipe(), options());
+    for (int i = 0; i < 8; ++i) {
+        b.evaluate(Split::Validation, 64);
+        CHECK(a.step().loss == b.step().loss);
+    }
+}
+
+TEST_CASE("training: a resumed run goes on with the same bits", "[training][gpu]") {
+    for (const auto kind : {Optimiser::Kind::AdamW, Optimiser::Kind::Adam, Optimiser::Kind::Sgd})
+        for (const char* family : {"gpt2", "llama"}) {
+            const TemporaryFolder folder;
+            Recipe recipe = smallRecipe();
+            recipe.optimiser.kind = kind;
+            recipe.architecture.family = family;
+            Trainer whole(recipe, options());
+            losses(whole, 6);
+            startRun(folder.path(), recipe);
+            const auto checkpoint = saveCheckpoint(folder.path(), whole);
+            CHECK(checkpoints(folder.path()) == std::vector{checkpoint});
+            Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
+            resume(resumed, checkpoint);
+            CHECK(resumed.stepsDone() == 6);
+            CHECK(losses(whole, 6) == losses(resumed, 6));
+        }
+}
+
+TEST_CASE("training: parts of a batch that add up give the whole batch's step", "[training][gpu]") {
+    Recipe recipe = smallRecipe();
+    recipe.batch = 6;
+    recipe.accumulation = 3;
+    Trainer parts(recipe, options());
+    std::vector<double> found = losses(parts, 10);
+    CHECK(found.front() == Approx(std::log(parts.instance().vocabularySize())).margin(0.2));
+    CHECK(found.back() < found.front());
+    // One step of three parts moves the weights as the mean gradient does: once more, with the clip off, by hand in
+    // SGD.
+    recipe.optimiser = {.kind = Optimiser::Kind::Sgd, .momentum = 0, .decay = 0, .clip = 0};
+    recipe.schedule = {.kind = Schedule::Kind::Constant, .rate = 0.5, .warmUp = 0, .steps = 10};
+    Trainer together(recipe, options());
+    const std::string name = "blocks.0.attn.W_Q";
+    const auto before = together.read(name);
+    together.step();
+    std::vector<double> moved(before.size());
+    recipe.accumulation = 1;
+    recipe.batch = 2;
+    int64_t targets = 0;
+    for (uint64_t part = 0; part < 3; ++part)
+        for (const int32_t target : together.instance().batch(Split::Train, part, 2).targets)
+            targets += target >= 0 ? 1 : 0;
+    for (int part = 0; part < 3; ++part) {
+        Trainer one(recipe, options());
+        one.setStepsDone(part); // its batch
+        int64_t own = 0;
+        for (const int32_t target : one.instance().batch(Split::Train, static_cast<uint64_t>(part), 2).targets)
+            own += target >= 0 ? 1 : 0;
+        one.step();
+        const auto after = one.read(name);
+        for (size_t i = 0; i < moved.size(); ++i)
+            moved[i] +=
+                static_cast<double>(after[i] - before[i]) * static_cast<double>(own) / static_cast<double>(targets);
+    }
+    const auto after = together.read(name);
+    for (size_t i = 0; i < moved.size(); ++i)
+        CHECK(static_cast<double>(after[i] - before[i]) == Approx(moved[i]).margin(1e-6));
+}
+
+TEST_CASE("training: a checkpoint is a folder that the program opens, with the same weights", "[training][gpu]") {
+    for (const char* family : {"gpt2", "llama"}) {
+        const TemporaryFolder folder;
+        Recipe recipe = smallRecipe();
+        recipe.architecture.family = family;
+        Trainer trainer(recipe, options());
+        losses(trainer, 3);
+        const auto source = openModelSource(saveCheckpoint(folder.path(), trainer).string());
+        CHECK(source->config().layers == trainer.config().layers);
+        CHECK(source->config().feedForward == trainer.config().feedForward);
+        CHECK(source->tokenizer()->vocabularySize() == trainer.instance().vocabularySize());
+        Trainer other(recipe, options());
+        loadWeights(other, checkpoints(folder.path()).back());
+        for (const auto& parameter : trainer.parameters())
+            CHECK(trainer.read(parameter.name) == other.read(parameter.name));
+    }
+}
+
+TEST_CASE("training: older checkpoints keep their weights and give up their optimiser state", "[training][gpu]") {
+    const TemporaryFolder folder;
+    Trainer trainer(smallRecipe(), options());
+    std::vector<std::filesystem::path> all;
+    for (int i = 0; i < 3; ++i) {
+        trainer.step();
+        all.push_back(saveCheckpoint(folder.path(), trainer));
+    }
+    CHECK(checkpoints(folder.path()) == all);
+    CHECK_THROWS_WITH(resume(trainer, all[0]), CONTAINS("keeps no optimiser state any more"));
+    resume(trainer, all[1]);
+    CHECK(trainer.stepsDone() == 2);
+}
+
+TEST_CASE("training: without biases they stay at zero", "[training][gpu]") {
+    Recipe recipe = smallRecipe();
+    recipe.architecture.bias = false;
+    Trainer trainer(recipe, options());
+    losses(trainer, 5);
+    for (const auto& parameter : trainer.parameters())
+        if (parameter.name.find(".b") != std::string::npos && parameter.name.find("blocks") == std::string::npos)
+            CHECK(trainer.read(parameter.name) ==
+                  std::vector<float>(static_cast<size_t>(parameter.shape.elements()), 0.0f));
+    CHECK(trainer.read("blocks.0.mlp.b_in") == std::vector<float>(64, 0.0f));
+    CHECK(trainer.read("blocks.0.ln1.b") == std::vector<float>(16, 0.0f));
+}
+
+TEST_CASE("training: a step is recorded once and replayed", "[training][gpu]") {
+    Trainer trainer(smallRecipe(), options());
+    trainer.step();
+    const uint64_t before = GpuExecutor::recordings();
+    losses(trainer, 5);
+    CHECK(GpuExecutor::recordings() == before);
+}
+
+TEST_CASE("schedule: warm-up, then each way down", "[training]") {
+    const auto at = [](Schedule::Kind kind, int64_t step) {
+        return Schedule{.kind = kind, .rate = 1, .finalRate = 0.1, .warmUp = 9, .steps = 109}.at(step);
+    };
+    using Kind = Schedule::Kind;
+    for (const Kind kind : {Kind::Constant, Kind::InverseSquareRoot, Kind::Cosine, Kind::Linear}) {
+        CHECK(at(kind, 0) == Approx(0.1));
+        CHECK(at(kind, 8) == Approx(0.9));
+        CHECK(at(kind, 9) == Approx(1));
+    }
+    CHECK(at(Kind::Constant, 100) == Approx(1));
+    CHECK(at(Kind::InverseSquareRoot, 36) == Approx(0.5));
+    CHECK(at(Kind::Cosine, 59) == Approx(0.55));
+    CHECK(at(Kind::Linear, 59) == Approx(0.55));
+    CHECK(at(Kind::Cosine, 109) == Approx(0.1));
+    CHECK(at(Kind::Linear, 500) == Approx(0.1));
+}
+
+TEST_CASE("recipe: survives JSON and refuses what cannot be run", "[training]") {
+    Recipe recipe = smallRecipe();
+    recipe.settings.values["digits"] = 5;
+    recipe.optimiser.kind = Optimiser::Kind::Sgd;
+    recipe.schedule.kind = Schedule::Kind::Linear;
+    CHECK(recipeFromJson(toJson(recipe), "x") == recipe);
+    const auto refuses = [](nlohmann::json fields, const char* message) {
+        CHECK_THROWS_WITH(recipeFromJson(fields, "r.json"), CONTAINS(message));
+    };
+    refuses({{"widht", 3}}, "r.json: has the unknown field \"widht\"");
+    refuses({{"width", "wide"}}, "\"width\" is string but must be number");
+    refuses({{"width", 30}, {"heads", 4}}, "30 does not divide into 4 heads");
+    refuses({{"layers", 0}}, "is 0 but must be from 1 to 96");
+    refuses({{"layers", 1.5}}, "must be a whole number");
+    refuses({{"optimiser", "lion"}}, "choose one of: sgd, adam, adamw");
+    refuses({{"batch", 10}, {"accumulation", 3}}, "does not divide into 3 equal parts");
+    refuses({{"family", "bert"}}, "choose gpt2 or llama");
+    refuses({{"family", "llama"}, {"heads", 4}, {"key_value_heads", 3}}, "3 does not divide 4 heads");
+    refuses(nlohmann::json::array(), "a JSON object is needed");
+}
