@@ -88,7 +88,7 @@ TEST_CASE("session file: a broken one is refused with a sentence that names it a
     };
     for (const auto& [json, expected] : cases) {
         INFO(json.toStdString());
-        CHECK_THAT(sentenceFor(json), Catch::Matchers::Contains("lesson.attnlab") && Catch::Matchers::Contains(expected));
+        CHECK_THAT(sentenceFor(json), CONTAINS("lesson.attnlab") && CONTAINS(expected));
     }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("session file: no cut of a good file crashes or is taken for whole", "
 TEST_CASE("session file: writing where one may not says so", "[lab]") {
     const auto failure = saveSession(sample(), "/proc/nowhere/lesson.attnlab");
     REQUIRE(failure);
-    CHECK_THAT(failure->sentence(), Catch::Matchers::Contains("/proc/nowhere/lesson.attnlab"));
+    CHECK_THAT(failure->sentence(), CONTAINS("/proc/nowhere/lesson.attnlab"));
 }
 
 TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", "[lab]") {
