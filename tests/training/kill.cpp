@@ -1,0 +1,104 @@
+#include "engine/models/model_source.h"
+#include "engine/training/checkpoint.h"
+#include "tests/io/files.h"
+#include "tests/support/catch.h"
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace attn;
+using attn::test::TemporaryFolder;
+
+namespace {
+
+/// Runs the command line's train in a process of its own. @param killAfter milliseconds, negative: lets it end
+/// @return its exit code, or minus the signal that ended it
+int runTraining(std::vector<std::string> arguments, int killAfter) {
+    arguments.insert(arguments.begin(), {ATTN_CLI_PROGRAM, "train"});
+    std::cout << std::flush; // or the child writes it again
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        std::vector<char*> argv;
+        for (std::string& argument : arguments) argv.push_back(argument.data());
+        argv.push_back(nullptr);
+        if (freopen("/dev/null", "w", stdout) != nullptr && freopen("/dev/null", "w", stderr) != nullptr)
+            execv(argv[0], argv.data());
+        _exit(127);
+    }
+    if (killAfter >= 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(killAfter));
+        kill(child, SIGKILL);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+std::string bytesOf(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int64_t lastStep(const std::filesystem::path& run) {
+    const auto all = checkpoints(run);
+    return all.empty() ? -1 : std::stoll(all.back().filename().string().substr(5));
+}
+
+} // namespace
+
+TEST_CASE(
+    "training: kill -9 at any moment loses no checkpoint, and the run ends with the bits of one that was left alone",
+    "[training][gpu]") {
+    const TemporaryFolder folder;
+    const auto alone = folder.path() / "alone", killed = folder.path() / "killed";
+    const std::vector<std::string> recipe{"--task",
+                                          "sort",
+                                          "--layers",
+                                          "1",
+                                          "--heads",
+                                          "2",
+                                          "--width",
+                                          "16",
+                                          "--batch",
+                                          "8",
+                                          "--steps",
+                                          "120",
+                                          "--evaluate-every",
+                                          "1000",
+                                          "--checkpoint-every",
+                                          "2"};
+    const auto with = [&](std::vector<std::string> extra) {
+        extra.insert(extra.begin(), recipe.begin(), recipe.end());
+        return extra;
+    };
+    REQUIRE(runTraining(with({"--out", alone.string()}), -1) == 0);
+
+    std::mt19937 random(11);
+    int kills = 0;
+    for (int round = 0; round < 50; ++round) {
+        const int64_t before = lastStep(killed);
+        const bool isNew = before < 0;
+        std::vector<std::string> arguments =
+            isNew ? with({"--out", killed.string()}) : std::vector<std::string>{"--resume", "--out", killed.string()};
+        const int ended = runTraining(arguments, std::uniform_int_distribution(0, 900)(random));
+        kills += ended == -SIGKILL ? 1 : 0;
+        REQUIRE((ended == -SIGKILL || ended == 0)); // a damaged run would be refused
+        CHECK(lastStep(killed) >= before);
+        if (lastStep(killed) >= 0) CHECK_NOTHROW(openModelSource(checkpoints(killed).back().string()));
+    }
+    CHECK(kills >= 25);
+    if (lastStep(killed) < 0)
+        REQUIRE(runTraining(with({"--out", killed.string()}), -1) == 0);
+    else
+        REQUIRE(runTraining({"--resume", "--out", killed.string()}, -1) == 0);
+    CHECK(lastStep(killed) == 120);
+    REQUIRE_FALSE(bytesOf(alone / "model.safetensors").empty());
+    CHECK(bytesOf(killed / "model.safetensors") == bytesOf(alone / "model.safetensors"));
+}
