@@ -7,7 +7,8 @@
 namespace attn::cli {
 
 void addCapture(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("capture", "run a prompt once and write hooks (attention patterns, residuals, logits) to a file");
+    CLI::App* command = app.add_subcommand(
+        "capture", "run a prompt once and write hooks (attention patterns, residuals, logits) to a file");
     struct Options {
         ModelOptions model;
         PromptOptions prompt;
@@ -16,10 +17,15 @@ void addCapture(CLI::App& app, Run& run) {
     const auto options = std::make_shared<Options>();
     options->model.addTo(*command);
     options->prompt.addTo(*command);
-    command->add_option("--hooks", options->hooks, "names or globs, separated by commas (see: attention-cli models PATH --hooks)")->capture_default_str();
+    command
+        ->add_option("--hooks", options->hooks,
+                     "names or globs, separated by commas (see: attention-cli models PATH --hooks)")
+        ->capture_default_str();
     command->add_option("--out", options->out, "file to write: .safetensors or .npz")->required();
-    command->footer("Open it in Python:\n  from safetensors.numpy import load_file\n  run = load_file('run.safetensors')\n"
-                    "  pattern = run['blocks.0.attn.hook_pattern']   # [head, query, key]\n  print(pattern.sum(-1))                        # every row sums to 1");
+    command->footer(
+        "Open it in Python:\n  from safetensors.numpy import load_file\n  run = load_file('run.safetensors')\n"
+        "  pattern = run['blocks.0.attn.hook_pattern']   # [head, query, key]\n  print(pattern.sum(-1))                "
+        "        # every row sums to 1");
     command->callback([=, &run] {
         run = [=] {
             const auto model = options->model.open(true);

@@ -18,16 +18,27 @@ void addDevices(CLI::App& app, Run& run) {
             for (const gpu::DeviceInfo& device : devices) {
                 const gpu::DeviceTraits& traits = device.traits;
                 const std::string type = gpu::deviceTypeName(traits.type);
-                const std::string version = fmt::format("{}.{}.{}", traits.apiVersion >> 22 & 127, traits.apiVersion >> 12 & 1023, traits.apiVersion & 4095);
-                list.push_back({{"index", device.index}, {"name", traits.name}, {"type", type}, {"driver", traits.driver}, {"vulkan", version},
-                                {"heapBytes", traits.heapBytes}, {"subgroupSize", traits.subgroupSize}, {"default", device.isDefault},
+                const std::string version = fmt::format("{}.{}.{}", traits.apiVersion >> 22 & 127,
+                                                        traits.apiVersion >> 12 & 1023, traits.apiVersion & 4095);
+                list.push_back({{"index", device.index},
+                                {"name", traits.name},
+                                {"type", type},
+                                {"driver", traits.driver},
+                                {"vulkan", version},
+                                {"heapBytes", traits.heapBytes},
+                                {"subgroupSize", traits.subgroupSize},
+                                {"default", device.isDefault},
                                 {"unusableBecause", device.unusableBecause}});
                 if (*json) continue;
-                fmt::print("{} {}: {} ({}), Vulkan {}, {:.1f} GiB{}\n", device.isDefault ? '*' : ' ', device.index, traits.name, type, version,
-                           static_cast<double>(traits.heapBytes) / (1 << 30), device.unusableBecause.empty() ? "" : ", unusable: " + device.unusableBecause);
+                fmt::print("{} {}: {} ({}), Vulkan {}, {:.1f} GiB{}\n", device.isDefault ? '*' : ' ', device.index,
+                           traits.name, type, version, static_cast<double>(traits.heapBytes) / (1 << 30),
+                           device.unusableBecause.empty() ? "" : ", unusable: " + device.unusableBecause);
             }
-            if (*json) fmt::print("{}\n", list.dump(2));
-            else if (devices.empty()) fmt::print("no Vulkan device was found; software Vulkan works too (Debian, Ubuntu: mesa-vulkan-drivers)\n");
+            if (*json)
+                fmt::print("{}\n", list.dump(2));
+            else if (devices.empty())
+                fmt::print(
+                    "no Vulkan device was found; software Vulkan works too (Debian, Ubuntu: mesa-vulkan-drivers)\n");
             return devices.empty() ? kFailed : kDone;
         };
     });

@@ -26,15 +26,19 @@ int generate(const Options& options) {
     const auto promptLength = tokens.size();
     const auto capacity = static_cast<size_t>(model->capacity());
     if (tokens.size() > capacity)
-        throw Error({.what = fmt::format("the prompt has {} tokens but the context holds {}", tokens.size(), capacity), .where = "--prompt", .hint = "shorten the prompt"});
+        throw Error({.what = fmt::format("the prompt has {} tokens but the context holds {}", tokens.size(), capacity),
+                     .where = "--prompt",
+                     .hint = "shorten the prompt"});
 
     std::optional<StreamDecoder> decoder;
     if (tokenizer != nullptr) decoder.emplace(*tokenizer, true);
     size_t shown = 0;
     const auto show = [&] {
         for (; shown < tokens.size() && !options.json; ++shown) {
-            if (decoder) fmt::print("{}", decoder->push(tokens[shown]));
-            else fmt::print("{}{}", shown == 0 ? "" : " ", tokens[shown]);
+            if (decoder)
+                fmt::print("{}", decoder->push(tokens[shown]));
+            else
+                fmt::print("{}{}", shown == 0 ? "" : " ", tokens[shown]);
         }
         std::fflush(stdout);
     };
@@ -51,7 +55,8 @@ int generate(const Options& options) {
         const Candidate next = sampleToken(model->logits(), options.sampling, tokens, tokens.size());
         const auto& stops = model->source().stopTokens();
         tokens.push_back(next.token);
-        if (options.json) steps.push_back({{"token", next.token}, {"probability", next.probability}, {"logit", next.logit}});
+        if (options.json)
+            steps.push_back({{"token", next.token}, {"probability", next.probability}, {"logit", next.logit}});
         if (std::ranges::find(stops, next.token) != stops.end()) {
             end = "stop-token";
             break;
@@ -68,10 +73,16 @@ int generate(const Options& options) {
     const double seconds = std::chrono::duration<double>(Clock::now() - decodeStart).count();
     const auto generated = tokens.size() - promptLength;
     if (options.json) {
-        fmt::print("{}\n", nlohmann::json{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""}, {"tokens", tokens}, {"promptLength", promptLength},
-                                          {"steps", steps}, {"end", end}, {"prefillSeconds", prefillSeconds},
-                                          {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0}, {"device", model->context().traits().name}}
-                               .dump(2));
+        fmt::print("{}\n",
+                   nlohmann::json{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""},
+                                  {"tokens", tokens},
+                                  {"promptLength", promptLength},
+                                  {"steps", steps},
+                                  {"end", end},
+                                  {"prefillSeconds", prefillSeconds},
+                                  {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
+                                  {"device", model->context().traits().name}}
+                       .dump(2));
         return kDone;
     }
     fmt::print("{}\n", decoder ? decoder->finish() : "");
@@ -87,15 +98,23 @@ void addGenerate(CLI::App& app, Run& run) {
     options->model.addTo(*command);
     options->prompt.addTo(*command);
     command->add_flag("--greedy", sampling.greedy, "always take the most likely token");
-    command->add_option("--temperature", sampling.temperature, "below 1 sharper, above 1 flatter")->check(CLI::PositiveNumber);
-    command->add_option("--top-k", sampling.topK, "draw from the k most likely tokens; 0 for all")->check(CLI::NonNegativeNumber);
-    command->add_option("--top-p", sampling.topP, "draw from the smallest set with this mass")->check(CLI::Range(0.0, 1.0));
-    command->add_option("--min-p", sampling.minP, "drop tokens below this fraction of the likeliest")->check(CLI::Range(0.0, 1.0));
-    command->add_option("--repetition-penalty", sampling.repetitionPenalty, "above 1 makes seen tokens less likely")->check(CLI::PositiveNumber);
+    command->add_option("--temperature", sampling.temperature, "below 1 sharper, above 1 flatter")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--top-k", sampling.topK, "draw from the k most likely tokens; 0 for all")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--top-p", sampling.topP, "draw from the smallest set with this mass")
+        ->check(CLI::Range(0.0, 1.0));
+    command->add_option("--min-p", sampling.minP, "drop tokens below this fraction of the likeliest")
+        ->check(CLI::Range(0.0, 1.0));
+    command->add_option("--repetition-penalty", sampling.repetitionPenalty, "above 1 makes seen tokens less likely")
+        ->check(CLI::PositiveNumber);
     command->add_option("--seed", sampling.seed, "of the random draws");
-    command->add_option("--max-tokens", options->maxTokens, "how many tokens to write")->check(CLI::NonNegativeNumber)->capture_default_str();
+    command->add_option("--max-tokens", options->maxTokens, "how many tokens to write")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
     command->add_flag("--json", options->json, "print text, tokens, probabilities and timing as JSON at the end");
-    command->footer("Example:\n  attention-cli generate models/stories --prompt 'Once upon a time' --temperature 0.8 --top-p 0.95 --seed 7");
+    command->footer("Example:\n  attention-cli generate models/stories --prompt 'Once upon a time' --temperature 0.8 "
+                    "--top-p 0.95 --seed 7");
     command->callback([=, &run] { run = [=] { return generate(*options); }; });
 }
 

@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
     app.footer("Examples:\n"
                "  attention-cli generate builtin:induction --prompt 'abcabcab' --max-tokens 12\n"
                "  attention-cli generate models/stories --prompt 'Once upon a time' --greedy\n"
-               "  attention-cli capture models/stories --prompt 'Hello' --hooks 'blocks.*.attn.hook_pattern,logits' --out run.safetensors\n"
+               "  attention-cli capture models/stories --prompt 'Hello' --hooks 'blocks.*.attn.hook_pattern,logits' "
+               "--out run.safetensors\n"
                "A model PATH is a Hugging Face folder, a .safetensors file in one, or builtin:induction.");
     attn::cli::Run run;
     attn::cli::addDevices(app, run);

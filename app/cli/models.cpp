@@ -22,26 +22,43 @@ void addModels(CLI::App& app, Run& run) {
             const ModelInfo& info = model->info();
             if (options->json) {
                 nlohmann::json tensors = nlohmann::json::array();
-                for (const ParameterInfo& p : info.parameters) tensors.push_back({{"name", p.name}, {"source", p.sourceName}, {"shape", p.shape}});
-                fmt::print("{}\n", nlohmann::json{{"name", info.name}, {"family", info.family}, {"layers", info.layers}, {"heads", info.heads},
-                                                  {"keyValueHeads", info.keyValueHeads}, {"headWidth", info.headWidth}, {"modelWidth", info.modelWidth},
-                                                  {"feedForwardWidth", info.feedForwardWidth}, {"vocabulary", info.vocabulary}, {"contextLength", info.contextLength},
-                                                  {"parameters", info.parameterCount}, {"dtype", info.dtype}, {"parameterBytes", info.parameterBytes},
-                                                  {"deviceBytes", model->deviceBytes()}, {"positions", info.positionScheme}, {"hooks", info.hooks},
-                                                  {"tensors", tensors}, {"warnings", info.warnings}}
+                for (const ParameterInfo& p : info.parameters)
+                    tensors.push_back({{"name", p.name}, {"source", p.sourceName}, {"shape", p.shape}});
+                fmt::print("{}\n", nlohmann::json{{"name", info.name},
+                                                  {"family", info.family},
+                                                  {"layers", info.layers},
+                                                  {"heads", info.heads},
+                                                  {"keyValueHeads", info.keyValueHeads},
+                                                  {"headWidth", info.headWidth},
+                                                  {"modelWidth", info.modelWidth},
+                                                  {"feedForwardWidth", info.feedForwardWidth},
+                                                  {"vocabulary", info.vocabulary},
+                                                  {"contextLength", info.contextLength},
+                                                  {"parameters", info.parameterCount},
+                                                  {"dtype", info.dtype},
+                                                  {"parameterBytes", info.parameterBytes},
+                                                  {"deviceBytes", model->deviceBytes()},
+                                                  {"positions", info.positionScheme},
+                                                  {"hooks", info.hooks},
+                                                  {"tensors", tensors},
+                                                  {"warnings", info.warnings}}
                                        .dump(2));
                 return kDone;
             }
             fmt::print("{}: {}\n", info.name, info.familyTitle);
             fmt::print("  {} layers of {} heads", info.layers, info.heads);
             if (info.keyValueHeads != info.heads) fmt::print(" sharing {} key/value heads", info.keyValueHeads);
-            fmt::print(", head width {}, model width {}, feed-forward width {}\n", info.headWidth, info.modelWidth, info.feedForwardWidth);
-            fmt::print("  vocabulary {}, context {}, positions {}\n", info.vocabulary, info.contextLength, info.positionScheme);
-            fmt::print("  {} parameters stored as {}; on the device {:.1f} MiB of weights, {:.1f} MiB in all\n", info.parameterCount, info.dtype,
-                       static_cast<double>(info.parameterBytes) / (1 << 20), static_cast<double>(model->deviceBytes()) / (1 << 20));
+            fmt::print(", head width {}, model width {}, feed-forward width {}\n", info.headWidth, info.modelWidth,
+                       info.feedForwardWidth);
+            fmt::print("  vocabulary {}, context {}, positions {}\n", info.vocabulary, info.contextLength,
+                       info.positionScheme);
+            fmt::print("  {} parameters stored as {}; on the device {:.1f} MiB of weights, {:.1f} MiB in all\n",
+                       info.parameterCount, info.dtype, static_cast<double>(info.parameterBytes) / (1 << 20),
+                       static_cast<double>(model->deviceBytes()) / (1 << 20));
             fmt::print("  tokenizer: {}\n", info.hasTokenizer ? info.tokenizerSummary : "none (use --tokens)");
             if (options->tensors)
-                for (const ParameterInfo& p : info.parameters) fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), p.sourceName);
+                for (const ParameterInfo& p : info.parameters)
+                    fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), p.sourceName);
             if (options->hooks)
                 for (const std::string& hook : info.hooks) fmt::print("{}\n", hook);
             return kDone;

@@ -22,7 +22,9 @@ struct Options {
 
 std::vector<QString> labelsOf(const LanguageModel& model) {
     std::vector<QString> labels;
-    for (int id : model.tokens()) labels.push_back(tokenLabel({.id = id, .text = model.tokenizer() ? model.tokenizer()->tokenText(id) : std::string()}));
+    for (int id : model.tokens())
+        labels.push_back(
+            tokenLabel({.id = id, .text = model.tokenizer() ? model.tokenizer()->tokenText(id) : std::string()}));
     return labels;
 }
 
@@ -36,15 +38,20 @@ int render(const Options& options) {
     const auto model = options.model.open(true);
     const ModelInfo& info = model->info();
     if (options.layer < 0 || options.layer >= info.layers || options.head < 0 || options.head >= info.heads)
-        throw Error({.what = fmt::format("there is no layer {} head {}", options.layer, options.head), .where = info.name, .hint = fmt::format("layers are 0 to {}, heads 0 to {}", info.layers - 1, info.heads - 1)});
+        throw Error({.what = fmt::format("there is no layer {} head {}", options.layer, options.head),
+                     .where = info.name,
+                     .hint = fmt::format("layers are 0 to {}, heads 0 to {}", info.layers - 1, info.heads - 1)});
     model->feed(options.prompt.encode(*model));
 
-    const FigureTheme theme = options.theme == "dark" ? FigureTheme::dark() : options.theme == "projector" ? FigureTheme::projector() : FigureTheme::light();
+    const FigureTheme theme = options.theme == "dark"        ? FigureTheme::dark()
+                              : options.theme == "projector" ? FigureTheme::projector()
+                                                             : FigureTheme::light();
     const ColourMapId colours = colourMapFromKey(QString::fromStdString(options.colours));
     std::unique_ptr<Figure> figure;
     if (options.view == "attention") {
         auto heatmap = std::make_unique<HeatmapFigure>();
-        heatmap->tile = std::make_shared<PatternTile>(model->patternTile({.layer = options.layer, .head = options.head, .detailSize = 2048}));
+        heatmap->tile = std::make_shared<PatternTile>(
+            model->patternTile({.layer = options.layer, .head = options.head, .detailSize = 2048}));
         heatmap->title = QString("Layer %1  Head %2").arg(options.layer).arg(options.head);
         heatmap->colours = colours;
         heatmap->tokenCount = static_cast<int>(model->tokens().size());
@@ -59,7 +66,8 @@ int render(const Options& options) {
         grid->setGrid(std::make_shared<PatternGrid>(model->patternGrid(128)));
         figure = std::move(grid);
     }
-    if (const auto failure = exportFigure(*figure, theme, {options.width, options.height}, QString::fromStdString(options.out)))
+    if (const auto failure =
+            exportFigure(*figure, theme, {options.width, options.height}, QString::fromStdString(options.out)))
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
     return kDone;
 }
@@ -71,15 +79,22 @@ void addRender(CLI::App& app, Run& run) {
     const auto options = std::make_shared<Options>();
     options->model.addTo(*command);
     options->prompt.addTo(*command);
-    command->add_option("--view", options->view, "attention (one head) or heads (all of them)")->check(CLI::IsMember({"attention", "heads"}))->capture_default_str();
+    command->add_option("--view", options->view, "attention (one head) or heads (all of them)")
+        ->check(CLI::IsMember({"attention", "heads"}))
+        ->capture_default_str();
     command->add_option("--layer", options->layer)->capture_default_str();
     command->add_option("--head", options->head)->capture_default_str();
     command->add_option("--out", options->out, "file to write: .png, .svg or .pdf")->required();
-    command->add_option("--colours", options->colours)->check(CLI::IsMember({"viridis", "cividis", "magma", "greys"}))->capture_default_str();
-    command->add_option("--theme", options->theme)->check(CLI::IsMember({"light", "dark", "projector"}))->capture_default_str();
+    command->add_option("--colours", options->colours)
+        ->check(CLI::IsMember({"viridis", "cividis", "magma", "greys"}))
+        ->capture_default_str();
+    command->add_option("--theme", options->theme)
+        ->check(CLI::IsMember({"light", "dark", "projector"}))
+        ->capture_default_str();
     command->add_option("--width", options->width, "pixels")->check(CLI::Range(100, 10000))->capture_default_str();
     command->add_option("--height", options->height, "pixels")->check(CLI::Range(100, 10000))->capture_default_str();
-    command->footer("Example:\n  attention-cli render builtin:induction --prompt 'the cat sat on the cat' --layer 1 --head 0 --out head.svg");
+    command->footer("Example:\n  attention-cli render builtin:induction --prompt 'the cat sat on the cat' --layer 1 "
+                    "--head 0 --out head.svg");
     command->callback([=, &run] { run = [=] { return render(*options); }; });
 }
 

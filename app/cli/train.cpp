@@ -213,7 +213,9 @@ void addTrain(CLI::App& app, Run& run) {
             flag, [=](double value) { options->fields[field] = value; }, help);
     };
     text("--task", "task", tasks);
-    text("--text", "text", "text file, for the task text");
+    command->add_option_function<std::string>(
+        "--text", [=](const std::string& path) { options->fields["text"] = fs::absolute(path).string(); },
+        "text file, for the task text");
     text("--tokenizer", "tokenizer", "chars, bytes or bpe:N, for the task text");
     command->add_option_function<double>(
         "--context", [=](double value) { options->values.push_back(fmt::format("context={}", value)); },

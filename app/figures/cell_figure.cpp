@@ -34,7 +34,8 @@ QString number(float value) { return number(static_cast<double>(value)); }
 class Flow {
 public:
     Flow(QPainter* painter, const QRectF& area, const FigureTheme& theme)
-        : painter_(painter), theme_(theme), left_(area.left() + theme.size), width_(area.width() - 2 * theme.size), top_(area.top()), y_(area.top() + theme.size * 0.7) {}
+        : painter_(painter), theme_(theme), left_(area.left() + theme.size), width_(area.width() - 2 * theme.size),
+          top_(area.top()), y_(area.top() + theme.size * 0.7) {}
 
     double height() const { return y_ - top_ + theme_.size * 0.7; }
     void space(double lines) { y_ += lines * theme_.lineHeight(); }
@@ -51,23 +52,31 @@ public:
         const QFont font = theme_.smallFont();
         const size_t count = rows.front().values->size();
         double labelWidth = 0;
-        for (const TermRow& row : rows) labelWidth = std::max(labelWidth, textWidth(row.name, font) + theme_.size * 0.6);
+        for (const TermRow& row : rows)
+            labelWidth = std::max(labelWidth, textWidth(row.name, font) + theme_.size * 0.6);
         double termWidth = textWidth(QStringLiteral("00"), font);
         for (const TermRow& row : rows)
-            for (float value : *row.values) termWidth = std::max(termWidth, textWidth(formatNumber(static_cast<double>(value), 2), font));
+            for (float value : *row.values)
+                termWidth = std::max(termWidth, textWidth(formatNumber(static_cast<double>(value), 2), font));
         termWidth += 6;
         const size_t perLine = std::max<size_t>(1, static_cast<size_t>((width_ - labelWidth) / termWidth));
         const double line = std::ceil(QFontMetricsF(font).height()) + 2;
         for (size_t begin = 0; begin < count; begin += perLine) {
             const size_t end = std::min(count, begin + perLine);
             if (count > perLine) {
-                for (size_t i = begin; i < end; ++i) put({left_ + labelWidth + static_cast<double>(i - begin) * termWidth, y_, termWidth - 2, line}, Qt::AlignCenter, QString::number(i), font, theme_.faint);
+                for (size_t i = begin; i < end; ++i)
+                    put({left_ + labelWidth + static_cast<double>(i - begin) * termWidth, y_, termWidth - 2, line},
+                        Qt::AlignCenter, QString::number(i), font, theme_.faint);
                 y_ += line - 1;
             }
             for (const TermRow& row : rows) {
                 put({left_, y_, labelWidth, line - 2}, Qt::AlignLeft | Qt::AlignVCenter, row.name, font, row.role);
-                const float largest = std::abs(*std::max_element(row.values->begin(), row.values->end(), [](float a, float b) { return std::abs(a) < std::abs(b); }));
-                for (size_t i = begin; i < std::min(end, row.values->size()); ++i) term({left_ + labelWidth + static_cast<double>(i - begin) * termWidth, y_, termWidth - 2, line - 2}, (*row.values)[i], largest);
+                const float largest =
+                    std::abs(*std::max_element(row.values->begin(), row.values->end(),
+                                               [](float a, float b) { return std::abs(a) < std::abs(b); }));
+                for (size_t i = begin; i < std::min(end, row.values->size()); ++i)
+                    term({left_ + labelWidth + static_cast<double>(i - begin) * termWidth, y_, termWidth - 2, line - 2},
+                         (*row.values)[i], largest);
                 y_ += line;
             }
             y_ += 4;
@@ -82,39 +91,48 @@ public:
             painter_->fillRect(QRectF(left_, y_, barWidth * count, height), theme_.plot);
             const auto bar = [&](size_t i, const QColor& fill) {
                 const double tall = std::clamp(static_cast<double>(probabilities[i]), 0.0, 1.0) * height;
-                painter_->fillRect(QRectF(left_ + static_cast<double>(i) * barWidth, y_ + height - tall, std::max(1.0, barWidth - (barWidth > 4 ? 1 : 0)), tall), fill);
+                painter_->fillRect(QRectF(left_ + static_cast<double>(i) * barWidth, y_ + height - tall,
+                                          std::max(1.0, barWidth - (barWidth > 4 ? 1 : 0)), tall),
+                                   fill);
             };
             for (size_t i = 0; i < probabilities.size(); ++i)
                 if (probabilities[i] > 0) bar(i, theme_.faint);
             const size_t own = static_cast<size_t>(key);
             if (own < probabilities.size()) {
                 bar(own, colour);
-                painter_->fillRect(QRectF(left_ + static_cast<double>(own) * barWidth, y_ + height + 1, std::max(3.0, barWidth - 1), 3), colour);
+                painter_->fillRect(QRectF(left_ + static_cast<double>(own) * barWidth, y_ + height + 1,
+                                          std::max(3.0, barWidth - 1), 3),
+                                   colour);
             }
         }
         y_ += height + 7;
     }
 
 private:
-    void put(const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font, const QColor& colour) {
+    void put(const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
+             const QColor& colour) {
         if (painter_) drawLine(*painter_, rect, alignment, text, font, colour);
     }
     void term(const QRectF& rect, float value, float largest) {
         if (!painter_) return;
-        const QRgb colour = ColourMap::of(ColourMapId::Diverging).at(largest > 0 ? 0.5f + 0.5f * value / largest : 0.5f);
+        const QRgb colour =
+            ColourMap::of(ColourMapId::Diverging).at(largest > 0 ? 0.5f + 0.5f * value / largest : 0.5f);
         painter_->fillRect(rect, QColor(colour));
-        drawLine(*painter_, rect, Qt::AlignCenter, formatNumber(static_cast<double>(value), 2), theme_.smallFont(), inkOn(colour));
+        drawLine(*painter_, rect, Qt::AlignCenter, formatNumber(static_cast<double>(value), 2), theme_.smallFont(),
+                 inkOn(colour));
     }
     void paragraph(const QString& text, const QFont& font, const QColor& colour) {
         const QRectF room(left_, y_, std::max(20.0, width_), 10000);
         const int flags = static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWrapAnywhere;
-        const QRectF used = QFontMetricsF(font).boundingRect(room, static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, text);
+        const QRectF used = QFontMetricsF(font).boundingRect(
+            room, static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, text);
         const bool wraps = used.width() <= room.width();
         const QRectF taken = wraps ? used : QFontMetricsF(font).boundingRect(room, flags, text);
         if (painter_) {
             painter_->setFont(font);
             painter_->setPen(colour);
-            painter_->drawText(room, wraps ? static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap : flags, text);
+            painter_->drawText(room, wraps ? static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap : flags,
+                               text);
         }
         y_ += std::ceil(taken.height()) + 3;
     }
@@ -132,17 +150,26 @@ QString quoted(const std::vector<QString>& labels, int token) {
 
 void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& labels, const FigureTheme& theme) {
     QString title = Text::tr("Layer %1, head %2: query %3 %4, key %5 %6");
-    title = title.arg(cell.layer).arg(cell.head).arg(cell.query).arg(quoted(labels, cell.query)).arg(cell.key).arg(quoted(labels, cell.key));
+    title = title.arg(cell.layer)
+                .arg(cell.head)
+                .arg(cell.query)
+                .arg(quoted(labels, cell.query))
+                .arg(cell.key)
+                .arg(quoted(labels, cell.key));
     flow.heading(0, title, theme.text);
-    if (cell.keyValueHead != cell.head) flow.remark(Text::tr("This head reads the keys and values of key/value head %1.").arg(cell.keyValueHead));
+    if (cell.keyValueHead != cell.head)
+        flow.remark(Text::tr("This head reads the keys and values of key/value head %1.").arg(cell.keyValueHead));
 
     if (!cell.q.empty() && cell.q.size() == cell.k.size() && cell.q.size() == cell.products.size()) {
         flow.heading(1, Text::tr("Query times key, dimension by dimension"), theme.text);
-        flow.terms({{QStringLiteral("q"), &cell.q, theme.query}, {QStringLiteral("k"), &cell.k, theme.key}, {QStringLiteral("q × k"), &cell.products, theme.text}});
+        flow.terms({{QStringLiteral("q"), &cell.q, theme.query},
+                    {QStringLiteral("k"), &cell.k, theme.key},
+                    {QStringLiteral("q × k"), &cell.products, theme.text}});
         flow.sentence(Text::tr("q · k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
     }
     flow.heading(2, Text::tr("Scale"), theme.text);
-    const double scaled = static_cast<double>(cell.dot) * static_cast<double>(cell.scale), bias = static_cast<double>(cell.score) - scaled;
+    const double scaled = static_cast<double>(cell.dot) * static_cast<double>(cell.scale),
+                 bias = static_cast<double>(cell.score) - scaled;
     // 1e-5 relative: rounding of one float product.
     const bool hasBias = std::isfinite(bias) && std::abs(bias) > 1e-5 * std::max(1.0, std::abs(scaled));
     QString score = Text::tr("score = %1 × %2").arg(number(cell.dot), number(cell.scale));
@@ -151,7 +178,8 @@ void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& 
 
     flow.heading(3, Text::tr("Mask"), theme.text);
     if (cell.isMasked) {
-        flow.sentence(Text::tr("Masked: %1. The score becomes −∞ and the weight 0.").arg(QString::fromStdString(cell.maskReason)));
+        flow.sentence(Text::tr("Masked: %1. The score becomes −∞ and the weight 0.")
+                          .arg(QString::fromStdString(cell.maskReason)));
     } else {
         flow.sentence(Text::tr("Visible: the score stays."));
     }
@@ -162,18 +190,24 @@ void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& 
         flow.sentence(Text::tr("weight = 0"));
     } else {
         flow.sentence(Text::tr("weight = exp(score − row maximum) / row sum = exp(%1 − %2) / %3 = %4")
-                          .arg(number(cell.score), number(cell.rowMaximum), number(cell.rowSum), formatNumber(static_cast<double>(cell.probability), 6)));
+                          .arg(number(cell.score), number(cell.rowMaximum), number(cell.rowSum),
+                               formatNumber(static_cast<double>(cell.probability), 6)));
     }
-    flow.remark(Text::tr("The heatmap shows %1, computed by the device; the difference is %2.")
-                    .arg(formatNumber(static_cast<double>(cell.displayed), 6))
-                    .arg(std::abs(static_cast<double>(cell.probability) - static_cast<double>(cell.displayed)), 0, 'g', 2));
+    flow.remark(
+        Text::tr("The heatmap shows %1, computed by the device; the difference is %2.")
+            .arg(formatNumber(static_cast<double>(cell.displayed), 6))
+            .arg(std::abs(static_cast<double>(cell.probability) - static_cast<double>(cell.displayed)), 0, 'g', 2));
 
     if (!cell.v.empty() && cell.v.size() == cell.contribution.size()) {
         flow.heading(5, Text::tr("What this cell adds to the head's output"), theme.text);
-        flow.terms({{QStringLiteral("v"), &cell.v, theme.value}, {Text::tr("weight × v"), &cell.contribution, theme.text}});
-        flow.sentence(Text::tr("length of v %1, of weight × v %2").arg(number(norm(cell.v)), number(norm(cell.contribution))));
+        flow.terms(
+            {{QStringLiteral("v"), &cell.v, theme.value}, {Text::tr("weight × v"), &cell.contribution, theme.text}});
+        flow.sentence(
+            Text::tr("length of v %1, of weight × v %2").arg(number(norm(cell.v)), number(norm(cell.contribution))));
         if (!cell.residualContribution.empty())
-            flow.sentence(Text::tr("through W_O it moves the residual stream (%1 dimensions) by %2").arg(cell.residualContribution.size()).arg(number(norm(cell.residualContribution))));
+            flow.sentence(Text::tr("through W_O it moves the residual stream (%1 dimensions) by %2")
+                              .arg(cell.residualContribution.size())
+                              .arg(number(norm(cell.residualContribution))));
     }
 }
 
@@ -187,7 +221,8 @@ double CellFigure::heightForWidth(double width, const FigureTheme& theme) const 
 }
 
 void CellFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (!explanation) return drawMessage(painter, area, Text::tr("Click a cell of a heatmap to see its arithmetic."), theme);
+    if (!explanation)
+        return drawMessage(painter, area, Text::tr("Click a cell of a heatmap to see its arithmetic."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);
@@ -201,9 +236,12 @@ QString CellFigure::csv() const {
     const CellExplanation& cell = *explanation;
     QString text = QStringLiteral("step,index,value\r\n");
     const auto vector = [&](const char* step, const std::vector<float>& values) {
-        for (size_t i = 0; i < values.size(); ++i) text += QStringLiteral("%1,%2,%3\r\n").arg(QLatin1String(step)).arg(i).arg(csvNumber(values[i]));
+        for (size_t i = 0; i < values.size(); ++i)
+            text += QStringLiteral("%1,%2,%3\r\n").arg(QLatin1String(step)).arg(i).arg(csvNumber(values[i]));
     };
-    const auto scalar = [&](const char* step, float value) { text += QStringLiteral("%1,,%2\r\n").arg(QLatin1String(step), csvNumber(value)); };
+    const auto scalar = [&](const char* step, float value) {
+        text += QStringLiteral("%1,,%2\r\n").arg(QLatin1String(step), csvNumber(value));
+    };
     vector("q", cell.q);
     vector("k", cell.k);
     vector("product", cell.products);
@@ -224,7 +262,9 @@ QString CellFigure::csv() const {
 std::vector<NumberArray> CellFigure::numbers() const {
     if (!explanation) return {};
     const CellExplanation& cell = *explanation;
-    const auto vector = [](const char* name, const std::vector<float>& values) { return NumberArray{name, {static_cast<int64_t>(values.size())}, values}; };
+    const auto vector = [](const char* name, const std::vector<float>& values) {
+        return NumberArray{name, {static_cast<int64_t>(values.size())}, values};
+    };
     const auto scalar = [](const char* name, float value) { return NumberArray{name, {}, {value}}; };
     return {vector("q", cell.q),
             vector("k", cell.k),

@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// The arithmetic of one query-key cell from top to bottom: q·k term by term, scale, mask, softmax, and what the cell adds
-/// to the head's output. Every number is the explanation's own.
+/// The arithmetic of one query-key cell from top to bottom: q·k term by term, scale, mask, softmax, and what the cell
+/// adds to the head's output. Every number is the explanation's own.
 struct CellFigure : Figure {
     std::shared_ptr<const CellExplanation> explanation;
     std::vector<QString> labels; ///< of every token of the sequence

@@ -13,9 +13,11 @@ using Rgb = std::array<double, 3>;
 
 constexpr ColourMapInfo kMaps[] = {
     {ColourMapId::Viridis, "viridis", QT_TRANSLATE_NOOP("attn::ColourMap", "Viridis"), "van der Walt and Smith 2015"},
-    {ColourMapId::Cividis, "cividis", QT_TRANSLATE_NOOP("attn::ColourMap", "Cividis"), "Nuñez et al. 2018, arXiv:1712.01662"},
+    {ColourMapId::Cividis, "cividis", QT_TRANSLATE_NOOP("attn::ColourMap", "Cividis"),
+     "Nuñez et al. 2018, arXiv:1712.01662"},
     {ColourMapId::Magma, "magma", QT_TRANSLATE_NOOP("attn::ColourMap", "Magma"), "van der Walt and Smith 2015"},
-    {ColourMapId::Greys, "greys", QT_TRANSLATE_NOOP("attn::ColourMap", "Greys"), "ColorBrewer, Harrower and Brewer 2003"},
+    {ColourMapId::Greys, "greys", QT_TRANSLATE_NOOP("attn::ColourMap", "Greys"),
+     "ColorBrewer, Harrower and Brewer 2003"},
 };
 
 /// Coefficients of rising powers.
@@ -49,7 +51,8 @@ constexpr std::array<Rgb, 6> kCividis = {{{-4.54, 32.49, 81.24},
                                           {7024.72, 176.58, -6614.94},
                                           {-2710.57, -67.37, 2475.67}}};
 // ColorBrewer's Greys (9 classes) and RdBu (11 classes, turned so that blue is negative).
-constexpr std::array<QRgb, 9> kGreys = {0xffffff, 0xf0f0f0, 0xd9d9d9, 0xbdbdbd, 0x969696, 0x737373, 0x525252, 0x252525, 0x000000};
+constexpr std::array<QRgb, 9> kGreys = {0xffffff, 0xf0f0f0, 0xd9d9d9, 0xbdbdbd, 0x969696,
+                                        0x737373, 0x525252, 0x252525, 0x000000};
 constexpr std::array<QRgb, 11> kDiverging = {0x053061, 0x2166ac, 0x4393c3, 0x92c5de, 0xd1e5f0, 0xf7f7f7,
                                              0xfddbc7, 0xf4a582, 0xd6604d, 0xb2182b, 0x67001f};
 
@@ -57,21 +60,28 @@ Rgb between(std::span<const QRgb> anchors, double t) {
     const double place = t * static_cast<double>(anchors.size() - 1);
     const size_t low = std::min(static_cast<size_t>(place), anchors.size() - 2);
     const double part = place - static_cast<double>(low);
-    const auto mix = [&](auto channel) { return (channel(anchors[low]) * (1 - part) + channel(anchors[low + 1]) * part) / 255; };
-    return {mix([](QRgb c) { return qRed(c); }), mix([](QRgb c) { return qGreen(c); }), mix([](QRgb c) { return qBlue(c); })};
+    const auto mix = [&](auto channel) {
+        return (channel(anchors[low]) * (1 - part) + channel(anchors[low + 1]) * part) / 255;
+    };
+    return {mix([](QRgb c) { return qRed(c); }), mix([](QRgb c) { return qGreen(c); }),
+            mix([](QRgb c) { return qBlue(c); })};
 }
 
 Rgb colourOf(ColourMapId id, double t) {
     switch (id) {
-    case ColourMapId::Viridis: return polynomial(kViridis, t);
-    case ColourMapId::Magma: return polynomial(kMagma, t);
+    case ColourMapId::Viridis:
+        return polynomial(kViridis, t);
+    case ColourMapId::Magma:
+        return polynomial(kMagma, t);
     case ColourMapId::Cividis: {
         Rgb value = polynomial(kCividis, t);
         for (double& channel : value) channel /= 255;
         return value;
     }
-    case ColourMapId::Greys: return between(kGreys, t);
-    case ColourMapId::Diverging: break;
+    case ColourMapId::Greys:
+        return between(kGreys, t);
+    case ColourMapId::Diverging:
+        break;
     }
     return between(kDiverging, t);
 }
@@ -88,8 +98,9 @@ ColourMap::ColourMap(ColourMapId id) {
 }
 
 const ColourMap& ColourMap::of(ColourMapId id) {
-    static const ColourMap maps[] = {ColourMap(ColourMapId::Viridis), ColourMap(ColourMapId::Cividis), ColourMap(ColourMapId::Magma),
-                                     ColourMap(ColourMapId::Greys), ColourMap(ColourMapId::Diverging)};
+    static const ColourMap maps[] = {ColourMap(ColourMapId::Viridis), ColourMap(ColourMapId::Cividis),
+                                     ColourMap(ColourMapId::Magma), ColourMap(ColourMapId::Greys),
+                                     ColourMap(ColourMapId::Diverging)};
     return maps[static_cast<size_t>(id)];
 }
 
@@ -116,7 +127,8 @@ QColor inkOn(QRgb colour) {
         const double c = byte / 255.0;
         return c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
     };
-    const double luminance = 0.2126 * linear(qRed(colour)) + 0.7152 * linear(qGreen(colour)) + 0.0722 * linear(qBlue(colour));
+    const double luminance =
+        0.2126 * linear(qRed(colour)) + 0.7152 * linear(qGreen(colour)) + 0.0722 * linear(qBlue(colour));
     return luminance > 0.179 ? QColor(Qt::black) : QColor(Qt::white); // 0.179: where both have the same contrast
 }
 

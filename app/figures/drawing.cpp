@@ -8,7 +8,8 @@
 
 namespace attn {
 
-void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font, const QColor& colour) {
+void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
+              const QColor& colour) {
     if (text.isEmpty() || rect.width() < 3) return;
     painter.setFont(font);
     painter.setPen(colour);
@@ -17,7 +18,8 @@ void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, co
     painter.drawText(rect, static_cast<int>(alignment) | Qt::TextSingleLine | Qt::TextDontClip, fitted);
 }
 
-void drawUpwards(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font, const QColor& colour) {
+void drawUpwards(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
+                 const QColor& colour) {
     painter.save();
     painter.translate(rect.left(), rect.bottom());
     painter.rotate(-90);
@@ -29,15 +31,19 @@ void drawMessage(QPainter& painter, const QRectF& area, const QString& text, con
     painter.fillRect(area, theme.background);
     painter.setFont(theme.textFont());
     painter.setPen(theme.faint);
-    painter.drawText(area.adjusted(theme.size, theme.size, -theme.size, -theme.size), static_cast<int>(Qt::AlignCenter) | Qt::TextWordWrap, text);
+    painter.drawText(area.adjusted(theme.size, theme.size, -theme.size, -theme.size),
+                     static_cast<int>(Qt::AlignCenter) | Qt::TextWordWrap, text);
 }
 
-void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, const std::vector<Tick>& ticks, const FigureTheme& theme) {
+void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, const std::vector<Tick>& ticks,
+                   const FigureTheme& theme) {
     constexpr int kSteps = 64;
     for (int i = 0; i < kSteps; ++i) {
-        const double top = bar.bottom() - bar.height() * (i + 1) / kSteps, bottom = bar.bottom() - bar.height() * i / kSteps;
+        const double top = bar.bottom() - bar.height() * (i + 1) / kSteps,
+                     bottom = bar.bottom() - bar.height() * i / kSteps;
         // Steps overlap by a little, or viewers of SVG and PDF show hairlines between them.
-        painter.fillRect(QRectF(bar.left(), top, bar.width(), std::min(bottom - top + 0.5, bar.bottom() - top)), QColor(map.at((static_cast<float>(i) + 0.5f) / kSteps)));
+        painter.fillRect(QRectF(bar.left(), top, bar.width(), std::min(bottom - top + 0.5, bar.bottom() - top)),
+                         QColor(map.at((static_cast<float>(i) + 0.5f) / kSteps)));
     }
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme.line, 1));
@@ -48,12 +54,14 @@ void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, c
         const double y = bar.bottom() - tick.place * bar.height();
         painter.setPen(QPen(theme.faint, 1));
         painter.drawLine(QPointF(bar.right(), y), QPointF(bar.right() + 3, y));
-        drawLine(painter, QRectF(bar.right() + 6, y - height / 2, textWidth(tick.label, font) + 1, height), Qt::AlignLeft | Qt::AlignVCenter, tick.label, font,
-                 theme.faint);
+        drawLine(painter, QRectF(bar.right() + 6, y - height / 2, textWidth(tick.label, font) + 1, height),
+                 Qt::AlignLeft | Qt::AlignVCenter, tick.label, font, theme.faint);
     }
 }
 
-double textWidth(const QString& text, const QFont& font) { return std::ceil(QFontMetricsF(font).horizontalAdvance(text)); }
+double textWidth(const QString& text, const QFont& font) {
+    return std::ceil(QFontMetricsF(font).horizontalAdvance(text));
+}
 
 QString formatNumber(double value, int decimals) {
     if (std::isnan(value)) return QStringLiteral("–");
@@ -69,7 +77,9 @@ QString formatProbability(double value) {
     return value == 0 ? QStringLiteral("0") : QString::number(value, 'f', 2);
 }
 
-QString csvNumber(float value) { return std::isnan(value) ? QString() : QString::number(static_cast<double>(value), 'g', 9); }
+QString csvNumber(float value) {
+    return std::isnan(value) ? QString() : QString::number(static_cast<double>(value), 'g', 9);
+}
 
 QString csvText(const QString& text) {
     QString quoted = text;

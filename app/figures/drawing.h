@@ -12,10 +12,12 @@
 namespace attn {
 
 /// One line of text in a rectangle, cut with "…" where it does not fit.
-void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font, const QColor& colour);
+void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
+              const QColor& colour);
 
 /// The same, reading upwards: the rectangle is as the text appears on the page.
-void drawUpwards(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font, const QColor& colour);
+void drawUpwards(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
+                 const QColor& colour);
 
 /// A sentence in the middle, wrapped: what an empty figure says.
 void drawMessage(QPainter& painter, const QRectF& area, const QString& text, const FigureTheme& theme);
@@ -25,7 +27,8 @@ struct Tick {
     QString label;
 };
 /// A vertical colour bar with ticks to its right.
-void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, const std::vector<Tick>& ticks, const FigureTheme& theme);
+void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, const std::vector<Tick>& ticks,
+                   const FigureTheme& theme);
 
 double textWidth(const QString& text, const QFont& font);
 

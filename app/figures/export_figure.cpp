@@ -20,7 +20,9 @@ constexpr double kLogicalDpi = 96, kPointsPerInch = 72;
 std::optional<Failure> write(const QByteArray& bytes, const QString& path) {
     QSaveFile file(path); // renamed when whole: a full disk leaves an older file as it was
     if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return {};
-    return Failure{.what = "the file cannot be written: " + file.errorString().toStdString(), .where = path.toStdString(), .hint = "choose a folder that you may write to"};
+    return Failure{.what = "the file cannot be written: " + file.errorString().toStdString(),
+                   .where = path.toStdString(),
+                   .hint = "choose a folder that you may write to"};
 }
 
 void paintSvg(const Figure& figure, const FigureTheme& theme, const QSize& size, QIODevice& device) {
@@ -39,7 +41,8 @@ void paintPdf(const Figure& figure, const FigureTheme& theme, const QSize& size,
     constexpr int kResolution = 1200; // fine enough that rounding to device units is invisible
     writer.setResolution(kResolution);
     writer.setCreator(QStringLiteral("Attention Lab"));
-    writer.setPageSize(QPageSize(QSizeF(size) * kPointsPerInch / kLogicalDpi, QPageSize::Point, {}, QPageSize::ExactMatch));
+    writer.setPageSize(
+        QPageSize(QSizeF(size) * kPointsPerInch / kLogicalDpi, QPageSize::Point, {}, QPageSize::ExactMatch));
     writer.setPageMargins(QMarginsF());
     QPainter painter(&writer);
     painter.scale(kResolution / kLogicalDpi, kResolution / kLogicalDpi);
@@ -49,7 +52,8 @@ void paintPdf(const Figure& figure, const FigureTheme& theme, const QSize& size,
 } // namespace
 
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale) {
-    QImage image(QSize(std::max(1, static_cast<int>(std::lround(size.width() * scale))), std::max(1, static_cast<int>(std::lround(size.height() * scale)))),
+    QImage image(QSize(std::max(1, static_cast<int>(std::lround(size.width() * scale))),
+                       std::max(1, static_cast<int>(std::lround(size.height() * scale)))),
                  QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(scale);
     image.fill(theme.background);
@@ -58,21 +62,29 @@ QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size
     return image;
 }
 
-std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& theme, const QSize& size, const QString& path) {
+std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& theme, const QSize& size,
+                                    const QString& path) {
     const QString suffix = QFileInfo(path).suffix().toLower();
     if (suffix != "png" && suffix != "svg" && suffix != "pdf")
-        return Failure{.what = "pictures cannot be written as \"" + suffix.toStdString() + "\"", .where = path.toStdString(), .hint = "end the name in .png, .svg or .pdf"};
+        return Failure{.what = "pictures cannot be written as \"" + suffix.toStdString() + "\"",
+                       .where = path.toStdString(),
+                       .hint = "end the name in .png, .svg or .pdf"};
     QBuffer buffer; // the generators close their device, which a QSaveFile forbids
     buffer.open(QIODevice::WriteOnly);
-    if (suffix == "png") imageOf(figure, theme, size).save(&buffer, "PNG");
-    else if (suffix == "svg") paintSvg(figure, theme, size, buffer);
-    else paintPdf(figure, theme, size, buffer);
+    if (suffix == "png")
+        imageOf(figure, theme, size).save(&buffer, "PNG");
+    else if (suffix == "svg")
+        paintSvg(figure, theme, size, buffer);
+    else
+        paintPdf(figure, theme, size, buffer);
     return write(buffer.data(), path);
 }
 
 std::optional<Failure> exportCsv(const Figure& figure, const QString& path) {
     const QString text = figure.csv();
-    if (text.isEmpty()) return Failure{.what = "there are no numbers to write yet", .where = path.toStdString(), .hint = "run a prompt first"};
+    if (text.isEmpty())
+        return Failure{
+            .what = "there are no numbers to write yet", .where = path.toStdString(), .hint = "run a prompt first"};
     return write(text.toUtf8(), path);
 }
 

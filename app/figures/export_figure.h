@@ -17,7 +17,8 @@ namespace attn {
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale = 2);
 
 /// Writes the figure as it is on screen at `size`: .png (at twice the resolution), .svg or .pdf, by the path's suffix.
-std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& theme, const QSize& size, const QString& path);
+std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& theme, const QSize& size,
+                                    const QString& path);
 
 /// Writes the figure's numbers.
 std::optional<Failure> exportCsv(const Figure& figure, const QString& path);

@@ -25,7 +25,8 @@ struct Figure {
     virtual ~Figure() = default;
     /// Fills all of `area`.
     virtual void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const = 0;
-    /// The numbers behind the picture as comma-separated values (RFC 4180), full precision; empty where there is nothing to show.
+    /// The numbers behind the picture as comma-separated values (RFC 4180), full precision; empty where there is
+    /// nothing to show.
     virtual QString csv() const = 0;
     /// The same as named arrays; none where there is nothing to show.
     virtual std::vector<NumberArray> numbers() const = 0;

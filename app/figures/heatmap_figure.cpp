@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr double kLargestCell = 96; ///< pixels: a sequence of one token need not fill the screen
+constexpr double kLargestCell = 96;          ///< pixels: a sequence of one token need not fill the screen
 constexpr double kVectorCells = 64.0 * 64.0; ///< up to so many cells are drawn as rectangles, sharp in SVG and PDF
 
 struct Text {
@@ -23,11 +23,13 @@ double labelLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(them
 } // namespace
 
 QRectF HeatmapFigure::Layout::cellRect(const Cell& cell) const {
-    return {plot.left() + (cell.key - window.left()) * cellWidth(), plot.top() + (cell.query - window.top()) * cellHeight(), cellWidth(), cellHeight()};
+    return {plot.left() + (cell.key - window.left()) * cellWidth(),
+            plot.top() + (cell.query - window.top()) * cellHeight(), cellWidth(), cellHeight()};
 }
 
 QPointF HeatmapFigure::Layout::tokensAt(const QPointF& point) const {
-    return {window.left() + (point.x() - plot.left()) / cellWidth(), window.top() + (point.y() - plot.top()) / cellHeight()};
+    return {window.left() + (point.x() - plot.left()) / cellWidth(),
+            window.top() + (point.y() - plot.top()) / cellHeight()};
 }
 
 void HeatmapFigure::setLabels(std::vector<QString> labels) {
@@ -36,13 +38,14 @@ void HeatmapFigure::setLabels(std::vector<QString> labels) {
 }
 
 QString HeatmapFigure::labelOf(int token) const {
-    return token >= 0 && static_cast<size_t>(token) < labels_.size() ? labels_[static_cast<size_t>(token)] : QString::number(token);
+    return token >= 0 && static_cast<size_t>(token) < labels_.size() ? labels_[static_cast<size_t>(token)]
+                                                                     : QString::number(token);
 }
 
 QRectF HeatmapFigure::tokenRange() const {
     if (isEmpty()) return {0, 0, 1, 1};
-    return {static_cast<double>(tile->keyBegin), static_cast<double>(tile->queryBegin), static_cast<double>(tile->keyEnd - tile->keyBegin),
-            static_cast<double>(tile->queryEnd - tile->queryBegin)};
+    return {static_cast<double>(tile->keyBegin), static_cast<double>(tile->queryBegin),
+            static_cast<double>(tile->keyEnd - tile->keyBegin), static_cast<double>(tile->queryEnd - tile->queryBegin)};
 }
 
 QRectF HeatmapFigure::wholeWindow() const {
@@ -56,7 +59,9 @@ const TileImage& HeatmapFigure::image() const {
 
 float HeatmapFigure::valueAt(const Cell& cell) const {
     const float nothing = std::numeric_limits<float>::quiet_NaN();
-    if (isEmpty() || cell.query < tile->queryBegin || cell.query >= tile->queryEnd || cell.key < tile->keyBegin || cell.key >= tile->keyEnd) return nothing;
+    if (isEmpty() || cell.query < tile->queryBegin || cell.query >= tile->queryEnd || cell.key < tile->keyBegin ||
+        cell.key >= tile->keyEnd)
+        return nothing;
     const ScaledTile& scaled = image().scaled();
     const size_t row = static_cast<size_t>(tilePixel(cell.query, tile->queryBegin, tile->queryEnd, tile->rows));
     const size_t column = static_cast<size_t>(tilePixel(cell.key, tile->keyBegin, tile->keyEnd, tile->columns));
@@ -78,14 +83,17 @@ double HeatmapFigure::widestLabel(const FigureTheme& theme) const {
     return widest_;
 }
 
-bool HeatmapFigure::keyLabelsLieFlat(double cellWidth, const FigureTheme& theme) const { return widestLabel(theme) + 6 <= cellWidth; }
+bool HeatmapFigure::keyLabelsLieFlat(double cellWidth, const FigureTheme& theme) const {
+    return widestLabel(theme) + 6 <= cellWidth;
+}
 
 HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
     result.window = window.isNull() ? wholeWindow() : window;
     const double line = labelLine(theme), gap = std::round(theme.size * 0.4);
     const bool isRoomy = area.width() > 18 * theme.size && area.height() > 15 * theme.size;
-    const double gutter = std::min(widestLabel(theme), std::max(2.5 * theme.size, std::min(area.width(), area.height()) * 0.2));
+    const double gutter =
+        std::min(widestLabel(theme), std::max(2.5 * theme.size, std::min(area.width(), area.height()) * 0.2));
 
     const double barSpace = isRoomy ? 5.2 * theme.size : gap;
     const double titleHeight = isRoomy && !title.isEmpty() ? std::round(theme.lineHeight() * 1.3) : 0;
@@ -96,33 +104,45 @@ HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureThem
 
     // Key labels lie flat where cells are wide enough, which in turn leaves more height for the cells.
     const double columns = result.window.width(), rows = result.window.height();
-    const auto topFor = [&](double labelHeight) { return area.top() + gap + titleHeight + axisTitle + labelHeight + gap; };
+    const auto topFor = [&](double labelHeight) {
+        return area.top() + gap + titleHeight + axisTitle + labelHeight + gap;
+    };
     const auto cellFor = [&](double labelHeight) {
-        return std::min({roomRight / columns, std::max(8.0, area.bottom() - gap - topFor(labelHeight)) / rows, kLargestCell});
+        return std::min(
+            {roomRight / columns, std::max(8.0, area.bottom() - gap - topFor(labelHeight)) / rows, kLargestCell});
     };
     const bool isFlat = keyLabelsLieFlat(cellFor(line), theme);
     const double labelHeight = isFlat ? line : gutter;
     const double cell = cellFor(labelHeight), top = topFor(labelHeight);
 
-    result.plot = QRectF(std::round(left), std::round(top), std::max(1.0, std::round(cell * columns)), std::max(1.0, std::round(cell * rows)));
-    result.keyLabels = QRectF(result.plot.left(), result.plot.top() - gap - labelHeight, result.plot.width(), labelHeight);
+    result.plot = QRectF(std::round(left), std::round(top), std::max(1.0, std::round(cell * columns)),
+                         std::max(1.0, std::round(cell * rows)));
+    result.keyLabels =
+        QRectF(result.plot.left(), result.plot.top() - gap - labelHeight, result.plot.width(), labelHeight);
     result.queryLabels = QRectF(result.plot.left() - gap - gutter, result.plot.top(), gutter, result.plot.height());
     if (isRoomy) {
         result.title = QRectF(area.left() + gap, area.top() + gap, area.width() - 2 * gap, titleHeight);
-        result.keyTitle = QRectF(result.plot.left(), area.top() + gap + titleHeight, std::max(result.plot.width(), 8 * theme.size), axisTitle);
+        result.keyTitle = QRectF(result.plot.left(), area.top() + gap + titleHeight,
+                                 std::max(result.plot.width(), 8 * theme.size), axisTitle);
         const double side = std::max(result.plot.height(), 5 * theme.size);
-        result.queryTitle = QRectF(area.left() + gap, result.plot.top(), axisTitle, std::min(side, area.bottom() - result.plot.top()));
+        result.queryTitle =
+            QRectF(area.left() + gap, result.plot.top(), axisTitle, std::min(side, area.bottom() - result.plot.top()));
         result.bar = QRectF(result.plot.right() + 1.2 * theme.size, result.plot.top(), std::round(theme.size * 0.9),
-                            std::min(std::max(result.plot.height(), 7 * theme.size), std::max(10.0, area.bottom() - gap - result.plot.top())));
+                            std::min(std::max(result.plot.height(), 7 * theme.size),
+                                     std::max(10.0, area.bottom() - gap - result.plot.top())));
     }
     return result;
 }
 
 std::optional<Cell> HeatmapFigure::cellAt(const QPointF& point, const Layout& layout) const {
-    if (isEmpty() || !layout.plot.contains(point) || point.x() >= layout.plot.right() || point.y() >= layout.plot.bottom()) return {};
+    if (isEmpty() || !layout.plot.contains(point) || point.x() >= layout.plot.right() ||
+        point.y() >= layout.plot.bottom())
+        return {};
     const QPointF tokens = layout.tokensAt(point);
     const Cell cell{static_cast<int>(std::floor(tokens.y())), static_cast<int>(std::floor(tokens.x()))};
-    if (cell.query < tile->queryBegin || cell.query >= tile->queryEnd || cell.key < tile->keyBegin || cell.key >= tile->keyEnd) return {};
+    if (cell.query < tile->queryBegin || cell.query >= tile->queryEnd || cell.key < tile->keyBegin ||
+        cell.key >= tile->keyEnd)
+        return {};
     return cell;
 }
 
@@ -135,7 +155,8 @@ void HeatmapFigure::paint(QPainter& painter, const QRectF& area, const FigureThe
     const Layout at = layout(area, theme);
     drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
     drawLine(painter, at.keyTitle, Qt::AlignLeft | Qt::AlignVCenter, Text::tr("key →"), theme.smallFont(), theme.key);
-    drawUpwards(painter, at.queryTitle, Qt::AlignRight | Qt::AlignVCenter, Text::tr("← query"), theme.smallFont(), theme.query);
+    drawUpwards(painter, at.queryTitle, Qt::AlignRight | Qt::AlignVCenter, Text::tr("← query"), theme.smallFont(),
+                theme.query);
     paintAxis(painter, at, theme, true);
     paintAxis(painter, at, theme, false);
     paintCells(painter, at, theme);
@@ -151,9 +172,10 @@ void HeatmapFigure::paintCells(QPainter& painter, const Layout& at, const Figure
     painter.fillRect(at.plot, theme.plot);
     if (picture.isEmpty() || visible.isEmpty()) return;
     const double pixelsPerKey = tile->columns / range.width(), pixelsPerQuery = tile->rows / range.height();
-    const QRectF part((visible.left() - range.left()) * pixelsPerKey, (visible.top() - range.top()) * pixelsPerQuery, visible.width() * pixelsPerKey,
-                      visible.height() * pixelsPerQuery);
-    const QRectF target(at.plot.left() + (visible.left() - at.window.left()) * at.cellWidth(), at.plot.top() + (visible.top() - at.window.top()) * at.cellHeight(),
+    const QRectF part((visible.left() - range.left()) * pixelsPerKey, (visible.top() - range.top()) * pixelsPerQuery,
+                      visible.width() * pixelsPerKey, visible.height() * pixelsPerQuery);
+    const QRectF target(at.plot.left() + (visible.left() - at.window.left()) * at.cellWidth(),
+                        at.plot.top() + (visible.top() - at.window.top()) * at.cellHeight(),
                         visible.width() * at.cellWidth(), visible.height() * at.cellHeight());
     painter.save();
     painter.setClipRect(at.plot, Qt::IntersectClip);
@@ -161,17 +183,24 @@ void HeatmapFigure::paintCells(QPainter& painter, const Layout& at, const Figure
     painter.setRenderHint(QPainter::Antialiasing, false);
     const QSizeF device = painter.worldTransform().mapRect(target).size() * painter.device()->devicePixelRatioF();
     if (part.width() > device.width() || part.height() > device.height()) {
-        painter.drawImage(target, picture.pooled(part, {std::max(1, static_cast<int>(std::lround(device.width()))), std::max(1, static_cast<int>(std::lround(device.height())))}));
+        painter.drawImage(target, picture.pooled(part, {std::max(1, static_cast<int>(std::lround(device.width()))),
+                                                        std::max(1, static_cast<int>(std::lround(device.height())))}));
     } else if (part.width() * part.height() <= kVectorCells) {
         const QImage& image = picture.image();
         const int top = static_cast<int>(part.top()), left = static_cast<int>(part.left());
-        const int bottom = std::min(tile->rows, static_cast<int>(std::ceil(part.bottom()))), right = std::min(tile->columns, static_cast<int>(std::ceil(part.right())));
-        const auto x = [&](int column) { return std::round(target.left() + (column - part.left()) * target.width() / part.width()); };
-        const auto y = [&](int row) { return std::round(target.top() + (row - part.top()) * target.height() / part.height()); };
+        const int bottom = std::min(tile->rows, static_cast<int>(std::ceil(part.bottom()))),
+                  right = std::min(tile->columns, static_cast<int>(std::ceil(part.right())));
+        const auto x = [&](int column) {
+            return std::round(target.left() + (column - part.left()) * target.width() / part.width());
+        };
+        const auto y = [&](int row) {
+            return std::round(target.top() + (row - part.top()) * target.height() / part.height());
+        };
         for (int row = top; row < bottom; ++row)
             for (int column = left; column < right; ++column)
                 if (const QRgb colour = image.pixel(column, row); qAlpha(colour) != 0)
-                    painter.fillRect(QRectF(x(column), y(row), x(column + 1) - x(column), y(row + 1) - y(row)), QColor(colour));
+                    painter.fillRect(QRectF(x(column), y(row), x(column + 1) - x(column), y(row + 1) - y(row)),
+                                     QColor(colour));
     } else {
         painter.drawImage(target, picture.image(), part);
     }
@@ -188,12 +217,14 @@ void HeatmapFigure::paintValues(QPainter& painter, const Layout& at, const Figur
     const TileImage& picture = image();
     painter.save();
     painter.setClipRect(at.plot, Qt::IntersectClip);
-    const int bottom = std::min(tile->queryEnd, static_cast<int>(std::ceil(at.window.bottom()))), right = std::min(tile->keyEnd, static_cast<int>(std::ceil(at.window.right())));
+    const int bottom = std::min(tile->queryEnd, static_cast<int>(std::ceil(at.window.bottom()))),
+              right = std::min(tile->keyEnd, static_cast<int>(std::ceil(at.window.right())));
     for (int query = std::max(tile->queryBegin, static_cast<int>(at.window.top())); query < bottom; ++query)
         for (int key = std::max(tile->keyBegin, static_cast<int>(at.window.left())); key < right; ++key) {
             const QRgb colour = picture.image().pixel(key - tile->keyBegin, query - tile->queryBegin);
             if (qAlpha(colour) == 0) continue;
-            drawLine(painter, at.cellRect({query, key}), Qt::AlignCenter, formatProbability(static_cast<double>(valueAt({query, key}))), font, inkOn(colour));
+            drawLine(painter, at.cellRect({query, key}), Qt::AlignCenter,
+                     formatProbability(static_cast<double>(valueAt({query, key}))), font, inkOn(colour));
         }
     painter.restore();
 }
@@ -206,8 +237,12 @@ void HeatmapFigure::paintMarks(QPainter& painter, const Layout& at, const Figure
         painter.setPen(QPen(colour, 1));
         painter.drawRect(rect.adjusted(-0.5, -0.5, 0.5, 0.5));
     };
-    const auto row = [&](int query) { return QRectF(at.plot.left(), at.cellRect({query, 0}).top(), at.plot.width(), at.cellHeight()); };
-    const auto column = [&](int key) { return QRectF(at.cellRect({0, key}).left(), at.plot.top(), at.cellWidth(), at.plot.height()); };
+    const auto row = [&](int query) {
+        return QRectF(at.plot.left(), at.cellRect({query, 0}).top(), at.plot.width(), at.cellHeight());
+    };
+    const auto column = [&](int key) {
+        return QRectF(at.cellRect({0, key}).left(), at.plot.top(), at.cellWidth(), at.plot.height());
+    };
     if (linkedToken >= 0) {
         band(row(linkedToken), theme.query);
         band(column(linkedToken), theme.key);
@@ -230,10 +265,14 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
     const QFont font = theme.smallFont();
     const double line = labelLine(theme), cell = isKeyAxis ? at.cellWidth() : at.cellHeight();
     const bool isFlat = isKeyAxis && keyLabelsLieFlat(cell, theme);
-    const double begin = isKeyAxis ? at.window.left() : at.window.top(), end = isKeyAxis ? at.window.right() : at.window.bottom();
-    const double origin = isKeyAxis ? at.plot.left() : at.plot.top(), limit = isKeyAxis ? at.plot.right() : at.plot.bottom();
-    const int first = std::max(static_cast<int>(std::floor(begin)), static_cast<int>(isKeyAxis ? wholeWindow().left() : wholeWindow().top()));
-    const int last = std::min(static_cast<int>(std::ceil(end)), static_cast<int>(isKeyAxis ? wholeWindow().right() : wholeWindow().bottom()));
+    const double begin = isKeyAxis ? at.window.left() : at.window.top(),
+                 end = isKeyAxis ? at.window.right() : at.window.bottom();
+    const double origin = isKeyAxis ? at.plot.left() : at.plot.top(),
+                 limit = isKeyAxis ? at.plot.right() : at.plot.bottom();
+    const int first = std::max(static_cast<int>(std::floor(begin)),
+                               static_cast<int>(isKeyAxis ? wholeWindow().left() : wholeWindow().top()));
+    const int last = std::min(static_cast<int>(std::ceil(end)),
+                              static_cast<int>(isKeyAxis ? wholeWindow().right() : wholeWindow().bottom()));
     const QColor& role = isKeyAxis ? theme.key : theme.query;
 
     std::vector<std::pair<double, double>> taken;
@@ -247,9 +286,15 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
         taken.emplace_back(low, high);
         QFont used = font;
         if (isMarked) used.setBold(true);
-        if (isFlat) drawLine(painter, QRectF(low, at.keyLabels.top(), extent, line), Qt::AlignCenter, labelOf(token), used, colour);
-        else if (isKeyAxis) drawUpwards(painter, QRectF(low, at.keyLabels.top(), extent, at.keyLabels.height()), Qt::AlignLeft | Qt::AlignVCenter, labelOf(token), used, colour);
-        else drawLine(painter, QRectF(at.queryLabels.left(), low, at.queryLabels.width(), extent), Qt::AlignRight | Qt::AlignVCenter, labelOf(token), used, colour);
+        if (isFlat)
+            drawLine(painter, QRectF(low, at.keyLabels.top(), extent, line), Qt::AlignCenter, labelOf(token), used,
+                     colour);
+        else if (isKeyAxis)
+            drawUpwards(painter, QRectF(low, at.keyLabels.top(), extent, at.keyLabels.height()),
+                        Qt::AlignLeft | Qt::AlignVCenter, labelOf(token), used, colour);
+        else
+            drawLine(painter, QRectF(at.queryLabels.left(), low, at.queryLabels.width(), extent),
+                     Qt::AlignRight | Qt::AlignVCenter, labelOf(token), used, colour);
     };
     // What is pointed at keeps its label; of the others every n-th has room.
     const auto mark = [&](const std::optional<Cell>& marked, const QColor& colour) {
@@ -259,13 +304,19 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
     mark(selected, theme.accent);
     if (linkedToken >= first && linkedToken < last) drawLabel(linkedToken, role, true);
     const int step = isFlat ? 1 : std::max(1, static_cast<int>(std::ceil(line * 0.9 / cell)));
-    for (int token = first + (step - first % step) % step; token < last; token += step) drawLabel(token, theme.text, false);
+    for (int token = first + (step - first % step) % step; token < last; token += step)
+        drawLabel(token, theme.text, false);
 }
 
 void HeatmapFigure::paintBar(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
     if (at.bar.isNull()) return;
     std::vector<Tick> ticks{{0, QStringLiteral("0")}, {0.5, QStringLiteral("0.5")}, {1, QStringLiteral("1")}};
-    if (scale.kind == ScaleKind::Log) ticks = {{0, QStringLiteral("≤.0001")}, {0.25, QStringLiteral(".001")}, {0.5, QStringLiteral(".01")}, {0.75, QStringLiteral(".1")}, {1, QStringLiteral("1")}};
+    if (scale.kind == ScaleKind::Log)
+        ticks = {{0, QStringLiteral("≤.0001")},
+                 {0.25, QStringLiteral(".001")},
+                 {0.5, QStringLiteral(".01")},
+                 {0.75, QStringLiteral(".1")},
+                 {1, QStringLiteral("1")}};
     if (scale.kind == ScaleKind::RowMaximum) ticks = {{0, QStringLiteral("0")}, {1, Text::tr("row max")}};
     drawColourBar(painter, at.bar, ColourMap::of(colours), ticks, theme);
 }
@@ -275,12 +326,14 @@ QString HeatmapFigure::csv() const {
     const std::vector<float>& values = image().scaled().values;
     const auto name = [this](int token) { return csvText(QStringLiteral("%1 %2").arg(token).arg(labelOf(token))); };
     QString text = csvText(QStringLiteral("query\\key"));
-    for (int column = 0; column < tile->columns; ++column) text += ',' + name(tileToken(column, tile->keyBegin, tile->keyEnd, tile->columns));
+    for (int column = 0; column < tile->columns; ++column)
+        text += ',' + name(tileToken(column, tile->keyBegin, tile->keyEnd, tile->columns));
     text += QStringLiteral("\r\n");
     for (int row = 0; row < tile->rows; ++row) {
         text += name(tileToken(row, tile->queryBegin, tile->queryEnd, tile->rows));
         for (int column = 0; column < tile->columns; ++column)
-            text += ',' + csvNumber(values[static_cast<size_t>(row) * static_cast<size_t>(tile->columns) + static_cast<size_t>(column)]);
+            text += ',' + csvNumber(values[static_cast<size_t>(row) * static_cast<size_t>(tile->columns) +
+                                           static_cast<size_t>(column)]);
         text += QStringLiteral("\r\n");
     }
     return text;

@@ -23,16 +23,17 @@ struct HeatmapFigure : Figure {
     QString title;
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
-    int tokenCount = 0;          ///< of the whole sequence, so that a tile of a part lies in its place; 0: the tile is all there is
-    QRectF window;               ///< visible part in tokens (x: keys, y: queries); null: everything
+    int tokenCount =
+        0;         ///< of the whole sequence, so that a tile of a part lies in its place; 0: the tile is all there is
+    QRectF window; ///< visible part in tokens (x: keys, y: queries); null: everything
     std::optional<Cell> hovered, selected;
-    int linkedToken = -1;        ///< pointed at elsewhere: its row and column are marked
+    int linkedToken = -1; ///< pointed at elsewhere: its row and column are marked
     bool hasFocus = false;
 
     /// Where things are; shared by drawing and by hit tests.
     struct Layout {
         QRectF plot;
-        QRectF window; ///< in tokens, never null
+        QRectF window;                                                   ///< in tokens, never null
         QRectF title, keyTitle, queryTitle, keyLabels, queryLabels, bar; ///< null where there is no room
         double cellWidth() const { return plot.width() / window.width(); }
         double cellHeight() const { return plot.height() / window.height(); }

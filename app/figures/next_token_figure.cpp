@@ -22,12 +22,14 @@ QString percent(float probability) {
 } // namespace
 
 QRectF NextTokenFigure::barRow(int index, const QRectF& area, const FigureTheme& theme) const {
-    const double height = std::round(theme.lineHeight() * 1.2), header = theme.lineHeight() * (title.isEmpty() ? 1.3 : 2.6);
+    const double height = std::round(theme.lineHeight() * 1.2),
+                 header = theme.lineHeight() * (title.isEmpty() ? 1.3 : 2.6);
     return {area.left(), area.top() + header + index * height, area.width(), height};
 }
 
 void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (bars.empty()) return drawMessage(painter, area, Text::tr("Run a prompt to see what the model expects next."), theme);
+    if (bars.empty())
+        return drawMessage(painter, area, Text::tr("Run a prompt to see what the model expects next."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);
@@ -35,26 +37,39 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
     double labelWidth = 0;
     for (const Bar& bar : bars) labelWidth = std::max(labelWidth, textWidth(bar.label, theme.textFont()));
     labelWidth = std::min(labelWidth, area.width() * 0.3);
-    const double percentWidth = textWidth(QStringLiteral("100.0 %"), theme.textFont()), logitWidth = textWidth(QStringLiteral("−000.00"), theme.smallFont());
-    const double left = area.left() + margin + labelWidth + margin, right = area.right() - 3 * margin - percentWidth - logitWidth;
+    const double percentWidth = textWidth(QStringLiteral("100.0 %"), theme.textFont()),
+                 logitWidth = textWidth(QStringLiteral("−000.00"), theme.smallFont());
+    const double left = area.left() + margin + labelWidth + margin,
+                 right = area.right() - 3 * margin - percentWidth - logitWidth;
 
     const QRectF first = barRow(0, area, theme);
-    drawLine(painter, QRectF(area.left() + margin, area.top(), area.width() - 2 * margin, theme.lineHeight() * 1.3), Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
+    drawLine(painter, QRectF(area.left() + margin, area.top(), area.width() - 2 * margin, theme.lineHeight() * 1.3),
+             Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
     const QRectF names(right + margin, first.top() - theme.lineHeight(), percentWidth, theme.lineHeight());
-    drawLine(painter, names.adjusted(-percentWidth, 0, 0, 0), Qt::AlignRight | Qt::AlignVCenter, Text::tr("probability"), theme.smallFont(), theme.faint);
-    drawLine(painter, QRectF(names.right() + margin, names.top(), logitWidth, names.height()), Qt::AlignRight | Qt::AlignVCenter, Text::tr("logit"), theme.smallFont(), theme.faint);
+    drawLine(painter, names.adjusted(-percentWidth, 0, 0, 0), Qt::AlignRight | Qt::AlignVCenter,
+             Text::tr("probability"), theme.smallFont(), theme.faint);
+    drawLine(painter, QRectF(names.right() + margin, names.top(), logitWidth, names.height()),
+             Qt::AlignRight | Qt::AlignVCenter, Text::tr("logit"), theme.smallFont(), theme.faint);
     for (size_t i = 0; i < bars.size(); ++i) {
         const QRectF row = barRow(static_cast<int>(i), area, theme);
         if (row.bottom() > area.bottom() + 0.5) break;
         const Bar& bar = bars[i];
         const QColor ink = bar.probability > 0 ? theme.text : theme.faint;
         if (static_cast<int>(i) == hovered) painter.fillRect(row, theme.plot);
-        drawLine(painter, QRectF(area.left() + margin, row.top(), labelWidth, row.height()), Qt::AlignRight | Qt::AlignVCenter, bar.label, theme.textFont(), ink);
+        drawLine(painter, QRectF(area.left() + margin, row.top(), labelWidth, row.height()),
+                 Qt::AlignRight | Qt::AlignVCenter, bar.label, theme.textFont(), ink);
         const QRectF track(left, row.top() + 3, std::max(1.0, right - left), row.height() - 6);
         painter.fillRect(track, theme.plot);
-        painter.fillRect(QRectF(track.topLeft(), QSizeF(track.width() * std::clamp(static_cast<double>(bar.probability), 0.0, 1.0), track.height())), theme.prediction);
-        drawLine(painter, QRectF(right + margin, row.top(), percentWidth, row.height()), Qt::AlignRight | Qt::AlignVCenter, bar.probability > 0 ? percent(bar.probability) : Text::tr("left out"), theme.textFont(), ink);
-        drawLine(painter, QRectF(names.right() + margin, row.top(), logitWidth, row.height()), Qt::AlignRight | Qt::AlignVCenter, formatNumber(static_cast<double>(bar.logit), 2), theme.smallFont(), theme.faint);
+        painter.fillRect(
+            QRectF(track.topLeft(),
+                   QSizeF(track.width() * std::clamp(static_cast<double>(bar.probability), 0.0, 1.0), track.height())),
+            theme.prediction);
+        drawLine(painter, QRectF(right + margin, row.top(), percentWidth, row.height()),
+                 Qt::AlignRight | Qt::AlignVCenter,
+                 bar.probability > 0 ? percent(bar.probability) : Text::tr("left out"), theme.textFont(), ink);
+        drawLine(painter, QRectF(names.right() + margin, row.top(), logitWidth, row.height()),
+                 Qt::AlignRight | Qt::AlignVCenter, formatNumber(static_cast<double>(bar.logit), 2), theme.smallFont(),
+                 theme.faint);
     }
     painter.restore();
 }
@@ -62,7 +77,9 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
 QString NextTokenFigure::csv() const {
     if (bars.empty()) return {};
     QString text = QStringLiteral("token,id,probability,logit\r\n");
-    for (const Bar& bar : bars) text += csvText(bar.label) + QStringLiteral(",%1,").arg(bar.token) + csvNumber(bar.probability) + ',' + csvNumber(bar.logit) + QStringLiteral("\r\n");
+    for (const Bar& bar : bars)
+        text += csvText(bar.label) + QStringLiteral(",%1,").arg(bar.token) + csvNumber(bar.probability) + ',' +
+                csvNumber(bar.logit) + QStringLiteral("\r\n");
     return text;
 }
 
@@ -73,7 +90,8 @@ std::vector<NumberArray> NextTokenFigure::numbers() const {
         for (const Bar& bar : bars) array.values.push_back(field(bar));
         return array;
     };
-    return {column("token", [](const Bar& bar) { return static_cast<float>(bar.token); }), column("probability", [](const Bar& bar) { return bar.probability; }),
+    return {column("token", [](const Bar& bar) { return static_cast<float>(bar.token); }),
+            column("probability", [](const Bar& bar) { return bar.probability; }),
             column("logit", [](const Bar& bar) { return bar.logit; })};
 }
 

@@ -19,9 +19,12 @@ constexpr ScaleInfo kScales[] = {
 
 float levelOf(float value, ScaleKind kind, float rowMaximum) {
     switch (kind) {
-    case ScaleKind::Log: return 1.0f - std::log10(std::max(value, kLogFloor)) / std::log10(kLogFloor);
-    case ScaleKind::RowMaximum: return rowMaximum > 0 ? value / rowMaximum : 0.0f;
-    case ScaleKind::Linear: break;
+    case ScaleKind::Log:
+        return 1.0f - std::log10(std::max(value, kLogFloor)) / std::log10(kLogFloor);
+    case ScaleKind::RowMaximum:
+        return rowMaximum > 0 ? value / rowMaximum : 0.0f;
+    case ScaleKind::Linear:
+        break;
     }
     return value;
 }
@@ -41,7 +44,8 @@ ScaleKind scaleFromKey(const QString& key) {
 int tilePixel(int token, int begin, int end, int pixels) {
     // The inverse of tileToken also where pixels do not divide the tokens evenly.
     const int64_t count = std::max(1, end - begin);
-    return std::clamp(static_cast<int>((static_cast<int64_t>(token - begin + 1) * pixels + count - 1) / count) - 1, 0, std::max(0, pixels - 1));
+    return std::clamp(static_cast<int>((static_cast<int64_t>(token - begin + 1) * pixels + count - 1) / count) - 1, 0,
+                      std::max(0, pixels - 1));
 }
 
 int tileToken(int pixel, int begin, int end, int pixels) {
@@ -58,7 +62,8 @@ ScaledTile scaleTile(const PatternTile& tile, const Scale& scale) {
             const float rest = 1.0f - values[0];
             values[0] = std::numeric_limits<float>::quiet_NaN();
             // 1e-6: what rounding leaves of a row that is all on the first token.
-            for (size_t column = 1; column < columns; ++column) values[column] = rest > 1e-6f ? std::min(1.0f, values[column] / rest) : 0.0f;
+            for (size_t column = 1; column < columns; ++column)
+                values[column] = rest > 1e-6f ? std::min(1.0f, values[column] / rest) : 0.0f;
         }
         float rowMaximum = 0;
         for (size_t column = 0; column < columns; ++column)
@@ -68,7 +73,8 @@ ScaledTile scaleTile(const PatternTile& tile, const Scale& scale) {
             const int firstKey = tileToken(static_cast<int>(column), tile.keyBegin, tile.keyEnd, tile.columns);
             const bool isMasked = values[column] == 0 && firstKey > lastQuery;
             if (isMasked || std::isnan(values[column])) continue;
-            result.levels[row * columns + column] = std::clamp(levelOf(values[column], scale.kind, rowMaximum), 0.0f, 1.0f);
+            result.levels[row * columns + column] =
+                std::clamp(levelOf(values[column], scale.kind, rowMaximum), 0.0f, 1.0f);
         }
     }
     return result;

@@ -15,9 +15,9 @@ enum class ScaleKind { Linear, Log, RowMaximum };
 /// How probabilities become colours. The default is the plain picture that "reset" goes back to.
 struct Scale {
     ScaleKind kind = ScaleKind::Linear;
-    /// Leaves out the first token, on which many heads dump weight they do not need ("attention sink", Xiao et al. 2023,
-    /// arXiv:2309.17453), and divides the rest of each row by what is left. In a pooled tile the first pixel column stands
-    /// for the first token; a tile that does not begin at key 0 is shown as it is.
+    /// Leaves out the first token, on which many heads dump weight they do not need ("attention sink", Xiao et al.
+    /// 2023, arXiv:2309.17453), and divides the rest of each row by what is left. In a pooled tile the first pixel
+    /// column stands for the first token; a tile that does not begin at key 0 is shown as it is.
     bool hidesFirst = false;
 
     bool operator==(const Scale&) const = default;

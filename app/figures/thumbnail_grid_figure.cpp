@@ -26,8 +26,10 @@ std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer,
         const std::vector<float>& values = grid.at(layer, head).values;
         if (values.size() != result->values.size()) continue;
         for (size_t i = 0; i < values.size(); ++i) {
-            if (kind == HeadAggregate::Mean) result->values[i] += values[i];
-            else result->values[i] = std::max(result->values[i], values[i]);
+            if (kind == HeadAggregate::Mean)
+                result->values[i] += values[i];
+            else
+                result->values[i] = std::max(result->values[i], values[i]);
         }
     }
     if (kind == HeadAggregate::Mean)
@@ -45,7 +47,8 @@ void ThumbnailGridFigure::setGrid(const std::shared_ptr<const PatternGrid>& grid
     for (int layer = 0; layer < grid_->layers; ++layer) {
         for (int head = 0; head < grid_->heads; ++head) tiles_.emplace_back(grid_, &grid_->at(layer, head));
         if (grid_->heads > 1)
-            for (HeadAggregate kind : {HeadAggregate::Mean, HeadAggregate::Maximum}) tiles_.push_back(aggregate(*grid_, layer, kind));
+            for (HeadAggregate kind : {HeadAggregate::Mean, HeadAggregate::Maximum})
+                tiles_.push_back(aggregate(*grid_, layer, kind));
     }
     thumbnails_.resize(tiles_.size());
 }
@@ -54,7 +57,8 @@ int ThumbnailGridFigure::columns() const { return isEmpty() ? 0 : grid_->heads +
 
 int ThumbnailGridFigure::columnOf(const HeadChoice& choice) const {
     if (isEmpty()) return 0;
-    if (choice.aggregate == HeadAggregate::None || grid_->heads < 2) return std::clamp(choice.head, 0, grid_->heads - 1);
+    if (choice.aggregate == HeadAggregate::None || grid_->heads < 2)
+        return std::clamp(choice.head, 0, grid_->heads - 1);
     return grid_->heads + (choice.aggregate == HeadAggregate::Maximum ? 1 : 0);
 }
 
@@ -64,7 +68,8 @@ HeadChoice ThumbnailGridFigure::choiceOf(int layer, int column) const {
 }
 
 int ThumbnailGridFigure::groupSize() const {
-    const bool hasGroups = !isEmpty() && keyValueHeads > 0 && keyValueHeads < grid_->heads && grid_->heads % keyValueHeads == 0;
+    const bool hasGroups =
+        !isEmpty() && keyValueHeads > 0 && keyValueHeads < grid_->heads && grid_->heads % keyValueHeads == 0;
     return hasGroups ? grid_->heads / keyValueHeads : 0;
 }
 
@@ -103,7 +108,9 @@ std::optional<HeadChoice> ThumbnailGridFigure::choiceAt(const QPointF& point, co
         const QRectF first = thumbnailRect(at, 0, column);
         if (point.x() < first.left() || point.x() >= first.right()) continue;
         const int layer = static_cast<int>(std::floor((point.y() - first.top()) / at.stepY));
-        if (layer < 0 || layer >= grid_->layers || point.y() - first.top() - layer * at.stepY >= first.height() + at.strip) return {};
+        if (layer < 0 || layer >= grid_->layers ||
+            point.y() - first.top() - layer * at.stepY >= first.height() + at.strip)
+            return {};
         return choiceOf(layer, column);
     }
     return {};
@@ -113,7 +120,8 @@ QSizeF ThumbnailGridFigure::smallestSize(const FigureTheme& theme) const {
     if (isEmpty()) return {120, 80};
     const double margin = std::round(theme.size * 0.5);
     const double label = textWidth(QStringLiteral("L%1").arg(grid_->layers - 1), theme.smallFont()) + 6;
-    return {2 * margin + label + theme.size + columns() * (kSmallest + kGap), 2 * margin + headerHeight(theme) + grid_->layers * (kSmallest + kGap + 6)};
+    return {2 * margin + label + theme.size + columns() * (kSmallest + kGap),
+            2 * margin + headerHeight(theme) + grid_->layers * (kSmallest + kGap + 6)};
 }
 
 const QImage& ThumbnailGridFigure::pixels(int layer, int column, const QSize& size) const {
@@ -131,7 +139,8 @@ void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const Fig
     for (int layer = 0; layer < grid_->layers; ++layer) {
         const QRectF first = thumbnailRect(at, layer, 0);
         const QRectF label(first.left() - at.labelWidth, first.top(), at.labelWidth - 6, first.height());
-        drawLine(painter, label, Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer), theme.smallFont(), theme.faint);
+        drawLine(painter, label, Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer), theme.smallFont(),
+                 theme.faint);
         for (int column = 0; column < columns(); ++column) paintThumbnail(painter, at, theme, layer, column);
     }
     painter.restore();
@@ -142,22 +151,28 @@ void ThumbnailGridFigure::paintHeader(QPainter& painter, const Layout& at, const
     for (int column = 0; column < columns(); ++column) {
         const QRectF below = thumbnailRect(at, 0, column);
         const QRectF rect(below.left() - kGap / 2, at.header.top(), below.width() + kGap, at.header.height());
-        const QString text = column < grid_->heads ? QStringLiteral("H%1").arg(column) : column == grid_->heads ? Text::tr("mean") : Text::tr("max");
+        const QString text = column < grid_->heads    ? QStringLiteral("H%1").arg(column)
+                             : column == grid_->heads ? Text::tr("mean")
+                                                      : Text::tr("max");
         drawLine(painter, rect, Qt::AlignCenter, text, font, theme.faint);
     }
     const int size = groupSize();
     for (int group = 0; size > 0 && group < keyValueHeads; ++group) {
-        const double left = thumbnailRect(at, 0, group * size).left() + 1, right = thumbnailRect(at, 0, group * size + size - 1).right() - 1;
+        const double left = thumbnailRect(at, 0, group * size).left() + 1,
+                     right = thumbnailRect(at, 0, group * size + size - 1).right() - 1;
         const double y = at.brackets.bottom() - 3;
         painter.setPen(QPen(theme.key, 1.5));
-        painter.drawPolyline(QPolygonF{QPointF(left, y + 4), QPointF(left, y), QPointF(right, y), QPointF(right, y + 4)});
+        painter.drawPolyline(
+            QPolygonF{QPointF(left, y + 4), QPointF(left, y), QPointF(right, y), QPointF(right, y + 4)});
         const QRectF room(left, at.brackets.top(), right - left, at.brackets.height() - 4);
         const QString full = Text::tr("key/value %1").arg(group);
-        drawLine(painter, room, Qt::AlignCenter, textWidth(full, font) <= room.width() ? full : QStringLiteral("KV%1").arg(group), font, theme.key);
+        drawLine(painter, room, Qt::AlignCenter,
+                 textWidth(full, font) <= room.width() ? full : QStringLiteral("KV%1").arg(group), font, theme.key);
     }
 }
 
-void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, const FigureTheme& theme, int layer, int column) const {
+void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, const FigureTheme& theme, int layer,
+                                         int column) const {
     const QRectF rect = thumbnailRect(at, layer, column);
     const int size = groupSize();
     // Heads of every other group stand on a tint of the keys' hue.
@@ -171,7 +186,8 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
     const int pixelSize = std::clamp(static_cast<int>(std::lround(rect.width() * ratio)), 1, 1024);
     painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
     painter.drawImage(rect, pixels(layer, column, {pixelSize, pixelSize}));
-    if (at.strip > 0) paintStrip(painter, QRectF(rect.left(), rect.bottom() + 1, rect.width(), at.strip - 2), theme, layer, column);
+    if (at.strip > 0)
+        paintStrip(painter, QRectF(rect.left(), rect.bottom() + 1, rect.width(), at.strip - 2), theme, layer, column);
 
     const HeadChoice choice = choiceOf(layer, column);
     const bool isSelected = choice.layer == selected.layer && column == columnOf(selected);
@@ -186,16 +202,20 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
     }
 }
 
-void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, const FigureTheme& theme, int layer, int column) const {
+void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, const FigureTheme& theme, int layer,
+                                     int column) const {
     if (!newest || newest->keys <= 0 || newest->layers != grid_->layers || newest->heads != grid_->heads) return;
     QColor ground = theme.prediction;
     ground.setAlphaF(static_cast<float>(0.12 + 0.4 * glow));
     painter.fillRect(rect, ground);
     const size_t keys = static_cast<size_t>(newest->keys);
-    const auto row = [&](int head) { return newest->values.data() + static_cast<size_t>(layer * newest->heads + head) * keys; };
+    const auto row = [&](int head) {
+        return newest->values.data() + static_cast<size_t>(layer * newest->heads + head) * keys;
+    };
     const int count = std::min(newest->keys, std::max(1, static_cast<int>(rect.width())));
     for (int i = 0; i < count; ++i) {
-        const size_t begin = static_cast<size_t>(i) * keys / static_cast<size_t>(count), end = std::max(begin + 1, static_cast<size_t>(i + 1) * keys / static_cast<size_t>(count));
+        const size_t begin = static_cast<size_t>(i) * keys / static_cast<size_t>(count),
+                     end = std::max(begin + 1, static_cast<size_t>(i + 1) * keys / static_cast<size_t>(count));
         float strongest = 0;
         for (size_t key = begin; key < end; ++key) {
             if (key == 0 && scale.hidesFirst) continue;
@@ -205,13 +225,15 @@ void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, cons
             }
             float whole = 0;
             for (int head = 0; head < newest->heads; ++head)
-                whole = column == newest->heads ? whole + row(head)[key] / static_cast<float>(newest->heads) : std::max(whole, row(head)[key]);
+                whole = column == newest->heads ? whole + row(head)[key] / static_cast<float>(newest->heads)
+                                                : std::max(whole, row(head)[key]);
             strongest = std::max(strongest, whole);
         }
         QColor colour = theme.prediction;
         // Square root: the eye sees weak links in so thin a strip.
         colour.setAlphaF(std::sqrt(std::clamp(strongest, 0.0f, 1.0f)));
-        const double left = rect.left() + rect.width() * i / count, right = rect.left() + rect.width() * (i + 1) / count;
+        const double left = rect.left() + rect.width() * i / count,
+                     right = rect.left() + rect.width() * (i + 1) / count;
         painter.fillRect(QRectF(left, rect.top(), right - left, rect.height()), colour);
     }
 }
@@ -222,7 +244,9 @@ QString ThumbnailGridFigure::csv() const {
     size_t at = 0;
     for (int layer = 0; layer < newest->layers; ++layer)
         for (int head = 0; head < newest->heads; ++head)
-            for (int key = 0; key < newest->keys; ++key) text += QStringLiteral("%1,%2,%3,").arg(layer).arg(head).arg(key) + csvNumber(newest->values[at++]) + QStringLiteral("\r\n");
+            for (int key = 0; key < newest->keys; ++key)
+                text += QStringLiteral("%1,%2,%3,").arg(layer).arg(head).arg(key) + csvNumber(newest->values[at++]) +
+                        QStringLiteral("\r\n");
     return text;
 }
 

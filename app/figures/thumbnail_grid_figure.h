@@ -20,8 +20,8 @@ struct HeadChoice {
     bool operator==(const HeadChoice&) const = default;
 };
 
-/// Every head as a thumbnail: layers down, heads across, and at the right the mean and the maximum over each layer's heads.
-/// Heads that share a key/value head stand under one bracket.
+/// Every head as a thumbnail: layers down, heads across, and at the right the mean and the maximum over each layer's
+/// heads. Heads that share a key/value head stand under one bracket.
 struct ThumbnailGridFigure : Figure {
     std::shared_ptr<const NewestRows> newest; ///< may be null
     int keyValueHeads = 0;                    ///< 0 or as many as heads: no groups
@@ -38,10 +38,10 @@ struct ThumbnailGridFigure : Figure {
     bool isEmpty() const { return !grid_ || grid_->layers <= 0 || grid_->heads <= 0 || grid_->tiles.empty(); }
 
     struct Layout {
-        QRectF origin;       ///< of the thumbnail of layer 0, head 0
+        QRectF origin; ///< of the thumbnail of layer 0, head 0
         double stepX = 0, stepY = 0;
         double aggregateGap = 0;
-        double strip = 0;    ///< height of the newest row below each thumbnail
+        double strip = 0; ///< height of the newest row below each thumbnail
         QRectF header, brackets;
         double labelWidth = 0;
     };

@@ -24,7 +24,8 @@ void TileImage::update(const std::shared_ptr<const PatternTile>& tile, const Sca
     scale_ = scale;
     colours_ = colours;
     pooled_ = {};
-    if (!tile_ || tile_->rows <= 0 || tile_->columns <= 0 || tile_->values.size() < static_cast<size_t>(tile_->rows) * static_cast<size_t>(tile_->columns)) {
+    if (!tile_ || tile_->rows <= 0 || tile_->columns <= 0 ||
+        tile_->values.size() < static_cast<size_t>(tile_->rows) * static_cast<size_t>(tile_->columns)) {
         scaled_ = {};
         image_ = {};
         return;
@@ -45,15 +46,18 @@ const QImage& TileImage::pooled(const QRectF& part, const QSize& size) const {
     const ColourMap& map = ColourMap::of(colours_);
     const size_t stride = static_cast<size_t>(image_.width());
     std::vector<std::pair<int, int>> columns;
-    for (int x = 0; x < size.width(); ++x) columns.push_back(covered(x, size.width(), part.left(), part.width(), image_.width()));
+    for (int x = 0; x < size.width(); ++x)
+        columns.push_back(covered(x, size.width(), part.left(), part.width(), image_.width()));
     for (int y = 0; y < size.height(); ++y) {
         const auto [top, bottom] = covered(y, size.height(), part.top(), part.height(), image_.height());
         auto* pixels = reinterpret_cast<QRgb*>(result.scanLine(y));
         for (int x = 0; x < size.width(); ++x) {
             float level = kNoLevel;
             for (int row = top; row < bottom; ++row)
-                for (int column = columns[static_cast<size_t>(x)].first; column < columns[static_cast<size_t>(x)].second; ++column)
-                    level = std::max(level, scaled_.levels[static_cast<size_t>(row) * stride + static_cast<size_t>(column)]);
+                for (int column = columns[static_cast<size_t>(x)].first;
+                     column < columns[static_cast<size_t>(x)].second; ++column)
+                    level = std::max(level,
+                                     scaled_.levels[static_cast<size_t>(row) * stride + static_cast<size_t>(column)]);
             pixels[x] = colourAt(map, level);
         }
     }

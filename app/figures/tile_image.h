@@ -10,7 +10,8 @@
 
 namespace attn {
 
-/// The coloured picture of a tile, kept until the tile, the scale or the map changes. Pixels without a level are transparent.
+/// The coloured picture of a tile, kept until the tile, the scale or the map changes. Pixels without a level are
+/// transparent.
 class TileImage {
 public:
     /// Rebuilds what changed; the tile is told apart by its address.

@@ -13,8 +13,8 @@ QString visibleCharacter(char32_t c) {
     if (c < 0x20) return QChar(static_cast<char16_t>(0x2400 + c));
     if (c == 0x7f) return QChar(0x2421);
     if (c == 0xa0) return QStringLiteral("⍽");
-    const bool isInvisible = (c >= 0x80 && c < 0xa0) || c == 0xad || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-                             (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+    const bool isInvisible = (c >= 0x80 && c < 0xa0) || c == 0xad || (c >= 0x200b && c <= 0x200f) ||
+                             (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
     if (isInvisible) return QStringLiteral("U+%1").arg(static_cast<uint>(c), 4, 16, QLatin1Char('0')).toUpper();
     return QString::fromUcs4(&c, 1);
 }

@@ -8,8 +8,8 @@
 
 namespace attn {
 
-/// A token's text on one line, with everything invisible made visible: spaces at the edges as "␣", newline "↵", tab "⇥",
-/// other controls as their picture, zero-width and direction marks as "U+200B". A lone combining mark sits on "◌".
+/// A token's text on one line, with everything invisible made visible: spaces at the edges as "␣", newline "↵", tab
+/// "⇥", other controls as their picture, zero-width and direction marks as "U+200B". A lone combining mark sits on "◌".
 QString visibleText(const QString& text);
 
 /// The label of a token; "#id" when the model has no text for it.

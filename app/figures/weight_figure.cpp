@@ -25,7 +25,9 @@ double header(const FigureTheme& theme) { return 2.6 * theme.lineHeight() + them
 
 } // namespace
 
-bool WeightFigure::isEmpty() const { return !weight || weight->rows <= 0 || weight->columns <= 0 || weight->values.empty(); }
+bool WeightFigure::isEmpty() const {
+    return !weight || weight->rows <= 0 || weight->columns <= 0 || weight->values.empty();
+}
 
 /// The end of the colour scale, the same on both sides of zero: of the pooled values, which is what is shown.
 float WeightFigure::largest() const {
@@ -41,8 +43,10 @@ QRectF WeightFigure::plotRect(const QRectF& area, const FigureTheme& theme) cons
     if (isEmpty()) return {};
     const double margin = theme.size * 0.7, barSpace = 6 * theme.size;
     QRectF room = area.adjusted(margin, header(theme), -margin - barSpace, -margin);
-    if (liesBeside(area)) room.setWidth(room.width() - 15 * theme.size);
-    else room.setHeight(room.height() - 9 * theme.size);
+    if (liesBeside(area))
+        room.setWidth(room.width() - 15 * theme.size);
+    else
+        room.setHeight(room.height() - 9 * theme.size);
     if (room.width() < 20 || room.height() < 20) return {};
     // Square elements where that leaves no sliver: a bias of 1 x 64 becomes a band.
     const double element = std::min(room.width() / weight->columns, room.height() / weight->rows);
@@ -53,16 +57,24 @@ QRectF WeightFigure::plotRect(const QRectF& area, const FigureTheme& theme) cons
 
 QRectF WeightFigure::histogramRect(const QRectF& area, const FigureTheme& theme) const {
     const double margin = theme.size * 0.7;
-    if (liesBeside(area)) return {area.right() - margin - 14 * theme.size, area.top() + header(theme), 14 * theme.size, std::min(10 * theme.size, area.height() - header(theme) - 2 * theme.size)};
-    return {area.left() + margin, plotRect(area, theme).bottom() + 1.5 * theme.size, std::min(area.width() - 2 * margin, 32 * theme.size), 8 * theme.size};
+    if (liesBeside(area))
+        return {area.right() - margin - 14 * theme.size, area.top() + header(theme), 14 * theme.size,
+                std::min(10 * theme.size, area.height() - header(theme) - 2 * theme.size)};
+    return {area.left() + margin, plotRect(area, theme).bottom() + 1.5 * theme.size,
+            std::min(area.width() - 2 * margin, 32 * theme.size), 8 * theme.size};
 }
 
-std::optional<WeightFigure::Element> WeightFigure::elementAt(const QPointF& point, const QRectF& area, const FigureTheme& theme) const {
+std::optional<WeightFigure::Element> WeightFigure::elementAt(const QPointF& point, const QRectF& area,
+                                                             const FigureTheme& theme) const {
     const QRectF plot = plotRect(area, theme);
     if (plot.isNull() || !plot.contains(point)) return {};
-    const int row = std::min(weight->rows - 1, static_cast<int>((point.y() - plot.top()) / plot.height() * weight->rows));
-    const int column = std::min(weight->columns - 1, static_cast<int>((point.x() - plot.left()) / plot.width() * weight->columns));
-    return Element{row, column, weight->values[static_cast<size_t>(row) * static_cast<size_t>(weight->columns) + static_cast<size_t>(column)]};
+    const int row =
+        std::min(weight->rows - 1, static_cast<int>((point.y() - plot.top()) / plot.height() * weight->rows));
+    const int column =
+        std::min(weight->columns - 1, static_cast<int>((point.x() - plot.left()) / plot.width() * weight->columns));
+    return Element{
+        row, column,
+        weight->values[static_cast<size_t>(row) * static_cast<size_t>(weight->columns) + static_cast<size_t>(column)]};
 }
 
 void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
@@ -71,11 +83,17 @@ void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);
     const double margin = theme.size * 0.7, width = area.width() - 2 * margin;
-    drawLine(painter, {area.left() + margin, area.top() + theme.size * 0.3, width, theme.lineHeight() * 1.25}, Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(weight->name), theme.titleFont(), theme.text);
+    drawLine(painter, {area.left() + margin, area.top() + theme.size * 0.3, width, theme.lineHeight() * 1.25},
+             Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(weight->name), theme.titleFont(), theme.text);
     const QString facts = Text::tr("%1    mean %2    deviation %3    from %4 to %5")
-                              .arg(shapeText(weight->shape), formatNumber(static_cast<double>(weight->mean), 4), formatNumber(static_cast<double>(weight->standardDeviation), 4),
-                                   formatNumber(static_cast<double>(weight->minimum), 4), formatNumber(static_cast<double>(weight->maximum), 4));
-    drawLine(painter, {area.left() + margin, area.top() + theme.size * 0.3 + theme.lineHeight() * 1.25, width, theme.lineHeight()}, Qt::AlignLeft | Qt::AlignVCenter, facts, theme.smallFont(), theme.faint);
+                              .arg(shapeText(weight->shape), formatNumber(static_cast<double>(weight->mean), 4),
+                                   formatNumber(static_cast<double>(weight->standardDeviation), 4),
+                                   formatNumber(static_cast<double>(weight->minimum), 4),
+                                   formatNumber(static_cast<double>(weight->maximum), 4));
+    drawLine(
+        painter,
+        {area.left() + margin, area.top() + theme.size * 0.3 + theme.lineHeight() * 1.25, width, theme.lineHeight()},
+        Qt::AlignLeft | Qt::AlignVCenter, facts, theme.smallFont(), theme.faint);
 
     const QRectF plot = plotRect(area, theme);
     if (!plot.isNull()) {
@@ -87,17 +105,22 @@ void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
             auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(row));
             for (int column = 0; column < weight->columns; ++column) {
                 const float value = weight->values[at++];
-                pixels[column] = std::isnan(value) ? QColor(theme.accent).rgb() : map.at(end > 0 ? 0.5f + 0.5f * value / end : 0.5f);
+                pixels[column] =
+                    std::isnan(value) ? QColor(theme.accent).rgb() : map.at(end > 0 ? 0.5f + 0.5f * value / end : 0.5f);
             }
         }
-        painter.setRenderHint(QPainter::SmoothPixmapTransform, image.width() > plot.width() || image.height() > plot.height());
+        painter.setRenderHint(QPainter::SmoothPixmapTransform,
+                              image.width() > plot.width() || image.height() > plot.height());
         painter.drawImage(plot, image);
         painter.setBrush(Qt::NoBrush);
         painter.setPen(QPen(theme.line, 1));
         painter.drawRect(plot.adjusted(-0.5, -0.5, 0.5, 0.5));
-        const QRectF bar(plot.right() + theme.size, plot.top(), std::round(theme.size * 0.9), std::clamp(plot.height(), std::min(5 * theme.size, area.bottom() - plot.top() - margin), 20 * theme.size));
+        const QRectF bar(
+            plot.right() + theme.size, plot.top(), std::round(theme.size * 0.9),
+            std::clamp(plot.height(), std::min(5 * theme.size, area.bottom() - plot.top() - margin), 20 * theme.size));
         const QString limit = QString::number(static_cast<double>(end), 'g', 2);
-        drawColourBar(painter, bar, map, {{0, QStringLiteral("−") + limit}, {0.5, QStringLiteral("0")}, {1, limit}}, theme);
+        drawColourBar(painter, bar, map, {{0, QStringLiteral("−") + limit}, {0.5, QStringLiteral("0")}, {1, limit}},
+                      theme);
     }
     paintHistogram(painter, histogramRect(area, theme), theme);
     painter.restore();
@@ -111,7 +134,8 @@ void WeightFigure::paintHistogram(QPainter& painter, const QRectF& rect, const F
     const int most = std::max(1, *std::max_element(weight->histogram.begin(), weight->histogram.end()));
     const double bins = static_cast<double>(weight->histogram.size());
     for (size_t i = 0; i < weight->histogram.size(); ++i) {
-        const double height = plot.height() * weight->histogram[i] / most, left = plot.left() + plot.width() * static_cast<double>(i) / bins;
+        const double height = plot.height() * weight->histogram[i] / most,
+                     left = plot.left() + plot.width() * static_cast<double>(i) / bins;
         painter.fillRect(QRectF(left, plot.bottom() - height, plot.width() / bins, height), theme.value);
     }
     const double span = static_cast<double>(weight->maximum) - static_cast<double>(weight->minimum);
@@ -121,8 +145,10 @@ void WeightFigure::paintHistogram(QPainter& painter, const QRectF& rect, const F
         painter.drawLine(QPointF(zero, plot.top()), QPointF(zero, plot.bottom()));
     }
     const QRectF under(rect.left(), plot.bottom(), rect.width(), labels);
-    drawLine(painter, under, Qt::AlignLeft | Qt::AlignVCenter, formatNumber(static_cast<double>(weight->minimum), 3), theme.smallFont(), theme.faint);
-    drawLine(painter, under, Qt::AlignRight | Qt::AlignVCenter, formatNumber(static_cast<double>(weight->maximum), 3), theme.smallFont(), theme.faint);
+    drawLine(painter, under, Qt::AlignLeft | Qt::AlignVCenter, formatNumber(static_cast<double>(weight->minimum), 3),
+             theme.smallFont(), theme.faint);
+    drawLine(painter, under, Qt::AlignRight | Qt::AlignVCenter, formatNumber(static_cast<double>(weight->maximum), 3),
+             theme.smallFont(), theme.faint);
 }
 
 QString WeightFigure::csv() const {
@@ -130,7 +156,9 @@ QString WeightFigure::csv() const {
     QString text;
     size_t at = 0;
     for (int row = 0; row < weight->rows; ++row)
-        for (int column = 0; column < weight->columns; ++column) text += csvNumber(weight->values[at++]) + (column + 1 < weight->columns ? QStringLiteral(",") : QStringLiteral("\r\n"));
+        for (int column = 0; column < weight->columns; ++column)
+            text += csvNumber(weight->values[at++]) +
+                    (column + 1 < weight->columns ? QStringLiteral(",") : QStringLiteral("\r\n"));
     return text;
 }
 

@@ -11,8 +11,9 @@ class QLockFile;
 
 namespace attn {
 
-/// Writes what is open to a file of its own every ten seconds while it changes, and finds what a crashed run left behind.
-/// A clean exit removes the file. Only the first of several running programs saves, so that none overwrites another's.
+/// Writes what is open to a file of its own every ten seconds while it changes, and finds what a crashed run left
+/// behind. A clean exit removes the file. Only the first of several running programs saves, so that none overwrites
+/// another's.
 class Autosave : public QObject {
     Q_OBJECT
 

@@ -33,11 +33,17 @@ ControlState stateOf(const QObject* object, const ControlLocks& locks) {
 
 std::span<const ControlGroup> controlGroups() { return kGroups; }
 
-void assignControlGroup(QWidget* container, const char* id) { container->setProperty(kGroupProperty, QString::fromLatin1(id)); }
+void assignControlGroup(QWidget* container, const char* id) {
+    container->setProperty(kGroupProperty, QString::fromLatin1(id));
+}
 
-void assignControlGroup(QAction* action, const char* id) { action->setProperty(kGroupProperty, QString::fromLatin1(id)); }
+void assignControlGroup(QAction* action, const char* id) {
+    action->setProperty(kGroupProperty, QString::fromLatin1(id));
+}
 
-void enableUnlessLocked(QAction* action, bool wanted) { action->setEnabled(wanted && !action->property(kLockedProperty).toBool()); }
+void enableUnlessLocked(QAction* action, bool wanted) {
+    action->setEnabled(wanted && !action->property(kLockedProperty).toBool());
+}
 
 void applyLocks(QWidget* window, const ControlLocks& locks) {
     for (QWidget* container : window->findChildren<QWidget*>()) {
@@ -66,7 +72,8 @@ void applyLocks(QWidget* window, const ControlLocks& locks) {
 QJsonObject locksToJson(const ControlLocks& locks) {
     QJsonObject object;
     for (auto it = locks.begin(); it != locks.end(); ++it)
-        if (it.value() != ControlState::Free) object[it.key()] = QString::fromLatin1(kStateNames[static_cast<int>(it.value())]);
+        if (it.value() != ControlState::Free)
+            object[it.key()] = QString::fromLatin1(kStateNames[static_cast<int>(it.value())]);
     return object;
 }
 

@@ -11,10 +11,12 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
                                      "  attention-lab ~/models/stories260k --prompt \"Once upon a time\"\n"
                                      "  attention-lab --theme projector lesson.attnlab");
     const QCommandLineOption help = parser.addHelpOption(), version = parser.addVersionOption();
-    parser.addPositionalArgument("path", "Model folder, .safetensors file, .attnlab session or builtin:induction.", "[path]");
+    parser.addPositionalArgument("path", "Model folder, .safetensors file, .attnlab session or builtin:induction.",
+                                 "[path]");
     const QCommandLineOption prompt("prompt", "Prompt to run on the model.", "text");
     const QCommandLineOption device("device", "Vulkan device: its number or part of its name.", "device");
-    const QCommandLineOption screenshot("screenshot", "Write the first complete picture of the window to a PNG file and quit.", "file");
+    const QCommandLineOption screenshot(
+        "screenshot", "Write the first complete picture of the window to a PNG file and quit.", "file");
     const QCommandLineOption size("size", "Size of the window, as in 1280x800.", "WxH");
     const QCommandLineOption theme("theme", "light, dark or projector.", "theme");
     const QCommandLineOption session("session", "Session file to open.", "file");
@@ -37,7 +39,8 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
                           .theme = {},
                           .session = parser.value(session),
                           .printsStartupTime = parser.isSet(startupTime)};
-    if (options.session.isEmpty() && options.path.endsWith(".attnlab")) options.session = std::exchange(options.path, {});
+    if (options.session.isEmpty() && options.path.endsWith(".attnlab"))
+        options.session = std::exchange(options.path, {});
     if (parser.isSet(size)) {
         const QStringList sides = parser.value(size).split('x');
         const QSize wanted(sides.value(0).toInt(), sides.value(1).toInt());
@@ -48,7 +51,8 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
     if (parser.isSet(theme)) {
         options.theme = themeFromKey(parser.value(theme));
         if (themeKey(*options.theme) != parser.value(theme))
-            return mistake(QStringLiteral("--theme '%1' is unknown; choose light, dark or projector").arg(parser.value(theme)));
+            return mistake(
+                QStringLiteral("--theme '%1' is unknown; choose light, dark or projector").arg(parser.value(theme)));
     }
     return options;
 }

@@ -13,10 +13,10 @@ namespace attn {
 
 /// The command line of attention-lab.
 struct LaunchOptions {
-    QString path;          ///< model folder or file, or a session file; empty: the built-in example
+    QString path; ///< model folder or file, or a session file; empty: the built-in example
     QString prompt;
     QString device;
-    QString screenshot;    ///< write the first complete picture there and quit
+    QString screenshot; ///< write the first complete picture there and quit
     std::optional<QSize> size;
     std::optional<ThemeId> theme;
     QString session;

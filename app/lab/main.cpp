@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
     QCoreApplication::setApplicationVersion(ATTN_VERSION);
     QStringList arguments;
     for (int i = 0; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
-    // Parsed before the display is opened, so that --help works without one. Qt takes its own options (-platform) out later.
+    // Parsed before the display is opened, so that --help works without one. Qt takes its own options (-platform) out
+    // later.
     const auto parsed = attn::parseLaunchOptions(arguments);
     if (const auto* message = std::get_if<attn::LaunchMessage>(&parsed)) {
         std::fputs(message->text.toLocal8Bit().constData(), message->exitCode == 0 ? stdout : stderr);
@@ -35,13 +36,17 @@ int main(int argc, char** argv) {
     setup.prompt = options.prompt;
     if (options.size) setup.size = *options.size;
     const bool isScreenshot = !options.screenshot.isEmpty();
-    if (isScreenshot) setup.remembersLayout = false;
-    else setup.autosaveFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
+    if (isScreenshot)
+        setup.remembersLayout = false;
+    else
+        setup.autosaveFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
 
     attn::MainWindow window(std::move(setup));
     if (options.size) window.resize(*options.size); // over a remembered size
     if (options.printsStartupTime) {
-        attn::onFirstPicture(window, [&sinceStart] { std::printf("first picture after %lld ms\n", static_cast<long long>(sinceStart.elapsed())); });
+        attn::onFirstPicture(window, [&sinceStart] {
+            std::printf("first picture after %lld ms\n", static_cast<long long>(sinceStart.elapsed()));
+        });
     }
     if (isScreenshot) attn::takeScreenshotAndQuit(window, options.screenshot);
     window.show();

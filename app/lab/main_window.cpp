@@ -25,8 +25,9 @@
 namespace attn {
 namespace {
 
-/// A panel that needs more height than its dock has scrolls, so that small windows and large type clip nothing; its width
-/// is never cut. (A resizable QScrollArea would give panels with wrapping text their preferred height, not the least.)
+/// A panel that needs more height than its dock has scrolls, so that small windows and large type clip nothing; its
+/// width is never cut. (A resizable QScrollArea would give panels with wrapping text their preferred height, not the
+/// least.)
 class PanelScroll : public QScrollArea {
 public:
     explicit PanelScroll(QWidget* panel) {
@@ -37,7 +38,8 @@ public:
         panel->installEventFilter(this);
     }
     QSize minimumSizeHint() const override {
-        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(), fontMetrics().height() * 5};
+        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
+                fontMetrics().height() * 5};
     }
     QSize sizeHint() const override { return widget()->sizeHint(); }
 
@@ -57,7 +59,8 @@ private:
         int width = room.width();
         const auto leastHeight = [&] {
             const QLayout* layout = widget()->layout();
-            return layout && layout->hasHeightForWidth() ? layout->minimumHeightForWidth(width) : widget()->minimumSizeHint().height();
+            return layout && layout->hasHeightForWidth() ? layout->minimumHeightForWidth(width)
+                                                         : widget()->minimumSizeHint().height();
         };
         int height = leastHeight();
         if (height > room.height()) {
@@ -72,10 +75,12 @@ private:
 
 MainWindow::MainWindow(Setup setup, QWidget* parent)
     : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
-      device_(QString::fromStdString(setup.session.device.value_or(""))), startScope_(std::move(setup.startScope)), bridge_(std::move(setup.session)),
+      device_(QString::fromStdString(setup.session.device.value_or(""))), startScope_(std::move(setup.startScope)),
+      bridge_(std::move(setup.session)),
       context_(undoStack_, [this](Command command) { bridge_.post(std::move(command)); }) {
     // The worker loads while this thread makes widgets.
-    bridge_.post(OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
+    bridge_.post(
+        OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
     setObjectName("mainWindow");
     setWindowTitle(tr("Attention Lab"));
     setAcceptDrops(true);
@@ -147,10 +152,13 @@ void MainWindow::arrangeDocks() {
         removeDockWidget(dock);
     }
     // Four places, each a pile of tabs with the first that exists in front. Panels named nowhere join the big one.
-    std::vector<std::vector<QString>> piles = {{"generate"}, {"next", "branches"}, {"attention", "model"}, {"heads", "cell"}};
+    std::vector<std::vector<QString>> piles = {
+        {"generate"}, {"next", "branches"}, {"attention", "model"}, {"heads", "cell"}};
     for (const PanelDescriptor& descriptor : panelCatalogue()) {
         const QString id = QString::fromLatin1(descriptor.id);
-        const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) { return std::find(pile.begin(), pile.end(), id) != pile.end(); });
+        const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) {
+            return std::find(pile.begin(), pile.end(), id) != pile.end();
+        });
         if (!isPlaced) piles[2].push_back(id);
     }
     std::vector<QDockWidget*> fronts;
@@ -159,8 +167,11 @@ void MainWindow::arrangeDocks() {
         for (const QString& id : pile) {
             const auto found = docks_.find(id);
             if (found == docks_.end()) continue;
-            if (front) tabifyDockWidget(front, found->second);
-            else addDockWidget(fronts.size() < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, found->second, Qt::Vertical);
+            if (front)
+                tabifyDockWidget(front, found->second);
+            else
+                addDockWidget(fronts.size() < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, found->second,
+                              Qt::Vertical);
             if (!front) front = found->second;
             found->second->show();
         }
@@ -199,8 +210,9 @@ void MainWindow::makeAutosave(const QString& folder) {
     autosave_ = std::make_unique<Autosave>(folder, [this] { return document(); });
     if (auto leftover = autosave_->takeLeftover()) {
         const QString text = tr("The last run ended without saving \"%1\".").arg(leftover->prompt.left(60));
-        offerBanner_->present(Banner::Kind::Offer, text,
-                              {{tr("Restore"), tr("Go on where the last run ended"), [this, leftover] { restore(*leftover); }}});
+        offerBanner_->present(
+            Banner::Kind::Offer, text,
+            {{tr("Restore"), tr("Go on where the last run ended"), [this, leftover] { restore(*leftover); }}});
     }
     autosave_->setEnabled(preferences_.autosaves);
 }
@@ -221,7 +233,8 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         failureBanner_->dismiss();
     }
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
-        offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(QString::fromStdString(snapshot->finishedExport)));
+        offerBanner_->present(Banner::Kind::Success,
+                              tr("Written: %1").arg(QString::fromStdString(snapshot->finishedExport)));
     shownExport_ = snapshot->finishedExport;
     for (const auto& [id, panel] : panels_) panel->setSnapshot(snapshot);
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
@@ -268,7 +281,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     const auto urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.front().isLocalFile() && locks_.value("files") == ControlState::Free) event->acceptProposedAction();
+    if (urls.size() == 1 && urls.front().isLocalFile() && locks_.value("files") == ControlState::Free)
+        event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {

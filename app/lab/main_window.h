@@ -25,7 +25,8 @@ class GeneratePanel;
 class NextTokenPanel;
 class StatusStrip;
 
-/// The window: panels in docks, menus, files, banners. It hands each snapshot to the panels and their commands to the bridge.
+/// The window: panels in docks, menus, files, banners. It hands each snapshot to the panels and their commands to the
+/// bridge.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 
@@ -35,10 +36,10 @@ public:
         Session::Options session;
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
         QString prompt;
-        QString autosaveFolder;             ///< empty: no autosave
+        QString autosaveFolder; ///< empty: no autosave
         QSize size{1280, 800};
-        bool remembersLayout = true;        ///< false: starts with the first arrangement and saves none
-        ScopeStarter startScope{};          ///< empty: the attention-scope beside this program
+        bool remembersLayout = true; ///< false: starts with the first arrangement and saves none
+        ScopeStarter startScope{};   ///< empty: the attention-scope beside this program
     };
 
     explicit MainWindow(Setup setup, QWidget* parent = nullptr);

@@ -17,8 +17,8 @@ namespace attn {
 namespace {
 
 /// Opens a file dialog without blocking the window.
-void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mode, QFileDialog::AcceptMode accept, const QString& filter,
-                const QString& suffix, std::function<void(const QString&)> chosen) {
+void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mode, QFileDialog::AcceptMode accept,
+                const QString& filter, const QString& suffix, std::function<void(const QString&)> chosen) {
     auto* dialog = new QFileDialog(parent, title);
     dialog->setObjectName("fileDialog");
     dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -49,8 +49,11 @@ void MainWindow::openSession(const QString& path) {
 }
 
 void MainWindow::restore(SessionDocument document) {
-    const bool isOpen = snapshot_ && snapshot_->model && QString::fromStdString(snapshot_->model->path) == document.modelPath;
-    if (!isOpen) bridge_.post(OpenModelCommand{.path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString(), .promptTokens = {}});
+    const bool isOpen =
+        snapshot_ && snapshot_->model && QString::fromStdString(snapshot_->model->path) == document.modelPath;
+    if (!isOpen)
+        bridge_.post(OpenModelCommand{
+            .path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString(), .promptTokens = {}});
     pending_ = std::move(document);
     continueRestore();
 }
@@ -96,13 +99,13 @@ void MainWindow::saveSession() {
 }
 
 void MainWindow::chooseSessionPath() {
-    choosePath(this, tr("Save session"), QFileDialog::AnyFile, QFileDialog::AcceptSave, tr("Sessions (*.attnlab)"), "attnlab",
-               [this](const QString& path) { saveSessionAs(path); });
+    choosePath(this, tr("Save session"), QFileDialog::AnyFile, QFileDialog::AcceptSave, tr("Sessions (*.attnlab)"),
+               "attnlab", [this](const QString& path) { saveSessionAs(path); });
 }
 
 void MainWindow::chooseSession() {
-    choosePath(this, tr("Open session"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen, tr("Sessions (*.attnlab)"), {},
-               [this](const QString& path) { openSession(path); });
+    choosePath(this, tr("Open session"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen, tr("Sessions (*.attnlab)"),
+               {}, [this](const QString& path) { openSession(path); });
 }
 
 void MainWindow::chooseModelFolder() {
@@ -112,12 +115,14 @@ void MainWindow::chooseModelFolder() {
 
 void MainWindow::chooseModelFile() {
     choosePath(this, tr("Open model file"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen,
-               tr("Models and sessions (*.safetensors *.json *.attnlab)"), {}, [this](const QString& path) { open(path); });
+               tr("Models and sessions (*.safetensors *.json *.attnlab)"), {},
+               [this](const QString& path) { open(path); });
 }
 
 void MainWindow::chooseCapture() {
-    choosePath(this, tr("Capture activations"), QFileDialog::AnyFile, QFileDialog::AcceptSave, tr("NumPy archive (*.npz);;Safetensors (*.safetensors)"),
-               "npz", [this](const QString& path) { captureTo(path); });
+    choosePath(this, tr("Capture activations"), QFileDialog::AnyFile, QFileDialog::AcceptSave,
+               tr("NumPy archive (*.npz);;Safetensors (*.safetensors)"), "npz",
+               [this](const QString& path) { captureTo(path); });
 }
 
 void MainWindow::captureTo(const QString& path) {
@@ -134,13 +139,15 @@ Panel* MainWindow::currentPanel() const {
 }
 
 void MainWindow::chooseExport(const QString& suffix) {
-    choosePath(this, tr("Export %1").arg(docks_.at(currentPanel()->objectName())->windowTitle()), QFileDialog::AnyFile, QFileDialog::AcceptSave,
-               tr("%1 files (*.%2)").arg(suffix.toUpper(), suffix), suffix, [this](const QString& path) { exportFigure(path); });
+    choosePath(this, tr("Export %1").arg(docks_.at(currentPanel()->objectName())->windowTitle()), QFileDialog::AnyFile,
+               QFileDialog::AcceptSave, tr("%1 files (*.%2)").arg(suffix.toUpper(), suffix), suffix,
+               [this](const QString& path) { exportFigure(path); });
 }
 
 void MainWindow::exportFigure(const QString& path) {
     Panel* panel = currentPanel();
-    const bool isText = path.endsWith(".csv", Qt::CaseInsensitive), isNumPy = path.endsWith(".npz", Qt::CaseInsensitive);
+    const bool isText = path.endsWith(".csv", Qt::CaseInsensitive),
+               isNumPy = path.endsWith(".npz", Qt::CaseInsensitive);
     if ((isText || isNumPy) && panel->csv().isEmpty())
         return showFailure({.what = "this panel has no numbers to export",
                             .where = docks_.at(panel->objectName())->windowTitle().toStdString(),

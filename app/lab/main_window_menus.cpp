@@ -45,42 +45,104 @@ void MainWindow::makeMenus() {
 
 void MainWindow::makeFileMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&File"));
-    addAction(menu, {"openFolder", tr("&Open model folder…"), tr("Open a folder with config.json and weights"), {QKeySequence::Open}, "files"},
+    addAction(menu,
+              {"openFolder",
+               tr("&Open model folder…"),
+               tr("Open a folder with config.json and weights"),
+               {QKeySequence::Open},
+               "files"},
               [this] { chooseModelFolder(); });
-    addAction(menu, {"openFile", tr("Open model &file…"), tr("Open a .safetensors file"), {QKeySequence("Ctrl+Shift+O")}, "files"},
-              [this] { chooseModelFile(); });
-    addAction(menu, {"openExample", tr("Open the built-in e&xample"), tr("A small model whose heads are set by formula"), {QKeySequence("Ctrl+B")}, "files"},
+    addAction(
+        menu,
+        {"openFile", tr("Open model &file…"), tr("Open a .safetensors file"), {QKeySequence("Ctrl+Shift+O")}, "files"},
+        [this] { chooseModelFile(); });
+    addAction(menu,
+              {"openExample",
+               tr("Open the built-in e&xample"),
+               tr("A small model whose heads are set by formula"),
+               {QKeySequence("Ctrl+B")},
+               "files"},
               [this] { open("builtin:induction"); });
     QMenu* recent = menu->addMenu(tr("&Recent"));
     recent->menuAction()->setToolTip(tr("Models and sessions opened lately"));
     for (int i = 1; i <= 9; ++i) {
         const QByteArray id = "recent" + QByteArray::number(i);
-        QAction* action = addAction(recent, {id.constData(), {}, {}, {QKeySequence(QStringLiteral("Ctrl+Alt+%1").arg(i))}, nullptr}, {});
+        QAction* action = addAction(
+            recent, {id.constData(), {}, {}, {QKeySequence(QStringLiteral("Ctrl+Alt+%1").arg(i))}, nullptr}, {});
         connect(action, &QAction::triggered, this, [this, action] { open(action->data().toString()); });
         recentActions_ << action;
     }
     refreshRecent();
     menu->addSeparator();
-    addAction(menu, {"openSession", tr("Open &session…"), tr("Open a .attnlab session file"), {QKeySequence("Ctrl+Alt+O")}, "files"},
+    addAction(menu,
+              {"openSession",
+               tr("Open &session…"),
+               tr("Open a .attnlab session file"),
+               {QKeySequence("Ctrl+Alt+O")},
+               "files"},
               [this] { chooseSession(); });
-    addAction(menu, {"saveSession", tr("&Save session"), tr("Save model, prompt, branches, view and locks; weights are never changed"), {QKeySequence::Save}, "files"},
+    addAction(menu,
+              {"saveSession",
+               tr("&Save session"),
+               tr("Save model, prompt, branches, view and locks; weights are never changed"),
+               {QKeySequence::Save},
+               "files"},
               [this] { saveSession(); });
-    addAction(menu, {"saveSessionAs", tr("Save session &as…"), tr("Save the session under another name"), {QKeySequence("Ctrl+Shift+S")}, "files"},
+    addAction(menu,
+              {"saveSessionAs",
+               tr("Save session &as…"),
+               tr("Save the session under another name"),
+               {QKeySequence("Ctrl+Shift+S")},
+               "files"},
               [this] { chooseSessionPath(); });
-    addAction(menu, {"lock", tr("&Lock for class…"), tr("Choose controls to lock or hide before handing the session to a class"), {QKeySequence("Ctrl+L")}},
+    addAction(menu,
+              {"lock",
+               tr("&Lock for class…"),
+               tr("Choose controls to lock or hide before handing the session to a class"),
+               {QKeySequence("Ctrl+L")}},
               [this] { showLockDialog(); });
     menu->addSeparator();
-    addAction(menu, {"exportPng", tr("Export picture as &PNG…"), tr("Write the current figure as pixels"), {QKeySequence("Ctrl+E")}, "export"},
+    addAction(menu,
+              {"exportPng",
+               tr("Export picture as &PNG…"),
+               tr("Write the current figure as pixels"),
+               {QKeySequence("Ctrl+E")},
+               "export"},
               [this] { chooseExport("png"); });
-    addAction(menu, {"exportSvg", tr("Export picture as S&VG…"), tr("Write the current figure as scalable graphics"), {QKeySequence("Ctrl+Shift+E")}, "export"},
+    addAction(menu,
+              {"exportSvg",
+               tr("Export picture as S&VG…"),
+               tr("Write the current figure as scalable graphics"),
+               {QKeySequence("Ctrl+Shift+E")},
+               "export"},
               [this] { chooseExport("svg"); });
-    addAction(menu, {"exportPdf", tr("Export picture as P&DF…"), tr("Write the current figure as a PDF page"), {QKeySequence("Ctrl+Alt+E")}, "export"},
+    addAction(menu,
+              {"exportPdf",
+               tr("Export picture as P&DF…"),
+               tr("Write the current figure as a PDF page"),
+               {QKeySequence("Ctrl+Alt+E")},
+               "export"},
               [this] { chooseExport("pdf"); });
-    addAction(menu, {"exportCsv", tr("Export numbers as &CSV…"), tr("Write the numbers of the current figure"), {QKeySequence("Ctrl+Alt+C")}, "export"},
+    addAction(menu,
+              {"exportCsv",
+               tr("Export numbers as &CSV…"),
+               tr("Write the numbers of the current figure"),
+               {QKeySequence("Ctrl+Alt+C")},
+               "export"},
               [this] { chooseExport("csv"); });
-    addAction(menu, {"exportNpz", tr("Export numbers for Num&Py…"), tr("Write the numbers of the current figure as an .npz archive"), {QKeySequence("Ctrl+Alt+M")}, "export"},
+    addAction(menu,
+              {"exportNpz",
+               tr("Export numbers for Num&Py…"),
+               tr("Write the numbers of the current figure as an .npz archive"),
+               {QKeySequence("Ctrl+Alt+M")},
+               "export"},
               [this] { chooseExport("npz"); });
-    addAction(menu, {"capture", tr("Capture acti&vations…"), tr("Run the text and write every attention pattern and the logits for Python"), {QKeySequence("Ctrl+Alt+N")}, "export"},
+    addAction(menu,
+              {"capture",
+               tr("Capture acti&vations…"),
+               tr("Run the text and write every attention pattern and the logits for Python"),
+               {QKeySequence("Ctrl+Alt+N")},
+               "export"},
               [this] { chooseCapture(); });
     menu->addSeparator();
     addAction(menu, {"quit", tr("&Quit"), tr("Close the program"), {QKeySequence("Ctrl+Q")}}, [this] { close(); });
@@ -88,32 +150,64 @@ void MainWindow::makeFileMenu() {
 
 void MainWindow::makeEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
-    QAction* undo = addAction(menu, {"undo", tr("&Undo"), tr("Undo the last edit of prompt, branch, gate or view"), {QKeySequence::Undo}}, [this] { undoStack_.undo(); });
-    QAction* redo = addAction(menu, {"redo", tr("&Redo"), tr("Redo what was undone"), {QKeySequence::Redo}}, [this] { undoStack_.redo(); });
+    QAction* undo = addAction(
+        menu, {"undo", tr("&Undo"), tr("Undo the last edit of prompt, branch, gate or view"), {QKeySequence::Undo}},
+        [this] { undoStack_.undo(); });
+    QAction* redo = addAction(menu, {"redo", tr("&Redo"), tr("Redo what was undone"), {QKeySequence::Redo}},
+                              [this] { undoStack_.redo(); });
     connect(&undoStack_, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
-    connect(&undoStack_, &QUndoStack::undoTextChanged, undo, [undo](const QString& text) { undo->setText(tr("&Undo %1").arg(text)); });
-    connect(&undoStack_, &QUndoStack::redoTextChanged, redo, [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(text)); });
+    connect(&undoStack_, &QUndoStack::undoTextChanged, undo,
+            [undo](const QString& text) { undo->setText(tr("&Undo %1").arg(text)); });
+    connect(&undoStack_, &QUndoStack::redoTextChanged, redo,
+            [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(text)); });
     undo->setEnabled(false);
     redo->setEnabled(false);
     menu->addSeparator();
-    addAction(menu, {"copyFigure", tr("&Copy picture"), tr("Copy the current figure to the clipboard"), {QKeySequence("Ctrl+Shift+C")}, "export"}, [this] { copyFigure(); });
+    addAction(menu,
+              {"copyFigure",
+               tr("&Copy picture"),
+               tr("Copy the current figure to the clipboard"),
+               {QKeySequence("Ctrl+Shift+C")},
+               "export"},
+              [this] { copyFigure(); });
     menu->addSeparator();
-    addAction(menu, {"preferences", tr("&Preferences…"), tr("Theme, type size, device, autosave"), {QKeySequence("Ctrl+,")}}, [this] { showPreferences(); });
+    addAction(menu,
+              {"preferences", tr("&Preferences…"), tr("Theme, type size, device, autosave"), {QKeySequence("Ctrl+,")}},
+              [this] { showPreferences(); });
 }
 
 void MainWindow::makeGenerateMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Generate"));
-    addAction(menu, {"run", tr("&Run"), tr("Write on from here"), {QKeySequence("Ctrl+R"), QKeySequence("F5")}, "generation"}, [this] { generate_->run(); });
-    addAction(menu, {"step", tr("S&tep"), tr("Write one token"), {QKeySequence("Ctrl+T"), QKeySequence("F10")}, "generation"}, [this] { generate_->step(); });
-    addAction(menu, {"stop", tr("&Stop"), tr("Stop writing, loading or exporting"), {QKeySequence("Ctrl+."), QKeySequence("Esc")}}, [this] { generate_->stop(); });
-    addAction(menu, {"reset", tr("R&eset"), tr("Back to the prompt alone; branches are kept"), {QKeySequence("Ctrl+Shift+R")}, "generation"}, [this] { generate_->reset(); });
+    addAction(menu,
+              {"run", tr("&Run"), tr("Write on from here"), {QKeySequence("Ctrl+R"), QKeySequence("F5")}, "generation"},
+              [this] { generate_->run(); });
+    addAction(menu,
+              {"step", tr("S&tep"), tr("Write one token"), {QKeySequence("Ctrl+T"), QKeySequence("F10")}, "generation"},
+              [this] { generate_->step(); });
+    addAction(
+        menu,
+        {"stop", tr("&Stop"), tr("Stop writing, loading or exporting"), {QKeySequence("Ctrl+."), QKeySequence("Esc")}},
+        [this] { generate_->stop(); });
+    addAction(menu,
+              {"reset",
+               tr("R&eset"),
+               tr("Back to the prompt alone; branches are kept"),
+               {QKeySequence("Ctrl+Shift+R")},
+               "generation"},
+              [this] { generate_->reset(); });
     menu->addSeparator();
-    addAction(menu, {"focusPrompt", tr("Edit the &prompt"), tr("Put the cursor into the prompt"), {QKeySequence("Ctrl+P")}, "prompt"}, [this] {
-        docks_.at("generate")->show();
-        docks_.at("generate")->raise();
-        generate_->focusPrompt();
-    });
+    addAction(menu,
+              {"focusPrompt",
+               tr("Edit the &prompt"),
+               tr("Put the cursor into the prompt"),
+               {QKeySequence("Ctrl+P")},
+               "prompt"},
+              [this] {
+                  docks_.at("generate")->show();
+                  docks_.at("generate")->raise();
+                  generate_->focusPrompt();
+              });
 }
 
 void MainWindow::makeViewMenu() {
@@ -123,8 +217,13 @@ void MainWindow::makeViewMenu() {
         QDockWidget* dock = docks_.at(QString::fromLatin1(descriptor.id));
         const QByteArray id = QByteArray("panel.") + descriptor.id;
         // One key brings a panel to the front wherever it is; pressed again on a visible panel it closes it.
-        QAction* action = addAction(menu, {id.constData(), panelTitle(descriptor), tr("Show or hide the panel %1").arg(panelTitle(descriptor)),
-                                           {QKeySequence(QStringLiteral("Alt+%1").arg(key++))}, descriptor.controlGroup}, {});
+        QAction* action = addAction(menu,
+                                    {id.constData(),
+                                     panelTitle(descriptor),
+                                     tr("Show or hide the panel %1").arg(panelTitle(descriptor)),
+                                     {QKeySequence(QStringLiteral("Alt+%1").arg(key++))},
+                                     descriptor.controlGroup},
+                                    {});
         connect(action, &QAction::triggered, dock, [dock] {
             const bool isInFront = dock->isVisible() && !dock->visibleRegion().isEmpty();
             dock->setVisible(!isInFront);
@@ -144,9 +243,11 @@ void MainWindow::makeViewMenu() {
     const std::tuple<const char*, QString, QString, const char*, ThemeId> choices[] = {
         {"themeLight", tr("&Light"), tr("Light theme"), "Ctrl+Alt+L", ThemeId::Light},
         {"themeDark", tr("&Dark"), tr("Dark theme"), "Ctrl+Alt+D", ThemeId::Dark},
-        {"themeProjector", tr("&Projector"), tr("Large type and high contrast, for the back row"), "Ctrl+Alt+P", ThemeId::Projector}};
+        {"themeProjector", tr("&Projector"), tr("Large type and high contrast, for the back row"), "Ctrl+Alt+P",
+         ThemeId::Projector}};
     for (const auto& [id, text, help, keys, theme] : choices) {
-        QAction* action = addAction(menu, {id, text, help, {QKeySequence(keys)}}, [this, theme = theme] { setTheme(theme); });
+        QAction* action =
+            addAction(menu, {id, text, help, {QKeySequence(keys)}}, [this, theme = theme] { setTheme(theme); });
         action->setCheckable(true);
         themes->addAction(action);
     }
@@ -155,24 +256,48 @@ void MainWindow::makeViewMenu() {
         preferences_.textSize = std::clamp(textSize, kSmallestText, kLargestText);
         setTheme(preferences_.theme);
     };
-    addAction(menu, {"textLarger", tr("L&arger text"), tr("Larger type everywhere"), {QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")}}, [this, scaleText] { scaleText(preferences_.textSize + kTextStep); });
-    addAction(menu, {"textSmaller", tr("S&maller text"), tr("Smaller type everywhere"), {QKeySequence("Ctrl+-")}}, [this, scaleText] { scaleText(preferences_.textSize - kTextStep); });
-    addAction(menu, {"textNormal", tr("&Normal text"), tr("The theme's own type size"), {QKeySequence("Ctrl+0")}}, [scaleText] { scaleText(100); });
+    addAction(menu,
+              {"textLarger",
+               tr("L&arger text"),
+               tr("Larger type everywhere"),
+               {QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")}},
+              [this, scaleText] { scaleText(preferences_.textSize + kTextStep); });
+    addAction(menu, {"textSmaller", tr("S&maller text"), tr("Smaller type everywhere"), {QKeySequence("Ctrl+-")}},
+              [this, scaleText] { scaleText(preferences_.textSize - kTextStep); });
+    addAction(menu, {"textNormal", tr("&Normal text"), tr("The theme's own type size"), {QKeySequence("Ctrl+0")}},
+              [scaleText] { scaleText(100); });
     menu->addSeparator();
-    addAction(menu, {"openInScope", tr("Open in s&cope"), tr("Show this model, prompt and head in a window of its own, drawn straight from the device"), {QKeySequence("Ctrl+Alt+S")}},
+    addAction(menu,
+              {"openInScope",
+               tr("Open in s&cope"),
+               tr("Show this model, prompt and head in a window of its own, drawn straight from the device"),
+               {QKeySequence("Ctrl+Alt+S")}},
               [this] { openInScope(); });
-    addAction(menu, {"fullScreen", tr("&Full screen"), tr("Use the whole screen; again to go back"), {QKeySequence("F11")}}, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
-    addAction(menu, {"resetLayout", tr("Reset la&yout"), tr("Put every panel back where it was at first"), {QKeySequence("Ctrl+Alt+0")}}, [this] {
-        arrangeDocks();
-        applyLocks(this, locks_);
-        updateActions();
-    });
+    addAction(menu,
+              {"fullScreen", tr("&Full screen"), tr("Use the whole screen; again to go back"), {QKeySequence("F11")}},
+              [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    addAction(menu,
+              {"resetLayout",
+               tr("Reset la&yout"),
+               tr("Put every panel back where it was at first"),
+               {QKeySequence("Ctrl+Alt+0")}},
+              [this] {
+                  arrangeDocks();
+                  applyLocks(this, locks_);
+                  updateActions();
+              });
 }
 
 void MainWindow::makeHelpMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
-    addAction(menu, {"shortcuts", tr("&Keyboard shortcuts"), tr("Every action and its keys"), {QKeySequence("F1"), QKeySequence("?")}}, [this] { showShortcuts(); });
-    addAction(menu, {"about", tr("&About Attention Lab"), tr("Version and licence"), {QKeySequence("Shift+F1")}}, [this] { showAbout(); });
+    addAction(menu,
+              {"shortcuts",
+               tr("&Keyboard shortcuts"),
+               tr("Every action and its keys"),
+               {QKeySequence("F1"), QKeySequence("?")}},
+              [this] { showShortcuts(); });
+    addAction(menu, {"about", tr("&About Attention Lab"), tr("Version and licence"), {QKeySequence("Shift+F1")}},
+              [this] { showAbout(); });
 }
 
 void MainWindow::refreshRecent() {
@@ -183,7 +308,8 @@ void MainWindow::refreshRecent() {
         const QString path = isUsed ? paths[i] : QString();
         action->setVisible(isUsed);
         action->setEnabled(isUsed && locks_.value("files") == ControlState::Free);
-        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QFileInfo(path).fileName()) : tr("&%1 (empty)").arg(i + 1));
+        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QFileInfo(path).fileName())
+                               : tr("&%1 (empty)").arg(i + 1));
         action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Filled when you open models and sessions"));
         action->setData(path);
     }
@@ -202,13 +328,16 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("saveSession"), snapshot_ && snapshot_->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), snapshot_ && snapshot_->model);
     actions_.at("stop")->setEnabled(activity != Activity::Idle);
-    const char* theme = preferences_.theme == ThemeId::Dark ? "themeDark" : preferences_.theme == ThemeId::Projector ? "themeProjector" : "themeLight";
+    const char* theme = preferences_.theme == ThemeId::Dark        ? "themeDark"
+                        : preferences_.theme == ThemeId::Projector ? "themeProjector"
+                                                                   : "themeLight";
     actions_.at(theme)->setChecked(true);
 }
 
 void MainWindow::openInScope() {
     const QStringList arguments = scopeArguments(*snapshot_, device_);
-    const auto failure = startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);
+    const auto failure =
+        startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);
     if (failure) showFailure(*failure);
 }
 
@@ -226,11 +355,12 @@ void MainWindow::showShortcuts() {
 }
 
 void MainWindow::showAbout() {
-    auto* box = new QMessageBox(QMessageBox::Information, tr("About Attention Lab"),
-                                tr("<h3>Attention Lab %1</h3><p>Opens transformers on a Vulkan compute engine and shows, live, "
-                                   "what attention does.</p><p>MIT licence. Built with Qt %2.</p>")
-                                    .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())),
-                                QMessageBox::Close, this);
+    auto* box =
+        new QMessageBox(QMessageBox::Information, tr("About Attention Lab"),
+                        tr("<h3>Attention Lab %1</h3><p>Opens transformers on a Vulkan compute engine and shows, live, "
+                           "what attention does.</p><p>MIT licence. Built with Qt %2.</p>")
+                            .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())),
+                        QMessageBox::Close, this);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->open();
 }

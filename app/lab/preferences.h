@@ -13,8 +13,8 @@ ThemeId themeFromKey(const QString& key);
 /// What the user chose once and for all; kept in QSettings.
 struct Preferences {
     ThemeId theme = ThemeId::Light;
-    int textSize = 100;      ///< per cent of the theme's own size
-    QString device;          ///< index or part of a name, empty: the best one
+    int textSize = 100;       ///< per cent of the theme's own size
+    QString device;           ///< index or part of a name, empty: the best one
     int softwareThreads = -1; ///< -1: chosen by the model at hand
     bool autosaves = true;
 

@@ -8,7 +8,8 @@ namespace attn {
 QStringList scopeArguments(const Snapshot& snapshot, const QString& device) {
     QStringList arguments;
     if (snapshot.sequence && snapshot.model && snapshot.model->hasTokenizer) {
-        if (!snapshot.sequence->prompt.empty()) arguments << "--prompt=" + QString::fromStdString(snapshot.sequence->prompt);
+        if (!snapshot.sequence->prompt.empty())
+            arguments << "--prompt=" + QString::fromStdString(snapshot.sequence->prompt);
     } else if (snapshot.sequence) {
         QStringList ids;
         for (const TokenInfo& token : snapshot.sequence->tokens)
@@ -17,7 +18,8 @@ QStringList scopeArguments(const Snapshot& snapshot, const QString& device) {
     }
     if (snapshot.detail) {
         // A mean or maximum over the heads (head -1) has no picture there: the layer's first head has.
-        arguments << "--layer=" + QString::number(snapshot.detail->layer) << "--head=" + QString::number(std::max(snapshot.detail->head, 0));
+        arguments << "--layer=" + QString::number(snapshot.detail->layer)
+                  << "--head=" + QString::number(std::max(snapshot.detail->head, 0));
     }
     if (!device.isEmpty()) arguments << "--device=" + device;
     if (snapshot.model) arguments << "--" << QString::fromStdString(snapshot.model->path);
@@ -27,9 +29,13 @@ QStringList scopeArguments(const Snapshot& snapshot, const QString& device) {
 std::optional<Failure> startScope(const QString& folder, const QStringList& arguments) {
     const QString program = QStandardPaths::findExecutable("attention-scope", {folder});
     if (program.isEmpty())
-        return Failure{.what = "attention-scope is not installed beside this program", .where = folder.toStdString(), .hint = "install it there, or build it (it needs GLFW and Dear ImGui)"};
+        return Failure{.what = "attention-scope is not installed beside this program",
+                       .where = folder.toStdString(),
+                       .hint = "install it there, or build it (it needs GLFW and Dear ImGui)"};
     if (!QProcess::startDetached(program, arguments))
-        return Failure{.what = "attention-scope could not be started", .where = program.toStdString(), .hint = "start it in a terminal to see why"};
+        return Failure{.what = "attention-scope could not be started",
+                       .where = program.toStdString(),
+                       .hint = "start it in a terminal to see why"};
     return std::nullopt;
 }
 

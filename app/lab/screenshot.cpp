@@ -24,14 +24,15 @@ void quitWithError(const QString& text) {
 
 void onFirstPicture(MainWindow& window, std::function<void()> then) {
     auto* watch = new QObject(&window);
-    QObject::connect(&window, &MainWindow::snapshotShown, watch, [watch, then = std::move(then)](const std::shared_ptr<const Snapshot>& snapshot) {
-        if (!hasPicture(*snapshot)) return;
-        // A zero timer fires after the paint events that the snapshot has caused.
-        QTimer::singleShot(0, watch, [watch, then] {
-            then();
-            delete watch; // ends this connection
-        });
-    });
+    QObject::connect(&window, &MainWindow::snapshotShown, watch,
+                     [watch, then = std::move(then)](const std::shared_ptr<const Snapshot>& snapshot) {
+                         if (!hasPicture(*snapshot)) return;
+                         // A zero timer fires after the paint events that the snapshot has caused.
+                         QTimer::singleShot(0, watch, [watch, then] {
+                             then();
+                             delete watch; // ends this connection
+                         });
+                     });
 }
 
 void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
@@ -39,13 +40,17 @@ void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
     settle->setSingleShot(true);
     settle->setInterval(kSettleMs);
     QObject::connect(settle, &QTimer::timeout, &window, [&window, path] {
-        if (!window.grab().save(path)) return quitWithError(QStringLiteral("the screenshot could not be written to %1").arg(path));
+        if (!window.grab().save(path))
+            return quitWithError(QStringLiteral("the screenshot could not be written to %1").arg(path));
         QApplication::exit(0);
     });
-    QObject::connect(&window, &MainWindow::snapshotShown, settle, [settle](const std::shared_ptr<const Snapshot>& snapshot) {
-        if (hasPicture(*snapshot) && snapshot->status.activity == Activity::Idle) settle->start();
-        else settle->stop();
-    });
+    QObject::connect(&window, &MainWindow::snapshotShown, settle,
+                     [settle](const std::shared_ptr<const Snapshot>& snapshot) {
+                         if (hasPicture(*snapshot) && snapshot->status.activity == Activity::Idle)
+                             settle->start();
+                         else
+                             settle->stop();
+                     });
     QObject::connect(&window.bridge(), &SessionBridge::failed, settle,
                      [](const Failure& failure) { quitWithError(QString::fromStdString(failure.sentence())); });
     QTimer::singleShot(kTimeoutMs, &window, [] { quitWithError("no picture within a minute"); });

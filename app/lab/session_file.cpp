@@ -31,7 +31,9 @@ public:
             complain(QStringLiteral("\"%1\" is not a number from %2 to %3").arg(key).arg(minimum).arg(maximum));
         return number;
     }
-    int integer(const QString& key, int minimum, int maximum) { return static_cast<int>(number(key, minimum, maximum)); }
+    int integer(const QString& key, int minimum, int maximum) {
+        return static_cast<int>(number(key, minimum, maximum));
+    }
     bool flag(const QString& key) {
         if (!object_.value(key).isBool()) complain(QStringLiteral("\"%1\" is neither true nor false").arg(key));
         return object_.value(key).toBool();
@@ -147,8 +149,9 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     const QJsonDocument parsed = QJsonDocument::fromJson(json, &error);
     if (json.trimmed().isEmpty()) return unreadable("the session file is empty", where);
     if (error.error != QJsonParseError::NoError)
-        return unreadable(QStringLiteral("the session file is not JSON: %1 at byte %2").arg(error.errorString()).arg(error.offset),
-                          where);
+        return unreadable(
+            QStringLiteral("the session file is not JSON: %1 at byte %2").arg(error.errorString()).arg(error.offset),
+            where);
     if (!parsed.isObject() || !parsed.object().contains("attnlab"))
         return unreadable("the file is JSON but not a session of attention-lab", where);
     Reader reader(parsed.object());

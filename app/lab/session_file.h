@@ -20,12 +20,12 @@ struct SessionDocument {
 
     QString modelPath;
     QString prompt;
-    int promptLength = 0;                        ///< tokens from the root on that are prompt
-    std::vector<std::pair<int, int>> branches;   ///< as in RestoreBranchesCommand
+    int promptLength = 0;                      ///< tokens from the root on that are prompt
+    std::vector<std::pair<int, int>> branches; ///< as in RestoreBranchesCommand
     int current = -1;
     Sampling sampling;
-    QJsonObject view;                            ///< what the panels show, by the panels' own keys
-    QByteArray layout;                           ///< QMainWindow::saveState, may be empty
+    QJsonObject view;  ///< what the panels show, by the panels' own keys
+    QByteArray layout; ///< QMainWindow::saveState, may be empty
     ControlLocks locks;
 
     bool operator==(const SessionDocument&) const = default;

@@ -15,15 +15,16 @@ struct Colours {
 Colours coloursOf(ThemeId theme) {
     switch (theme) {
     case ThemeId::Dark:
-        return {"#1d2027", "#15171c", "#1b1e25", "#e7e9ee", "#8b93a3", "#2b303a", "#5b9dff", "#08101f",
-                "#4a2026", "#2a3346", "#1e3b2b", "#3a404d"};
+        return {"#1d2027", "#15171c", "#1b1e25", "#e7e9ee", "#8b93a3", "#2b303a",
+                "#5b9dff", "#08101f", "#4a2026", "#2a3346", "#1e3b2b", "#3a404d"};
     case ThemeId::Projector:
-        return {"#ffffff", "#ffffff", "#f0f0f0", "#000000", "#404040", "#f0f0f0", "#0033bb", "#ffffff",
-                "#ffd9d9", "#dce6ff", "#d5f5dd", "#000000"};
-    case ThemeId::Light: break;
+        return {"#ffffff", "#ffffff", "#f0f0f0", "#000000", "#404040", "#f0f0f0",
+                "#0033bb", "#ffffff", "#ffd9d9", "#dce6ff", "#d5f5dd", "#000000"};
+    case ThemeId::Light:
+        break;
     }
-    return {"#f4f5f8", "#ffffff", "#f4f6fa", "#1c2029", "#6c7482", "#ffffff", "#2563d9", "#ffffff",
-            "#fde3e3", "#e3ecfd", "#e0f4e6", "#c9ced8"};
+    return {"#f4f5f8", "#ffffff", "#f4f6fa", "#1c2029", "#6c7482", "#ffffff",
+            "#2563d9", "#ffffff", "#fde3e3", "#e3ecfd", "#e0f4e6", "#c9ced8"};
 }
 
 /// The system's own size, before any theme has changed it.
@@ -53,8 +54,9 @@ QToolBar { border: none; padding: 0; spacing: 0; }
 QStatusBar::item { border: none; }
 )");
     const std::pair<const char*, QColor> names[] = {
-        {"@accentText", c.accentText}, {"@accent", c.accent}, {"@text", c.text},     {"@base", c.base},   {"@border", c.border},
-        {"@faint", c.faint},           {"@button", c.button}, {"@failure", c.failure}, {"@offer", c.offer}, {"@success", c.success}};
+        {"@accentText", c.accentText}, {"@accent", c.accent},  {"@text", c.text},     {"@base", c.base},
+        {"@border", c.border},         {"@faint", c.faint},    {"@button", c.button}, {"@failure", c.failure},
+        {"@offer", c.offer},           {"@success", c.success}};
     for (const auto& [name, colour] : names) sheet.replace(QLatin1String(name), colour.name());
     return sheet;
 }
@@ -94,7 +96,9 @@ QPalette themePalette(ThemeId theme) {
 }
 
 QColor predictionColour(ThemeId theme) {
-    return theme == ThemeId::Dark ? QColor("#f0883e") : theme == ThemeId::Projector ? QColor("#c04a00") : QColor("#e07b39");
+    return theme == ThemeId::Dark        ? QColor("#f0883e")
+           : theme == ThemeId::Projector ? QColor("#c04a00")
+                                         : QColor("#e07b39");
 }
 
 void applyTheme(ThemeId theme, int textSize) {

@@ -31,8 +31,8 @@ BranchMove::BranchMove(PostCommand post, int fromNode, Command move, const QStri
     : QUndoCommand(text), post_(std::move(post)), fromNode_(fromNode), move_(std::move(move)) {}
 
 GateChange::GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after)
-    : QUndoCommand(QCoreApplication::translate("attn::Undo", "change of a head's gate")), post_(std::move(post)), before_(std::move(before)),
-      after_(after) {
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "change of a head's gate")), post_(std::move(post)),
+      before_(std::move(before)), after_(after) {
     sinceEdit_.start();
 }
 
@@ -42,7 +42,8 @@ void GateChange::undo() {
 
 bool GateChange::mergeWith(const QUndoCommand* other) {
     const auto* next = static_cast<const GateChange*>(other);
-    if (next->after_.layer != after_.layer || next->after_.head != after_.head || sinceEdit_.elapsed() > kPauseMs) return false;
+    if (next->after_.layer != after_.layer || next->after_.head != after_.head || sinceEdit_.elapsed() > kPauseMs)
+        return false;
     after_ = next->after_;
     sinceEdit_.restart();
     return true;

@@ -13,7 +13,8 @@ namespace attn {
 
 using PostCommand = std::function<void(Command)>;
 
-/// A new prompt. Undoing brings back the old one with every branch that was tried on it. Typing without a pause is one step.
+/// A new prompt. Undoing brings back the old one with every branch that was tried on it. Typing without a pause is one
+/// step.
 class PromptEdit : public QUndoCommand {
 public:
     PromptEdit(PostCommand post, const Snapshot& before, SetPromptCommand after);

@@ -65,13 +65,15 @@ std::optional<Failure> exportPicture(QWidget& widget, const QString& path) {
 std::optional<Failure> exportText(const QString& text, const QString& path) {
     QSaveFile file(path);
     const QByteArray bytes = text.toUtf8();
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) return unwritable(path, file.errorString());
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+        return unwritable(path, file.errorString());
     return std::nullopt;
 }
 
 std::optional<Failure> exportNumbers(const std::vector<NumberArray>& arrays, const QString& path) {
     std::vector<WrittenTensor> tensors;
-    for (const NumberArray& array : arrays) tensors.push_back({.name = array.name, .shape = array.shape, .values = array.values});
+    for (const NumberArray& array : arrays)
+        tensors.push_back({.name = array.name, .shape = array.shape, .values = array.values});
     try {
         writeNpz(path.toStdString(), tensors);
     } catch (const Error& error) {

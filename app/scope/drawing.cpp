@@ -24,9 +24,11 @@ void addStanding(ImDrawList& list, ImVec2 foot, float fontSize, ImU32 colour, co
 
 void addText(ImDrawList& list, ImVec2 point, TextPlace place, float fontSize, ImU32 colour, const std::string& text) {
     // Glyphs are sharp on whole pixels only.
-    if (place == TextPlace::StandingOn) return addStanding(list, {std::floor(point.x), std::floor(point.y)}, fontSize, colour, text);
+    if (place == TextPlace::StandingOn)
+        return addStanding(list, {std::floor(point.x), std::floor(point.y)}, fontSize, colour, text);
     const ImVec2 size = ImGui::GetFont()->CalcTextSizeA(fontSize, FLT_MAX, 0, text.c_str());
-    const ImVec2 corner = place == TextPlace::LeftOf ? ImVec2{point.x - size.x, point.y - size.y / 2} : ImVec2{point.x - size.x / 2, point.y - size.y};
+    const ImVec2 corner = place == TextPlace::LeftOf ? ImVec2{point.x - size.x, point.y - size.y / 2}
+                                                     : ImVec2{point.x - size.x / 2, point.y - size.y};
     list.AddText(ImGui::GetFont(), fontSize, {std::floor(corner.x), std::floor(corner.y)}, colour, text.c_str());
 }
 

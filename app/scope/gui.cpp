@@ -22,10 +22,12 @@ constexpr float kFontSize = 16;
 constexpr uint32_t kTextures = 16; // the font's, with what later versions keep in reserve
 
 /// DejaVu Sans, where distributions put it: it has the arrows and open boxes of token labels.
-constexpr const char* kFonts[] = {"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf",
-                                  "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf", "/usr/share/fonts/dejavu/DejaVuSans.ttf"};
+constexpr const char* kFonts[] = {
+    "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf",
+    "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf", "/usr/share/fonts/dejavu/DejaVuSans.ttf"};
 /// Latin, Greek, Cyrillic, punctuation, arrows, control pictures, geometric shapes.
-constexpr ImWchar kGlyphs[] = {0x20, 0x24f, 0x370, 0x52f, 0x2010, 0x206f, 0x2190, 0x21ff, 0x2400, 0x2426, 0x25a0, 0x25ff, 0xfffd, 0xfffd, 0};
+constexpr ImWchar kGlyphs[] = {0x20,   0x24f,  0x370,  0x52f,  0x2010, 0x206f, 0x2190, 0x21ff,
+                               0x2400, 0x2426, 0x25a0, 0x25ff, 0xfffd, 0xfffd, 0};
 
 void check(VkResult result) { gpu::check(result, "Dear ImGui", "window"); }
 
@@ -48,15 +50,16 @@ void setStyle(float scale) {
     colours[ImGuiCol_FrameBg] = colours[ImGuiCol_Button] = {0.196f, 0.212f, 0.247f, 1};
     colours[ImGuiCol_FrameBgHovered] = colours[ImGuiCol_ButtonHovered] = {0.255f, 0.278f, 0.325f, 1};
     colours[ImGuiCol_FrameBgActive] = colours[ImGuiCol_ButtonActive] = {0.294f, 0.325f, 0.384f, 1};
-    colours[ImGuiCol_CheckMark] = {0.369f, 0.788f, 0.384f, 1};      // a green of viridis
-    colours[ImGuiCol_SliderGrab] = {0.149f, 0.404f, 0.400f, 1};     // dark enough for the text on it
+    colours[ImGuiCol_CheckMark] = {0.369f, 0.788f, 0.384f, 1};  // a green of viridis
+    colours[ImGuiCol_SliderGrab] = {0.149f, 0.404f, 0.400f, 1}; // dark enough for the text on it
     colours[ImGuiCol_SliderGrabActive] = {0.173f, 0.482f, 0.475f, 1};
     style.ScaleAllSizes(scale);
 }
 
 } // namespace
 
-Gui::Gui(const Window& window, gpu::Context& context, VkRenderPass renderPass, uint32_t imageCount) : context_(context) {
+Gui::Gui(const Window& window, gpu::Context& context, VkRenderPass renderPass, uint32_t imageCount)
+    : context_(context) {
     const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, kTextures};
     VkDescriptorPoolCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
     create.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
@@ -64,7 +67,8 @@ Gui::Gui(const Window& window, gpu::Context& context, VkRenderPass renderPass, u
     create.poolSizeCount = 1;
     create.pPoolSizes = &size;
     VkDescriptorPool pool = VK_NULL_HANDLE;
-    gpu::check(vkCreateDescriptorPool(context.device(), &create, nullptr, &pool), "vkCreateDescriptorPool", "Dear ImGui");
+    gpu::check(vkCreateDescriptorPool(context.device(), &create, nullptr, &pool), "vkCreateDescriptorPool",
+               "Dear ImGui");
     pool_ = {context.device(), pool};
 
     IMGUI_CHECKVERSION();

@@ -5,7 +5,8 @@
 
 namespace attn::scope {
 
-/// Dear ImGui on the scope's window and device: the one place that knows which version of it is installed (1.86 and later).
+/// Dear ImGui on the scope's window and device: the one place that knows which version of it is installed (1.86 and
+/// later).
 class Gui {
 public:
     Gui(const Window& window, gpu::Context& context, VkRenderPass renderPass, uint32_t imageCount);

@@ -8,14 +8,15 @@
 namespace attn::scope {
 namespace {
 
-constexpr int kUsage = 2; // as in attention-cli: the command line was wrong
+constexpr int kUsage = 2;                  // as in attention-cli: the command line was wrong
 constexpr int kFramesBeforeScreenshot = 3; // layout settles in the first
 
 std::string readSize(const std::string& text, Options& options) {
     std::istringstream stream(text);
     char by = 0, rest = 0;
     int width = 0, height = 0;
-    if (!(stream >> width >> by >> height) || by != 'x' || stream >> rest || width < 100 || height < 100 || width > 16384 || height > 16384)
+    if (!(stream >> width >> by >> height) || by != 'x' || stream >> rest || width < 100 || height < 100 ||
+        width > 16384 || height > 16384)
         return "'" + text + "' is not a size such as 1280x800";
     options.width = width;
     options.height = height;
@@ -29,22 +30,28 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
     Options options;
     app.set_version_flag("--version", "attention-scope " ATTN_VERSION);
     app.add_option("PATH", options.path, "model folder, .safetensors file or builtin:induction")->capture_default_str();
-    auto* prompt = app.add_option("--prompt", options.prompt, "text to begin with; the model's own example when left out");
+    auto* prompt =
+        app.add_option("--prompt", options.prompt, "text to begin with; the model's own example when left out");
     app.add_option("--tokens", options.tokens, "token ids instead of text, e.g. 1,403,407")->excludes(prompt);
     app.add_option("--layer", options.layer, "layer to show first, from 0");
     app.add_option("--head", options.head, "head to show first, from 0");
-    app.add_option("--device", options.device, "index or part of the name of a Vulkan device (see: attention-cli devices)");
+    app.add_option("--device", options.device,
+                   "index or part of the name of a Vulkan device (see: attention-cli devices)");
     app.add_flag("--validation", options.validation, "load the Vulkan validation layer");
     app.add_option("--frames", options.frames, "quit after this many frames")->check(CLI::Range(1, 1000000));
     app.add_option("--screenshot", options.screenshot, "write the last frame to a PNG file and quit");
     app.add_option_function<std::string>(
-           "--size", [&](const std::string& text) {
-               if (const std::string mistake = readSize(text, options); !mistake.empty()) throw CLI::ValidationError("--size", mistake);
+           "--size",
+           [&](const std::string& text) {
+               if (const std::string mistake = readSize(text, options); !mistake.empty())
+                   throw CLI::ValidationError("--size", mistake);
            },
            "size of the window, as in 1280x800")
         ->type_name("WxH");
-    app.footer("Keys: arrows choose layer (up, down) and head (left, right); Space writes one token; R goes back to the prompt;\n"
-               "0 fits the pattern; B lifts faint cells; F full screen; Esc or Q quits. The wheel zooms and dragging pans.");
+    app.footer(
+        "Keys: arrows choose layer (up, down) and head (left, right); Space writes one token; R goes back to the "
+        "prompt;\n"
+        "0 fits the pattern; B lifts faint cells; F full screen; Esc or Q quits. The wheel zooms and dragging pans.");
     std::ranges::reverse(arguments); // CLI11 takes them from the back
     try {
         app.parse(std::move(arguments));

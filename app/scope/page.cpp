@@ -11,10 +11,11 @@
 namespace attn::scope {
 namespace {
 
-constexpr ImGuiWindowFlags kBar = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav;
-constexpr float kLargestCell = 4;        // em, of a fitted pattern
-constexpr float kSmallestLabel = 0.65f;     // em: labels shrink with their cells to this size, then go
-constexpr float kSmallPage = 24;            // em: lower windows keep to the essentials
+constexpr ImGuiWindowFlags kBar =
+    ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav;
+constexpr float kLargestCell = 4;       // em, of a fitted pattern
+constexpr float kSmallestLabel = 0.65f; // em: labels shrink with their cells to this size, then go
+constexpr float kSmallPage = 24;        // em: lower windows keep to the essentials
 constexpr float kZoomStep = 1.2f;
 
 bool isSmallPage() { return ImGui::GetIO().DisplaySize.y < kSmallPage * ImGui::GetFontSize(); }
@@ -23,7 +24,8 @@ bool isSmallPage() { return ImGui::GetIO().DisplaySize.y < kSmallPage * ImGui::G
 /// @return false if it should be left out: the page is small and its keys will do
 bool flow(float width) {
     const float left = ImGui::GetItemRectMax().x + ImGui::GetStyle().ItemSpacing.x;
-    const bool fits = left + width <= ImGui::GetWindowPos().x + ImGui::GetWindowSize().x - ImGui::GetStyle().WindowPadding.x;
+    const bool fits =
+        left + width <= ImGui::GetWindowPos().x + ImGui::GetWindowSize().x - ImGui::GetStyle().WindowPadding.x;
     if (fits) ImGui::SameLine();
     return fits || !isSmallPage();
 }
@@ -98,10 +100,12 @@ float Page::drawFacts(const ShownHead& head, double frameMs) const {
     ImGui::PushTextWrapPos(0);
     if (!head.notice().empty()) ImGui::TextColored({1.0f, 0.78f, 0.35f, 1}, "%s", head.notice().c_str());
     ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
-    const std::string text = fmt::format("{} of {} tokens  ·  next {}", head.tokenCount(), head.info().contextLength, head.next());
-    const std::string facts = isSmallPage() ? text
-                                            : fmt::format("{}  ·  {}  ·  {}  ·  {} MiB  ·  {:.1f} ms/frame", head.info().name, text, head.context().traits().name,
-                                                          head.context().allocatedBytes() >> 20, frameMs);
+    const std::string text =
+        fmt::format("{} of {} tokens  ·  next {}", head.tokenCount(), head.info().contextLength, head.next());
+    const std::string facts =
+        isSmallPage() ? text
+                      : fmt::format("{}  ·  {}  ·  {}  ·  {} MiB  ·  {:.1f} ms/frame", head.info().name, text,
+                                    head.context().traits().name, head.context().allocatedBytes() >> 20, frameMs);
     ImGui::TextUnformatted(facts.c_str(), facts.c_str() + facts.size());
     ImGui::PopStyleColor();
     ImGui::PopTextWrapPos();
@@ -115,8 +119,10 @@ float Page::drawCaption(const ShownHead& head, float top) const {
     const float em = ImGui::GetFontSize();
     const std::string place = fmt::format("Layer {}, head {}: ", head.layer(), head.head());
     std::string text = place + "each row is a query, each column a key that it attends to";
-    if (ImGui::CalcTextSize(text.c_str()).x > ImGui::GetIO().DisplaySize.x - 1.5f * em) text = place + "rows query, columns key";
-    ImGui::GetBackgroundDrawList()->AddText({em * 0.75f, top + em * 0.5f}, ImGui::GetColorU32(ImGuiCol_Text), text.c_str());
+    if (ImGui::CalcTextSize(text.c_str()).x > ImGui::GetIO().DisplaySize.x - 1.5f * em)
+        text = place + "rows query, columns key";
+    ImGui::GetBackgroundDrawList()->AddText({em * 0.75f, top + em * 0.5f}, ImGui::GetColorU32(ImGuiCol_Text),
+                                            text.c_str());
     return em * 1.5f;
 }
 
@@ -139,18 +145,22 @@ void Page::placePattern(const ShownHead& head, const Area& area) {
     legend_ = {};
     if (!hasLegend || plot_.height < em * 4) return;
     const float right = view_.left() + view_.cellSize() * static_cast<float>(head.tokenCount());
-    legend_ = {std::min(right, plot_.x + plot_.width) + em * 0.9f, std::max(view_.top(), plot_.y), em * 0.8f, std::min(plot_.height, em * 10)};
+    legend_ = {std::min(right, plot_.x + plot_.width) + em * 0.9f, std::max(view_.top(), plot_.y), em * 0.8f,
+               std::min(plot_.height, em * 10)};
 }
 
 void Page::handleMouse() {
     const ImGuiIO& io = ImGui::GetIO();
     const ImVec2 mouse = io.MousePos;
-    const bool isInside = !io.WantCaptureMouse && mouse.x >= plot_.x && mouse.y >= plot_.y && mouse.x < plot_.x + plot_.width && mouse.y < plot_.y + plot_.height;
+    const bool isInside = !io.WantCaptureMouse && mouse.x >= plot_.x && mouse.y >= plot_.y &&
+                          mouse.x < plot_.x + plot_.width && mouse.y < plot_.y + plot_.height;
     if (isInside && io.MouseWheel != 0) view_.zoom(std::pow(kZoomStep, io.MouseWheel), mouse.x, mouse.y);
     if (isInside && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) isDragging_ = true;
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) isDragging_ = false;
     if (isDragging_) view_.pan(io.MouseDelta.x, io.MouseDelta.y);
-    hovered_ = isInside && !(isDragging_ && (io.MouseDelta.x != 0 || io.MouseDelta.y != 0)) ? view_.cellAt(mouse.x, mouse.y) : std::nullopt;
+    hovered_ = isInside && !(isDragging_ && (io.MouseDelta.x != 0 || io.MouseDelta.y != 0))
+                   ? view_.cellAt(mouse.x, mouse.y)
+                   : std::nullopt;
 }
 
 void Page::drawLabels(const ShownHead& head) const {
@@ -158,18 +168,21 @@ void Page::drawLabels(const ShownHead& head) const {
     if (cell < em * kSmallestLabel) return;
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
     const float fontSize = std::min(cell, em);
-    const auto colour = [&](bool isMarked) { return ImGui::GetColorU32(isMarked ? ImGuiCol_Text : ImGuiCol_TextDisabled); };
+    const auto colour = [&](bool isMarked) {
+        return ImGui::GetColorU32(isMarked ? ImGuiCol_Text : ImGuiCol_TextDisabled);
+    };
     const float left = std::max(view_.left(), plot_.x) - gap, top = std::max(view_.top(), plot_.y) - gap;
     list.PushClipRect({0, plot_.y}, {left + gap, plot_.y + plot_.height});
     const auto [firstQuery, endQuery] = view_.visibleQueries();
     for (int query = firstQuery; query < endQuery; ++query)
-        addText(list, {left, view_.top() + (static_cast<float>(query) + 0.5f) * cell}, TextPlace::LeftOf, fontSize, colour(hovered_ && hovered_->query == query),
-                head.labels()[static_cast<size_t>(query)]);
+        addText(list, {left, view_.top() + (static_cast<float>(query) + 0.5f) * cell}, TextPlace::LeftOf, fontSize,
+                colour(hovered_ && hovered_->query == query), head.labels()[static_cast<size_t>(query)]);
     list.PopClipRect();
     list.PushClipRect({plot_.x, 0}, {plot_.x + plot_.width, top + gap});
     const auto [firstKey, endKey] = view_.visibleKeys();
     for (int key = firstKey; key < endKey; ++key)
-        addText(list, {view_.left() + (static_cast<float>(key) + 0.5f) * cell, top}, labelsStand_ ? TextPlace::StandingOn : TextPlace::Above, fontSize,
+        addText(list, {view_.left() + (static_cast<float>(key) + 0.5f) * cell, top},
+                labelsStand_ ? TextPlace::StandingOn : TextPlace::Above, fontSize,
                 colour(hovered_ && hovered_->key == key), head.labels()[static_cast<size_t>(key)]);
     list.PopClipRect();
 }
@@ -181,7 +194,8 @@ void Page::drawLegend() {
     const ImU32 colour = ImGui::GetColorU32(ImGuiCol_TextDisabled);
     const char* const marks[] = {"1", liftsFaint_ ? "0.25" : "0.5", "0"};
     for (int i = 0; i < 3; ++i) {
-        const float y = legend_.y + legend_.height * static_cast<float>(i) / 2 - em * (0.1f + 0.4f * static_cast<float>(i));
+        const float y =
+            legend_.y + legend_.height * static_cast<float>(i) / 2 - em * (0.1f + 0.4f * static_cast<float>(i));
         list.AddText({std::floor(legend_.x + legend_.width + em * 0.35f), std::floor(y)}, colour, marks[i]);
     }
 }
@@ -189,7 +203,8 @@ void Page::drawLegend() {
 void Page::drawHover(ShownHead& head) const {
     if (!hovered_) return;
     const float cell = view_.cellSize();
-    const ImVec2 corner{view_.left() + static_cast<float>(hovered_->key) * cell, view_.top() + static_cast<float>(hovered_->query) * cell};
+    const ImVec2 corner{view_.left() + static_cast<float>(hovered_->key) * cell,
+                        view_.top() + static_cast<float>(hovered_->query) * cell};
     if (cell >= 4) {
         ImDrawList& list = *ImGui::GetBackgroundDrawList();
         list.PushClipRect({plot_.x, plot_.y}, {plot_.x + plot_.width, plot_.y + plot_.height});
@@ -197,9 +212,13 @@ void Page::drawHover(ShownHead& head) const {
         list.PopClipRect();
     }
     const auto labelOf = [&](int index) { return head.labels()[static_cast<size_t>(index)]; };
-    std::string text = fmt::format("query {}  “{}”\nkey {}  “{}”\n", hovered_->query, labelOf(hovered_->query), hovered_->key, labelOf(hovered_->key));
-    if (head.isMasked(*hovered_)) text += hovered_->key > hovered_->query ? "masked: the key comes later" : fmt::format("masked: the window is {} keys", head.window());
-    else text += fmt::format("probability {:.4f}", head.probability(*hovered_));
+    std::string text = fmt::format("query {}  “{}”\nkey {}  “{}”\n", hovered_->query, labelOf(hovered_->query),
+                                   hovered_->key, labelOf(hovered_->key));
+    if (head.isMasked(*hovered_))
+        text += hovered_->key > hovered_->query ? "masked: the key comes later"
+                                                : fmt::format("masked: the window is {} keys", head.window());
+    else
+        text += fmt::format("probability {:.4f}", head.probability(*hovered_));
     ImGui::BeginTooltip();
     ImGui::TextUnformatted(text.c_str(), text.c_str() + text.size());
     ImGui::EndTooltip();
@@ -209,7 +228,8 @@ void Page::describePicture(const ShownHead& head) {
     const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
     const auto pixels = [&](const Area& area) {
         const auto round = [](float value) { return static_cast<int>(std::lround(value)); };
-        return PixelRect{round(area.x * scale.x), round(area.y * scale.y), round(area.width * scale.x), round(area.height * scale.y)};
+        return PixelRect{round(area.x * scale.x), round(area.y * scale.y), round(area.width * scale.x),
+                         round(area.height * scale.y)};
     };
     picture_ = {.pattern = {},
                 .plot = pixels(plot_),
@@ -222,7 +242,8 @@ void Page::describePicture(const ShownHead& head) {
                 .legend = pixels(legend_)};
     // The plot must lie within the window, which may be too small for its margins.
     const ImVec2 display = ImGui::GetIO().DisplaySize;
-    if (plot_.width < 8 || plot_.height < 8 || plot_.x + plot_.width > display.x || plot_.y + plot_.height > display.y) picture_.plot = picture_.legend = {};
+    if (plot_.width < 8 || plot_.height < 8 || plot_.x + plot_.width > display.x || plot_.y + plot_.height > display.y)
+        picture_.plot = picture_.legend = {};
 }
 
 void Page::draw(ShownHead& head, double frameMs, Wishes& wishes) {

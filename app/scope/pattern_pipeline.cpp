@@ -24,7 +24,10 @@ constexpr uint32_t kCausal = 1, kLegend = 2;
 gpu::Owned<VkShaderModule, vkDestroyShaderModule> loadShader(gpu::Context& context, std::string_view name) {
     const auto shaders = embeddedShaders();
     const auto found = std::ranges::find(shaders, name, &EmbeddedShader::name);
-    if (found == shaders.end()) throw Error({.what = "a shader is missing from this build", .where = std::string(name), .hint = "build the program again"});
+    if (found == shaders.end())
+        throw Error({.what = "a shader is missing from this build",
+                     .where = std::string(name),
+                     .hint = "build the program again"});
     VkShaderModuleCreateInfo create{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     create.codeSize = found->spirv.size_bytes();
     create.pCode = found->spirv.data();
@@ -42,12 +45,14 @@ PatternPipeline::PatternPipeline(gpu::Context& context, VkRenderPass renderPass)
 
 void PatternPipeline::makeLayouts() {
     VkDevice device = context_.device();
-    const VkDescriptorSetLayoutBinding binding{0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_FRAGMENT_BIT, nullptr};
+    const VkDescriptorSetLayoutBinding binding{0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_FRAGMENT_BIT,
+                                               nullptr};
     VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
     set.bindingCount = 1;
     set.pBindings = &binding;
     VkDescriptorSetLayout setLayout = VK_NULL_HANDLE;
-    gpu::check(vkCreateDescriptorSetLayout(device, &set, nullptr, &setLayout), "vkCreateDescriptorSetLayout", "scope/pattern");
+    gpu::check(vkCreateDescriptorSetLayout(device, &set, nullptr, &setLayout), "vkCreateDescriptorSetLayout",
+               "scope/pattern");
     setLayout_ = {device, setLayout};
 
     const VkPushConstantRange push{VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof(Push)};
@@ -76,8 +81,10 @@ void PatternPipeline::makeLayouts() {
 }
 
 void PatternPipeline::makePipeline(VkRenderPass renderPass) {
-    const auto vertex = loadShader(context_, "scope/pattern.vert"), fragment = loadShader(context_, "scope/pattern.frag");
-    VkPipelineShaderStageCreateInfo stages[2]{{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO}, {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO}};
+    const auto vertex = loadShader(context_, "scope/pattern.vert"),
+               fragment = loadShader(context_, "scope/pattern.frag");
+    VkPipelineShaderStageCreateInfo stages[2]{{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO},
+                                              {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO}};
     stages[0].stage = VK_SHADER_STAGE_VERTEX_BIT;
     stages[0].module = vertex.get();
     stages[1].stage = VK_SHADER_STAGE_FRAGMENT_BIT;
@@ -93,7 +100,8 @@ void PatternPipeline::makePipeline(VkRenderPass renderPass) {
     VkPipelineMultisampleStateCreateInfo samples{VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO};
     samples.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
     VkPipelineColorBlendAttachmentState opaque{};
-    opaque.colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT;
+    opaque.colorWriteMask =
+        VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT;
     VkPipelineColorBlendStateCreateInfo blend{VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO};
     blend.attachmentCount = 1;
     blend.pAttachments = &opaque;
@@ -114,14 +122,16 @@ void PatternPipeline::makePipeline(VkRenderPass renderPass) {
     create.layout = layout_.get();
     create.renderPass = renderPass;
     VkPipeline pipeline = VK_NULL_HANDLE;
-    gpu::check(vkCreateGraphicsPipelines(context_.device(), VK_NULL_HANDLE, 1, &create, nullptr, &pipeline), "vkCreateGraphicsPipelines", "scope/pattern");
+    gpu::check(vkCreateGraphicsPipelines(context_.device(), VK_NULL_HANDLE, 1, &create, nullptr, &pipeline),
+               "vkCreateGraphicsPipelines", "scope/pattern");
     pipeline_ = {context_.device(), pipeline};
     context_.setName(VK_OBJECT_TYPE_PIPELINE, pipeline, "scope/pattern");
 }
 
 void PatternPipeline::bindPattern(const LanguageModel::DevicePattern& pattern) {
     const uint64_t alignment = std::max<uint64_t>(context_.traits().minStorageBufferOffsetAlignment, 4);
-    const uint64_t begin = pattern.byteOffset / alignment * alignment, size = pattern.byteOffset + pattern.byteSize - begin;
+    const uint64_t begin = pattern.byteOffset / alignment * alignment,
+                   size = pattern.byteOffset + pattern.byteSize - begin;
     firstFloat_ = static_cast<uint32_t>((pattern.byteOffset - begin) / sizeof(float));
     const std::array<uint64_t, 3> wanted{reinterpret_cast<uint64_t>(pattern.buffer), begin, size};
     if (wanted == bound_) return;
@@ -140,12 +150,18 @@ void PatternPipeline::prepare(VkCommandBuffer commands, const PatternPicture& pi
     VkMemoryBarrier written{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
     written.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
     written.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, 0, 1, &written, 0, nullptr, 0, nullptr);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, 0, 1,
+                         &written, 0, nullptr, 0, nullptr);
 }
 
 void PatternPipeline::drawRect(VkCommandBuffer commands, const PixelRect& rect, const Push& push) const {
     if (rect.isEmpty()) return;
-    const VkViewport viewport{static_cast<float>(rect.x), static_cast<float>(rect.y), static_cast<float>(rect.width), static_cast<float>(rect.height), 0, 1};
+    const VkViewport viewport{static_cast<float>(rect.x),
+                              static_cast<float>(rect.y),
+                              static_cast<float>(rect.width),
+                              static_cast<float>(rect.height),
+                              0,
+                              1};
     const VkRect2D scissor{{rect.x, rect.y}, {static_cast<uint32_t>(rect.width), static_cast<uint32_t>(rect.height)}};
     vkCmdSetViewport(commands, 0, 1, &viewport);
     vkCmdSetScissor(commands, 0, 1, &scissor);
@@ -159,10 +175,20 @@ void PatternPipeline::draw(VkCommandBuffer commands, const PatternPicture& pictu
     const PatternTile& tile = picture.pattern.tile;
     const auto word = [](int value) { return static_cast<uint32_t>(value); };
     drawRect(commands, picture.plot,
-             {.originX = picture.originX, .originY = picture.originY, .cellSize = picture.cellSize, .exponent = picture.exponent,
-              .first = firstFloat_, .rowStride = word(picture.pattern.rowStride), .rows = word(tile.rows), .columns = word(tile.columns),
-              .queryBegin = word(tile.queryBegin), .queryEnd = word(tile.queryEnd), .keyBegin = word(tile.keyBegin), .keyEnd = word(tile.keyEnd),
-              .window = word(picture.window), .flags = picture.isCausal ? kCausal : 0});
+             {.originX = picture.originX,
+              .originY = picture.originY,
+              .cellSize = picture.cellSize,
+              .exponent = picture.exponent,
+              .first = firstFloat_,
+              .rowStride = word(picture.pattern.rowStride),
+              .rows = word(tile.rows),
+              .columns = word(tile.columns),
+              .queryBegin = word(tile.queryBegin),
+              .queryEnd = word(tile.queryEnd),
+              .keyBegin = word(tile.keyBegin),
+              .keyEnd = word(tile.keyEnd),
+              .window = word(picture.window),
+              .flags = picture.isCausal ? kCausal : 0});
     Push legend{};
     legend.originY = static_cast<float>(picture.legend.y);
     legend.cellSize = static_cast<float>(picture.legend.height);

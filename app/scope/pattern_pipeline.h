@@ -16,13 +16,13 @@ struct PixelRect {
 /// One attention pattern as it is to appear.
 struct PatternPicture {
     LanguageModel::DevicePattern pattern;
-    PixelRect plot;                ///< nothing is drawn outside
+    PixelRect plot;                 ///< nothing is drawn outside
     float originX = 0, originY = 0; ///< of query 0, key 0, in framebuffer pixels
     float cellSize = 1;             ///< framebuffer pixels
     float exponent = 1;             ///< of the probability before colouring
     bool isCausal = true;
-    int window = 0;                 ///< keys that a query sees back; 0: all
-    PixelRect legend;               ///< a bar of the colours; empty: none
+    int window = 0;   ///< keys that a query sees back; 0: all
+    PixelRect legend; ///< a bar of the colours; empty: none
 };
 
 /// Draws a pattern from the buffer that the engine computed it into.
@@ -30,7 +30,8 @@ class PatternPipeline {
 public:
     PatternPipeline(gpu::Context& context, VkRenderPass renderPass);
 
-    /// Outside a render pass: what the engine wrote becomes readable. No commands that were bound to before may still run.
+    /// Outside a render pass: what the engine wrote becomes readable. No commands that were bound to before may still
+    /// run.
     void prepare(VkCommandBuffer commands, const PatternPicture& picture);
     /// Inside the render pass.
     void draw(VkCommandBuffer commands, const PatternPicture& picture) const;

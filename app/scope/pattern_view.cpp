@@ -9,10 +9,13 @@ namespace {
 constexpr float kMostZoom = 4; // times the largest fitted cell
 
 /// Where cell 0 begins along one axis, so that the pattern fills the rectangle or stands in its middle.
-float clampFirst(float first, float cells, float shown) { return shown >= cells ? -(shown - cells) / 2 : std::clamp(first, 0.0f, cells - shown); }
+float clampFirst(float first, float cells, float shown) {
+    return shown >= cells ? -(shown - cells) / 2 : std::clamp(first, 0.0f, cells - shown);
+}
 
 std::pair<int, int> visible(float begin, float origin, float length, float cellSize, int cells) {
-    const int first = static_cast<int>(std::floor((begin - origin) / cellSize)), last = static_cast<int>(std::ceil((begin + length - origin) / cellSize));
+    const int first = static_cast<int>(std::floor((begin - origin) / cellSize)),
+              last = static_cast<int>(std::ceil((begin + length - origin) / cellSize));
     return {std::clamp(first, 0, cells), std::clamp(last, 0, cells)};
 }
 
@@ -28,7 +31,9 @@ void PatternView::place(float x, float y, float width, float height, int cells, 
     clampZoom();
 }
 
-float PatternView::fittedSize() const { return std::min({width_ / static_cast<float>(cells_), height_ / static_cast<float>(cells_), largestCell_}); }
+float PatternView::fittedSize() const {
+    return std::min({width_ / static_cast<float>(cells_), height_ / static_cast<float>(cells_), largestCell_});
+}
 
 void PatternView::clampZoom() {
     if (!zoomed_) return;
@@ -57,12 +62,19 @@ void PatternView::pan(float dx, float dy) {
 }
 
 float PatternView::cellSize() const { return zoomed_ ? zoomed_->cellSize : fittedSize(); }
-float PatternView::left() const { return zoomed_ ? x_ - zoomed_->firstKey * zoomed_->cellSize : x_ + (width_ - cellSize() * static_cast<float>(cells_)) / 2; }
-float PatternView::top() const { return zoomed_ ? y_ - zoomed_->firstQuery * zoomed_->cellSize : y_ + (height_ - cellSize() * static_cast<float>(cells_)) / 2; }
+float PatternView::left() const {
+    return zoomed_ ? x_ - zoomed_->firstKey * zoomed_->cellSize
+                   : x_ + (width_ - cellSize() * static_cast<float>(cells_)) / 2;
+}
+float PatternView::top() const {
+    return zoomed_ ? y_ - zoomed_->firstQuery * zoomed_->cellSize
+                   : y_ + (height_ - cellSize() * static_cast<float>(cells_)) / 2;
+}
 
 std::optional<Cell> PatternView::cellAt(float x, float y) const {
     if (x < x_ || y < y_ || x >= x_ + width_ || y >= y_ + height_) return std::nullopt;
-    const Cell cell{static_cast<int>(std::floor((y - top()) / cellSize())), static_cast<int>(std::floor((x - left()) / cellSize()))};
+    const Cell cell{static_cast<int>(std::floor((y - top()) / cellSize())),
+                    static_cast<int>(std::floor((x - left()) / cellSize()))};
     if (cell.query < 0 || cell.key < 0 || cell.query >= cells_ || cell.key >= cells_) return std::nullopt;
     return cell;
 }

@@ -10,8 +10,11 @@ namespace attn::scope {
 
 void writePng(const std::string& path, const Screenshot& picture) {
     constexpr int kChannels = 3;
-    if (stbi_write_png(path.c_str(), picture.width, picture.height, kChannels, picture.rgb.data(), picture.width * kChannels) == 0)
-        throw Error({.what = "the screenshot could not be written", .where = path, .hint = "choose a folder that exists and may be written to"});
+    if (stbi_write_png(path.c_str(), picture.width, picture.height, kChannels, picture.rgb.data(),
+                       picture.width * kChannels) == 0)
+        throw Error({.what = "the screenshot could not be written",
+                     .where = path,
+                     .hint = "choose a folder that exists and may be written to"});
 }
 
 } // namespace attn::scope

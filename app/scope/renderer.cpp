@@ -5,7 +5,8 @@
 namespace attn::scope {
 
 Renderer::Renderer(gpu::Context& context, VkSurfaceKHR surface)
-    : context_(context), swapchain_(context, surface), pattern_(context, swapchain_.renderPass()), commands_(context, "frame"), timeline_(context, "frames") {}
+    : context_(context), swapchain_(context, surface), pattern_(context, swapchain_.renderPass()),
+      commands_(context, "frame"), timeline_(context, "frames") {}
 
 bool Renderer::draw(Window::Size size, const PatternPicture* picture, const Overlay& overlay) {
     finishFrame();
@@ -18,14 +19,19 @@ bool Renderer::draw(Window::Size size, const PatternPicture* picture, const Over
     return true;
 }
 
-std::optional<Screenshot> Renderer::drawAndRead(Window::Size size, const PatternPicture* picture, const Overlay& overlay) {
+std::optional<Screenshot> Renderer::drawAndRead(Window::Size size, const PatternPicture* picture,
+                                                const Overlay& overlay) {
     finishFrame();
     const auto target = swapchain_.acquire(size);
     if (!target) return std::nullopt;
     if (!swapchain_.canBeRead())
-        throw Error({.what = "this display does not let its pictures be read", .where = context_.traits().name, .hint = "use attention-cli render, which writes pictures without a display"});
+        throw Error({.what = "this display does not let its pictures be read",
+                     .where = context_.traits().name,
+                     .hint = "use attention-cli render, which writes pictures without a display"});
     const auto width = target->extent.width, height = target->extent.height;
-    gpu::Buffer pixels(context_, {.sizeBytes = uint64_t{width} * height * 4, .placement = gpu::Placement::Readback, .name = "screenshot"});
+    gpu::Buffer pixels(
+        context_,
+        {.sizeBytes = uint64_t{width} * height * 4, .placement = gpu::Placement::Readback, .name = "screenshot"});
     gpu::CommandRecorder recorder(commands_);
     record(recorder.get(), *target, picture, overlay);
     recordRead(recorder.get(), *target, pixels);
@@ -36,14 +42,16 @@ std::optional<Screenshot> Renderer::drawAndRead(Window::Size size, const Pattern
 
     Screenshot shot{.width = static_cast<int>(width), .height = static_cast<int>(height), .rgb = {}};
     shot.rgb.reserve(size_t{width} * height * 3);
-    const bool isBgr = swapchain_.format() == VK_FORMAT_B8G8R8A8_UNORM || swapchain_.format() == VK_FORMAT_B8G8R8A8_SRGB;
+    const bool isBgr =
+        swapchain_.format() == VK_FORMAT_B8G8R8A8_UNORM || swapchain_.format() == VK_FORMAT_B8G8R8A8_SRGB;
     const auto bytes = pixels.mappedAs<uint8_t>();
     for (size_t i = 0; i < bytes.size(); i += 4)
         for (size_t channel = 0; channel < 3; ++channel) shot.rgb.push_back(bytes[i + (isBgr ? 2 - channel : channel)]);
     return shot;
 }
 
-void Renderer::record(VkCommandBuffer commands, const Swapchain::Target& target, const PatternPicture* picture, const Overlay& overlay) {
+void Renderer::record(VkCommandBuffer commands, const Swapchain::Target& target, const PatternPicture* picture,
+                      const Overlay& overlay) {
     if (picture) pattern_.prepare(commands, *picture);
     VkClearValue page{};
     page.color = {{0.071f, 0.078f, 0.094f, 1.0f}}; // kPage of pattern.frag
@@ -68,7 +76,8 @@ void Renderer::recordRead(VkCommandBuffer commands, const Swapchain::Target& tar
     toRead.srcQueueFamilyIndex = toRead.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
     toRead.image = target.image;
     toRead.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr, 0, nullptr, 1, &toRead);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+                         VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr, 0, nullptr, 1, &toRead);
     VkBufferImageCopy copy{};
     copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     copy.imageExtent = {target.extent.width, target.extent.height, 1};
@@ -78,7 +87,8 @@ void Renderer::recordRead(VkCommandBuffer commands, const Swapchain::Target& tar
     toPresent.dstAccessMask = 0;
     toPresent.oldLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     toPresent.newLayout = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0, 0, nullptr, 0, nullptr, 1, &toPresent);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0, 0, nullptr,
+                         0, nullptr, 1, &toPresent);
 }
 
 void Renderer::submit(const Swapchain::Target& target) {

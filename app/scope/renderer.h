@@ -14,7 +14,9 @@ namespace attn::scope {
 struct Screenshot {
     int width = 0, height = 0;
     std::vector<uint8_t> rgb;
-    const uint8_t* at(int x, int y) const { return &rgb[(static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)) * 3]; }
+    const uint8_t* at(int x, int y) const {
+        return &rgb[(static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)) * 3];
+    }
 };
 
 /// Draws frames into a window, one in flight.
@@ -35,7 +37,8 @@ public:
     void finishFrame() { timeline_.wait(timeline_.submitted()); }
 
 private:
-    void record(VkCommandBuffer commands, const Swapchain::Target& target, const PatternPicture* picture, const Overlay& overlay);
+    void record(VkCommandBuffer commands, const Swapchain::Target& target, const PatternPicture* picture,
+                const Overlay& overlay);
     void recordRead(VkCommandBuffer commands, const Swapchain::Target& target, const gpu::Buffer& into);
     void submit(const Swapchain::Target& target);
 

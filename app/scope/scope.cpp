@@ -13,20 +13,23 @@ namespace attn::scope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kSmoothing = 0.1; // of the frame time, by each frame
+constexpr double kSmoothing = 0.1;   // of the frame time, by each frame
 constexpr int kFramesAfterEvent = 3; // Dear ImGui settles sizes and hovers in the next frames
 
 std::vector<int> encodePrompt(const LanguageModel& model, const Options& options) {
     if (!options.tokens.empty()) return parseTokenIds(options.tokens);
     if (model.tokenizer() == nullptr)
-        throw Error({.what = "this model has no tokenizer", .where = model.info().name, .hint = "give token ids with --tokens 1,2,3"});
+        throw Error({.what = "this model has no tokenizer",
+                     .where = model.info().name,
+                     .hint = "give token ids with --tokens 1,2,3"});
     return model.tokenizer()->encode(options.prompt.empty() ? model.source().example() : options.prompt).ids;
 }
 
 } // namespace
 
 Scope::Scope(const DisplayConnection& display, const Options& options)
-    : window_(display, options.width, options.height), framesWanted_(options.frames), screenshotPath_(options.screenshot) {
+    : window_(display, options.width, options.height), framesWanted_(options.frames),
+      screenshotPath_(options.screenshot) {
     openModel(display, options);
     surface_.emplace(model_->context().instance(), window_);
     renderer_.emplace(model_->context(), surface_->get());
@@ -45,42 +48,68 @@ void Scope::openModel(const DisplayConnection& display, const Options& options) 
         shown = Clock::now();
         window_.setTitle(fmt::format("Loading {:.0f} % – Attention Scope", static_cast<double>(fraction) * 100));
         window_.pollEvents();
-        if (window_.wantsToClose()) throw Error({.what = "the window was closed while the model was loading", .where = options.path, .hint = {}});
+        if (window_.wantsToClose())
+            throw Error(
+                {.what = "the window was closed while the model was loading", .where = options.path, .hint = {}});
     };
-    model_ = std::make_unique<LanguageModel>(std::move(source),
-                                             LanguageModel::Options{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
-                                                                    .validation = options.validation,
-                                                                    .instanceExtensions = display.instanceExtensions(),
-                                                                    .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}},
-                                             progress);
-    for (const std::string& warning : model_->info().warnings) fmt::print(stderr, "attention-scope: warning: {}\n", warning);
+    model_ = std::make_unique<LanguageModel>(
+        std::move(source),
+        LanguageModel::Options{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
+                               .validation = options.validation,
+                               .instanceExtensions = display.instanceExtensions(),
+                               .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}},
+        progress);
+    for (const std::string& warning : model_->info().warnings)
+        fmt::print(stderr, "attention-scope: warning: {}\n", warning);
 }
 
 void Scope::readKeys() {
     Wishes wishes;
     for (int key : window_.takeKeys()) {
         switch (key) {
-        case GLFW_KEY_UP: --wishes.layers; break;
-        case GLFW_KEY_DOWN: ++wishes.layers; break;
-        case GLFW_KEY_LEFT: --wishes.heads; break;
-        case GLFW_KEY_RIGHT: ++wishes.heads; break;
-        case GLFW_KEY_SPACE: ++wishes.tokens; break;
-        case GLFW_KEY_R: wishes.reset = true; break;
+        case GLFW_KEY_UP:
+            --wishes.layers;
+            break;
+        case GLFW_KEY_DOWN:
+            ++wishes.layers;
+            break;
+        case GLFW_KEY_LEFT:
+            --wishes.heads;
+            break;
+        case GLFW_KEY_RIGHT:
+            ++wishes.heads;
+            break;
+        case GLFW_KEY_SPACE:
+            ++wishes.tokens;
+            break;
+        case GLFW_KEY_R:
+            wishes.reset = true;
+            break;
         case GLFW_KEY_0:
-        case GLFW_KEY_KP_0: wishes.fit = true; break;
-        case GLFW_KEY_B: wishes.lift = true; break;
+        case GLFW_KEY_KP_0:
+            wishes.fit = true;
+            break;
+        case GLFW_KEY_B:
+            wishes.lift = true;
+            break;
         case GLFW_KEY_F:
-        case GLFW_KEY_F11: wishes.fullScreen = true; break;
+        case GLFW_KEY_F11:
+            wishes.fullScreen = true;
+            break;
         case GLFW_KEY_Q:
-        case GLFW_KEY_ESCAPE: wishes.quit = true; break;
-        default: break;
+        case GLFW_KEY_ESCAPE:
+            wishes.quit = true;
+            break;
+        default:
+            break;
         }
     }
     fulfil(wishes);
 }
 
 void Scope::fulfil(const Wishes& wishes) {
-    head_->select(wishes.layer.value_or(head_->layer()) + wishes.layers, wishes.head.value_or(head_->head()) + wishes.heads);
+    head_->select(wishes.layer.value_or(head_->layer()) + wishes.layers,
+                  wishes.head.value_or(head_->head()) + wishes.heads);
     if (wishes.reset) head_->reset();
     for (int i = 0; i < wishes.tokens; ++i) head_->generate();
     if (wishes.fit) page_.fit();
@@ -106,7 +135,8 @@ template <typename Draw> auto Scope::frame(const Draw& draw) {
     readKeys();
     const auto begin = Clock::now();
     const PatternPicture picture = compose();
-    auto drawn = draw(window_.framebufferSize(), &picture, [this](VkCommandBuffer commands) { gui_->record(commands); });
+    auto drawn =
+        draw(window_.framebufferSize(), &picture, [this](VkCommandBuffer commands) { gui_->record(commands); });
     const double elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     frameMs_ = frameMs_ == 0 ? elapsedMs : frameMs_ + kSmoothing * (elapsedMs - frameMs_);
     return drawn;
@@ -139,8 +169,10 @@ void Scope::run() {
                 due = kFramesAfterEvent;
             }
             drawn += drawFrame() ? 1 : 0;
-            if (framesWanted_ == 0) --due;
-            else if (drawn >= framesWanted_) return;
+            if (framesWanted_ == 0)
+                --due;
+            else if (drawn >= framesWanted_)
+                return;
         }
     }
 }

@@ -10,7 +10,7 @@
 namespace attn::scope {
 namespace {
 
-constexpr int kMostExact = 2048;        // tokens that one tile shows cell by cell
+constexpr int kMostExact = 2048; // tokens that one tile shows cell by cell
 constexpr size_t kLabelCharacters = 14;
 
 /// The probability of the likeliest token under a plain softmax.
@@ -20,7 +20,9 @@ double likeliest(std::span<const float> logits, size_t best) {
     return 1 / sum;
 }
 
-size_t argmax(std::span<const float> logits) { return static_cast<size_t>(std::ranges::max_element(logits) - logits.begin()); }
+size_t argmax(std::span<const float> logits) {
+    return static_cast<size_t>(std::ranges::max_element(logits) - logits.begin());
+}
 
 std::string rangeOf(int count) { return count == 1 ? "only 0 exists" : fmt::format("choose 0 to {}", count - 1); }
 
@@ -36,21 +38,31 @@ std::string tokenLabel(const std::string& text, size_t mostCharacters) {
         if (++characters > mostCharacters) return label + "…";
         const auto byte = static_cast<unsigned char>(text[i]);
         const bool isEdge = firstInk == std::string::npos || i < firstInk || i > lastInk;
-        if (byte == ' ' && isEdge) label += "␣";
-        else if (byte == '\n') label += "↵";
-        else if (byte == '\t') label += "⇥";
-        else if (byte < 0x20) label += {'\xE2', '\x90', static_cast<char>(0x80 + byte)}; // U+2400 + byte, its picture
-        else label += text.substr(i, length);
+        if (byte == ' ' && isEdge)
+            label += "␣";
+        else if (byte == '\n')
+            label += "↵";
+        else if (byte == '\t')
+            label += "⇥";
+        else if (byte < 0x20)
+            label += {'\xE2', '\x90', static_cast<char>(0x80 + byte)}; // U+2400 + byte, its picture
+        else
+            label += text.substr(i, length);
         i += length;
     }
     return label;
 }
 
-ShownHead::ShownHead(LanguageModel& model, std::vector<int> prompt, int layer, int head) : model_(model), prompt_(std::move(prompt)), layer_(layer), head_(head) {
+ShownHead::ShownHead(LanguageModel& model, std::vector<int> prompt, int layer, int head)
+    : model_(model), prompt_(std::move(prompt)), layer_(layer), head_(head) {
     if (layer < 0 || layer >= info().layers)
-        throw Error({.what = fmt::format("layer {} does not exist: the model has {}", layer, info().layers), .where = "--layer", .hint = rangeOf(info().layers)});
+        throw Error({.what = fmt::format("layer {} does not exist: the model has {}", layer, info().layers),
+                     .where = "--layer",
+                     .hint = rangeOf(info().layers)});
     if (head < 0 || head >= info().heads)
-        throw Error({.what = fmt::format("head {} does not exist: a layer has {}", head, info().heads), .where = "--head", .hint = rangeOf(info().heads)});
+        throw Error({.what = fmt::format("head {} does not exist: a layer has {}", head, info().heads),
+                     .where = "--head",
+                     .hint = rangeOf(info().heads)});
     if (prompt_.empty()) throw Error({.what = "the prompt is empty", .where = "--prompt", .hint = "give some text"});
     model_.feed(prompt_);
     describeText();
@@ -62,7 +74,8 @@ void ShownHead::describeText() {
     labels_.clear();
     for (int id : model_.tokens()) labels_.push_back(tokenLabel(textOf(id), kLabelCharacters));
     const size_t best = argmax(model_.logits());
-    next_ = fmt::format("“{}” {:.0f} %", tokenLabel(textOf(static_cast<int>(best)), kLabelCharacters), likeliest(model_.logits(), best) * 100);
+    next_ = fmt::format("“{}” {:.0f} %", tokenLabel(textOf(static_cast<int>(best)), kLabelCharacters),
+                        likeliest(model_.logits(), best) * 100);
     patternOf_ = std::nullopt;
     lastProbability_ = std::nullopt;
 }
@@ -80,7 +93,8 @@ void ShownHead::generate() {
     }
     const int best = static_cast<int>(argmax(model_.logits()));
     model_.feed(std::span(&best, 1));
-    notice_ = std::ranges::count(model_.source().stopTokens(), best) > 0 ? "The model ended its text with this token." : "";
+    notice_ =
+        std::ranges::count(model_.source().stopTokens(), best) > 0 ? "The model ended its text with this token." : "";
     describeText();
 }
 
@@ -92,7 +106,9 @@ void ShownHead::reset() {
 }
 
 bool ShownHead::isCausal() const { return model_.config().layers[static_cast<size_t>(layer_)].rule.causal; }
-int ShownHead::window() const { return static_cast<int>(model_.config().layers[static_cast<size_t>(layer_)].rule.window); }
+int ShownHead::window() const {
+    return static_cast<int>(model_.config().layers[static_cast<size_t>(layer_)].rule.window);
+}
 
 bool ShownHead::isMasked(const Cell& cell) const {
     return (isCausal() && cell.key > cell.query) || (window() > 0 && cell.query - cell.key >= window());
@@ -109,7 +125,9 @@ SetViewCommand ShownHead::viewOf(std::pair<int, int> queries, std::pair<int, int
 bool ShownHead::isPatternReady(std::pair<int, int> queries, std::pair<int, int> keys) const {
     if (!patternOf_) return false;
     const SetViewCommand wanted = viewOf(queries, keys);
-    const auto key = [](const SetViewCommand& v) { return std::tuple(v.layer, v.head, v.queryBegin, v.queryEnd, v.keyBegin, v.keyEnd); };
+    const auto key = [](const SetViewCommand& v) {
+        return std::tuple(v.layer, v.head, v.queryBegin, v.queryEnd, v.keyBegin, v.keyEnd);
+    };
     return key(wanted) == key(*patternOf_);
 }
 
@@ -123,7 +141,12 @@ const LanguageModel::DevicePattern& ShownHead::pattern(std::pair<int, int> queri
 
 float ShownHead::probability(const Cell& cell) {
     if (!lastProbability_ || lastProbability_->first != cell) {
-        const PatternTile tile = model_.patternTile({.layer = layer_, .head = head_, .queryBegin = cell.query, .queryEnd = cell.query + 1, .keyBegin = cell.key, .keyEnd = cell.key + 1});
+        const PatternTile tile = model_.patternTile({.layer = layer_,
+                                                     .head = head_,
+                                                     .queryBegin = cell.query,
+                                                     .queryEnd = cell.query + 1,
+                                                     .keyBegin = cell.key,
+                                                     .keyEnd = cell.key + 1});
         lastProbability_ = {cell, tile.values.front()};
     }
     return lastProbability_->second;

@@ -34,8 +34,8 @@ public:
     bool isCausal() const;
     int window() const; ///< keys that a query of this layer sees back; 0: all
     bool isMasked(const Cell& cell) const;
-    /// The pattern on the device, computed when it is not yet. A long one only where it shows: ranges as in PatternView.
-    /// The last frame that read it must have finished.
+    /// The pattern on the device, computed when it is not yet. A long one only where it shows: ranges as in
+    /// PatternView. The last frame that read it must have finished.
     const LanguageModel::DevicePattern& pattern(std::pair<int, int> queries, std::pair<int, int> keys);
     bool isPatternReady(std::pair<int, int> queries, std::pair<int, int> keys) const;
     /// Read back from the device by itself.

@@ -8,11 +8,14 @@ namespace attn::scope {
 
 Swapchain::Swapchain(gpu::Context& context, VkSurfaceKHR surface) : context_(context), surface_(surface) {
     VkBool32 canPresent = VK_FALSE;
-    gpu::check(vkGetPhysicalDeviceSurfaceSupportKHR(context.physicalDevice(), context.queueFamily(), surface, &canPresent), "vkGetPhysicalDeviceSurfaceSupportKHR");
+    gpu::check(
+        vkGetPhysicalDeviceSurfaceSupportKHR(context.physicalDevice(), context.queueFamily(), surface, &canPresent),
+        "vkGetPhysicalDeviceSurfaceSupportKHR");
     if (canPresent == VK_FALSE)
         throw Error({.what = context.traits().name + " cannot show pictures on this display",
                      .where = "--device",
-                     .hint = "choose another device (attention-cli devices lists them), or start the program on the display that it drives"});
+                     .hint = "choose another device (attention-cli devices lists them), or start the program on the "
+                             "display that it drives"});
     chooseFormat();
     makeRenderPass();
     acquired_ = makeSemaphore("image acquired");
@@ -35,12 +38,19 @@ gpu::Owned<VkSemaphore, vkDestroySemaphore> Swapchain::makeSemaphore(const char*
 
 void Swapchain::chooseFormat() {
     uint32_t count = 0;
-    gpu::check(vkGetPhysicalDeviceSurfaceFormatsKHR(context_.physicalDevice(), surface_, &count, nullptr), "vkGetPhysicalDeviceSurfaceFormatsKHR");
+    gpu::check(vkGetPhysicalDeviceSurfaceFormatsKHR(context_.physicalDevice(), surface_, &count, nullptr),
+               "vkGetPhysicalDeviceSurfaceFormatsKHR");
     std::vector<VkSurfaceFormatKHR> formats(count);
-    gpu::check(vkGetPhysicalDeviceSurfaceFormatsKHR(context_.physicalDevice(), surface_, &count, formats.data()), "vkGetPhysicalDeviceSurfaceFormatsKHR");
-    if (formats.empty()) throw Error({.what = "the display offers no pixel format", .where = context_.traits().name, .hint = "update the Vulkan driver or choose another --device"});
+    gpu::check(vkGetPhysicalDeviceSurfaceFormatsKHR(context_.physicalDevice(), surface_, &count, formats.data()),
+               "vkGetPhysicalDeviceSurfaceFormatsKHR");
+    if (formats.empty())
+        throw Error({.what = "the display offers no pixel format",
+                     .where = context_.traits().name,
+                     .hint = "update the Vulkan driver or choose another --device"});
     // Colours are written as sRGB bytes, by the shader and by Dear ImGui.
-    const auto fits = [](const VkSurfaceFormatKHR& f) { return f.format == VK_FORMAT_B8G8R8A8_UNORM || f.format == VK_FORMAT_R8G8B8A8_UNORM; };
+    const auto fits = [](const VkSurfaceFormatKHR& f) {
+        return f.format == VK_FORMAT_B8G8R8A8_UNORM || f.format == VK_FORMAT_R8G8B8A8_UNORM;
+    };
     const auto found = std::ranges::find_if(formats, fits);
     format_ = found != formats.end() ? *found : formats.front();
 }
@@ -88,11 +98,14 @@ void Swapchain::makeRenderPass() {
 bool Swapchain::rebuild(Window::Size size) {
     waitIdle();
     VkSurfaceCapabilitiesKHR surface{};
-    gpu::check(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(context_.physicalDevice(), surface_, &surface), "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
+    gpu::check(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(context_.physicalDevice(), surface_, &surface),
+               "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
     extent_ = surface.currentExtent;
     if (extent_.width == UINT32_MAX) // the window takes the size of its images (Wayland)
-        extent_ = {std::clamp(static_cast<uint32_t>(size.width), surface.minImageExtent.width, surface.maxImageExtent.width),
-                   std::clamp(static_cast<uint32_t>(size.height), surface.minImageExtent.height, surface.maxImageExtent.height)};
+        extent_ = {
+            std::clamp(static_cast<uint32_t>(size.width), surface.minImageExtent.width, surface.maxImageExtent.width),
+            std::clamp(static_cast<uint32_t>(size.height), surface.minImageExtent.height,
+                       surface.maxImageExtent.height)};
     if (extent_.width == 0 || extent_.height == 0) return false;
     smallestImageCount_ = std::max(2u, surface.minImageCount);
     canBeRead_ = (surface.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) != 0;
@@ -107,7 +120,9 @@ bool Swapchain::rebuild(Window::Size size) {
     if (canBeRead_) create.imageUsage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
     create.imageSharingMode = VK_SHARING_MODE_EXCLUSIVE;
     create.preTransform = surface.currentTransform;
-    create.compositeAlpha = (surface.supportedCompositeAlpha & VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR) != 0 ? VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR : VK_COMPOSITE_ALPHA_INHERIT_BIT_KHR;
+    create.compositeAlpha = (surface.supportedCompositeAlpha & VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR) != 0
+                                ? VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
+                                : VK_COMPOSITE_ALPHA_INHERIT_BIT_KHR;
     create.presentMode = VK_PRESENT_MODE_FIFO_KHR; // everywhere, and never faster than the screen
     create.clipped = VK_TRUE;
     create.oldSwapchain = swapchain_.get();
@@ -152,13 +167,16 @@ std::optional<Swapchain::Target> Swapchain::acquire(Window::Size size) {
     if (size.isEmpty()) return std::nullopt;
     if ((isStale_ || size != builtFor_) && !rebuild(size)) return std::nullopt;
     uint32_t index = 0;
-    const VkResult result = vkAcquireNextImageKHR(context_.device(), swapchain_.get(), UINT64_MAX, acquired_.get(), VK_NULL_HANDLE, &index);
+    const VkResult result =
+        vkAcquireNextImageKHR(context_.device(), swapchain_.get(), UINT64_MAX, acquired_.get(), VK_NULL_HANDLE, &index);
     if (result == VK_ERROR_OUT_OF_DATE_KHR) {
         isStale_ = true;
         return std::nullopt;
     }
-    if (result == VK_SUBOPTIMAL_KHR) isStale_ = true; // this image can still be shown
-    else gpu::check(result, "vkAcquireNextImageKHR", "window");
+    if (result == VK_SUBOPTIMAL_KHR)
+        isStale_ = true; // this image can still be shown
+    else
+        gpu::check(result, "vkAcquireNextImageKHR", "window");
     const Image& image = images_.at(index);
     return Target{index, image.image, image.framebuffer.get(), extent_, acquired_.get(), image.drawn.get()};
 }
@@ -173,8 +191,10 @@ void Swapchain::present(const Target& target) {
     present.pImageIndices = &target.index;
     const std::lock_guard lock(context_.queueMutex());
     const VkResult result = vkQueuePresentKHR(context_.queue(), &present);
-    if (result == VK_ERROR_OUT_OF_DATE_KHR || result == VK_SUBOPTIMAL_KHR) isStale_ = true;
-    else gpu::check(result, "vkQueuePresentKHR", "window");
+    if (result == VK_ERROR_OUT_OF_DATE_KHR || result == VK_SUBOPTIMAL_KHR)
+        isStale_ = true;
+    else
+        gpu::check(result, "vkQueuePresentKHR", "window");
 }
 
 } // namespace attn::scope

@@ -8,7 +8,8 @@
 
 namespace attn::scope {
 
-/// The images of a window. Rebuilds itself when the window's size or screen changes. Presentation is on the context's queue.
+/// The images of a window. Rebuilds itself when the window's size or screen changes. Presentation is on the context's
+/// queue.
 class Swapchain {
 public:
     /// @throws Error if the device cannot present to the surface

@@ -26,7 +26,8 @@ GLFWmonitor* screenOf(int x, int y) {
         int left = 0, top = 0;
         glfwGetMonitorPos(monitors[i], &left, &top);
         const GLFWvidmode* mode = glfwGetVideoMode(monitors[i]);
-        if (mode != nullptr && x >= left && y >= top && x < left + mode->width && y < top + mode->height) return monitors[i];
+        if (mode != nullptr && x >= left && y >= top && x < left + mode->width && y < top + mode->height)
+            return monitors[i];
     }
     return glfwGetPrimaryMonitor();
 }
@@ -37,11 +38,14 @@ DisplayConnection::DisplayConnection() {
     if (glfwInit() != GLFW_TRUE)
         throw Error({.what = "no display could be opened: " + lastError(),
                      .where = {},
-                     .hint = "start it in a desktop session (DISPLAY or WAYLAND_DISPLAY set), or use attention-cli render, which needs none"});
+                     .hint = "start it in a desktop session (DISPLAY or WAYLAND_DISPLAY set), or use attention-cli "
+                             "render, which needs none"});
     if (glfwVulkanSupported() != GLFW_TRUE) {
         const std::string reason = lastError();
         glfwTerminate();
-        throw Error({.what = "no Vulkan driver that draws into windows was found: " + reason, .where = {}, .hint = "install one, for example the package mesa-vulkan-drivers"});
+        throw Error({.what = "no Vulkan driver that draws into windows was found: " + reason,
+                     .where = {},
+                     .hint = "install one, for example the package mesa-vulkan-drivers"});
     }
 }
 
@@ -51,7 +55,9 @@ std::vector<const char*> DisplayConnection::instanceExtensions() const {
     uint32_t count = 0;
     const char** names = glfwGetRequiredInstanceExtensions(&count);
     if (names == nullptr)
-        throw Error({.what = "no Vulkan driver can draw into this display: " + lastError(), .where = {}, .hint = "install or update a driver, for example mesa-vulkan-drivers"});
+        throw Error({.what = "no Vulkan driver can draw into this display: " + lastError(),
+                     .where = {},
+                     .hint = "install or update a driver, for example mesa-vulkan-drivers"});
     return {names, names + count};
 }
 
@@ -60,7 +66,9 @@ Window::Window(const DisplayConnection&, int width, int height) {
     glfwWindowHintString(GLFW_X11_CLASS_NAME, "attention-scope");
     glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "attention-scope");
     window_ = glfwCreateWindow(width, height, "Attention Scope", nullptr, nullptr);
-    if (window_ == nullptr) throw Error({.what = "the window could not be opened: " + lastError(), .where = {}, .hint = "try a smaller --size"});
+    if (window_ == nullptr)
+        throw Error(
+            {.what = "the window could not be opened: " + lastError(), .where = {}, .hint = "try a smaller --size"});
     glfwSetWindowSizeLimits(window_, kSmallestWidth, kSmallestHeight, GLFW_DONT_CARE, GLFW_DONT_CARE);
     glfwSetWindowUserPointer(window_, this);
     glfwSetKeyCallback(window_, [](GLFWwindow* window, int key, int, int action, int) {
@@ -104,7 +112,8 @@ void Window::waitForEvents() { glfwWaitEvents(); }
 std::vector<int> Window::takeKeys() { return std::exchange(keys_, {}); }
 
 Surface::Surface(VkInstance instance, const Window& window) : instance_(instance) {
-    gpu::check(glfwCreateWindowSurface(instance, window.handle(), nullptr, &surface_), "glfwCreateWindowSurface", "window");
+    gpu::check(glfwCreateWindowSurface(instance, window.handle(), nullptr, &surface_), "glfwCreateWindowSurface",
+               "window");
 }
 
 Surface::~Surface() { vkDestroySurfaceKHR(instance_, surface_, nullptr); }

@@ -24,8 +24,10 @@ std::string cacheDirectory() {
 void setSoftwareVulkanThreads(std::optional<int> threads) {
     static const bool chosenByUser = read("LP_NUM_THREADS").has_value();
     if (chosenByUser) return;
-    if (threads) setenv("LP_NUM_THREADS", std::to_string(*threads).c_str(), 1);
-    else unsetenv("LP_NUM_THREADS");
+    if (threads)
+        setenv("LP_NUM_THREADS", std::to_string(*threads).c_str(), 1);
+    else
+        unsetenv("LP_NUM_THREADS");
 }
 
 } // namespace attn::environment

@@ -8,9 +8,9 @@ namespace attn {
 struct Param {
     enum class Kind { Real, Integer, Toggle };
 
-    std::string_view id;      ///< "temperature"
-    std::string_view title;   ///< "Temperature"
-    std::string_view help;    ///< one sentence for the tooltip
+    std::string_view id;    ///< "temperature"
+    std::string_view title; ///< "Temperature"
+    std::string_view help;  ///< one sentence for the tooltip
     Kind kind = Kind::Real;
     double minimum = 0;
     double maximum = 1;

@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// Extents of a row-major tensor. On the device every row (the last axis) is padded to a multiple of 4 floats; the padding
-/// is always zero.
+/// Extents of a row-major tensor. On the device every row (the last axis) is padded to a multiple of 4 floats; the
+/// padding is always zero.
 class Shape {
 public:
     Shape() = default;
@@ -20,12 +20,12 @@ public:
     int64_t operator[](int axis) const { return extents_[static_cast<size_t>(axis < 0 ? axis + rank() : axis)]; }
     const std::vector<int64_t>& extents() const { return extents_; }
 
-    int64_t elements() const;                                       ///< without padding; 1 for a scalar
+    int64_t elements() const;                                         ///< without padding; 1 for a scalar
     int64_t columns() const { return rank() == 0 ? 1 : (*this)[-1]; } ///< extent of the last axis
-    int64_t rows() const;                                           ///< product of all other axes
-    int64_t rowStride() const { return (columns() + 3) / 4 * 4; }   ///< floats from one row to the next on the device
+    int64_t rows() const;                                             ///< product of all other axes
+    int64_t rowStride() const { return (columns() + 3) / 4 * 4; }     ///< floats from one row to the next on the device
     int64_t paddedElements() const { return rows() * rowStride(); }
-    std::string text() const;                                       ///< "[5, 8, 64]"
+    std::string text() const; ///< "[5, 8, 64]"
 
     bool operator==(const Shape&) const = default;
 

@@ -49,9 +49,9 @@ struct GridAxis {
 
 /// One kernel launch as data. Bindings follow StepParams (binding 0) in order.
 struct Dispatch {
-    std::string_view shader;               ///< "ops/softmax"
+    std::string_view shader; ///< "ops/softmax"
     std::vector<Binding> bindings{};
-    std::vector<uint32_t> push{};          ///< at most 32 words
+    std::vector<uint32_t> push{};           ///< at most 32 words
     std::vector<uint32_t> specialisation{}; ///< constant ids 0, 1, ...
     GridAxis x{}, y{}, z{};
     std::optional<Binding> indirectFrom{}; ///< workgroup counts come from three words of this input instead of x, y, z

@@ -26,21 +26,28 @@ Tensor Graph::source(NodeKind kind, std::string name, TensorType type) {
         return found->second;
     }
     const Tensor tensor{this, size(), 0};
-    nodes_.push_back({.kind = kind, .op = nullptr, .attributes = {}, .inputs = {}, .outputs = {std::move(type)}, .name = name});
+    nodes_.push_back(
+        {.kind = kind, .op = nullptr, .attributes = {}, .inputs = {}, .outputs = {std::move(type)}, .name = name});
     sources_.emplace(std::move(name), tensor);
     return tensor;
 }
 
-Tensor Graph::input(std::string name, TensorType type) { return source(NodeKind::Input, std::move(name), std::move(type)); }
-Tensor Graph::parameter(std::string name, Shape shape) {
-    return source(NodeKind::Parameter, std::move(name), {.shape = std::move(shape), .dtype = DType::F32, .liveRows = {}});
+Tensor Graph::input(std::string name, TensorType type) {
+    return source(NodeKind::Input, std::move(name), std::move(type));
 }
-Tensor Graph::state(std::string name, TensorType type) { return source(NodeKind::State, std::move(name), std::move(type)); }
+Tensor Graph::parameter(std::string name, Shape shape) {
+    return source(NodeKind::Parameter, std::move(name),
+                  {.shape = std::move(shape), .dtype = DType::F32, .liveRows = {}});
+}
+Tensor Graph::state(std::string name, TensorType type) {
+    return source(NodeKind::State, std::move(name), std::move(type));
+}
 
 Tensor Graph::add(const Op& op, std::vector<Tensor> inputs, Attributes attributes, std::string name) {
     std::vector<TensorType> types;
     for (const Tensor& input : inputs) {
-        if (input.graph != this) throw Error({.what = "an input belongs to another graph", .where = std::string(op.name), .hint = {}});
+        if (input.graph != this)
+            throw Error({.what = "an input belongs to another graph", .where = std::string(op.name), .hint = {}});
         types.push_back(input.type());
     }
     std::vector<TensorType> outputs = op.infer(types, attributes);

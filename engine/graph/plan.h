@@ -42,8 +42,8 @@ struct Plan {
 };
 
 struct PlanOptions {
-    uint64_t alignment = 256;      ///< of every arena tensor in bytes
-    bool reuseArena = true;        ///< false: every tensor keeps its own memory
+    uint64_t alignment = 256; ///< of every arena tensor in bytes
+    bool reuseArena = true;   ///< false: every tensor keeps its own memory
 };
 
 /// Plans the named outputs and probes and nothing else: nodes that no request needs are dropped.

@@ -25,7 +25,8 @@ struct StoredTensor {
     int64_t elements() const;
 };
 
-/// Parses and checks the header of a safetensors file: every offset lies inside the data, none overlap, sizes equal shapes.
+/// Parses and checks the header of a safetensors file: every offset lies inside the data, none overlap, sizes equal
+/// shapes.
 /// @param bytes    the file from its beginning; need not hold the data
 /// @param fileSize of the whole file
 /// @param file     for messages

@@ -19,16 +19,20 @@ std::span<const std::byte> dataOf(const WrittenTensor& tensor) {
     return tensor.integers.empty() ? std::as_bytes(tensor.values) : std::as_bytes(tensor.integers);
 }
 
-void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
+    to.insert(to.end(), bytes.begin(), bytes.end());
+}
 void append(std::vector<std::byte>& to, std::string_view text) { append(to, std::as_bytes(std::span(text))); }
 template <typename T> void appendNumber(std::vector<std::byte>& to, T value) {
-    for (size_t i = 0; i < sizeof(T); ++i) to.push_back(static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i)));
+    for (size_t i = 0; i < sizeof(T); ++i)
+        to.push_back(static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i)));
 }
 
 std::vector<std::byte> npy(const WrittenTensor& tensor) {
     std::string shape = fmt::format("{}", fmt::join(tensor.shape, ", "));
     if (tensor.shape.size() == 1) shape += ",";
-    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", tensor.integers.empty() ? "<f4" : "<i4", shape);
+    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                     tensor.integers.empty() ? "<f4" : "<i4", shape);
     header.append(63 - (10 + header.size()) % 64, ' ');
     header += '\n';
     std::vector<std::byte> result;
@@ -41,7 +45,8 @@ std::vector<std::byte> npy(const WrittenTensor& tensor) {
 
 std::vector<std::byte> deflated(std::span<const std::byte> bytes) {
     z_stream stream{};
-    if (deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw Error("zlib could not be started");
+    if (deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw Error("zlib could not be started");
     std::vector<std::byte> result(deflateBound(&stream, static_cast<uLong>(bytes.size())));
     stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
     stream.avail_in = static_cast<uInt>(bytes.size());
@@ -63,7 +68,10 @@ void writeAtomically(const std::filesystem::path& path, std::span<const std::byt
         unlink(aside.c_str());
         throw Error({.what = fmt::format("{}: {}", what, std::strerror(code)),
                      .where = path.string(),
-                     .hint = code == ENOSPC ? "free some disk space" : code == EACCES || code == EROFS ? "choose a folder that you may write to" : code == ENOENT ? "make the folder first" : ""});
+                     .hint = code == ENOSPC                    ? "free some disk space"
+                             : code == EACCES || code == EROFS ? "choose a folder that you may write to"
+                             : code == ENOENT                  ? "make the folder first"
+                                                               : ""});
     };
     const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0) failWith("cannot be written");
@@ -81,13 +89,16 @@ void writeAtomically(const std::filesystem::path& path, std::span<const std::byt
     if (rename(aside.c_str(), path.c_str()) != 0) failWith("cannot be written");
 }
 
-void writeSafetensors(const std::filesystem::path& path, std::span<const WrittenTensor> tensors, const std::map<std::string, std::string>& metadata) {
+void writeSafetensors(const std::filesystem::path& path, std::span<const WrittenTensor> tensors,
+                      const std::map<std::string, std::string>& metadata) {
     nlohmann::json header = nlohmann::json::object();
     if (!metadata.empty()) header["__metadata__"] = metadata;
     uint64_t offset = 0;
     for (const WrittenTensor& tensor : tensors) {
         const uint64_t size = dataOf(tensor).size();
-        header[tensor.name] = {{"dtype", tensor.integers.empty() ? "F32" : "I32"}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + size}}};
+        header[tensor.name] = {{"dtype", tensor.integers.empty() ? "F32" : "I32"},
+                               {"shape", tensor.shape},
+                               {"data_offsets", {offset, offset + size}}};
         offset += size;
     }
     std::string text = header.dump();
@@ -104,10 +115,15 @@ void writeNpz(const std::filesystem::path& path, std::span<const WrittenTensor> 
     std::vector<std::byte> bytes, directory;
     for (const WrittenTensor& tensor : tensors) {
         const std::vector<std::byte> plain = npy(tensor), packed = deflated(plain);
-        if (plain.size() > 0xFFFFFFFFu || bytes.size() > 0xFFFFFFFFu) throw Error({.what = "the capture exceeds the 4 GiB of a .npz file", .where = path.string(), .hint = "write .safetensors"});
+        if (plain.size() > 0xFFFFFFFFu || bytes.size() > 0xFFFFFFFFu)
+            throw Error({.what = "the capture exceeds the 4 GiB of a .npz file",
+                         .where = path.string(),
+                         .hint = "write .safetensors"});
         const std::string name = tensor.name + ".npy";
-        const auto crc = static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(plain.data()), static_cast<uInt>(plain.size())));
-        const auto common = [&](std::vector<std::byte>& to) { // version, flags, deflate, time, date (1 January 1980), crc, sizes, name length, no extra
+        const auto crc = static_cast<uint32_t>(
+            crc32(0, reinterpret_cast<const Bytef*>(plain.data()), static_cast<uInt>(plain.size())));
+        const auto common = [&](std::vector<std::byte>& to) { // version, flags, deflate, time, date (1 January 1980),
+                                                              // crc, sizes, name length, no extra
             for (uint16_t field : {20, 0, 8, 0, 33}) appendNumber(to, field);
             appendNumber(to, crc);
             appendNumber(to, static_cast<uint32_t>(packed.size()));
@@ -131,7 +147,9 @@ void writeNpz(const std::filesystem::path& path, std::span<const WrittenTensor> 
     const auto at = static_cast<uint32_t>(bytes.size());
     append(bytes, directory);
     appendNumber(bytes, 0x06054b50u);
-    for (uint16_t field : {uint16_t{0}, uint16_t{0}, static_cast<uint16_t>(tensors.size()), static_cast<uint16_t>(tensors.size())}) appendNumber(bytes, field);
+    for (uint16_t field :
+         {uint16_t{0}, uint16_t{0}, static_cast<uint16_t>(tensors.size()), static_cast<uint16_t>(tensors.size())})
+        appendNumber(bytes, field);
     appendNumber(bytes, static_cast<uint32_t>(directory.size()));
     appendNumber(bytes, at);
     appendNumber(bytes, uint16_t{0});

@@ -22,10 +22,12 @@ struct WrittenTensor {
 };
 
 /// @param metadata string pairs of "__metadata__"
-void writeSafetensors(const std::filesystem::path& path, std::span<const WrittenTensor> tensors, const std::map<std::string, std::string>& metadata = {});
+void writeSafetensors(const std::filesystem::path& path, std::span<const WrittenTensor> tensors,
+                      const std::map<std::string, std::string>& metadata = {});
 
 /// NumPy's .npz: one deflated .npy (version 1.0) per tensor.
-/// @source NumPy Enhancement Proposal 1, "A Simple File Format for NumPy Arrays"; PKWARE APPNOTE 6.3 for the zip container
+/// @source NumPy Enhancement Proposal 1, "A Simple File Format for NumPy Arrays"; PKWARE APPNOTE 6.3 for the zip
+/// container
 void writeNpz(const std::filesystem::path& path, std::span<const WrittenTensor> tensors);
 
 } // namespace attn

@@ -19,9 +19,12 @@ bool isThere(const fs::path& path) {
     const fs::file_status status = fs::status(path, error);
     if (fs::status_known(status) && fs::exists(status)) return true;
     if (status.type() != fs::file_type::not_found)
-        throw Error({.what = fmt::format("cannot be read: {}", error.message()), .where = path.string(), .hint = "give yourself permission to read it and its folder"});
+        throw Error({.what = fmt::format("cannot be read: {}", error.message()),
+                     .where = path.string(),
+                     .hint = "give yourself permission to read it and its folder"});
     if (fs::is_symlink(fs::symlink_status(path, error)))
-        throw Error({.what = "is a link to a file that is not there", .where = path.string(), .hint = "fetch the model again"});
+        throw Error(
+            {.what = "is a link to a file that is not there", .where = path.string(), .hint = "fetch the model again"});
     return false;
 }
 
@@ -29,8 +32,12 @@ bool isThere(const fs::path& path) {
 std::vector<fs::path> listing(const fs::path& folder) {
     std::error_code error;
     std::vector<fs::path> entries;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) entries.push_back(entry->path());
-    if (error) throw Error({.what = fmt::format("cannot be read: {}", error.message()), .where = folder.string(), .hint = "give yourself permission to read the folder"});
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+        entries.push_back(entry->path());
+    if (error)
+        throw Error({.what = fmt::format("cannot be read: {}", error.message()),
+                     .where = folder.string(),
+                     .hint = "give yourself permission to read the folder"});
     std::ranges::sort(entries);
     return entries;
 }
@@ -46,12 +53,14 @@ std::string contentsOf(const fs::path& folder) {
     return fmt::format("{}{}", fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
-/// The snapshot of a Hugging Face cache that its main branch names, else the first that is whole; the folder itself if it is no cache.
+/// The snapshot of a Hugging Face cache that its main branch names, else the first that is whole; the folder itself if
+/// it is no cache.
 fs::path currentSnapshot(const fs::path& folder) {
     const fs::path snapshots = folder / "snapshots";
     if (!isThere(snapshots)) return folder;
     if (isThere(folder / "refs" / "main")) {
-        const std::string text = readTextFile(folder / "refs" / "main"), name = text.substr(0, text.find_first_of(" \r\n"));
+        const std::string text = readTextFile(folder / "refs" / "main"),
+                          name = text.substr(0, text.find_first_of(" \r\n"));
         if (!name.empty() && isThere(snapshots / name)) return snapshots / name;
     }
     for (const fs::path& snapshot : listing(snapshots))
@@ -61,10 +70,14 @@ fs::path currentSnapshot(const fs::path& folder) {
 
 /// The folder that holds config.json: the path itself, a file's folder, or the current snapshot of a cache.
 fs::path modelFolder(const fs::path& path) {
-    if (!isThere(path)) throw Error({.what = "there is no such file or folder", .where = path.string(), .hint = "check the path"});
+    if (!isThere(path))
+        throw Error({.what = "there is no such file or folder", .where = path.string(), .hint = "check the path"});
     if (fs::is_directory(path)) return isThere(path / "config.json") ? path : currentSnapshot(path);
-    if (path.extension() == ".safetensors" || path.filename() == "config.json") return path.parent_path().empty() ? fs::path(".") : path.parent_path();
-    throw Error({.what = fmt::format("\"{}\" files cannot be opened", path.extension().string()), .where = path.string(), .hint = "open a Hugging Face folder or a .safetensors file"});
+    if (path.extension() == ".safetensors" || path.filename() == "config.json")
+        return path.parent_path().empty() ? fs::path(".") : path.parent_path();
+    throw Error({.what = fmt::format("\"{}\" files cannot be opened", path.extension().string()),
+                 .where = path.string(),
+                 .hint = "open a Hugging Face folder or a .safetensors file"});
 }
 
 size_t editDistance(const std::string& a, const std::string& b) {
@@ -72,7 +85,9 @@ size_t editDistance(const std::string& a, const std::string& b) {
     for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
     for (size_t i = 1; i <= a.size(); ++i) {
         size_t diagonal = std::exchange(row[0], i);
-        for (size_t j = 1; j <= b.size(); ++j) diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)}));
+        for (size_t j = 1; j <= b.size(); ++j)
+            diagonal = std::exchange(row[j],
+                                     std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)}));
     }
     return row.back();
 }
@@ -80,9 +95,13 @@ size_t editDistance(const std::string& a, const std::string& b) {
 } // namespace
 
 WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
-    if (!isThere(configFile())) throw Error({.what = fmt::format("has no config.json; it holds {}", contentsOf(folder_)), .where = folder_.string(), .hint = "open a Hugging Face model folder"});
+    if (!isThere(configFile()))
+        throw Error({.what = fmt::format("has no config.json; it holds {}", contentsOf(folder_)),
+                     .where = folder_.string(),
+                     .hint = "open a Hugging Face model folder"});
     config_ = readJsonFile(configFile());
-    if (!config_.is_object()) throw Error({.what = "is not a JSON object", .where = configFile(), .hint = "fetch the file again"});
+    if (!config_.is_object())
+        throw Error({.what = "is not a JSON object", .where = configFile(), .hint = "fetch the file again"});
 
     const fs::path whole = folder_ / "model.safetensors", index = folder_ / "model.safetensors.index.json";
     if (path.extension() == ".safetensors" && fs::is_regular_file(path) && !isThere(index)) {
@@ -92,24 +111,35 @@ WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
     } else if (isThere(index)) {
         openShards(index);
     } else {
-        throw Error({.what = fmt::format("has no model.safetensors; it holds {}", contentsOf(folder_)),
-                     .where = folder_.string(),
-                     .hint = isThere(folder_ / "pytorch_model.bin") ? "pytorch_model.bin can run code and is not opened: save the model with safe_serialization=True" : "fetch model.safetensors"});
+        throw Error(
+            {.what = fmt::format("has no model.safetensors; it holds {}", contentsOf(folder_)),
+             .where = folder_.string(),
+             .hint =
+                 isThere(folder_ / "pytorch_model.bin")
+                     ? "pytorch_model.bin can run code and is not opened: save the model with safe_serialization=True"
+                     : "fetch model.safetensors"});
     }
 }
 
 void WeightSource::openShards(const fs::path& index) {
-    const auto refuse = [](const fs::path& where, const std::string& what, const std::string& hint) { throw Error({.what = what, .where = where.string(), .hint = hint}); };
+    const auto refuse = [](const fs::path& where, const std::string& what, const std::string& hint) {
+        throw Error({.what = what, .where = where.string(), .hint = hint});
+    };
     const nlohmann::json json = readJsonFile(index);
-    if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) refuse(index, "has no \"weight_map\"", "fetch the file again");
+    if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
+        refuse(index, "has no \"weight_map\"", "fetch the file again");
     std::map<std::string, size_t> shards; // name to index in files_
     for (const auto& [tensor, shard] : json["weight_map"].items()) {
-        if (!shard.is_string() || fs::path(shard.get<std::string>()).extension() != ".safetensors" || shard.get<std::string>().find('/') != std::string::npos)
-            refuse(index, fmt::format("names {} as the shard of tensor \"{}\"", shownJson(shard), tensor), "fetch the file again");
+        if (!shard.is_string() || fs::path(shard.get<std::string>()).extension() != ".safetensors" ||
+            shard.get<std::string>().find('/') != std::string::npos)
+            refuse(index, fmt::format("names {} as the shard of tensor \"{}\"", shownJson(shard), tensor),
+                   "fetch the file again");
         shards.emplace(shard.get<std::string>(), 0);
     }
     for (const auto& [shard, place] : shards)
-        if (!isThere(folder_ / shard)) refuse(folder_, fmt::format("the shard {} is missing", shard), fmt::format("fetch all {} shards that the index names", shards.size()));
+        if (!isThere(folder_ / shard))
+            refuse(folder_, fmt::format("the shard {} is missing", shard),
+                   fmt::format("fetch all {} shards that the index names", shards.size()));
     for (auto& [shard, place] : shards) {
         place = files_.size();
         addFile(folder_ / shard);
@@ -117,7 +147,10 @@ void WeightSource::openShards(const fs::path& index) {
     for (const auto& [tensor, shard] : json["weight_map"].items()) {
         const size_t place = shards.at(shard.get<std::string>());
         if (!files_[place].tensors().contains(tensor))
-            refuse(index, fmt::format("the index promises tensor \"{}\" in {}, which does not hold it", tensor, shard.get<std::string>()), "fetch the shard again");
+            refuse(index,
+                   fmt::format("the index promises tensor \"{}\" in {}, which does not hold it", tensor,
+                               shard.get<std::string>()),
+                   "fetch the shard again");
         places_[tensor] = place;
     }
 }
@@ -142,7 +175,10 @@ const StoredTensor& WeightSource::tensor(const std::string& name) const {
     for (size_t i = 0; i < std::min<size_t>(3, near.size()); ++i) nearest.push_back(near[i].second);
     throw Error({.what = fmt::format("tensor \"{}\" is missing", name),
                  .where = (files_.size() == 1 ? files_.front().path() : folder_).string(),
-                 .hint = nearest.empty() ? "the files hold no tensors" : fmt::format("the nearest names are {}; check that config.json belongs to the weights", fmt::join(nearest, ", "))});
+                 .hint = nearest.empty()
+                             ? "the files hold no tensors"
+                             : fmt::format("the nearest names are {}; check that config.json belongs to the weights",
+                                           fmt::join(nearest, ", "))});
 }
 
 int64_t WeightSource::read(const std::string& name, int64_t first, std::span<float> out) const {

@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// A Hugging Face model on disk: a folder with config.json and one or several safetensors files (symlinks of a cache snapshot
-/// included), a cache's `models--*` folder, or a .safetensors file with its config.json beside it.
+/// A Hugging Face model on disk: a folder with config.json and one or several safetensors files (symlinks of a cache
+/// snapshot included), a cache's `models--*` folder, or a .safetensors file with its config.json beside it.
 class WeightSource {
 public:
     /// @throws Error naming the file, the thing and the remedy

@@ -12,7 +12,8 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
     requireInputs(inputs, 1, "top_k");
     const Shape& x = inputs[0].shape;
     const int64_t k = attributes.integer("k");
-    require(x.rank() == 2 && k >= 1 && k <= x[1], "top_k", fmt::format("k = {} must be in 1..{} for {}", k, x.columns(), x.text()));
+    require(x.rank() == 2 && k >= 1 && k <= x[1], "top_k",
+            fmt::format("k = {} must be in 1..{} for {}", k, x.columns(), x.text()));
     return {{.shape = {x[0], k}, .dtype = DType::F32, .liveRows = inputs[0].liveRows},
             {.shape = {x[0], k}, .dtype = DType::I32, .liveRows = inputs[0].liveRows}};
 }
@@ -22,7 +23,8 @@ void reference(const ReferenceCall& call) {
     std::vector<int64_t> order(static_cast<size_t>(x.columns()));
     for (int64_t row = 0; row < x.rows(); ++row) {
         std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return x.row(row)[a] > x.row(row)[b]; });
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int64_t a, int64_t b) { return x.row(row)[a] > x.row(row)[b]; });
         for (int64_t i = 0; i < call.outputs[0].columns(); ++i) {
             call.outputs[0].row(row)[i] = x.row(row)[order[static_cast<size_t>(i)]];
             call.outputs[1].row(row)[i] = static_cast<double>(order[static_cast<size_t>(i)]);
@@ -34,7 +36,8 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const Shape &x = types.inputs[0].shape, &out = types.outputs[0].shape;
     return {{.shader = "ops/top_k",
              .bindings = {readInput(0), writeOutput(0), writeOutput(1)},
-             .push = {u32(x.rows()), u32(x.columns()), u32(x.rowStride()), u32(out.columns()), u32(out.rowStride()), liveSlot(types.outputs[0])},
+             .push = {u32(x.rows()), u32(x.columns()), u32(x.rowStride()), u32(out.columns()), u32(out.rowStride()),
+                      liveSlot(types.outputs[0])},
              .x = GridAxis::fixed(u32((x.rows() + 7) / 8))}};
 }
 

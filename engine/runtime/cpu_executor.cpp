@@ -18,7 +18,8 @@ std::vector<double> dense(const Shape& shape, const double* padded) {
     std::vector<double> values;
     values.reserve(static_cast<size_t>(shape.elements()));
     for (int64_t row = 0; row < shape.rows(); ++row)
-        values.insert(values.end(), padded + row * shape.rowStride(), padded + row * shape.rowStride() + shape.columns());
+        values.insert(values.end(), padded + row * shape.rowStride(),
+                      padded + row * shape.rowStride() + shape.columns());
     return values;
 }
 
@@ -30,11 +31,13 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, Options options)
     : plan_(std::move(plan)), options_(options),
       arena_(plan_->arenaBytes / 4, options.poisonArena ? std::numeric_limits<double>::quiet_NaN() : 0.0) {
     for (const PlannedTensor& tensor : plan_->tensors)
-        if (tensor.home != Home::Arena) sources_[tensor.name].resize(static_cast<size_t>(tensor.type.shape.paddedElements()));
+        if (tensor.home != Home::Arena)
+            sources_[tensor.name].resize(static_cast<size_t>(tensor.type.shape.paddedElements()));
 }
 
 const PlannedTensor* CpuExecutor::sourceNamed(const std::string& name) const {
-    const auto found = std::ranges::find_if(plan_->tensors, [&](const PlannedTensor& t) { return t.home != Home::Arena && t.name == name; });
+    const auto found = std::ranges::find_if(
+        plan_->tensors, [&](const PlannedTensor& t) { return t.home != Home::Arena && t.name == name; });
     return found == plan_->tensors.end() ? nullptr : &*found;
 }
 
@@ -52,7 +55,8 @@ void CpuExecutor::set(const std::string& name, std::span<const double> values) {
 std::vector<double> CpuExecutor::get(const std::string& name) const {
     if (const auto found = plan_->results.find(name); found != plan_->results.end()) {
         const PlannedTensor& tensor = plan_->tensors[found->second];
-        const double* data = tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / 4 : sources_.at(tensor.name).data();
+        const double* data =
+            tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / 4 : sources_.at(tensor.name).data();
         return dense(tensor.type.shape, data);
     }
     const PlannedTensor* source = sourceNamed(name);
@@ -62,7 +66,8 @@ std::vector<double> CpuExecutor::get(const std::string& name) const {
 
 ReferenceTensor CpuExecutor::view(uint32_t index) {
     const PlannedTensor& tensor = plan_->tensors[index];
-    return {tensor.type.shape, tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / 4 : sources_.at(tensor.name).data()};
+    return {tensor.type.shape,
+            tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / 4 : sources_.at(tensor.name).data()};
 }
 
 void CpuExecutor::runOp(const PlannedOp& op, const StepParams& step) {

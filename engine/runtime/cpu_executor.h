@@ -10,13 +10,13 @@
 
 namespace attn {
 
-/// Interprets a plan with the ops' plain-loop references, in double: for tests and for explaining a cell, never for running a
-/// model. Tensors outside the arena live in `sources`, padded like the device's, and persist between runs.
+/// Interprets a plan with the ops' plain-loop references, in double: for tests and for explaining a cell, never for
+/// running a model. Tensors outside the arena live in `sources`, padded like the device's, and persist between runs.
 class CpuExecutor {
 public:
     struct Options {
         bool poisonArena = false; ///< the arena starts as NaN, so that reading what no op wrote shows
-        uint64_t shuffleSeed = 0;      ///< not 0: run the ops between two barriers in a random order
+        uint64_t shuffleSeed = 0; ///< not 0: run the ops between two barriers in a random order
     };
 
     CpuExecutor(std::shared_ptr<const Plan> plan, Options options);

@@ -20,10 +20,12 @@ uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment
 /// Rough multiply-adds of one op, to cut a plan into chunks between which a run can be cancelled.
 double workOf(const Plan& plan, const PlannedOp& op) {
     double largest = 1;
-    for (uint32_t input : op.inputs) largest = std::max(largest, static_cast<double>(plan.tensors[input].type.shape.elements()));
+    for (uint32_t input : op.inputs)
+        largest = std::max(largest, static_cast<double>(plan.tensors[input].type.shape.elements()));
     const Shape& out = plan.tensors[op.outputs[0]].type.shape;
     const bool isContraction = plan.graph->node(op.node).op->name == "matmul";
-    return isContraction ? static_cast<double>(out.rows()) * largest : largest + static_cast<double>(out.elements()) * 8;
+    return isContraction ? static_cast<double>(out.rows()) * largest
+                         : largest + static_cast<double>(out.elements()) * 8;
 }
 
 } // namespace
@@ -49,7 +51,8 @@ struct GpuExecutor::Impl {
     std::optional<gpu::Timeline> timeline;
     std::optional<gpu::Profiler> profiler;
 
-    Impl(gpu::Context& c, KernelLibrary& k, TensorStore& s, const Plan& p) : context(c), kernels(k), store(s), plan(p), descriptors(c) {}
+    Impl(gpu::Context& c, KernelLibrary& k, TensorStore& s, const Plan& p)
+        : context(c), kernels(k), store(s), plan(p), descriptors(c) {}
 
     struct Location {
         const gpu::Buffer* buffer;
@@ -60,10 +63,13 @@ struct GpuExecutor::Impl {
     Location locate(uint32_t index) const {
         const PlannedTensor& tensor = plan.tensors[index];
         switch (tensor.home) {
-        case Home::Arena: return {&arena, tensor.byteOffset, std::max<uint64_t>(tensor.byteSize, 16)};
-        case Home::Input: return {&inputs, inputOffsets.at(tensor.name), std::max<uint64_t>(tensor.byteSize, 16)};
+        case Home::Arena:
+            return {&arena, tensor.byteOffset, std::max<uint64_t>(tensor.byteSize, 16)};
+        case Home::Input:
+            return {&inputs, inputOffsets.at(tensor.name), std::max<uint64_t>(tensor.byteSize, 16)};
         case Home::Parameter:
-        case Home::State: break;
+        case Home::State:
+            break;
         }
         const TensorStore::Entry& entry = store.entry(tensor.name);
         return {&store.buffer(entry), entry.byteOffset, entry.byteSize};
@@ -71,7 +77,8 @@ struct GpuExecutor::Impl {
 
     void allocate() {
         const auto make = [&](uint64_t bytes, gpu::Placement placement, const char* name) {
-            return gpu::Buffer(context, {.sizeBytes = std::max<uint64_t>(bytes, 256), .placement = placement, .name = name});
+            return gpu::Buffer(context,
+                               {.sizeBytes = std::max<uint64_t>(bytes, 256), .placement = placement, .name = name});
         };
         uint64_t inputBytes = 0, readbackBytes = 0;
         for (const PlannedTensor& tensor : plan.tensors) {
@@ -113,7 +120,8 @@ struct GpuExecutor::Impl {
     bool needsTexel(const Dispatch& dispatch, const PlannedOp& op) const {
         if (context.traits().prefersTexelInputs) return true;
         return std::ranges::any_of(dispatch.bindings, [&](const Binding& binding) {
-            return binding.access == Access::Load4 && !binding.isOutput && locate(op.inputs[binding.index]).byteSize > context.traits().maxStorageBufferRange;
+            return binding.access == Access::Load4 && !binding.isOutput &&
+                   locate(op.inputs[binding.index]).byteSize > context.traits().maxStorageBufferRange;
         });
     }
 
@@ -160,7 +168,11 @@ struct GpuExecutor::Impl {
             recorder->barrier(gpu::Stages::Shader, gpu::Stages::Transfer);
             for (const auto& [name, offset] : readbackOffsets) {
                 const PlannedTensor& tensor = plan.tensors[plan.results.at(name)];
-                recorder->copy({.from = &arena, .fromOffset = tensor.byteOffset, .to = &readback, .toOffset = offset, .sizeBytes = tensor.byteSize});
+                recorder->copy({.from = &arena,
+                                .fromOffset = tensor.byteOffset,
+                                .to = &readback,
+                                .toOffset = offset,
+                                .sizeBytes = tensor.byteSize});
             }
         }
         recorder->barrier(gpu::Stages::Device, gpu::Stages::Host);
@@ -176,7 +188,8 @@ struct GpuExecutor::Impl {
         recorder.bind(pipeline, bind(pipeline, dispatch, op));
         if (!dispatch.push.empty()) recorder.push(pipeline, dispatch.push);
         if (dispatch.indirectFrom) {
-            const Location at = locate(dispatch.indirectFrom->isOutput ? op.outputs[dispatch.indirectFrom->index] : op.inputs[dispatch.indirectFrom->index]);
+            const Location at = locate(dispatch.indirectFrom->isOutput ? op.outputs[dispatch.indirectFrom->index]
+                                                                       : op.inputs[dispatch.indirectFrom->index]);
             recorder.dispatchIndirect(*at.buffer, at.byteOffset + dispatch.indirectFrom->byteOffset);
         } else if (dispatch.x.live || dispatch.y.live || dispatch.z.live) {
             liveGrids.push_back({liveGrids.size() * 16, dispatch.x, dispatch.y, dispatch.z});
@@ -188,7 +201,8 @@ struct GpuExecutor::Impl {
 
     std::span<const std::byte> resultBytes(const std::string& name) const {
         const PlannedTensor& tensor = plan.result(name);
-        if (tensor.home != Home::Arena) throw Error({.what = "this result is a source, not a computed tensor", .where = name});
+        if (tensor.home != Home::Arena)
+            throw Error({.what = "this result is a source, not a computed tensor", .where = name});
         if (arena.isMapped()) return arena.mapped().subspan(tensor.byteOffset, tensor.byteSize);
         return readback.mapped().subspan(readbackOffsets.at(name), tensor.byteSize);
     }
@@ -196,13 +210,14 @@ struct GpuExecutor::Impl {
     std::span<std::byte> inputBytes(const std::string& name) {
         const auto found = inputOffsets.find(name);
         if (found == inputOffsets.end()) throw Error({.what = "the plan has no such input", .where = name});
-        const auto tensor = std::ranges::find_if(plan.tensors, [&](const PlannedTensor& t) { return t.home == Home::Input && t.name == name; });
+        const auto tensor = std::ranges::find_if(
+            plan.tensors, [&](const PlannedTensor& t) { return t.home == Home::Input && t.name == name; });
         return inputs.mapped().subspan(found->second, tensor->byteSize);
     }
 };
 
-GpuExecutor::GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan,
-                         const GpuExecutorOptions& options)
+GpuExecutor::GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
+                         std::shared_ptr<const Plan> plan, const GpuExecutorOptions& options)
     : plan_(std::move(plan)) {
     impl_ = std::make_unique<Impl>(context, kernels, store, *plan_);
     impl_->record(options.traits.value_or(kernelTraits(context.traits())), options.profiles);
@@ -220,9 +235,15 @@ template <typename T, typename Bytes> std::span<T> castSpan(Bytes bytes) {
 
 bool GpuExecutor::hasInput(const std::string& name) const { return impl_->inputOffsets.contains(name); }
 std::span<float> GpuExecutor::input(const std::string& name) { return castSpan<float>(impl_->inputBytes(name)); }
-std::span<int32_t> GpuExecutor::inputIntegers(const std::string& name) { return castSpan<int32_t>(impl_->inputBytes(name)); }
-std::span<const float> GpuExecutor::result(const std::string& name) const { return castSpan<const float>(impl_->resultBytes(name)); }
-std::span<const int32_t> GpuExecutor::resultIntegers(const std::string& name) const { return castSpan<const int32_t>(impl_->resultBytes(name)); }
+std::span<int32_t> GpuExecutor::inputIntegers(const std::string& name) {
+    return castSpan<int32_t>(impl_->inputBytes(name));
+}
+std::span<const float> GpuExecutor::result(const std::string& name) const {
+    return castSpan<const float>(impl_->resultBytes(name));
+}
+std::span<const int32_t> GpuExecutor::resultIntegers(const std::string& name) const {
+    return castSpan<const int32_t>(impl_->resultBytes(name));
+}
 
 bool GpuExecutor::run(const StepParams& step, const std::function<bool()>& isCancelled) {
     std::memcpy(impl_->step.mapped().data(), step.words.data(), sizeof(step.words));
@@ -238,7 +259,8 @@ bool GpuExecutor::run(const StepParams& step, const std::function<bool()>& isCan
 }
 
 uint64_t GpuExecutor::deviceBytes() const {
-    return impl_->arena.sizeBytes() + impl_->inputs.sizeBytes() + impl_->step.sizeBytes() + impl_->indirect.sizeBytes() + impl_->readback.sizeBytes();
+    return impl_->arena.sizeBytes() + impl_->inputs.sizeBytes() + impl_->step.sizeBytes() +
+           impl_->indirect.sizeBytes() + impl_->readback.sizeBytes();
 }
 
 std::vector<gpu::Profiler::Stretch> GpuExecutor::profile() const {

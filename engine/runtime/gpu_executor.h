@@ -13,8 +13,9 @@
 namespace attn {
 
 struct GpuExecutorOptions {
-    std::optional<KernelTraits> traits{}; ///< what kernels are chosen by; the device's own unless a test tries the others
-    bool profiles = false;                ///< times every dispatch; costs software Vulkan as much as a small dispatch each
+    std::optional<KernelTraits>
+        traits{};          ///< what kernels are chosen by; the device's own unless a test tries the others
+    bool profiles = false; ///< times every dispatch; costs software Vulkan as much as a small dispatch each
 };
 
 /// Runs a plan on a device. Everything is allocated and recorded once, in the constructor; a run writes inputs and step

@@ -25,18 +25,23 @@ void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tens
     for (const auto& [name, shape] : tensors) {
         if (const auto found = entries_.find(name); found != entries_.end()) {
             if (!(found->second.shape == shape))
-                throw Error({.what = fmt::format("is {} already and cannot become {}", found->second.shape.text(), shape.text()), .where = name});
+                throw Error({.what = fmt::format("is {} already and cannot become {}", found->second.shape.text(),
+                                                 shape.text()),
+                             .where = name});
             continue;
         }
         const uint64_t bytes = std::max<uint64_t>(static_cast<uint64_t>(shape.paddedElements()) * 4, 16);
         const uint64_t aligned = (bytes + kAlignment - 1) / kAlignment * kAlignment;
         if (blockBytes.empty() || blockBytes.back() + aligned > kBlockBytes) blockBytes.push_back(0);
-        pending.push_back({name, {shape, static_cast<uint32_t>(blocks_.size() + blockBytes.size() - 1), blockBytes.back(), bytes}});
+        pending.push_back(
+            {name, {shape, static_cast<uint32_t>(blocks_.size() + blockBytes.size() - 1), blockBytes.back(), bytes}});
         blockBytes.back() += aligned;
     }
     std::vector<gpu::Buffer> blocks;
     for (uint64_t bytes : blockBytes)
-        blocks.emplace_back(context_, gpu::Buffer::Options{.sizeBytes = bytes, .placement = gpu::Placement::DeviceLocal, .name = pending.front().name});
+        blocks.emplace_back(context_, gpu::Buffer::Options{.sizeBytes = bytes,
+                                                           .placement = gpu::Placement::DeviceLocal,
+                                                           .name = pending.front().name});
     for (gpu::Buffer& block : blocks) {
         bytes_ += block.sizeBytes();
         blocks_.push_back(std::move(block));
@@ -85,7 +90,8 @@ std::vector<float> TensorStore::read(const std::string& name) const {
     std::vector<float> padded(static_cast<size_t>(tensor.shape.paddedElements())), dense;
     gpu::Transfer(context_).download(buffer(tensor), tensor.byteOffset, std::as_writable_bytes(std::span(padded)));
     dense.reserve(static_cast<size_t>(tensor.shape.elements()));
-    for (int64_t row = 0; row < tensor.shape.rows(); ++row) dense.insert(dense.end(), padded.begin() + row * stride, padded.begin() + row * stride + columns);
+    for (int64_t row = 0; row < tensor.shape.rows(); ++row)
+        dense.insert(dense.end(), padded.begin() + row * stride, padded.begin() + row * stride + columns);
     return dense;
 }
 

@@ -10,16 +10,17 @@
 
 namespace attn {
 
-/// Parameters and states on the device, by name. Shared by all plans of a model, so that plans can take turns on one cache.
+/// Parameters and states on the device, by name. Shared by all plans of a model, so that plans can take turns on one
+/// cache.
 class TensorStore {
 public:
     explicit TensorStore(gpu::Context& context) : context_(context) {}
 
     struct Entry {
         Shape shape;
-        uint32_t block = 0;      ///< index of the buffer
+        uint32_t block = 0; ///< index of the buffer
         uint64_t byteOffset = 0;
-        uint64_t byteSize = 0;   ///< padded
+        uint64_t byteSize = 0; ///< padded
     };
 
     /// Makes room for all of them at once; those that exist keep their contents. Zeroed.

@@ -10,12 +10,19 @@
 
 namespace attn {
 
-void writeCapture(const std::string& path, const ModelInfo& model, std::span<const int> tokens, const std::vector<LanguageModel::Captured>& hooks) {
-    std::vector<WrittenTensor> tensors{{.name = "tokens", .shape = {static_cast<int64_t>(tokens.size())}, .integers = tokens}};
-    for (const LanguageModel::Captured& hook : hooks) tensors.push_back({.name = hook.name, .shape = hook.shape.extents(), .values = hook.values});
-    if (path.ends_with(".safetensors")) writeSafetensors(path, tensors, {{"format", "pt"}, {"model", model.name}, {"family", model.family}});
-    else if (path.ends_with(".npz")) writeNpz(path, tensors);
-    else throw Error({.what = "the ending says no format", .where = path, .hint = "end the name in .safetensors or .npz"});
+void writeCapture(const std::string& path, const ModelInfo& model, std::span<const int> tokens,
+                  const std::vector<LanguageModel::Captured>& hooks) {
+    std::vector<WrittenTensor> tensors{
+        {.name = "tokens", .shape = {static_cast<int64_t>(tokens.size())}, .integers = tokens}};
+    for (const LanguageModel::Captured& hook : hooks)
+        tensors.push_back({.name = hook.name, .shape = hook.shape.extents(), .values = hook.values});
+    if (path.ends_with(".safetensors"))
+        writeSafetensors(path, tensors, {{"format", "pt"}, {"model", model.name}, {"family", model.family}});
+    else if (path.ends_with(".npz"))
+        writeNpz(path, tensors);
+    else
+        throw Error(
+            {.what = "the ending says no format", .where = path, .hint = "end the name in .safetensors or .npz"});
 }
 
 std::vector<int> parseTokenIds(const std::string& text) {
@@ -27,7 +34,9 @@ std::vector<int> parseTokenIds(const std::string& text) {
         int id = 0;
         const auto [end, error] = std::from_chars(text.data() + begin, text.data() + at, id);
         if (error != std::errc() || end != text.data() + at || id < 0)
-            throw Error({.what = fmt::format("\"{}\" is not a token id", text.substr(begin, at - begin)), .where = "tokens", .hint = "give whole numbers separated by commas, e.g. 1,403,407"});
+            throw Error({.what = fmt::format("\"{}\" is not a token id", text.substr(begin, at - begin)),
+                         .where = "tokens",
+                         .hint = "give whole numbers separated by commas, e.g. 1,403,407"});
         ids.push_back(id);
     }
     return ids;

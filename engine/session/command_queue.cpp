@@ -14,19 +14,22 @@ bool replaces(const Command& newer, const Command& older) {
         const auto& other = std::get<SetHeadGateCommand>(older);
         return gate->layer == other.layer && gate->head == other.head;
     }
-    return is<SetPromptCommand>(newer) || is<SetSamplingCommand>(newer) || is<SetViewCommand>(newer) || is<ExplainCellCommand>(newer) ||
-           is<ShowWeightCommand>(newer);
+    return is<SetPromptCommand>(newer) || is<SetSamplingCommand>(newer) || is<SetViewCommand>(newer) ||
+           is<ExplainCellCommand>(newer) || is<ShowWeightCommand>(newer);
 }
 
 /// Commands that read what others set: nothing moves across them.
-bool isFence(const Command& command) { return changesSequence(command) && !is<SetPromptCommand>(command) && !is<SetHeadGateCommand>(command); }
+bool isFence(const Command& command) {
+    return changesSequence(command) && !is<SetPromptCommand>(command) && !is<SetHeadGateCommand>(command);
+}
 
 } // namespace
 
 bool changesSequence(const Command& command) {
-    return is<OpenModelCommand>(command) || is<SetPromptCommand>(command) || is<GenerateCommand>(command) || is<StopCommand>(command) ||
-           is<ResetCommand>(command) || is<TakeTokenCommand>(command) || is<GoToBranchCommand>(command) || is<RestoreBranchesCommand>(command) ||
-           is<SetHeadGateCommand>(command) || is<CaptureCommand>(command);
+    return is<OpenModelCommand>(command) || is<SetPromptCommand>(command) || is<GenerateCommand>(command) ||
+           is<StopCommand>(command) || is<ResetCommand>(command) || is<TakeTokenCommand>(command) ||
+           is<GoToBranchCommand>(command) || is<RestoreBranchesCommand>(command) || is<SetHeadGateCommand>(command) ||
+           is<CaptureCommand>(command);
 }
 
 void CommandQueue::push(Command command) {

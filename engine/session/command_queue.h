@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// Commands waiting for the worker. A new command replaces an older one of the same tag when nothing between them depends on it.
-/// Not thread-safe: the worker guards it.
+/// Commands waiting for the worker. A new command replaces an older one of the same tag when nothing between them
+/// depends on it. Not thread-safe: the worker guards it.
 class CommandQueue {
 public:
     void push(Command command);

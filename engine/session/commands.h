@@ -37,8 +37,8 @@ struct TakeTokenCommand {
 struct GoToBranchCommand {
     int node = 0;
 };
-/// Replaces the branch tree, as when a session file is opened: tokens as (parent index, token id), parent -1 is the root;
-/// `current` indexes the list (-1: the root alone).
+/// Replaces the branch tree, as when a session file is opened: tokens as (parent index, token id), parent -1 is the
+/// root; `current` indexes the list (-1: the root alone).
 struct RestoreBranchesCommand {
     std::vector<std::pair<int, int>> nodes;
     int current = -1;
@@ -54,10 +54,10 @@ struct SetViewCommand {
     int layer = 0;
     int head = 0;
     HeadAggregate aggregate = HeadAggregate::None; ///< over the heads of the layer
-    int thumbnailSize = 64;  ///< pixels across, 0: no thumbnails wanted
-    bool detail = true;      ///< the selected head at full resolution wanted
-    int detailSize = 1024;   ///< most pixels across of the detail
-    int queryBegin = 0, queryEnd = 0; ///< token range of the detail; 0,0: all
+    int thumbnailSize = 64;                        ///< pixels across, 0: no thumbnails wanted
+    bool detail = true;                            ///< the selected head at full resolution wanted
+    int detailSize = 1024;                         ///< most pixels across of the detail
+    int queryBegin = 0, queryEnd = 0;              ///< token range of the detail; 0,0: all
     int keyBegin = 0, keyEnd = 0;
 };
 struct ExplainCellCommand {
@@ -71,14 +71,15 @@ struct ShowWeightCommand {
     std::string name;
     int maximumSize = 256; ///< most pixels across or down
 };
-/// Runs the present sequence with the named hooks requested and writes them. Globs as in 'blocks.*.attn.hook_pattern,logits'.
+/// Runs the present sequence with the named hooks requested and writes them. Globs as in
+/// 'blocks.*.attn.hook_pattern,logits'.
 struct CaptureCommand {
     std::string hooks;
     std::string path; ///< .safetensors or .npz
 };
 
-using Command = std::variant<OpenModelCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand, TakeTokenCommand,
-                             GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, SetViewCommand, ExplainCellCommand,
-                             SetHeadGateCommand, ShowWeightCommand, CaptureCommand>;
+using Command = std::variant<OpenModelCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
+                             TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand,
+                             SetViewCommand, ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand>;
 
 } // namespace attn

@@ -12,14 +12,16 @@ namespace {
 
 /// Prefill plans exist for these numbers of tokens; a longer prompt is fed in pieces.
 constexpr std::array<int64_t, 3> kPrefillBuckets{16, 128, 512};
-/// Below this many parameters a dispatch on software Vulkan costs more than its work, unless it runs on the submitting thread.
+/// Below this many parameters a dispatch on software Vulkan costs more than its work, unless it runs on the submitting
+/// thread.
 constexpr int64_t kInlineParameters = 4'000'000;
 constexpr int64_t kMostCapacity = 4096;
 
 int64_t parameterCount(const Graph& graph) {
     int64_t count = 0;
     for (uint32_t id = 0; id < graph.size(); ++id)
-        if (graph.node(id).kind == NodeKind::Parameter && graph.node(id).name != decoder_names::kRotaryTable) count += graph.node(id).outputs[0].shape.elements();
+        if (graph.node(id).kind == NodeKind::Parameter && graph.node(id).name != decoder_names::kRotaryTable)
+            count += graph.node(id).outputs[0].shape.elements();
     return count;
 }
 
@@ -42,7 +44,8 @@ std::string hookPattern(int layer) { return fmt::format("blocks.{}.attn.hook_pat
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
-    const auto described = buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
+    const auto described =
+        buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
     info_.parameterCount = parameterCount(*described.graph);
     std::optional<int> threads = options_.softwareThreads;
     if (!threads && info_.parameterCount < kInlineParameters) threads = 0;
@@ -62,15 +65,20 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = context_->freeBytes();
     info_.parameterBytes = static_cast<int64_t>(paddedBytes(parameters));
     if (needed > available)
-        throw Error({.what = fmt::format("needs {} MiB on the device (weights {} MiB, cache {} MiB) but {} has {} MiB free", needed >> 20,
-                                         paddedBytes(parameters) >> 20, paddedBytes(states) >> 20, context_->traits().name, available >> 20),
-                     .where = info_.path,
-                     .hint = "close other programs, choose another device or open a smaller model"});
+        throw Error(
+            {.what = fmt::format("needs {} MiB on the device (weights {} MiB, cache {} MiB) but {} has {} MiB free",
+                                 needed >> 20, paddedBytes(parameters) >> 20, paddedBytes(states) >> 20,
+                                 context_->traits().name, available >> 20),
+             .where = info_.path,
+             .hint = "close other programs, choose another device or open a smaller model"});
     store_->reserve(parameters);
     store_->reserve(states);
     for (const auto& [name, shape] : parameters)
         if (name != decoder_names::kRotaryTable)
-            info_.parameters.push_back({.name = name, .sourceName = source_->sourceName(name), .shape = shape.extents(), .count = shape.elements()});
+            info_.parameters.push_back({.name = name,
+                                        .sourceName = source_->sourceName(name),
+                                        .shape = shape.extents(),
+                                        .count = shape.elements()});
     load(progress);
 }
 
@@ -79,21 +87,28 @@ LanguageModel::~LanguageModel() = default;
 void LanguageModel::load(const Progress& progress) {
     int64_t done = 0;
     for (const ParameterInfo& parameter : info_.parameters) {
-        if (progress) progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(info_.parameterCount, 1)), parameter.name);
+        if (progress)
+            progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(info_.parameterCount, 1)),
+                     parameter.name);
         const int64_t strange = source_->read(parameter.name, Shape(parameter.shape),
                                               [&](const auto& fill) { store_->write(parameter.name, fill); });
         if (strange > 0)
-            info_.warnings.push_back(fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted", strange, parameter.count, parameter.name));
+            info_.warnings.push_back(
+                fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted", strange,
+                            parameter.count, parameter.name));
         done += parameter.count;
     }
     if (store_->contains(decoder_names::kRotaryTable)) {
-        const auto rotary = std::ranges::find_if(config().layers, [](const AttentionSpec& spec) { return spec.rotary.has_value(); });
+        const auto rotary =
+            std::ranges::find_if(config().layers, [](const AttentionSpec& spec) { return spec.rotary.has_value(); });
         const std::vector<float> table = rotaryTableValues(*rotary->rotary, config().context);
         const auto columns = static_cast<size_t>(rotary->rotary->inverseFrequencies.size() * 2);
         const auto stride = static_cast<size_t>(store_->entry(decoder_names::kRotaryTable).shape.rowStride());
         store_->write(decoder_names::kRotaryTable, [&](int64_t firstRow, std::span<float> rows) {
             for (size_t row = 0; row < rows.size() / stride; ++row)
-                std::copy_n(table.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns), columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
+                std::copy_n(table.begin() +
+                                static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
+                            columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
         });
     }
 }
@@ -117,26 +132,34 @@ void LanguageModel::describe() {
     info_.hasTokenizer = source_->tokenizer() != nullptr;
     if (info_.hasTokenizer) info_.tokenizerSummary = source_->tokenizer()->summary();
     if (info_.hasTokenizer)
-        for (int id = 0; id < source_->tokenizer()->vocabularySize(); ++id) info_.tokenTexts.push_back(source_->tokenizer()->tokenText(id));
+        for (int id = 0; id < source_->tokenizer()->vocabularySize(); ++id)
+            info_.tokenTexts.push_back(source_->tokenizer()->tokenText(id));
     info_.positionScheme = model.learnedPositions ? "learned" : "none";
     if (first.rotary)
-        info_.positionScheme = fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",
-                                           first.rotary->inverseFrequencies.size() * 2, first.heads.width);
+        info_.positionScheme =
+            fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",
+                        first.rotary->inverseFrequencies.size() * 2, first.heads.width);
     for (const AttentionSpec& layer : model.layers) info_.slidingWindow.push_back(static_cast<int>(layer.rule.window));
     if (model.context > capacity_)
-        info_.warnings.push_back(fmt::format("the model allows {} tokens; this program keeps {}", model.context, capacity_));
+        info_.warnings.push_back(
+            fmt::format("the model allows {} tokens; this program keeps {}", model.context, capacity_));
     if (info_.hasTokenizer && static_cast<int64_t>(source_->tokenizer()->vocabularySize()) > model.vocabulary)
-        info_.warnings.push_back(fmt::format("the tokenizer has {} tokens but the model only {}: some text cannot be run",
-                                             source_->tokenizer()->vocabularySize(), model.vocabulary));
+        info_.warnings.push_back(
+            fmt::format("the tokenizer has {} tokens but the model only {}: some text cannot be run",
+                        source_->tokenizer()->vocabularySize(), model.vocabulary));
 }
 
-std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes) {
-    const DecoderGraph graph = buildDecoder(config(), {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits,
+                                                             const std::set<std::string>& probes) {
+    const DecoderGraph graph =
+        buildDecoder(config(), {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
     if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
     auto step = std::make_unique<Step>();
     step->queries = queries;
-    step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph.graph, outputs, probes, {.alignment = 256}), GpuExecutorOptions{.profiles = options_.profiles});
+    step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_,
+                                                   compile(graph.graph, outputs, probes, {.alignment = 256}),
+                                                   GpuExecutorOptions{.profiles = options_.profiles});
     return step;
 }
 
@@ -182,7 +205,8 @@ void LanguageModel::writeGates(GpuExecutor& executor) const {
 
 bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
     GpuExecutor& executor = *step.executor;
-    const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens), positions = executor.inputIntegers(decoder_names::kPositions);
+    const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens),
+                             positions = executor.inputIntegers(decoder_names::kPositions);
     for (size_t i = 0; i < tokens.size(); ++i) {
         ids[i] = tokens[i];
         positions[i] = static_cast<int32_t>(tokens_.size() + i);
@@ -204,12 +228,15 @@ void LanguageModel::truncate(size_t length) {
 bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancelled) {
     if (tokens.empty()) return true;
     if (tokens_.size() + tokens.size() > static_cast<size_t>(capacity_))
-        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", tokens_.size() + tokens.size(), capacity_),
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", tokens_.size() + tokens.size(),
+                                         capacity_),
                      .where = info_.name,
                      .hint = "shorten the prompt"});
     for (int token : tokens)
         if (token < 0 || token >= info_.vocabulary)
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary), .where = info_.name, .hint = "use the tokenizer that belongs to the model"});
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
+                         .where = info_.name,
+                         .hint = "use the tokenizer that belongs to the model"});
     const size_t before = tokens_.size();
     while (!tokens.empty()) {
         // When inspecting, the last token runs alone: its plan also gives the newest row of every head.
@@ -249,7 +276,8 @@ void LanguageModel::setGate(int layer, int head, float gate) {
     grid_ = {}; // every pattern after it may change
     for (int l = 0; l < info_.layers; ++l)
         for (int h = 0; h < info_.heads; ++h)
-            if ((layer < 0 || layer == l) && (head < 0 || head == h)) gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
+            if ((layer < 0 || layer == l) && (head < 0 || head == h))
+                gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
 }
 
 std::vector<gpu::Profiler::Stretch> LanguageModel::profile() const {

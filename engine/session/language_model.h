@@ -16,8 +16,8 @@
 
 namespace attn {
 
-/// A loaded model on a device with one key/value cache: feeds tokens, gives logits, patterns and everything else a view shows.
-/// Synchronous; used from one thread. Session runs it for the windows, the command line uses it directly.
+/// A loaded model on a device with one key/value cache: feeds tokens, gives logits, patterns and everything else a view
+/// shows. Synchronous; used from one thread. Session runs it for the windows, the command line uses it directly.
 class LanguageModel {
 public:
     struct Options {
@@ -25,7 +25,7 @@ public:
         std::optional<int> softwareThreads; ///< empty: inline for small models, Mesa's default for large ones
         bool validation = false;
         bool profiles = false; ///< times every dispatch of a step; slower
-        bool inspects = true; ///< keep queries and patterns for views; false is faster
+        bool inspects = true;  ///< keep queries and patterns for views; false is faster
         std::vector<const char*> instanceExtensions, deviceExtensions; ///< for the scope's window
     };
     using Progress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
@@ -51,7 +51,8 @@ public:
     /// Logits [V] after the last token fed. Valid until the next feed.
     std::span<const float> logits() const { return {logits_.data(), logits_.size()}; }
 
-    /// Makes ready one plan that a later prompt may need and generates its kernels, so that the prompt need not wait for that.
+    /// Makes ready one plan that a later prompt may need and generates its kernels, so that the prompt need not wait
+    /// for that.
     /// @return false if all are ready
     bool warmUp();
 
@@ -65,15 +66,17 @@ public:
     CellExplanation explain(const ExplainCellCommand& cell);
     WeightView weight(const std::string& name, int maximumSize) const;
 
-    /// A tile that stays on the device, for viewers that draw it without a copy: floats [tile.rows, rowStride], of which the
-    /// first tile.columns of a row count. Written by a compute shader that has finished; not yet visible to other stages.
+    /// A tile that stays on the device, for viewers that draw it without a copy: floats [tile.rows, rowStride], of
+    /// which the first tile.columns of a row count. Written by a compute shader that has finished; not yet visible to
+    /// other stages.
     struct DevicePattern {
         VkBuffer buffer = VK_NULL_HANDLE;
         uint64_t byteOffset = 0, byteSize = 0;
         int rowStride = 0; ///< in floats
         PatternTile tile;  ///< what is shown, without values
     };
-    /// Runs the view. The pixels stay as they are until the next call for the same layer; other views do not touch them.
+    /// Runs the view. The pixels stay as they are until the next call for the same layer; other views do not touch
+    /// them.
     DevicePattern patternOnDevice(const SetViewCommand& view);
 
     /// A captured hook: dense, cut to the live tokens, leading axis first ([head, query, key] for patterns).
@@ -89,13 +92,15 @@ public:
     std::vector<std::string> matchHooks(const std::string& globs) const;
 
     int64_t deviceBytes() const;
-    size_t pipelineCount() const { return kernels_->count(); } ///< built so far: each costs software Vulkan some 50 ms at first
+    size_t pipelineCount() const {
+        return kernels_->count();
+    } ///< built so far: each costs software Vulkan some 50 ms at first
 
     /// Device time of every dispatch of the last step that ran one token, by shader. Empty unless Options::profiles.
     std::vector<gpu::Profiler::Stretch> profile() const;
 
 private:
-    struct Step; // one compiled plan with its executor
+    struct Step;                            // one compiled plan with its executor
     int64_t bucketFor(size_t tokens) const; ///< how many queries the plan for that many tokens has
     Step& stepFor(size_t tokens);
     std::unique_ptr<Step> makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes);
@@ -109,7 +114,8 @@ private:
     void describe();
     void writeGates(GpuExecutor& executor) const;
     StepParams viewParams() const;
-    PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const SetViewCommand& view, int rows, int columns) const;
+    PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const SetViewCommand& view,
+                         int rows, int columns) const;
     std::vector<float> cacheRow(const std::string& state, int row, int head) const;
 
     std::unique_ptr<ModelSource> source_;
@@ -118,13 +124,13 @@ private:
     std::unique_ptr<KernelLibrary> kernels_;
     std::unique_ptr<TensorStore> store_;
     int64_t capacity_ = 0;
-    std::map<int64_t, std::unique_ptr<Step>> steps_; ///< by queries
-    std::map<int, std::unique_ptr<Step>> grids_;     ///< by size
+    std::map<int64_t, std::unique_ptr<Step>> steps_;                       ///< by queries
+    std::map<int, std::unique_ptr<Step>> grids_;                           ///< by size
     std::map<std::tuple<int, int, TileUse>, std::unique_ptr<Step>> tiles_; ///< by layer, size and use
     std::vector<int> tokens_;
     std::vector<float> logits_;
     std::vector<float> gates_;
-    PatternGrid grid_;             ///< the last thumbnails, of gridTokens_ with gridCells_ tokens to a pixel
+    PatternGrid grid_; ///< the last thumbnails, of gridTokens_ with gridCells_ tokens to a pixel
     std::vector<int> gridTokens_;
     int gridSize_ = 0, gridCells_ = 0;
     ModelInfo info_;

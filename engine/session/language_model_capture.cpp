@@ -49,10 +49,17 @@ std::vector<std::string> LanguageModel::matchHooks(const std::string& globs) con
             if (hook.starts_with("blocks.")) hook = "blocks.*" + hook.substr(hook.find('.', 7));
             if (std::ranges::find(kinds, hook) == kinds.end()) kinds.push_back(hook);
         }
-        throw Error({.what = fmt::format("no hook matches \"{}\"", glob), .where = info_.name, .hint = fmt::format("there are {}", fmt::join(kinds, ", "))});
+        throw Error({.what = fmt::format("no hook matches \"{}\"", glob),
+                     .where = info_.name,
+                     .hint = fmt::format("there are {}", fmt::join(kinds, ", "))});
     }
-    if (result.empty()) throw Error({.what = "no hooks were named", .where = info_.name, .hint = "for example: blocks.*.attn.hook_pattern,logits"});
-    std::ranges::sort(result, {}, [&](const std::string& name) { return std::ranges::find(info_.hooks, name) - info_.hooks.begin(); });
+    if (result.empty())
+        throw Error({.what = "no hooks were named",
+                     .where = info_.name,
+                     .hint = "for example: blocks.*.attn.hook_pattern,logits"});
+    std::ranges::sort(result, {}, [&](const std::string& name) {
+        return std::ranges::find(info_.hooks, name) - info_.hooks.begin();
+    });
     return result;
 }
 
@@ -61,10 +68,13 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
     const auto count = static_cast<int64_t>(tokens.size());
     if (count == 0) throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "give a prompt"});
     if (count > capacity_)
-        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, capacity_), .where = info_.name, .hint = "shorten the prompt"});
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, capacity_),
+                     .where = info_.name,
+                     .hint = "shorten the prompt"});
     for (int token : tokens)
         if (token < 0 || token >= info_.vocabulary)
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary), .where = info_.name});
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
+                         .where = info_.name});
     truncate(0);
     const auto step = makeStep(count, true, {names.begin(), names.end()});
     runStep(*step, tokens, {});
@@ -82,7 +92,8 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
         Captured& hook = captured.emplace_back(Captured{name, Shape(cut), {}});
         hook.values.reserve(static_cast<size_t>(hook.shape.elements()));
         const std::span<const float> padded = step->executor->result(name);
-        // T is the second axis of patterns and the first of everything else, so rows of the cut tensor are found by index.
+        // T is the second axis of patterns and the first of everything else, so rows of the cut tensor are found by
+        // index.
         for (int64_t row = 0; row < hook.shape.rows(); ++row) {
             int64_t from = 0, rest = row, place = 1;
             for (int axis = hook.shape.rank() - 2; axis >= 0; --axis) {

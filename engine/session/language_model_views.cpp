@@ -10,10 +10,11 @@ namespace attn {
 namespace {
 
 /// A graph that only looks: the caches as states, statistics and tiles of the given layers.
-std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers, int64_t heads, int64_t size,
-                                 std::map<std::string, Tensor>& outputs) {
+std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
+                                 int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs) {
     auto graph = std::make_shared<Graph>();
-    const Tensor positions = graph->state(decoder_names::kCachePositions, {.shape = {capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
+    const Tensor positions = graph->state(
+        decoder_names::kCachePositions, {.shape = {capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
     const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
     for (int layer : layers) {
         const AttentionSpec& spec = config.layers[static_cast<size_t>(layer)];
@@ -21,14 +22,20 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
             return graph->state(fmt::format("blocks.{}.attn.cache_{}", layer, letter),
                                 {.shape = {capacity, count, spec.heads.width}, .liveRows = StepScalar::KeyLength});
         };
-        const AttentionInputs inputs{.q = cache("q", spec.heads.heads), .k = cache("k", spec.heads.keyValueHeads), .v = {},
-                                     .queryPosition = positions, .keyPosition = positions};
-        outputs[fmt::format("tile.{}", layer)] = patternTile(inputs, attentionRowStatistics(inputs, window, spec.rule), window, spec.rule, heads, size);
+        const AttentionInputs inputs{.q = cache("q", spec.heads.heads),
+                                     .k = cache("k", spec.heads.keyValueHeads),
+                                     .v = {},
+                                     .queryPosition = positions,
+                                     .keyPosition = positions};
+        outputs[fmt::format("tile.{}", layer)] =
+            patternTile(inputs, attentionRowStatistics(inputs, window, spec.rule), window, spec.rule, heads, size);
     }
     return graph;
 }
 
-void writeWindow(GpuExecutor& executor, const std::array<int, 8>& window) { std::ranges::copy(window, executor.inputIntegers("window").begin()); }
+void writeWindow(GpuExecutor& executor, const std::array<int, 8>& window) {
+    std::ranges::copy(window, executor.inputIntegers("window").begin());
+}
 
 } // namespace
 
@@ -62,11 +69,19 @@ LanguageModel::Step& LanguageModel::tileStep(int layer, int size, TileUse use) {
     return *step;
 }
 
-PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::string& result, int index, const SetViewCommand& view, int rows, int columns) const {
+PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::string& result, int index,
+                                    const SetViewCommand& view, int rows, int columns) const {
     const Shape& shape = executor.plan().result(result).type.shape; // [tiles, size, size]
     const std::span<const float> pixels = executor.result(result);
-    PatternTile tile{.layer = view.layer, .head = view.head, .rows = rows, .columns = columns, .queryBegin = view.queryBegin, .queryEnd = view.queryEnd,
-                     .keyBegin = view.keyBegin, .keyEnd = view.keyEnd, .values = {}};
+    PatternTile tile{.layer = view.layer,
+                     .head = view.head,
+                     .rows = rows,
+                     .columns = columns,
+                     .queryBegin = view.queryBegin,
+                     .queryEnd = view.queryEnd,
+                     .keyBegin = view.keyBegin,
+                     .keyEnd = view.keyEnd,
+                     .values = {}};
     tile.values.reserve(static_cast<size_t>(rows * columns));
     for (int row = 0; row < rows; ++row) {
         const auto begin = pixels.begin() + static_cast<std::ptrdiff_t>((index * shape[1] + row) * shape.rowStride());
@@ -79,14 +94,17 @@ PatternGrid LanguageModel::patternGrid(int size) {
     const auto count = static_cast<int>(tokens_.size());
     if (count == 0 || size <= 0) return {};
     size = std::clamp(size, 8, 256);
-    // A pixel covers a power of two of tokens, so that one more token changes the last row of pixels only: what is masked from
-    // earlier queries stays masked. Rows before the first token that changed are taken from the last picture.
+    // A pixel covers a power of two of tokens, so that one more token changes the last row of pixels only: what is
+    // masked from earlier queries stays masked. Rows before the first token that changed are taken from the last
+    // picture.
     int cells = 1;
     while ((count + cells - 1) / cells > size) cells *= 2;
     const int pixels = (count + cells - 1) / cells;
-    const bool isCausal = std::ranges::all_of(config().layers, [](const AttentionSpec& spec) { return spec.rule.causal; });
+    const bool isCausal =
+        std::ranges::all_of(config().layers, [](const AttentionSpec& spec) { return spec.rule.causal; });
     const bool fits = isCausal && gridSize_ == size && gridCells_ == cells && !grid_.tiles.empty();
-    const auto unchanged = fits ? static_cast<int>(std::ranges::mismatch(tokens_, gridTokens_).in1 - tokens_.begin()) : 0;
+    const auto unchanged =
+        fits ? static_cast<int>(std::ranges::mismatch(tokens_, gridTokens_).in1 - tokens_.begin()) : 0;
     const int firstRow = std::min({unchanged / cells, pixels - 1, fits ? grid_.tiles.front().rows : 0});
 
     GpuExecutor& executor = *gridStep(size).executor;
@@ -95,15 +113,18 @@ PatternGrid LanguageModel::patternGrid(int size) {
     PatternGrid grid{.layers = info_.layers, .heads = info_.heads, .tiles = {}};
     for (int layer = 0; layer < info_.layers; ++layer)
         for (int head = 0; head < info_.heads; ++head) {
-            const SetViewCommand view{.layer = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
-            const PatternTile fresh = readTile(executor, fmt::format("tile.{}", layer), head, view, pixels - firstRow, pixels);
+            const SetViewCommand view{
+                .layer = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
+            const PatternTile fresh =
+                readTile(executor, fmt::format("tile.{}", layer), head, view, pixels - firstRow, pixels);
             PatternTile tile = fresh;
             tile.rows = pixels;
             tile.values.assign(static_cast<size_t>(pixels) * static_cast<size_t>(pixels), 0);
             for (int row = 0; row < firstRow; ++row) {
                 const PatternTile& old = grid_.at(layer, head);
                 const auto from = old.values.begin() + static_cast<std::ptrdiff_t>(row) * old.columns;
-                std::copy_n(from, std::min(old.columns, pixels), tile.values.begin() + static_cast<std::ptrdiff_t>(row) * pixels);
+                std::copy_n(from, std::min(old.columns, pixels),
+                            tile.values.begin() + static_cast<std::ptrdiff_t>(row) * pixels);
             }
             std::ranges::copy(fresh.values, tile.values.begin() + static_cast<std::ptrdiff_t>(firstRow) * pixels);
             grid.tiles.push_back(std::move(tile));
@@ -149,9 +170,11 @@ LanguageModel::DrawnTile LanguageModel::drawTile(const SetViewCommand& request, 
     std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
     std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
     const int most = std::clamp(view.detailSize, 1, 2048);
-    const int rows = std::min(view.queryEnd - view.queryBegin, most), columns = std::min(view.keyEnd - view.keyBegin, most);
+    const int rows = std::min(view.queryEnd - view.queryBegin, most),
+              columns = std::min(view.keyEnd - view.keyBegin, most);
     GpuExecutor& executor = *tileStep(view.layer, tileSize(std::max(rows, columns)), use).executor;
-    writeWindow(executor, {view.queryBegin, view.queryEnd, view.keyBegin, view.keyEnd, rows, columns, view.head, static_cast<int>(view.aggregate)});
+    writeWindow(executor, {view.queryBegin, view.queryEnd, view.keyBegin, view.keyEnd, rows, columns, view.head,
+                           static_cast<int>(view.aggregate)});
     executor.run(viewParams());
     return {executor, view, rows, columns};
 }
@@ -173,8 +196,15 @@ LanguageModel::DevicePattern LanguageModel::patternOnDevice(const SetViewCommand
             .byteOffset = at.byteOffset,
             .byteSize = at.byteSize,
             .rowStride = static_cast<int>(at.shape.rowStride()),
-            .tile = {.layer = view.layer, .head = view.aggregate == HeadAggregate::None ? view.head : -1, .rows = drawn.rows, .columns = drawn.columns,
-                     .queryBegin = view.queryBegin, .queryEnd = view.queryEnd, .keyBegin = view.keyBegin, .keyEnd = view.keyEnd, .values = {}}};
+            .tile = {.layer = view.layer,
+                     .head = view.aggregate == HeadAggregate::None ? view.head : -1,
+                     .rows = drawn.rows,
+                     .columns = drawn.columns,
+                     .queryBegin = view.queryBegin,
+                     .queryEnd = view.queryEnd,
+                     .keyBegin = view.keyBegin,
+                     .keyEnd = view.keyEnd,
+                     .values = {}}};
 }
 
 std::vector<float> LanguageModel::cacheRow(const std::string& state, int row, int head) const {
@@ -186,11 +216,13 @@ std::vector<float> LanguageModel::cacheRow(const std::string& state, int row, in
 
 CellExplanation LanguageModel::explain(const ExplainCellCommand& cell) {
     const auto count = static_cast<int>(tokens_.size());
-    if (cell.layer < 0 || cell.layer >= info_.layers || cell.head < 0 || cell.head >= info_.heads || cell.query < 0 || cell.query >= count || cell.key < 0 ||
-        cell.key >= count)
-        throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {} head {}", cell.query, cell.key, cell.layer, cell.head),
+    if (cell.layer < 0 || cell.layer >= info_.layers || cell.head < 0 || cell.head >= info_.heads || cell.query < 0 ||
+        cell.query >= count || cell.key < 0 || cell.key >= count)
+        throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {} head {}", cell.query, cell.key,
+                                         cell.layer, cell.head),
                      .where = info_.name,
-                     .hint = fmt::format("the model has {} layers of {} heads and the text {} tokens", info_.layers, info_.heads, count)});
+                     .hint = fmt::format("the model has {} layers of {} heads and the text {} tokens", info_.layers,
+                                         info_.heads, count)});
     const AttentionSpec& spec = config().layers[static_cast<size_t>(cell.layer)];
     const std::string prefix = fmt::format("blocks.{}.attn", cell.layer);
     CellExplanation result{.layer = cell.layer, .head = cell.head};
@@ -203,7 +235,10 @@ CellExplanation LanguageModel::explain(const ExplainCellCommand& cell) {
 
     const std::vector<float> keys = store_->read(prefix + ".cache_k"); // [S,G,D]
     const auto D = static_cast<size_t>(spec.heads.width), G = static_cast<size_t>(spec.heads.keyValueHeads);
-    const auto keyOf = [&](int key) { return std::span(keys).subspan((static_cast<size_t>(key) * G + static_cast<size_t>(result.keyValueHead)) * D, D); };
+    const auto keyOf = [&](int key) {
+        return std::span(keys).subspan((static_cast<size_t>(key) * G + static_cast<size_t>(result.keyValueHead)) * D,
+                                       D);
+    };
     std::vector<double> scores;
     for (int key = 0; key < count; ++key) {
         double dot = 0;
@@ -217,7 +252,10 @@ CellExplanation LanguageModel::explain(const ExplainCellCommand& cell) {
         result.dot = static_cast<float>(dot);
         result.score = static_cast<float>(dot * spec.rule.scale);
         result.isMasked = isMasked;
-        result.maskReason = isAfter ? "the key comes after the query" : isTooFar ? fmt::format("the key is {} tokens back; the window is {}", cell.query - key, spec.rule.window) : "";
+        result.maskReason =
+            isAfter    ? "the key comes after the query"
+            : isTooFar ? fmt::format("the key is {} tokens back; the window is {}", cell.query - key, spec.rule.window)
+                       : "";
     }
     result.k.assign(keyOf(cell.key).begin(), keyOf(cell.key).end());
     for (size_t d = 0; d < D; ++d) result.products.push_back(result.q[d] * result.k[d]);
@@ -226,18 +264,28 @@ CellExplanation LanguageModel::explain(const ExplainCellCommand& cell) {
     for (double score : scores)
         if (!std::isnan(score)) maximum = std::max(maximum, score);
     for (double score : scores) sum += std::isnan(score) ? 0 : std::exp(score - maximum);
-    for (double score : scores) result.rowProbabilities.push_back(std::isnan(score) || sum == 0 ? 0.0f : static_cast<float>(std::exp(score - maximum) / sum));
+    for (double score : scores)
+        result.rowProbabilities.push_back(
+            std::isnan(score) || sum == 0 ? 0.0f : static_cast<float>(std::exp(score - maximum) / sum));
     result.rowMaximum = static_cast<float>(maximum);
     result.rowSum = static_cast<float>(sum);
     result.probability = result.rowProbabilities[static_cast<size_t>(cell.key)];
-    result.displayed = patternTile({.layer = cell.layer, .head = cell.head, .queryBegin = cell.query, .queryEnd = cell.query + 1, .keyBegin = cell.key, .keyEnd = cell.key + 1}).values.front();
+    result.displayed = patternTile({.layer = cell.layer,
+                                    .head = cell.head,
+                                    .queryBegin = cell.query,
+                                    .queryEnd = cell.query + 1,
+                                    .keyBegin = cell.key,
+                                    .keyEnd = cell.key + 1})
+                           .values.front();
 
     for (float value : result.v) result.contribution.push_back(result.probability * value);
     const std::vector<float> output = store_->read(prefix + ".W_O"); // [C, H*D]
     const auto width = static_cast<size_t>(spec.heads.heads) * D;
     for (size_t c = 0; c < output.size() / width; ++c) {
         double total = 0;
-        for (size_t d = 0; d < D; ++d) total += static_cast<double>(output[c * width + static_cast<size_t>(cell.head) * D + d]) * result.contribution[d];
+        for (size_t d = 0; d < D; ++d)
+            total += static_cast<double>(output[c * width + static_cast<size_t>(cell.head) * D + d]) *
+                     result.contribution[d];
         result.residualContribution.push_back(static_cast<float>(total));
     }
     return result;
@@ -248,7 +296,12 @@ WeightView LanguageModel::weight(const std::string& name, int maximumSize) const
     const std::vector<float> values = store_->read(name);
     const Shape& shape = store_->entry(name).shape;
     const int64_t rows = shape.rows(), columns = shape.columns(), most = std::clamp(maximumSize, 1, 4096);
-    WeightView view{.name = name, .shape = shape.extents(), .rows = static_cast<int>(std::min(rows, most)), .columns = static_cast<int>(std::min(columns, most)), .values = {}, .histogram = std::vector<int>(kBins)};
+    WeightView view{.name = name,
+                    .shape = shape.extents(),
+                    .rows = static_cast<int>(std::min(rows, most)),
+                    .columns = static_cast<int>(std::min(columns, most)),
+                    .values = {},
+                    .histogram = std::vector<int>(kBins)};
     std::vector<double> sums(static_cast<size_t>(view.rows) * static_cast<size_t>(view.columns));
     std::vector<int> counts(sums.size());
     double total = 0, squares = 0;
@@ -259,7 +312,8 @@ WeightView LanguageModel::weight(const std::string& name, int maximumSize) const
         for (int64_t column = 0; column < columns; ++column) {
             const float value = values[static_cast<size_t>(row * columns + column)];
             if (!std::isfinite(value)) continue;
-            const auto pixel = static_cast<size_t>(row * view.rows / rows * view.columns + column * view.columns / columns);
+            const auto pixel =
+                static_cast<size_t>(row * view.rows / rows * view.columns + column * view.columns / columns);
             sums[pixel] += value;
             ++counts[pixel];
             ++finite;
@@ -272,10 +326,13 @@ WeightView LanguageModel::weight(const std::string& name, int maximumSize) const
     const double n = static_cast<double>(std::max<int64_t>(finite, 1));
     view.mean = static_cast<float>(total / n);
     view.standardDeviation = static_cast<float>(std::sqrt(std::max(0.0, squares / n - total / n * (total / n))));
-    for (size_t i = 0; i < sums.size(); ++i) view.values.push_back(counts[i] == 0 ? NAN : static_cast<float>(sums[i] / counts[i]));
+    for (size_t i = 0; i < sums.size(); ++i)
+        view.values.push_back(counts[i] == 0 ? NAN : static_cast<float>(sums[i] / counts[i]));
     const double span = std::max(1e-30, static_cast<double>(view.maximum) - view.minimum);
     for (float value : values)
-        if (std::isfinite(value)) ++view.histogram[std::min(kBins - 1, static_cast<size_t>((static_cast<double>(value) - view.minimum) / span * kBins))];
+        if (std::isfinite(value))
+            ++view.histogram[std::min(kBins - 1,
+                                      static_cast<size_t>((static_cast<double>(value) - view.minimum) / span * kBins))];
     return view;
 }
 

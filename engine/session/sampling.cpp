@@ -27,16 +27,25 @@ std::vector<float> penalised(std::span<const float> logits, float penalty, std::
 }
 
 /// All tokens by falling probability, filtered ones (probability 0) last in order of raw logit.
-std::vector<Candidate> distribution(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen) {
+std::vector<Candidate> distribution(std::span<const float> logits, const Sampling& sampling,
+                                    std::span<const int> seen) {
     if (logits.empty() || std::ranges::all_of(logits, [](float x) { return std::isnan(x); }))
-        throw Error({.what = "the model gave no usable logits (all NaN)", .where = "sampling", .hint = "check the weights for NaN"});
+        throw Error({.what = "the model gave no usable logits (all NaN)",
+                     .where = "sampling",
+                     .hint = "check the weights for NaN"});
     if (!sampling.greedy && !(sampling.temperature > 0))
-        throw Error({.what = fmt::format("temperature {} must be above 0", sampling.temperature), .where = "sampling", .hint = "use greedy for the most likely token"});
+        throw Error({.what = fmt::format("temperature {} must be above 0", sampling.temperature),
+                     .where = "sampling",
+                     .hint = "use greedy for the most likely token"});
 
     const std::vector<float> adjusted = penalised(logits, sampling.repetitionPenalty, seen);
     std::vector<Candidate> all(logits.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i] = {static_cast<int>(i), std::isnan(logits[i]) ? -INFINITY : logits[i], 0};
-    const auto weight = [&](const Candidate& c) { const float x = adjusted[static_cast<size_t>(c.token)]; return std::isnan(x) ? -INFINITY : x; };
+    for (size_t i = 0; i < all.size(); ++i)
+        all[i] = {static_cast<int>(i), std::isnan(logits[i]) ? -INFINITY : logits[i], 0};
+    const auto weight = [&](const Candidate& c) {
+        const float x = adjusted[static_cast<size_t>(c.token)];
+        return std::isnan(x) ? -INFINITY : x;
+    };
     std::ranges::stable_sort(all, [&](const Candidate& a, const Candidate& b) { return weight(a) > weight(b); });
 
     const double temperature = sampling.greedy ? 1.0 : sampling.temperature;
@@ -58,7 +67,8 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
         total = std::accumulate(mass.begin(), mass.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
     }
     for (size_t i = 0; i < kept; ++i) all[i].probability = static_cast<float>(mass[i] / total);
-    std::stable_sort(all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(), [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
+    std::stable_sort(all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
     return all;
 }
 
@@ -66,22 +76,29 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
 
 std::span<const Param> samplingParams() {
     static constexpr std::array kParams{
-        Param{"temperature", "Temperature", "Below 1 sharpens the distribution, above 1 flattens it", Param::Kind::Real, 0.05, 3, 0.05, 1},
-        Param{"top_k", "Top-k", "Draw only from the k most likely tokens; 0 takes all", Param::Kind::Integer, 0, 200, 1, 0},
-        Param{"top_p", "Top-p", "Draw only from the smallest set whose probabilities reach p", Param::Kind::Real, 0.05, 1, 0.01, 1},
-        Param{"min_p", "Min-p", "Drop tokens less likely than this fraction of the likeliest", Param::Kind::Real, 0, 1, 0.01, 0},
-        Param{"repetition_penalty", "Repetition penalty", "Above 1 makes tokens that occurred less likely", Param::Kind::Real, 1, 2, 0.01, 1},
+        Param{"temperature", "Temperature", "Below 1 sharpens the distribution, above 1 flattens it", Param::Kind::Real,
+              0.05, 3, 0.05, 1},
+        Param{"top_k", "Top-k", "Draw only from the k most likely tokens; 0 takes all", Param::Kind::Integer, 0, 200, 1,
+              0},
+        Param{"top_p", "Top-p", "Draw only from the smallest set whose probabilities reach p", Param::Kind::Real, 0.05,
+              1, 0.01, 1},
+        Param{"min_p", "Min-p", "Drop tokens less likely than this fraction of the likeliest", Param::Kind::Real, 0, 1,
+              0.01, 0},
+        Param{"repetition_penalty", "Repetition penalty", "Above 1 makes tokens that occurred less likely",
+              Param::Kind::Real, 1, 2, 0.01, 1},
     };
     return kParams;
 }
 
-std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen, int limit) {
+std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
+                                      std::span<const int> seen, int limit) {
     std::vector<Candidate> all = distribution(logits, sampling, seen);
     if (limit >= 0 && static_cast<size_t>(limit) < all.size()) all.resize(static_cast<size_t>(limit));
     return all;
 }
 
-Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen, uint64_t position) {
+Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
+                      uint64_t position) {
     if (sampling.greedy && sampling.repetitionPenalty == 1) { // the common path: no sorting
         size_t best = 0;
         bool any = false;

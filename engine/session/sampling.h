@@ -10,12 +10,13 @@ namespace attn {
 
 /// How the next token is drawn from the logits. Order: repetition penalty, temperature, top-k, top-p, min-p.
 struct Sampling {
-    bool greedy = true;            ///< take the most likely token; the other fields but the penalty are then unused
-    float temperature = 1.0f;      ///< > 0
-    int topK = 0;                  ///< 0: all tokens
-    float topP = 1.0f;             ///< smallest set whose mass reaches topP (Holtzman et al. 2020, arXiv:1904.09751)
-    float minP = 0.0f;             ///< drop tokens below minP * the top probability (Nguyen et al. 2024, arXiv:2407.01082)
-    float repetitionPenalty = 1.0f; ///< divides positive, multiplies negative logits of seen tokens (Keskar et al. 2019, arXiv:1909.05858, section 4.1)
+    bool greedy = true;       ///< take the most likely token; the other fields but the penalty are then unused
+    float temperature = 1.0f; ///< > 0
+    int topK = 0;             ///< 0: all tokens
+    float topP = 1.0f;        ///< smallest set whose mass reaches topP (Holtzman et al. 2020, arXiv:1904.09751)
+    float minP = 0.0f;        ///< drop tokens below minP * the top probability (Nguyen et al. 2024, arXiv:2407.01082)
+    float repetitionPenalty = 1.0f; ///< divides positive, multiplies negative logits of seen tokens (Keskar et al.
+                                    ///< 2019, arXiv:1909.05858, section 4.1)
     uint64_t seed = 0;
     bool operator==(const Sampling&) const = default;
 };
@@ -26,8 +27,8 @@ std::span<const Param> samplingParams();
 /// One candidate for the next token.
 struct Candidate {
     int token = 0;
-    float logit = 0;         ///< raw, before penalty and temperature
-    float probability = 0;   ///< under the sampling; 0 when filtered out
+    float logit = 0;       ///< raw, before penalty and temperature
+    float probability = 0; ///< under the sampling; 0 when filtered out
     bool operator==(const Candidate&) const = default;
 };
 
@@ -36,10 +37,12 @@ struct Candidate {
 /// @param seen   token ids that the repetition penalty applies to
 /// @param limit  how many to return; filtered tokens follow the kept ones with probability 0
 /// @throws Error if temperature <= 0 in non-greedy mode, or logits is empty or all NaN
-std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen, int limit);
+std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
+                                      std::span<const int> seen, int limit);
 
 /// Draws the next token. Deterministic in (sampling.seed, position).
 /// @param position index of the token to be drawn, the counter of the random numbers
-Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen, uint64_t position);
+Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
+                      uint64_t position);
 
 } // namespace attn

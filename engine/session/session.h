@@ -10,16 +10,16 @@
 
 namespace attn {
 
-/// Owns every GPU object on one worker thread: commands in, immutable snapshots out. All public functions are thread-safe
-/// and return at once.
+/// Owns every GPU object on one worker thread: commands in, immutable snapshots out. All public functions are
+/// thread-safe and return at once.
 ///
-/// Of queued commands of the same kind only the newest is kept where that loses nothing (prompt, view, sampling, cell, weight,
-/// gate of the same head), so dragging a slider never builds a backlog. Errors become Snapshot::failure.
+/// Of queued commands of the same kind only the newest is kept where that loses nothing (prompt, view, sampling, cell,
+/// weight, gate of the same head), so dragging a slider never builds a backlog. Errors become Snapshot::failure.
 class Session {
 public:
     struct Options {
-        std::optional<std::string> device;   ///< index or part of the name; empty: the best
-        std::optional<int> softwareThreads;  ///< forces lavapipe's thread mode; empty: chosen by the model
+        std::optional<std::string> device;  ///< index or part of the name; empty: the best
+        std::optional<int> softwareThreads; ///< forces lavapipe's thread mode; empty: chosen by the model
         bool validation = false;
     };
 

@@ -11,8 +11,8 @@ namespace attn {
 
 /// One named parameter of the loaded model, as stored by the engine (linear weights are [out, in]).
 struct ParameterInfo {
-    std::string name;         ///< engine name, e.g. "blocks.0.attn.W_Q"
-    std::string sourceName;   ///< name in the file, empty for constructed models
+    std::string name;       ///< engine name, e.g. "blocks.0.attn.W_Q"
+    std::string sourceName; ///< name in the file, empty for constructed models
     std::vector<int64_t> shape;
     int64_t count = 0;
 };
@@ -27,41 +27,41 @@ struct ModelInfo {
     std::string dtype;       ///< dtype in the file: "F32", "F16", "BF16"
     int layers = 0;
     int heads = 0;
-    int keyValueHeads = 0;   ///< G; G < H means grouped-query attention
-    int headWidth = 0;       ///< D
-    int modelWidth = 0;      ///< C
+    int keyValueHeads = 0; ///< G; G < H means grouped-query attention
+    int headWidth = 0;     ///< D
+    int modelWidth = 0;    ///< C
     int feedForwardWidth = 0;
-    int vocabulary = 0;      ///< V, rows of the embedding
-    int contextLength = 0;   ///< most tokens the program runs this model on
+    int vocabulary = 0;    ///< V, rows of the embedding
+    int contextLength = 0; ///< most tokens the program runs this model on
     int64_t parameterCount = 0;
     int64_t parameterBytes = 0; ///< float32 bytes on the device
     bool hasTokenizer = false;
-    std::string tokenizerSummary; ///< e.g. "BPE with byte fallback, 512 tokens"
+    std::string tokenizerSummary;        ///< e.g. "BPE with byte fallback, 512 tokens"
     std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer
-    std::string positionScheme;   ///< e.g. "rotary, half-split, base 10000"
-    std::vector<int> slidingWindow; ///< per layer, 0 where the layer sees everything
+    std::string positionScheme;          ///< e.g. "rotary, half-split, base 10000"
+    std::vector<int> slidingWindow;      ///< per layer, 0 where the layer sees everything
     std::vector<ParameterInfo> parameters;
-    std::vector<std::string> hooks; ///< every probe name the model offers, in execution order
+    std::vector<std::string> hooks;    ///< every probe name the model offers, in execution order
     std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
 };
 
 /// One token of the current sequence.
 struct TokenInfo {
     int id = 0;
-    std::string text;          ///< display piece; may be a lone byte shown as "<0xE4>"
-    std::string written;       ///< what it adds to the running text: a character cut into several tokens comes with its last
-    int branchNode = 0;        ///< its node in the branch tree
-    bool isSpecial = false;    ///< BOS and the like
-    bool isPrompt = false;     ///< typed by the user (or BOS), not generated
+    std::string text;    ///< display piece; may be a lone byte shown as "<0xE4>"
+    std::string written; ///< what it adds to the running text: a character cut into several tokens comes with its last
+    int branchNode = 0;  ///< its node in the branch tree
+    bool isSpecial = false;           ///< BOS and the like
+    bool isPrompt = false;            ///< typed by the user (or BOS), not generated
     std::optional<float> probability; ///< with which it was generated, under the sampling in force then
 };
 
 /// The token sequence that the key/value cache holds now.
 struct Sequence {
     std::vector<TokenInfo> tokens;
-    std::string text;       ///< decoded text of all tokens, special tokens left out
-    std::string prompt;     ///< the prompt text as posted
-    std::string notice;     ///< visible rule that applied, e.g. "the oldest 12 tokens were dropped: the context is 512"
+    std::string text;   ///< decoded text of all tokens, special tokens left out
+    std::string prompt; ///< the prompt text as posted
+    std::string notice; ///< visible rule that applied, e.g. "the oldest 12 tokens were dropped: the context is 512"
 };
 
 /// A token in the tree of everything tried since the prompt was set. Node 0 is the root (no token).
@@ -79,8 +79,8 @@ struct BranchTree {
 
 /// Logits after the last token. Probabilities under a sampling are computed from these without running the model.
 struct NextToken {
-    std::vector<float> logits;            ///< [V]
-    std::vector<int> recentTokens;        ///< ids that a repetition penalty looks at
+    std::vector<float> logits;     ///< [V]
+    std::vector<int> recentTokens; ///< ids that a repetition penalty looks at
 };
 
 /// A picture of part of one attention pattern: rows are queries, columns are keys.
@@ -93,8 +93,11 @@ struct PatternTile {
     int queryEnd = 0;
     int keyBegin = 0;
     int keyEnd = 0;
-    std::vector<float> values; ///< [rows, columns], each the maximum of the probabilities it covers; exact when one pixel is one cell
-    float at(int row, int column) const { return values[static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column)]; }
+    std::vector<float>
+        values; ///< [rows, columns], each the maximum of the probabilities it covers; exact when one pixel is one cell
+    float at(int row, int column) const {
+        return values[static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column)];
+    }
     bool isExact() const { return rows == queryEnd - queryBegin && columns == keyEnd - keyBegin; }
 };
 
@@ -118,26 +121,26 @@ struct NewestRows {
 struct CellExplanation {
     int layer = 0;
     int head = 0;
-    int keyValueHead = 0;  ///< the key/value head this head reads (GQA)
+    int keyValueHead = 0; ///< the key/value head this head reads (GQA)
     int query = 0;
     int key = 0;
-    std::vector<float> q;  ///< [D] as used in the score (after rotary)
-    std::vector<float> k;  ///< [D] likewise
+    std::vector<float> q;        ///< [D] as used in the score (after rotary)
+    std::vector<float> k;        ///< [D] likewise
     std::vector<float> products; ///< q[d] * k[d]
-    float dot = 0;         ///< sum of products
-    float scale = 1;       ///< factor on the dot product
-    float score = 0;       ///< dot * scale (+ bias)
+    float dot = 0;               ///< sum of products
+    float scale = 1;             ///< factor on the dot product
+    float score = 0;             ///< dot * scale (+ bias)
     bool isMasked = false;
-    std::string maskReason; ///< e.g. "the key is after the query"
-    float rowMaximum = 0;  ///< of the visible scores of this row
-    float rowSum = 0;      ///< of exp(score - rowMaximum)
-    float probability = 0; ///< exp(score - rowMaximum) / rowSum
-    float displayed = 0;   ///< the value that the heatmap shows, from the device
-    std::vector<float> v;  ///< [D] value vector of the key
-    std::vector<float> contribution; ///< [D] probability * v: what the cell adds to z
+    std::string maskReason;                  ///< e.g. "the key is after the query"
+    float rowMaximum = 0;                    ///< of the visible scores of this row
+    float rowSum = 0;                        ///< of exp(score - rowMaximum)
+    float probability = 0;                   ///< exp(score - rowMaximum) / rowSum
+    float displayed = 0;                     ///< the value that the heatmap shows, from the device
+    std::vector<float> v;                    ///< [D] value vector of the key
+    std::vector<float> contribution;         ///< [D] probability * v: what the cell adds to z
     std::vector<float> residualContribution; ///< [C] contribution through this head's W_O
-    std::vector<float> rowScores;        ///< [S] scaled scores of the row, NaN where masked
-    std::vector<float> rowProbabilities; ///< [S]
+    std::vector<float> rowScores;            ///< [S] scaled scores of the row, NaN where masked
+    std::vector<float> rowProbabilities;     ///< [S]
 };
 
 /// One weight, pooled for display.
@@ -145,9 +148,9 @@ struct WeightView {
     std::string name;
     std::vector<int64_t> shape;
     int rows = 0, columns = 0;
-    std::vector<float> values;    ///< [rows, columns] of means; vectors are one row
+    std::vector<float> values; ///< [rows, columns] of means; vectors are one row
     float minimum = 0, maximum = 0, mean = 0, standardDeviation = 0;
-    std::vector<int> histogram;   ///< counts in equal bins from minimum to maximum
+    std::vector<int> histogram; ///< counts in equal bins from minimum to maximum
 };
 
 /// What went wrong, as a value.
@@ -161,33 +164,33 @@ enum class Activity { Idle, Loading, Prefilling, Generating, Exporting };
 
 struct Status {
     Activity activity = Activity::Idle;
-    float progress = 0;              ///< 0..1 while Loading or Exporting
-    std::string detail;              ///< e.g. "blocks.3.mlp.W_in"
-    std::string device;              ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
-    double tokensPerSecond = 0;      ///< of the last run of generation, 0 before one
+    float progress = 0;         ///< 0..1 while Loading or Exporting
+    std::string detail;         ///< e.g. "blocks.3.mlp.W_in"
+    std::string device;         ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
+    double tokensPerSecond = 0; ///< of the last run of generation, 0 before one
     double lastPrefillMs = 0;
-    int64_t deviceBytes = 0;         ///< allocated on the device
-    int64_t residentBytes = 0;       ///< resident memory of this process
+    int64_t deviceBytes = 0;   ///< allocated on the device
+    int64_t residentBytes = 0; ///< resident memory of this process
 };
 
 /// Everything a view may show at one moment. Parts that did not change are shared with the previous snapshot.
 struct Snapshot {
-    uint64_t version = 0;          ///< grows by one with each snapshot
-    uint64_t sequenceVersion = 0;  ///< changes when the tokens change; parts below belong to it
+    uint64_t version = 0;         ///< grows by one with each snapshot
+    uint64_t sequenceVersion = 0; ///< changes when the tokens change; parts below belong to it
     Status status;
     std::shared_ptr<const ModelInfo> model;
     std::shared_ptr<const Sequence> sequence;
     std::shared_ptr<const BranchTree> branches;
     std::shared_ptr<const NextToken> next;
     std::shared_ptr<const PatternGrid> grid;
-    std::shared_ptr<const PatternTile> detail;      ///< the selected head (or aggregate)
+    std::shared_ptr<const PatternTile> detail; ///< the selected head (or aggregate)
     std::shared_ptr<const NewestRows> newest;
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const WeightView> weight;
     std::shared_ptr<const std::vector<float>> headGates; ///< [layers, heads], 1 = whole
-    std::optional<Failure> failure;   ///< of the last command that failed; cleared by the next that succeeds
-    uint64_t failureCount = 0;        ///< grows with each failure, so that a repeated one is noticed
-    std::string finishedExport;       ///< path written by the last CaptureCommand
+    std::optional<Failure> failure; ///< of the last command that failed; cleared by the next that succeeds
+    uint64_t failureCount = 0;      ///< grows with each failure, so that a repeated one is noticed
+    std::string finishedExport;     ///< path written by the last CaptureCommand
 };
 
 } // namespace attn

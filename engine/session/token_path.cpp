@@ -28,7 +28,9 @@ void TokenPath::take(int token, float probability) { tree_.current = child(tree_
 
 void TokenPath::goTo(int node) {
     if (node < 0 || static_cast<size_t>(node) >= tree_.nodes.size())
-        throw Error({.what = fmt::format("there is no branch {}", node), .where = "branches", .hint = fmt::format("there are {}", tree_.nodes.size())});
+        throw Error({.what = fmt::format("there is no branch {}", node),
+                     .where = "branches",
+                     .hint = fmt::format("there are {}", tree_.nodes.size())});
     tree_.current = node;
 }
 
@@ -39,11 +41,16 @@ void TokenPath::restore(const std::vector<std::pair<int, int>>& nodes, int curre
     std::vector<int> made;
     for (const auto& [parent, token] : nodes) {
         if (parent < -1 || parent >= static_cast<int>(made.size()))
-            throw Error({.what = fmt::format("branch {} names a parent {} that does not precede it", made.size(), parent), .where = "branches", .hint = "the session file is damaged"});
+            throw Error(
+                {.what = fmt::format("branch {} names a parent {} that does not precede it", made.size(), parent),
+                 .where = "branches",
+                 .hint = "the session file is damaged"});
         made.push_back(restored.child(parent < 0 ? 0 : made[static_cast<size_t>(parent)], token, 1));
     }
     if (current < -1 || current >= static_cast<int>(made.size()))
-        throw Error({.what = fmt::format("the current branch {} does not exist", current), .where = "branches", .hint = "the session file is damaged"});
+        throw Error({.what = fmt::format("the current branch {} does not exist", current),
+                     .where = "branches",
+                     .hint = "the session file is damaged"});
     restored.tree_.current = current < 0 ? 0 : made[static_cast<size_t>(current)];
     const std::vector<int> path = restored.nodes();
     restored.promptLength_ = std::clamp(promptLength, 0, static_cast<int>(path.size()));

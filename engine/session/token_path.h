@@ -19,7 +19,7 @@ public:
     void reset(); ///< to the last prompt token
     void restore(const std::vector<std::pair<int, int>>& nodes, int current, int promptLength);
 
-    std::vector<int> nodes() const;  ///< from the first token to the current node
+    std::vector<int> nodes() const; ///< from the first token to the current node
     std::vector<int> tokens() const;
     int promptLength() const { return promptLength_; }
     const BranchTree& tree() const { return tree_; }

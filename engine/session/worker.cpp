@@ -23,7 +23,8 @@ namespace {
 /// Thrown out of loading when the user stops it.
 struct Cancelled {};
 
-/// Software Vulkan works on the threads that the device starts, which inherit this priority: the window stays ahead of them.
+/// Software Vulkan works on the threads that the device starts, which inherit this priority: the window stays ahead of
+/// them.
 void lowerPriority() {
 #ifdef __linux__
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
@@ -45,7 +46,8 @@ constexpr size_t kLongPrefill = 64; ///< tokens that take long enough to be anno
 
 } // namespace
 
-Session::Worker::Worker(Options options) : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+Session::Worker::Worker(Options options)
+    : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Session::Worker::~Worker() {
     ++stops_;
@@ -77,7 +79,8 @@ void Session::Worker::setListener(std::function<void()> listener) {
 
 bool Session::Worker::waitIdle(double timeoutSeconds) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return queue_.empty() && !isBusy_; });
+    return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds),
+                             [&] { return queue_.empty() && !isBusy_; });
 }
 
 void Session::Worker::run(const std::stop_token& stop) {
@@ -122,7 +125,9 @@ void Session::Worker::run(const std::stop_token& stop) {
         } catch (const Error& error) {
             fail(error);
         } catch (const std::bad_alloc&) {
-            fail(Error({.what = "the computer is out of memory", .where = {}, .hint = "close other programs or open a smaller model"}));
+            fail(Error({.what = "the computer is out of memory",
+                        .where = {},
+                        .hint = "close other programs or open a smaller model"}));
         } catch (const std::exception& error) {
             fail(Error({.what = error.what(), .where = "internal", .hint = "please report this"}));
         }
@@ -212,10 +217,15 @@ std::unique_ptr<LanguageModel> Session::Worker::load(const std::string& path) {
         progress(0, {});
         auto source = openModelSource(path);
         progress(0, {});
-        return std::make_unique<LanguageModel>(
-            std::move(source), LanguageModel::Options{.device = options_.device, .softwareThreads = options_.softwareThreads, .validation = options_.validation}, progress);
-    } catch (const Error& error) { // even a lost device is a plain failure here: the model that is open has a device of its own
-        throw Error({.what = error.message(), .where = error.where().empty() ? path : error.where(), .hint = error.hint()});
+        return std::make_unique<LanguageModel>(std::move(source),
+                                               LanguageModel::Options{.device = options_.device,
+                                                                      .softwareThreads = options_.softwareThreads,
+                                                                      .validation = options_.validation},
+                                               progress);
+    } catch (const Error&
+                 error) { // even a lost device is a plain failure here: the model that is open has a device of its own
+        throw Error(
+            {.what = error.message(), .where = error.where().empty() ? path : error.where(), .hint = error.hint()});
     }
 }
 
@@ -231,12 +241,15 @@ void Session::Worker::on(const SetPromptCommand& command) {
     for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     TokenPath path;
     path.setPrompt(tokens);
-    moveTo(std::move(path), command.tokens.empty() || !model().tokenizer() ? command.text : model().tokenizer()->decode(tokens, true));
+    moveTo(std::move(path),
+           command.tokens.empty() || !model().tokenizer() ? command.text : model().tokenizer()->decode(tokens, true));
 }
 
 void Session::Worker::checkToken(int token, const char* where, const char* hint) {
     if (token < 0 || token >= model().info().vocabulary)
-        throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, model().info().vocabulary), .where = where, .hint = hint});
+        throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, model().info().vocabulary),
+                     .where = where,
+                     .hint = hint});
 }
 
 size_t Session::Worker::forgotten(size_t tokens) const {
@@ -291,7 +304,8 @@ void Session::Worker::runPath() {
 
 void Session::Worker::on(const GenerateCommand& command) {
     catchUp();
-    if (path_.tokens().empty()) throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    if (path_.tokens().empty())
+        throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
     if (command.maxTokens < 1) return;
     remaining_ = command.maxTokens;
     tokensPerSecond_ = command.tokensPerSecond;
@@ -320,12 +334,16 @@ void Session::Worker::generateOne() {
     --remaining_;
     const double seconds = std::chrono::duration<double>(Clock::now() - generationStart_).count();
     if (seconds > 0) next_.status.tokensPerSecond = generated_ / seconds;
-    const bool isEnd = std::ranges::find(model().source().stopTokens(), drawn.token) != model().source().stopTokens().end();
+    const bool isEnd =
+        std::ranges::find(model().source().stopTokens(), drawn.token) != model().source().stopTokens().end();
     if (remaining_ <= 0 || isEnd || isStopped()) {
         finishGenerating();
         return;
     }
-    nextToken_ = tokensPerSecond_ > 0 ? std::max(Clock::now(), nextToken_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(1 / tokensPerSecond_))) : Clock::now();
+    nextToken_ = tokensPerSecond_ > 0
+                     ? std::max(Clock::now(), nextToken_ + std::chrono::duration_cast<Clock::duration>(
+                                                               std::chrono::duration<double>(1 / tokensPerSecond_)))
+                     : Clock::now();
     // Pictures take at most half of the time, and come at most 60 times a second.
     if (Clock::now() - lastVisual_ < std::max<Clock::duration>(kVisualInterval, 2 * visualCost_)) return;
     const Clock::time_point start = Clock::now();
@@ -357,7 +375,8 @@ void Session::Worker::on(const ResetCommand&) {
 void Session::Worker::on(const TakeTokenCommand& command) {
     checkToken(command.token, "generate", "choose one of the listed tokens");
     catchUp();
-    if (path_.tokens().empty()) throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    if (path_.tokens().empty())
+        throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
     float probability = 0;
     for (const Candidate& candidate : rankCandidates(model().logits(), sampling_, path_.tokens(), -1))
         if (candidate.token == command.token) probability = candidate.probability;
@@ -374,10 +393,12 @@ void Session::Worker::on(const GoToBranchCommand& command) {
 }
 
 void Session::Worker::on(const RestoreBranchesCommand& command) {
-    for (const auto& [parent, token] : command.nodes) checkToken(token, "branches", "the session was saved with another model");
+    for (const auto& [parent, token] : command.nodes)
+        checkToken(token, "branches", "the session was saved with another model");
     TokenPath path;
     path.restore(command.nodes, command.current, command.promptLength);
-    if (path.tokens().empty()) throw Error({.what = "the saved session holds no tokens", .where = "branches", .hint = "type a prompt"});
+    if (path.tokens().empty())
+        throw Error({.what = "the saved session holds no tokens", .where = "branches", .hint = "type a prompt"});
     moveTo(std::move(path), command.prompt);
 }
 
@@ -412,8 +433,10 @@ void Session::Worker::on(const SetHeadGateCommand& command) {
     model().setGate(command.layer, command.head, command.gate);
     next_.headGates = std::make_shared<std::vector<float>>(model().gates());
     model().truncate(0);
-    if (!path_.tokens().empty()) runPath();
-    else publish();
+    if (!path_.tokens().empty())
+        runPath();
+    else
+        publish();
 }
 
 void Session::Worker::on(const ShowWeightCommand& command) {
@@ -442,9 +465,11 @@ void Session::Worker::refreshSequence() {
     if (tokenizer) decoder.emplace(*tokenizer, true);
     for (size_t i = 0; i < nodes.size(); ++i) {
         const BranchNode& node = path_.tree().nodes[static_cast<size_t>(nodes[i])];
-        if (node.text.empty()) path_.setText(nodes[i], tokenizer ? tokenizer->tokenText(node.token) : std::to_string(node.token));
+        if (node.text.empty())
+            path_.setText(nodes[i], tokenizer ? tokenizer->tokenText(node.token) : std::to_string(node.token));
         if (i < first) continue;
-        const bool isPrompt = static_cast<int>(i) < path_.promptLength(), isSpecial = tokenizer && tokenizer->isSpecial(node.token);
+        const bool isPrompt = static_cast<int>(i) < path_.promptLength(),
+                   isSpecial = tokenizer && tokenizer->isSpecial(node.token);
         const std::string& text = path_.tree().nodes[static_cast<size_t>(nodes[i])].text;
         const std::string completed = decoder ? decoder->push(node.token) : std::string();
         sequence->tokens.push_back({.id = node.token,
@@ -458,8 +483,11 @@ void Session::Worker::refreshSequence() {
     if (decoder && !sequence->tokens.empty()) sequence->tokens.back().written += decoder->finish();
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
     sequence->prompt = promptText_;
-    if (first > 0) sequence->notice = fmt::format("the context is {} tokens: the oldest {} are no longer seen by the model", model_->capacity(), first);
-    if (tokens.empty() && !tokenizer) sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
+    if (first > 0)
+        sequence->notice = fmt::format("the context is {} tokens: the oldest {} are no longer seen by the model",
+                                       model_->capacity(), first);
+    if (tokens.empty() && !tokenizer)
+        sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
     next_.sequence = std::move(sequence);
     next_.branches = std::make_shared<BranchTree>(path_.tree());
     next_.next = std::make_shared<NextToken>(NextToken{{model_->logits().begin(), model_->logits().end()}, tokens});
@@ -468,7 +496,8 @@ void Session::Worker::refreshSequence() {
 }
 
 void Session::Worker::refreshViews() {
-    next_.grid = view_.thumbnailSize > 0 ? std::make_shared<PatternGrid>(model_->patternGrid(view_.thumbnailSize)) : nullptr;
+    next_.grid =
+        view_.thumbnailSize > 0 ? std::make_shared<PatternGrid>(model_->patternGrid(view_.thumbnailSize)) : nullptr;
     next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->patternTile(view_)) : nullptr;
 }
 

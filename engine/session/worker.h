@@ -52,16 +52,17 @@ private:
     std::vector<int> promptTokens(const std::string& text) const;
     void checkToken(int token, const char* where, const char* hint); ///< @throws Error if it is outside the vocabulary
     size_t forgotten(size_t tokens) const; ///< how many of the oldest do not fit into the context
-    bool isCurrent() const;  ///< whether the model has run exactly the current branch
-    void catchUp();          ///< makes it so, after a Stop or a failure in between; what needs the cache or the logits begins with this
+    bool isCurrent() const;                ///< whether the model has run exactly the current branch
+    void catchUp(); ///< makes it so, after a Stop or a failure in between; what needs the cache or the logits begins
+                    ///< with this
     /// Makes another path the current one and runs it. After a Stop or a failure the old path is in force.
     void moveTo(TokenPath path, std::string promptText);
-    void runPath();          ///< brings the model to the current branch and refreshes everything shown
-    void warmUp(); ///< one more plan, while nothing is asked for
+    void runPath(); ///< brings the model to the current branch and refreshes everything shown
+    void warmUp();  ///< one more plan, while nothing is asked for
     void generateOne();
     void finishGenerating();
-    void refreshSequence();  ///< tokens, text, branches, logits, newest rows
-    void refreshViews();     ///< thumbnails and detail
+    void refreshSequence(); ///< tokens, text, branches, logits, newest rows
+    void refreshViews();    ///< thumbnails and detail
     void publish();
     void publishIdle();
 
@@ -74,11 +75,12 @@ private:
         TokenPath path;
         std::string promptText;
     };
-    std::optional<Lost> lost_; ///< what was written on a device that was lost: opening the same model again goes on with it
+    std::optional<Lost>
+        lost_; ///< what was written on a device that was lost: opening the same model again goes on with it
     Sampling sampling_;
     SetViewCommand view_;
-    Snapshot next_;          ///< the snapshot under construction
-    int remaining_ = 0;      ///< tokens still to generate
+    Snapshot next_;     ///< the snapshot under construction
+    int remaining_ = 0; ///< tokens still to generate
     double tokensPerSecond_ = 0;
     Clock::time_point nextToken_{}, generationStart_{}, lastVisual_{};
     Clock::duration visualCost_{};
@@ -93,7 +95,7 @@ private:
     std::shared_ptr<const Snapshot> latest_ = std::make_shared<Snapshot>();
     std::function<void()> listener_;
     std::atomic<int> stops_ = 0; ///< Stop commands still queued: everything before them ends early
-    std::jthread thread_; // last: joins before anything else goes
+    std::jthread thread_;        // last: joins before anything else goes
 };
 
 } // namespace attn

@@ -28,7 +28,8 @@ TEST_CASE("colour maps: follow the published tables at their quarters", "[figure
     for (const Row& row : rows)
         for (size_t i = 0; i < 5; ++i) {
             INFO(colourMapKey(row.id).toStdString() << " at quarter " << i);
-            CHECK(difference(ColourMap::of(row.id).at(static_cast<float>(i) / 4), row.colours[i]) <= 13); // the fits are within 5 %
+            CHECK(difference(ColourMap::of(row.id).at(static_cast<float>(i) / 4), row.colours[i]) <=
+                  13); // the fits are within 5 %
         }
 }
 
@@ -36,7 +37,8 @@ TEST_CASE("colour maps: grow in brightness, or fall for greys", "[figures]") {
     for (const ColourMapInfo& info : colourMaps()) {
         const auto& table = ColourMap::of(info.id).table();
         const double sign = info.id == ColourMapId::Greys ? -1 : 1;
-        for (size_t i = 1; i < table.size(); ++i) CHECK(sign * (luminance(table[i]) - luminance(table[i - 1])) > -1.5); // 1.5: rounding of bytes
+        for (size_t i = 1; i < table.size(); ++i)
+            CHECK(sign * (luminance(table[i]) - luminance(table[i - 1])) > -1.5); // 1.5: rounding of bytes
     }
 }
 

@@ -55,7 +55,8 @@ TEST_CASE("export: SVG draws what the screen shows", "[figures]") {
     for (int query = 0; query < 8; ++query)
         for (int key = 0; key <= query; ++key) {
             const QPoint point = (layout.cellRect({query, key}).topLeft() + QPointF(4, 4)).toPoint();
-            CHECK((image.pixel(point) | 0xff000000) == ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(query, key, 1)));
+            CHECK((image.pixel(point) | 0xff000000) ==
+                  ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(query, key, 1)));
         }
 }
 
@@ -65,7 +66,7 @@ TEST_CASE("export: PDF is one page of the figure's own size", "[figures]") {
     REQUIRE_FALSE(exportFigure(sample(), FigureTheme::light(), kSize, path));
     const QByteArray bytes = contents(path);
     CHECK(bytes.startsWith("%PDF-"));
-    CHECK(bytes.contains("/MediaBox [0 0 375"));  // 500 px at 96 dpi in points
+    CHECK(bytes.contains("/MediaBox [0 0 375")); // 500 px at 96 dpi in points
     CHECK(bytes.count("/Type /Page\n") == 1);
 }
 

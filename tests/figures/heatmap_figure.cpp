@@ -19,7 +19,9 @@ HeatmapFigure figureOf(int tokens, int offset = 1) {
     return figure;
 }
 
-QRgb colourAt(const QImage& image, const QPointF& point) { return image.pixel(static_cast<int>(point.x()), static_cast<int>(point.y())) | 0xff000000; }
+QRgb colourAt(const QImage& image, const QPointF& point) {
+    return image.pixel(static_cast<int>(point.x()), static_cast<int>(point.y())) | 0xff000000;
+}
 
 /// A point of a cell where no number is written.
 QPointF corner(const QRectF& cell) { return cell.topLeft() + QPointF(2, 2); }
@@ -38,7 +40,8 @@ TEST_CASE("heatmap: every cell has the colour of its value", "[figures]") {
     for (int query = 0; query < 9; ++query)
         for (int key = 0; key < 9; ++key) {
             INFO("query " << query << ", key " << key);
-            const QRgb expected = key > query ? theme.plot.rgb() : ColourMap::of(map).at(samples::weightOf(query, key, 1));
+            const QRgb expected =
+                key > query ? theme.plot.rgb() : ColourMap::of(map).at(samples::weightOf(query, key, 1));
             CHECK(colourAt(image, corner(layout.cellRect({query, key}))) == expected);
         }
 }
@@ -62,10 +65,12 @@ TEST_CASE("heatmap: a point hits the cell that is drawn there, at every zoom", "
     for (const QRectF& window : {QRectF(), QRectF(3.25, 10.5, 12, 12), QRectF(30, 30, 5, 5)}) {
         figure.window = window;
         const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
-        const int first = window.isNull() ? 0 : static_cast<int>(std::ceil(window.left())), top = window.isNull() ? 0 : static_cast<int>(std::ceil(window.top()));
+        const int first = window.isNull() ? 0 : static_cast<int>(std::ceil(window.left())),
+                  top = window.isNull() ? 0 : static_cast<int>(std::ceil(window.top()));
         const int count = static_cast<int>(layout.window.width()) - 1;
         for (int query = top; query < top + count; ++query)
-            for (int key = first; key < first + count; ++key) CHECK(figure.cellAt(layout.cellRect({query, key}).center(), layout) == Cell{query, key});
+            for (int key = first; key < first + count; ++key)
+                CHECK(figure.cellAt(layout.cellRect({query, key}).center(), layout) == Cell{query, key});
         CHECK_FALSE(figure.cellAt(layout.plot.topLeft() - QPointF(2, 2), layout));
         CHECK_FALSE(figure.cellAt(layout.plot.bottomRight() + QPointF(2, 2), layout));
     }
@@ -103,7 +108,8 @@ TEST_CASE("heatmap: a tile of a part lies in its place", "[figures]") {
     const FigureTheme theme = FigureTheme::dark();
     const QImage image = painted(figure, theme, kSize);
     const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
-    CHECK(colourAt(image, layout.cellRect({12, 8}).center()) == ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(12, 8, 4)));
+    CHECK(colourAt(image, layout.cellRect({12, 8}).center()) ==
+          ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(12, 8, 4)));
     CHECK(colourAt(image, layout.cellRect({3, 1}).center()) == theme.plot.rgb());
     CHECK(figure.valueAt({12, 8}) == samples::weightOf(12, 8, 4));
     CHECK(std::isnan(figure.valueAt({3, 1})));
@@ -118,10 +124,12 @@ TEST_CASE("heatmap: the table repeats the numbers shown", "[figures]") {
     CHECK(lines[0] == QStringLiteral("\"query\\key\",\"0 <s>\",\"1 a,b\",\"2 say \"\"x\"\"\",\"3 世界\""));
     for (int query = 0; query < 4; ++query) {
         const QStringList cells = lines[query + 1].split(',');
-        for (int key = 0; key < 4; ++key) CHECK(cells[cells.size() - 4 + key].toFloat() == samples::weightOf(query, key, 1));
+        for (int key = 0; key < 4; ++key)
+            CHECK(cells[cells.size() - 4 + key].toFloat() == samples::weightOf(query, key, 1));
     }
     figure.scale.hidesFirst = true;
-    CHECK(figure.csv().split("\r\n")[2].endsWith(",,1,0,0")); // query 1: the first token is left empty, the rest is all on key 1
+    CHECK(figure.csv().split("\r\n")[2].endsWith(
+        ",,1,0,0")); // query 1: the first token is left empty, the rest is all on key 1
 }
 
 TEST_CASE("heatmap: without a tile it says so and has no table", "[figures]") {

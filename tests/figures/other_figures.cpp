@@ -22,7 +22,13 @@ std::map<QString, std::vector<double>> columns(const QString& csv) {
 }
 
 WeightView weight(int rows, int columns) {
-    WeightView view{.name = "blocks.0.attn.W_Q", .shape = {rows, columns}, .rows = rows, .columns = columns, .minimum = -1, .maximum = 1, .histogram = {1, 4, 9, 4, 1}};
+    WeightView view{.name = "blocks.0.attn.W_Q",
+                    .shape = {rows, columns},
+                    .rows = rows,
+                    .columns = columns,
+                    .minimum = -1,
+                    .maximum = 1,
+                    .histogram = {1, 4, 9, 4, 1}};
     for (int i = 0; i < rows * columns; ++i) view.values.push_back(i % 2 == 0 ? 1.0f : -1.0f);
     return view;
 }
@@ -34,9 +40,11 @@ TEST_CASE("cell: the terms of its table sum to the numbers shown", "[figures]") 
     figure.explanation = samples::explanation(4, 2, 16);
     auto table = columns(figure.csv());
     REQUIRE(table["product"].size() == 16);
-    CHECK(std::accumulate(table["product"].begin(), table["product"].end(), 0.0) == Approx(table["dot"][0]).margin(1e-5));
+    CHECK(std::accumulate(table["product"].begin(), table["product"].end(), 0.0) ==
+          Approx(table["dot"][0]).margin(1e-5));
     CHECK(table["dot"][0] * table["scale"][0] == Approx(table["score"][0]).margin(1e-5));
-    CHECK(std::exp(table["score"][0] - table["row maximum"][0]) / table["row sum"][0] == Approx(table["probability"][0]).margin(1e-5));
+    CHECK(std::exp(table["score"][0] - table["row maximum"][0]) / table["row sum"][0] ==
+          Approx(table["probability"][0]).margin(1e-5));
     for (size_t d = 0; d < 16; ++d) {
         CHECK(table["q"][d] * table["k"][d] == Approx(table["product"][d]).margin(1e-6));
         CHECK(table["probability"][0] * table["v"][d] == Approx(table["contribution"][d]).margin(1e-6));
@@ -53,7 +61,9 @@ TEST_CASE("cell: takes more height where it is narrow and draws at any width", "
     for (int key : {2, 5}) {
         figure.explanation = samples::explanation(4, key, 64);
         CHECK(figure.heightForWidth(300, theme) > figure.heightForWidth(900, theme));
-        for (int width : {30, 300, 1200}) CHECK_FALSE(painted(figure, theme, {width, static_cast<int>(figure.heightForWidth(width, theme))}).isNull());
+        for (int width : {30, 300, 1200})
+            CHECK_FALSE(
+                painted(figure, theme, {width, static_cast<int>(figure.heightForWidth(width, theme))}).isNull());
     }
 }
 
@@ -90,7 +100,9 @@ TEST_CASE("next token: bars are as long as their probabilities", "[figures]") {
     CHECK(length(0) > 50);
     CHECK(std::abs(length(0) - 2 * length(1)) <= 3);
     CHECK(length(2) == 0);
-    CHECK(figure.csv() == QStringLiteral("token,id,probability,logit\r\n\"␣the\",7,0.5,3.25\r\n\"世界\",9,0.25,2.5\r\n\"x\",3,0,-4\r\n"));
+    CHECK(
+        figure.csv() ==
+        QStringLiteral("token,id,probability,logit\r\n\"␣the\",7,0.5,3.25\r\n\"世界\",9,0.25,2.5\r\n\"x\",3,0,-4\r\n"));
 }
 
 TEST_CASE("weight: signs have their colours and a point finds its element", "[figures]") {
@@ -104,9 +116,11 @@ TEST_CASE("weight: signs have their colours and a point finds its element", "[fi
         const QImage image = painted(figure, theme, size);
         for (int row = 0; row < 4; ++row)
             for (int column = 0; column < 6; ++column) {
-                const QPointF point(plot.left() + (column + 0.5) * plot.width() / 6, plot.top() + (row + 0.5) * plot.height() / 4);
+                const QPointF point(plot.left() + (column + 0.5) * plot.width() / 6,
+                                    plot.top() + (row + 0.5) * plot.height() / 4);
                 const float value = (row * 6 + column) % 2 == 0 ? 1.0f : -1.0f;
-                CHECK((image.pixel(point.toPoint()) | 0xff000000) == ColourMap::of(ColourMapId::Diverging).at(value > 0 ? 1.0f : 0.0f));
+                CHECK((image.pixel(point.toPoint()) | 0xff000000) ==
+                      ColourMap::of(ColourMapId::Diverging).at(value > 0 ? 1.0f : 0.0f));
                 const auto element = figure.elementAt(point, area, theme);
                 REQUIRE(element);
                 CHECK(element->row == row);

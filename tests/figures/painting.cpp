@@ -16,6 +16,8 @@ void useFigures() {
     Q_UNUSED(application)
 }
 
-QImage painted(const Figure& figure, const FigureTheme& theme, const QSize& size) { return imageOf(figure, theme, size, 1); }
+QImage painted(const Figure& figure, const FigureTheme& theme, const QSize& size) {
+    return imageOf(figure, theme, size, 1);
+}
 
 } // namespace attn

@@ -29,7 +29,12 @@ TEST_CASE("scale: a visible weight of zero is not masked", "[figures]") {
 }
 
 TEST_CASE("scale: log maps decades evenly and clamps at its floor", "[figures]") {
-    PatternTile tile{.rows = 1, .columns = 4, .queryBegin = 5, .queryEnd = 6, .keyEnd = 4, .values = {1.0f, 0.01f, kLogFloor, 1e-9f}};
+    PatternTile tile{.rows = 1,
+                     .columns = 4,
+                     .queryBegin = 5,
+                     .queryEnd = 6,
+                     .keyEnd = 4,
+                     .values = {1.0f, 0.01f, kLogFloor, 1e-9f}};
     const std::vector<float> levels = scaleTile(tile, {.kind = ScaleKind::Log}).levels;
     CHECK(levels[0] == Approx(1));
     CHECK(levels[1] == Approx(0.5));
@@ -64,7 +69,8 @@ TEST_CASE("scale: a row that is all on the hidden token becomes empty, not NaN",
 }
 
 TEST_CASE("scale: a tile that does not begin at the first key is shown as it is", "[figures]") {
-    const PatternTile tile{.rows = 1, .columns = 2, .queryBegin = 9, .queryEnd = 10, .keyBegin = 4, .keyEnd = 6, .values = {0.25f, 0.5f}};
+    const PatternTile tile{
+        .rows = 1, .columns = 2, .queryBegin = 9, .queryEnd = 10, .keyBegin = 4, .keyEnd = 6, .values = {0.25f, 0.5f}};
     CHECK(scaleTile(tile, {.hidesFirst = true}).values == tile.values);
 }
 

@@ -16,7 +16,9 @@ ThumbnailGridFigure figureOf(int layers, int heads, int tokens) {
     return figure;
 }
 
-QRgb colourAt(const QImage& image, const QPointF& point) { return image.pixel(static_cast<int>(point.x()), static_cast<int>(point.y())) | 0xff000000; }
+QRgb colourAt(const QImage& image, const QPointF& point) {
+    return image.pixel(static_cast<int>(point.x()), static_cast<int>(point.y())) | 0xff000000;
+}
 
 } // namespace
 
@@ -31,8 +33,11 @@ TEST_CASE("thumbnails: each head's picture is in its place with its colours", "[
             const double cell = rect.width() / 8;
             for (int query = 0; query < 8; ++query)
                 for (int key = 0; key < 8; ++key) {
-                    const QRgb expected = key > query ? theme.plot.rgb() : ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(query, key, head));
-                    CHECK(colourAt(image, rect.topLeft() + QPointF((key + 0.5) * cell, (query + 0.5) * cell)) == expected);
+                    const QRgb expected =
+                        key > query ? theme.plot.rgb()
+                                    : ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(query, key, head));
+                    CHECK(colourAt(image, rect.topLeft() + QPointF((key + 0.5) * cell, (query + 0.5) * cell)) ==
+                          expected);
                 }
         }
 }

@@ -17,7 +17,8 @@ TEST_CASE("token label: what is invisible becomes visible", "[figures]") {
 }
 
 TEST_CASE("token label: scripts pass unchanged", "[figures]") {
-    for (const char* text : {"世界", "שלום", "مرحبا", "naïve", "नमस्ते", "😀", "👩‍👩‍👧", "<0xE4>"}) CHECK(visibleText(QString::fromUtf8(text)) == QString::fromUtf8(text));
+    for (const char* text : {"世界", "שלום", "مرحبا", "naïve", "नमस्ते", "😀", "👩‍👩‍👧", "<0xE4>"})
+        CHECK(visibleText(QString::fromUtf8(text)) == QString::fromUtf8(text));
 }
 
 TEST_CASE("token label: a token without text shows its id", "[figures]") {

@@ -16,7 +16,8 @@ using namespace attn::test;
 
 namespace {
 
-const std::string kGood = R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"b":{"dtype":"F16","shape":[3],"data_offsets":[16,22]}})";
+const std::string kGood =
+    R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"b":{"dtype":"F16","shape":[3],"data_offsets":[16,22]}})";
 
 /// The message of the Error that opening these bytes gives.
 std::string refusal(const std::string& bytes) {
@@ -39,20 +40,31 @@ TEST_CASE("safetensors: every bad file is refused with a sentence that names the
     CHECK_THAT(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"), CONTAINS("git lfs pull"));
     CHECK_THAT(refusal("PK\3\4 this is a zip file, not weights"), CONTAINS("no safetensors file"));
     CHECK_THAT(refusal(safetensors(kGood, data).substr(0, 60)), CONTAINS("truncated"));
-    CHECK_THAT(refusal(safetensors(kGood, data.substr(0, 20))), CONTAINS("tensor \"b\" lies at bytes 16 to 22 but the file holds 20"));
+    CHECK_THAT(refusal(safetensors(kGood, data.substr(0, 20))),
+               CONTAINS("tensor \"b\" lies at bytes 16 to 22 but the file holds 20"));
     const auto header = [&](const std::string& entry) { return refusal(safetensors("{\"a\":" + entry + "}", data)); };
     CHECK_THAT(header(R"({"dtype":"F8","shape":[2],"data_offsets":[0,2]})"), CONTAINS("unknown dtype \"F8\""));
-    CHECK_THAT(header(R"({"dtype":"F32","shape":[2],"data_offsets":[0,9]})"), CONTAINS("has 9 bytes but its shape and dtype need 8"));
+    CHECK_THAT(header(R"({"dtype":"F32","shape":[2],"data_offsets":[0,9]})"),
+               CONTAINS("has 9 bytes but its shape and dtype need 8"));
     CHECK_THAT(header(R"({"dtype":"F32","data_offsets":[0,8]})"), CONTAINS("no shape"));
     CHECK_THAT(header(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"), CONTAINS("has the shape [-2]"));
-    CHECK_THAT(header(R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]})"), CONTAINS("impossible shape"));
+    CHECK_THAT(header(R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]})"),
+               CONTAINS("impossible shape"));
     CHECK_THAT(header(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"), CONTAINS("lies at bytes 8 to 0"));
     CHECK_THAT(header(R"({"dtype":"F32","shape":[2]})"), CONTAINS("no data_offsets"));
     CHECK_THAT(refusal(safetensors("{\"a\":", data)), CONTAINS("not valid JSON"));
     CHECK_THAT(refusal(safetensors("[1,2,3,4]", data)), CONTAINS("not a JSON object"));
     CHECK_THAT(refusal(safetensors(std::string("{\"\xff\xfe\":1}"), data)), CONTAINS("not valid JSON"));
-    CHECK_THAT(refusal(safetensors(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[3,7]}})", data)), CONTAINS("overlaps"));
-    CHECK_THAT(refusal(safetensors(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", data)), CONTAINS("listed twice"));
+    CHECK_THAT(
+        refusal(safetensors(
+            R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[3,7]}})",
+            data)),
+        CONTAINS("overlaps"));
+    CHECK_THAT(
+        refusal(safetensors(
+            R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+            data)),
+        CONTAINS("listed twice"));
 }
 
 TEST_CASE("safetensors: half, bfloat16 and double become the right float32, unaligned too", "[io]") {
@@ -72,7 +84,11 @@ TEST_CASE("safetensors: half, bfloat16 and double become the right float32, unal
     append(uint16_t{0xC040});
     append(2.5);
     append(std::numeric_limits<double>::quiet_NaN());
-    writeFile(folder / "w.safetensors", safetensors(R"({"pad":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"bf":{"dtype":"BF16","shape":[2],"data_offsets":[1,5]},"d":{"dtype":"F64","shape":[2],"data_offsets":[5,21]}})", data));
+    writeFile(
+        folder / "w.safetensors",
+        safetensors(
+            R"({"pad":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"bf":{"dtype":"BF16","shape":[2],"data_offsets":[1,5]},"d":{"dtype":"F64","shape":[2],"data_offsets":[5,21]}})",
+            data));
     const SafetensorsFile file(folder / "w.safetensors");
     std::vector<float> values(2);
     CHECK(file.read(file.tensors().at("bf"), 0, values) == 0);
@@ -85,17 +101,33 @@ TEST_CASE("safetensors: half, bfloat16 and double become the right float32, unal
 TEST_CASE("safetensors: 100,000 mutated headers are read or refused, never worse", "[io]") {
     std::mt19937 random(11);
     const std::string good = safetensors(kGood, std::string(22, '\2'));
-    const std::vector<std::string> pieces{"-1", "18446744073709551615", "[[[[", "\"F32\"", "{}", "null", "1e308", "\\u0000", "\"data_offsets\"", std::string(1, '\0')};
+    const std::vector<std::string> pieces{"-1",
+                                          "18446744073709551615",
+                                          "[[[[",
+                                          "\"F32\"",
+                                          "{}",
+                                          "null",
+                                          "1e308",
+                                          "\\u0000",
+                                          "\"data_offsets\"",
+                                          std::string(1, '\0')};
     int accepted = 0;
     for (int round = 0; round < 100'000; ++round) {
         std::string bytes = good;
         for (uint32_t edits = 1 + random() % 4; edits > 0; --edits) {
             const size_t at = random() % bytes.size();
             switch (random() % 4) {
-            case 0: bytes[at] = static_cast<char>(random()); break;
-            case 1: bytes.erase(at, 1 + random() % 8); break;
-            case 2: bytes.insert(at, pieces[random() % pieces.size()]); break;
-            default: bytes.resize(at + 1);
+            case 0:
+                bytes[at] = static_cast<char>(random());
+                break;
+            case 1:
+                bytes.erase(at, 1 + random() % 8);
+                break;
+            case 2:
+                bytes.insert(at, pieces[random() % pieces.size()]);
+                break;
+            default:
+                bytes.resize(at + 1);
             }
             if (bytes.empty()) bytes = "x";
         }
@@ -125,15 +157,20 @@ TEST_CASE("model folders: shards, snapshots and what is missing", "[io]") {
     CHECK_THAT(refusalOf(folder.path()), CONTAINS("has no model.safetensors"));
     writeFile(folder / "pytorch_model.bin", "x");
     CHECK_THAT(refusalOf(folder.path()), CONTAINS("safe_serialization"));
-    writeFile(folder / "model.safetensors.index.json", R"({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}})");
-    writeFile(folder / "one.safetensors", safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
+    writeFile(folder / "model.safetensors.index.json",
+              R"({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}})");
+    writeFile(folder / "one.safetensors",
+              safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
     CHECK_THAT(refusalOf(folder.path()), CONTAINS("the shard two.safetensors is missing"));
-    writeFile(folder / "two.safetensors", safetensors(R"({"c":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
+    writeFile(folder / "two.safetensors",
+              safetensors(R"({"c":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
     CHECK_THAT(refusalOf(folder.path()), CONTAINS("promises tensor \"b\""));
-    writeFile(folder / "two.safetensors", safetensors(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
+    writeFile(folder / "two.safetensors",
+              safetensors(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", std::string(4, '\0')));
     const WeightSource source(folder.path());
     CHECK(source.names() == std::vector<std::string>{"a", "b"});
-    CHECK_THAT(sentenceOf([&] { source.tensor("bb"); }), CONTAINS("tensor \"bb\" is missing") && CONTAINS("nearest names are b"));
+    CHECK_THAT(sentenceOf([&] { source.tensor("bb"); }),
+               CONTAINS("tensor \"bb\" is missing") && CONTAINS("nearest names are b"));
 
     // A cache: models--x--y/snapshots/HASH/* are symlinks to blobs.
     const TemporaryFolder cache;
@@ -149,7 +186,8 @@ TEST_CASE("writers: what is written reads back, whole or not at all", "[io]") {
     const TemporaryFolder folder;
     const std::vector<float> values{1, -2.5f, 3, 4, 5, 6};
     const std::vector<int32_t> ids{7, 8, 9};
-    const std::vector<WrittenTensor> tensors{{.name = "x", .shape = {2, 3}, .values = values}, {.name = "ids", .shape = {3}, .integers = ids}};
+    const std::vector<WrittenTensor> tensors{{.name = "x", .shape = {2, 3}, .values = values},
+                                             {.name = "ids", .shape = {3}, .integers = ids}};
     writeSafetensors(folder / "run.safetensors", tensors, {{"model", "m"}});
     const SafetensorsFile file(folder / "run.safetensors");
     std::vector<float> read(6);

@@ -1,11 +1,11 @@
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 
-#include <QAccessible>
 #include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QAbstractSlider>
 #include <QAbstractSpinBox>
+#include <QAccessible>
 #include <QAction>
 #include <QComboBox>
 #include <QDialog>
@@ -40,12 +40,18 @@ void closeDialogs(MainWindow& window) {
 
 bool isInteractive(const QWidget* widget) {
     // Qt's own parts of a larger widget: the whole is checked instead.
-    if (widget->objectName().startsWith("qt_") || qobject_cast<const QHeaderView*>(widget) || qobject_cast<const QScrollBar*>(widget)) return false;
-    if (qobject_cast<const QTabBar*>(widget->parentWidget()) || qobject_cast<const QLineEdit*>(widget->parentWidget()) || qobject_cast<const QAbstractSpinBox*>(widget->parentWidget())) return false;
+    if (widget->objectName().startsWith("qt_") || qobject_cast<const QHeaderView*>(widget) ||
+        qobject_cast<const QScrollBar*>(widget))
+        return false;
+    if (qobject_cast<const QTabBar*>(widget->parentWidget()) ||
+        qobject_cast<const QLineEdit*>(widget->parentWidget()) ||
+        qobject_cast<const QAbstractSpinBox*>(widget->parentWidget()))
+        return false;
     if (qobject_cast<const QLineEdit*>(widget) && qobject_cast<const QComboBox*>(widget->parentWidget())) return false;
     return qobject_cast<const QAbstractButton*>(widget) || qobject_cast<const QAbstractSlider*>(widget) ||
-           qobject_cast<const QAbstractSpinBox*>(widget) || qobject_cast<const QComboBox*>(widget) || qobject_cast<const QLineEdit*>(widget) ||
-           qobject_cast<const QPlainTextEdit*>(widget) || qobject_cast<const QAbstractItemView*>(widget) || qobject_cast<const QTabWidget*>(widget) ||
+           qobject_cast<const QAbstractSpinBox*>(widget) || qobject_cast<const QComboBox*>(widget) ||
+           qobject_cast<const QLineEdit*>(widget) || qobject_cast<const QPlainTextEdit*>(widget) ||
+           qobject_cast<const QAbstractItemView*>(widget) || qobject_cast<const QTabWidget*>(widget) ||
            (widget->focusPolicy() != Qt::NoFocus && widget->isVisible());
 }
 
@@ -134,7 +140,8 @@ TEST_CASE("lab: the shortcut sheet lists every action with its keys", "[lab]") {
     std::set<QString> listed;
     for (int group = 0; group < list->model()->rowCount(); ++group) {
         const QModelIndex parent = list->model()->index(group, 0);
-        for (int row = 0; row < list->model()->rowCount(parent); ++row) listed.insert(list->model()->index(row, 0, parent).data().toString());
+        for (int row = 0; row < list->model()->rowCount(parent); ++row)
+            listed.insert(list->model()->index(row, 0, parent).data().toString());
     }
     for (const QAction* action : namedActions(lab.window()))
         if (action->isVisible()) CHECK(listed.count(QString(action->text()).remove('&')) == 1);

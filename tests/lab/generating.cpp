@@ -9,8 +9,8 @@
 
 #include <QAction>
 #include <QClipboard>
-#include <QGuiApplication>
 #include <QDoubleSpinBox>
+#include <QGuiApplication>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollBar>
@@ -22,7 +22,9 @@
 namespace attn {
 namespace {
 
-void click(QAbstractScrollArea& area, const QPoint& position) { QTest::mouseClick(area.viewport(), Qt::LeftButton, {}, position); }
+void click(QAbstractScrollArea& area, const QPoint& position) {
+    QTest::mouseClick(area.viewport(), Qt::LeftButton, {}, position);
+}
 
 void type(LabWindow& lab, const QString& text) {
     auto& prompt = lab.find<QPlainTextEdit>("prompt");
@@ -129,8 +131,9 @@ TEST_CASE("generate: run writes live at the chosen speed and stop ends it at onc
     LabWindow lab;
     lab.find<QSlider>("speed").setValue(8); // 35 tokens a second
     std::set<size_t> lengths;
-    QObject::connect(&lab.window(), &MainWindow::snapshotShown, &lab.window(),
-                     [&](const std::shared_ptr<const Snapshot>& snapshot) { lengths.insert(snapshot->sequence->tokens.size()); });
+    QObject::connect(
+        &lab.window(), &MainWindow::snapshotShown, &lab.window(),
+        [&](const std::shared_ptr<const Snapshot>& snapshot) { lengths.insert(snapshot->sequence->tokens.size()); });
     QTest::mouseClick(&lab.find<QPushButton>("run"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return lengths.size() >= 5; }));
     CHECK(lab.action("stop").isEnabled());

@@ -27,14 +27,18 @@ void makeApplication(const QString& folder) {
 
 LabWindow::LabWindow(const QString& path, const QString& prompt) {
     makeApplication(folder_.path());
-    MainWindow::Setup setup{.preferences = Preferences{}, .session = {}, .path = path, .prompt = prompt,
+    MainWindow::Setup setup{.preferences = Preferences{},
+                            .session = {},
+                            .path = path,
+                            .prompt = prompt,
                             .autosaveFolder = folder_.path() + "/autosave"};
     setup.startScope = [this](const QStringList& arguments) {
         startedScopes_.push_back(arguments);
         return std::optional<Failure>();
     };
     window_ = std::make_unique<MainWindow>(std::move(setup));
-    QObject::connect(&window_->bridge(), &SessionBridge::posted, window_.get(), [this](const Command& command) { posted_.push_back(command); });
+    QObject::connect(&window_->bridge(), &SessionBridge::posted, window_.get(),
+                     [this](const Command& command) { posted_.push_back(command); });
     window_->resize(1280, 800);
     window_->show();
     window_->activateWindow();
@@ -42,13 +46,16 @@ LabWindow::LabWindow(const QString& path, const QString& prompt) {
     settle();
 }
 
-bool LabWindow::waitFor(const std::function<bool()>& condition, int timeoutMs) { return QTest::qWaitFor(condition, timeoutMs); }
+bool LabWindow::waitFor(const std::function<bool()>& condition, int timeoutMs) {
+    return QTest::qWaitFor(condition, timeoutMs);
+}
 
 bool LabWindow::settle() {
     // A prompt that was just typed is posted after a short pause.
     QTest::qWait(100);
     const bool isIdle = window_->bridge().waitIdle(60);
-    return isIdle && waitFor([this] { return window_->snapshot() && window_->snapshot() == window_->bridge().latest(); });
+    return isIdle &&
+           waitFor([this] { return window_->snapshot() && window_->snapshot() == window_->bridge().latest(); });
 }
 
 void LabWindow::press(const QAction& action) { QTest::keySequence(window_.get(), action.shortcut()); }

@@ -33,7 +33,8 @@ TEST_CASE("stories260k: the window writes the known story", "[lab]") {
     lab.find<QSpinBox>("amount").setValue(70);
     QTest::mouseClick(&lab.find<QPushButton>("run"), Qt::LeftButton);
     REQUIRE(lab.settle());
-    const std::string story = "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, she saw a "
+    const std::string story = "Once upon a time, there was a little girl named Lily. She loved to play outside in the "
+                              "park. One day, she saw a "
                               "big, red ball. She wanted to play with it, but it was too high.";
     CHECK_THAT(lab.text(), Catch::Matchers::StartsWith(story));
     CHECK(lab.find<GeneratedText>("text").toPlainText().toStdString().find(story.substr(0, 60)) != std::string::npos);

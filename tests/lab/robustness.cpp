@@ -62,7 +62,13 @@ TEST_CASE("generated text: tokens of any script keep their places", "[lab]") {
     text.resize(400, 200);
     std::vector<TokenInfo> tokens;
     for (const char* piece : {"שלום", " עולם", "🙂", "世", "界", "\n", "abc"})
-        tokens.push_back({.id = 1, .text = piece, .written = piece, .branchNode = 0, .isSpecial = false, .isPrompt = false, .probability = 0.5f});
+        tokens.push_back({.id = 1,
+                          .text = piece,
+                          .written = piece,
+                          .branchNode = 0,
+                          .isSpecial = false,
+                          .isPrompt = false,
+                          .probability = 0.5f});
     text.setTokens(tokens);
     text.show();
     // Every visible token has a place where a click means it.
@@ -113,27 +119,35 @@ TEST_CASE("lab: a thousand random clicks and keys leave the window alive", "[lab
     LabWindow lab;
     std::mt19937 random(7);
     const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
-    const QList<Qt::Key> keys = {Qt::Key_Space, Qt::Key_Return, Qt::Key_Up, Qt::Key_Down, Qt::Key_Left, Qt::Key_Right, Qt::Key_A,
-                                 Qt::Key_Backspace, Qt::Key_Tab, Qt::Key_Plus, Qt::Key_Minus, Qt::Key_Delete, Qt::Key_End};
+    const QList<Qt::Key> keys = {Qt::Key_Space, Qt::Key_Return, Qt::Key_Up,        Qt::Key_Down, Qt::Key_Left,
+                                 Qt::Key_Right, Qt::Key_A,      Qt::Key_Backspace, Qt::Key_Tab,  Qt::Key_Plus,
+                                 Qt::Key_Minus, Qt::Key_Delete, Qt::Key_End};
     for (int i = 0; i < 1000; ++i) {
         for (auto* dialog : lab.window().findChildren<QDialog*>()) dialog->reject();
         const auto widgets = lab.window().findChildren<QWidget*>();
         QWidget* target = widgets[pick(static_cast<int>(widgets.size()))];
         // A floating or closed dock would take every later click away; dock buttons are Qt's.
-        if (!target->isVisible() || target->window() != &lab.window() || target->objectName().startsWith("qt_dockwidget")) continue;
+        if (!target->isVisible() || target->window() != &lab.window() ||
+            target->objectName().startsWith("qt_dockwidget"))
+            continue;
         const QPoint at(pick(std::max(1, target->width())), pick(std::max(1, target->height())));
         switch (pick(4)) {
-        case 0: QTest::keyClick(target, keys[pick(static_cast<int>(keys.size()))]); break;
-        case 1: QTest::mouseDClick(target, Qt::LeftButton, {}, at); break;
-        default: QTest::mouseClick(target, Qt::LeftButton, {}, at); break;
+        case 0:
+            QTest::keyClick(target, keys[pick(static_cast<int>(keys.size()))]);
+            break;
+        case 1:
+            QTest::mouseDClick(target, Qt::LeftButton, {}, at);
+            break;
+        default:
+            QTest::mouseClick(target, Qt::LeftButton, {}, at);
+            break;
         }
         if (i % 10 == 0) QCoreApplication::processEvents();
     }
     lab.window().bridge().post(StopCommand{});
     REQUIRE(lab.settle());
     lab.find<QPlainTextEdit>("prompt").setPlainText("abcabc");
-    REQUIRE(lab.settle());
-    CHECK(lab.snapshot().sequence->prompt == "abcabc");
+    CHECK(lab.waitFor([&] { return lab.snapshot().sequence->prompt == "abcabc"; }));
 }
 
 } // namespace attn

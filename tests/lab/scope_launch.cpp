@@ -14,7 +14,8 @@ TEST_CASE("scope launch: the action hands over model, prompt and head", "[lab]")
     REQUIRE(lab.settle());
     lab.press(lab.action("openInScope"));
     REQUIRE(lab.startedScopes().size() == 1);
-    CHECK(lab.startedScopes().front() == QStringList{"--prompt=abcabc", "--layer=1", "--head=1", "--", "builtin:induction"});
+    CHECK(lab.startedScopes().front() ==
+          QStringList{"--prompt=abcabc", "--layer=1", "--head=1", "--", "builtin:induction"});
 }
 
 TEST_CASE("scope launch: a model without a tokenizer is given ids, an aggregate its layer's first head", "[lab]") {
@@ -24,7 +25,8 @@ TEST_CASE("scope launch: a model without a tokenizer is given ids, an aggregate 
     sequence.tokens = {{.id = 5, .isPrompt = true}, {.id = 9, .isPrompt = true}, {.id = 2}};
     snapshot.sequence = std::make_shared<Sequence>(sequence);
     snapshot.detail = std::make_shared<PatternTile>(PatternTile{.layer = 2, .head = -1});
-    CHECK(scopeArguments(snapshot, "llvm pipe") == QStringList{"--tokens=5,9", "--layer=2", "--head=0", "--device=llvm pipe", "--", "-odd name"});
+    CHECK(scopeArguments(snapshot, "llvm pipe") ==
+          QStringList{"--tokens=5,9", "--layer=2", "--head=0", "--device=llvm pipe", "--", "-odd name"});
 }
 
 TEST_CASE("scope launch: a missing or broken program is said, a good one starts", "[lab]") {

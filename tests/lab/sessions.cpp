@@ -25,7 +25,12 @@ SessionDocument sample() {
             .promptLength = 2,
             .branches = {{-1, 1}, {0, 403}, {1, 7}, {1, 9}},
             .current = 3,
-            .sampling = {.greedy = false, .temperature = 0.7f, .topK = 40, .topP = 0.9f, .minP = 0.05f, .repetitionPenalty = 1.1f,
+            .sampling = {.greedy = false,
+                         .temperature = 0.7f,
+                         .topK = 40,
+                         .topP = 0.9f,
+                         .minP = 0.05f,
+                         .repetitionPenalty = 1.1f,
                          .seed = 0xFFFFFFFFFFFFFFFF},
             .view = {{"attention", QJsonObject{{"layer", 2}}}},
             .layout = QByteArray("\0\1\2", 3),
@@ -80,9 +85,12 @@ TEST_CASE("session file: a broken one is refused with a sentence that names it a
         {with("model", ""), "\"model\""},
         {with("prompt", QJsonArray{}), "\"prompt\""},
         {with("branches", QJsonObject{}), "branches"},
-        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{5, 1}}}, {"current", 0}, {"promptLength", 0}}), "node 0"},
-        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{-1, 1}}}, {"current", 7}, {"promptLength", 0}}), "\"current\""},
-        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{-1, -4}}}, {"current", 0}, {"promptLength", 0}}), "node 0"},
+        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{5, 1}}}, {"current", 0}, {"promptLength", 0}}),
+         "node 0"},
+        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{-1, 1}}}, {"current", 7}, {"promptLength", 0}}),
+         "\"current\""},
+        {with("branches", QJsonObject{{"nodes", QJsonArray{QJsonArray{-1, -4}}}, {"current", 0}, {"promptLength", 0}}),
+         "node 0"},
         {with("sampling", QJsonObject{{"greedy", 3}}), "sampling"},
         {with("view", 3), "\"view\""},
     };
@@ -185,7 +193,8 @@ TEST_CASE("autosave: what a crash left behind is offered, a clean exit leaves no
 
 TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go, and both come back", "[lab]") {
     LabWindow lab;
-    lab.window().setLocks({{"generation", ControlState::Locked}, {"candidates", ControlState::Hidden}, {"model", ControlState::Hidden}});
+    lab.window().setLocks(
+        {{"generation", ControlState::Locked}, {"candidates", ControlState::Hidden}, {"model", ControlState::Hidden}});
     CHECK(lab.find<QPushButton>("run").isVisible());
     CHECK_FALSE(lab.find<QPushButton>("run").isEnabled());
     CHECK_FALSE(lab.action("run").isEnabled());
@@ -212,14 +221,16 @@ TEST_CASE("recent: an opened session is listed and its keys open it", "[lab]") {
 }
 
 TEST_CASE("launch options: good lines are read, mistakes are named", "[lab]") {
-    const auto good = parseLaunchOptions({"attention-lab", "model", "--prompt", "hi", "--size", "1024x640", "--theme", "dark", "--session", "a.attnlab"});
+    const auto good = parseLaunchOptions({"attention-lab", "model", "--prompt", "hi", "--size", "1024x640", "--theme",
+                                          "dark", "--session", "a.attnlab"});
     const auto& options = std::get<LaunchOptions>(good);
     CHECK(options.path == "model");
     CHECK(options.prompt == "hi");
     CHECK(options.size == QSize(1024, 640));
     CHECK(options.theme == ThemeId::Dark);
     CHECK(std::get<LaunchOptions>(parseLaunchOptions({"attention-lab", "lesson.attnlab"})).session == "lesson.attnlab");
-    for (const QStringList& line : {QStringList{"--size", "big"}, QStringList{"--theme", "pink"}, QStringList{"--nonsense"}, QStringList{"a", "b"}}) {
+    for (const QStringList& line : {QStringList{"--size", "big"}, QStringList{"--theme", "pink"},
+                                    QStringList{"--nonsense"}, QStringList{"a", "b"}}) {
         const auto result = parseLaunchOptions(QStringList{"attention-lab"} + line);
         REQUIRE(std::holds_alternative<LaunchMessage>(result));
         CHECK(std::get<LaunchMessage>(result).exitCode == 2);

@@ -33,7 +33,8 @@ struct Bench {
         return {};
     }
     template <class T> int count() const {
-        return static_cast<int>(std::count_if(posts.begin(), posts.end(), [](const Command& command) { return std::holds_alternative<T>(command); }));
+        return static_cast<int>(std::count_if(
+            posts.begin(), posts.end(), [](const Command& command) { return std::holds_alternative<T>(command); }));
     }
 };
 
@@ -56,9 +57,12 @@ struct Fixture : Bench {
     HeatmapView* heatmap() const { return find<HeatmapView>("attentionHeatmap"); }
     ThumbnailGridView* grid() const { return find<ThumbnailGridView>("attentionGrid"); }
     TokenStrip* strip() const { return find<TokenStrip>("attentionTokens"); }
-    void clickCell(const Cell& cell) { QTest::mouseClick(heatmap(), Qt::LeftButton, {}, heatmap()->figureLayout().cellRect(cell).center().toPoint()); }
+    void clickCell(const Cell& cell) {
+        QTest::mouseClick(heatmap(), Qt::LeftButton, {}, heatmap()->figureLayout().cellRect(cell).center().toPoint());
+    }
     void openHead(int layer, int head) {
-        QTest::mouseClick(grid(), Qt::LeftButton, {}, grid()->figure().thumbnailRect(grid()->figureLayout(), layer, head).center().toPoint());
+        QTest::mouseClick(grid(), Qt::LeftButton, {},
+                          grid()->figure().thumbnailRect(grid()->figureLayout(), layer, head).center().toPoint());
     }
 };
 
@@ -85,14 +89,17 @@ TEST_CASE_METHOD(Fixture, "attention panel: three scales are one click apart", "
 }
 
 TEST_CASE_METHOD(Fixture, "attention panel: shortcuts change the scale", "[lab]") {
-    for (const auto& [key, level] : {std::pair{Qt::Key_2, AttentionLevel::OneHead}, std::pair{Qt::Key_3, AttentionLevel::OneCell}, std::pair{Qt::Key_1, AttentionLevel::AllHeads}}) {
+    for (const auto& [key, level] :
+         {std::pair{Qt::Key_2, AttentionLevel::OneHead}, std::pair{Qt::Key_3, AttentionLevel::OneCell},
+          std::pair{Qt::Key_1, AttentionLevel::AllHeads}}) {
         REQUIRE(QTest::qWaitForWindowActive(panel.get()));
         QTest::keyClick(panel.get(), key, Qt::ControlModifier);
         CHECK(panel->settings().level == level);
     }
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: a clicked cell is explained, again when the head or the text changes", "[lab]") {
+TEST_CASE_METHOD(Fixture, "attention panel: a clicked cell is explained, again when the head or the text changes",
+                 "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     clickCell({7, 2});
     CHECK(last<ExplainCellCommand>().query == 7);
@@ -139,11 +146,14 @@ TEST_CASE_METHOD(Fixture, "attention panel: writing text does not explain a cell
     CHECK(count<ExplainCellCommand>() == 2);
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: scale, colours, aggregate and hiding act at once, undo and reset take them back", "[lab]") {
+TEST_CASE_METHOD(Fixture,
+                 "attention panel: scale, colours, aggregate and hiding act at once, undo and reset take them back",
+                 "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     auto* reset = find<QPushButton>("attentionReset");
     CHECK_FALSE(reset->isEnabled());
-    QTest::mouseClick(find<QCheckBox>("attentionHideFirst"), Qt::LeftButton, {}, {8, find<QCheckBox>("attentionHideFirst")->height() / 2});
+    QTest::mouseClick(find<QCheckBox>("attentionHideFirst"), Qt::LeftButton, {},
+                      {8, find<QCheckBox>("attentionHideFirst")->height() / 2});
     CHECK(heatmap()->figure().scale.hidesFirst);
     find<QComboBox>("attentionScale")->setCurrentIndex(1);
     CHECK(heatmap()->figure().scale.kind == ScaleKind::Log);
@@ -275,7 +285,8 @@ TEST_CASE_METHOD(Fixture, "attention panel: exports what is on screen", "[lab]")
 
 TEST_CASE_METHOD(Fixture, "attention panel: every control and view has an accessible name", "[lab]") {
     for (const QWidget* widget : panel->findChildren<QWidget*>()) {
-        const bool isControl = widget->focusPolicy() != Qt::NoFocus && !widget->objectName().startsWith("qt_") && !qobject_cast<const QScrollArea*>(widget);
+        const bool isControl = widget->focusPolicy() != Qt::NoFocus && !widget->objectName().startsWith("qt_") &&
+                               !qobject_cast<const QScrollArea*>(widget);
         INFO(widget->metaObject()->className() << " " << widget->objectName().toStdString());
         if (isControl && widget->isVisible()) CHECK_FALSE(widget->accessibleName().isEmpty());
     }
@@ -288,7 +299,8 @@ TEST_CASE_METHOD(Fixture, "attention panel: empty, tiny and large models stay us
         CHECK_FALSE(panel->grab().isNull());
     }
     uint64_t version = 10;
-    for (const auto& [layers, heads, tokens] : {std::tuple{1, 1, 0}, std::tuple{1, 1, 1}, std::tuple{12, 12, 64}, std::tuple{2, 2, 512}}) {
+    for (const auto& [layers, heads, tokens] :
+         {std::tuple{1, 1, 0}, std::tuple{1, 1, 1}, std::tuple{12, 12, 64}, std::tuple{2, 2, 512}}) {
         const auto snapshot = samples::snapshot(layers, heads, tokens);
         snapshot->sequenceVersion = ++version;
         panel->setSnapshot(snapshot);

@@ -21,7 +21,8 @@ struct Fixture {
     QPoint pointOf(const Cell& cell) const { return view.figureLayout().cellRect(cell).center().toPoint(); }
     /// One notch of the wheel is 120.
     void wheel(const QPointF& position, int angle) {
-        QWheelEvent event(position, view.mapToGlobal(position), {}, {0, angle}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+        QWheelEvent event(position, view.mapToGlobal(position), {}, {0, angle}, Qt::NoButton, Qt::NoModifier,
+                          Qt::NoScrollPhase, false);
         QApplication::sendEvent(&view, &event);
     }
 };
@@ -38,7 +39,9 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: what is on screen has the patte
     const auto layout = at.view.figureLayout();
     for (int query = 0; query < kTokens; query += 3)
         for (int key = 0; key < kTokens; key += 2) {
-            const QRgb expected = key > query ? at.view.theme().plot.rgb() : ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(query, key, 1));
+            const QRgb expected = key > query
+                                      ? at.view.theme().plot.rgb()
+                                      : ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(query, key, 1));
             CHECK(colourAt(image, layout.cellRect({query, key}).center()) == expected);
         }
 }
@@ -94,7 +97,8 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: dragging moves the picture with
     const QPointF grabbed = at.view.figureLayout().tokensAt(from);
     QTest::mousePress(&at.view, Qt::LeftButton, {}, from);
     for (const QPoint& step : {from + QPoint(20, 10), to}) {
-        QMouseEvent move(QEvent::MouseMove, step, at.view.mapToGlobal(step), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+        QMouseEvent move(QEvent::MouseMove, step, at.view.mapToGlobal(step), Qt::NoButton, Qt::LeftButton,
+                         Qt::NoModifier);
         QApplication::sendEvent(&at.view, &move);
     }
     QTest::mouseRelease(&at.view, Qt::LeftButton, {}, to);

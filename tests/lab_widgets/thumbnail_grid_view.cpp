@@ -13,7 +13,9 @@ struct Fixture {
         view.setNewest(samples::newest(layers, heads, 6));
         present(view, {700, 480});
     }
-    QPoint pointOf(int layer, int column) const { return view.figure().thumbnailRect(view.figureLayout(), layer, column).center().toPoint(); }
+    QPoint pointOf(int layer, int column) const {
+        return view.figure().thumbnailRect(view.figureLayout(), layer, column).center().toPoint();
+    }
 };
 
 } // namespace

@@ -19,7 +19,8 @@ std::vector<QString> manyLabels(int count) {
 TEST_CASE("token strip: tokens wrap inside and never overlap", "[lab]") {
     useWidgets();
     TokenStrip strip;
-    strip.setLabels({"<s>", "世界", "שלום", "😀", "␣antidisestablishmentarianism-and-more-than-fits-on-one-line", "↵", "␣a", "مرحبا"});
+    strip.setLabels({"<s>", "世界", "שלום", "😀", "␣antidisestablishmentarianism-and-more-than-fits-on-one-line", "↵",
+                     "␣a", "مرحبا"});
     for (int width : {120, 300, 900}) {
         present(strip, {width, 200});
         for (int i = 0; i < strip.count(); ++i) {
@@ -73,7 +74,8 @@ TEST_CASE("token strip: marks and shades are drawn in the roles' colours", "[lab
     strip.setMarks(1, 3);
     strip.setShades({0, 0, 1, 0, 0});
     const QImage image = strip.viewport()->grab().toImage();
-    CHECK(colourAt(image, QPointF(strip.tokenRect(1).left() + 1, strip.tokenRect(1).center().y())) == theme.query.rgb());
+    CHECK(colourAt(image, QPointF(strip.tokenRect(1).left() + 1, strip.tokenRect(1).center().y())) ==
+          theme.query.rgb());
     CHECK(colourAt(image, QPointF(strip.tokenRect(3).left() + 1, strip.tokenRect(3).center().y())) == theme.key.rgb());
     CHECK(colourAt(image, QPointF(strip.tokenRect(2).left() + 2, strip.tokenRect(2).center().y())) == theme.key.rgb());
 }

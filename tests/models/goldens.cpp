@@ -21,7 +21,9 @@ std::vector<float> valuesOf(const SafetensorsFile& file, const std::string& name
     return values;
 }
 
-std::vector<int> integersOf(const SafetensorsFile& file, const std::string& name) { return file.readIntegers(file.tensors().at(name)); }
+std::vector<int> integersOf(const SafetensorsFile& file, const std::string& name) {
+    return file.readIntegers(file.tensors().at(name));
+}
 
 } // namespace
 
@@ -78,7 +80,8 @@ TEST_CASE("stories260k writes its story and encodes as Hugging Face does", "[mod
     LanguageModel model(openModelSource(folder.string()), {.validation = true});
     const Tokenizer& tokenizer = *model.tokenizer();
     CHECK(tokenizer.encode("Once upon a time").ids == std::vector<int>{1, 403, 407, 261, 378});
-    CHECK(tokenizer.encode("naïve 世界\n x").ids == std::vector<int>{1, 297, 412, 198, 178, 360, 410, 231, 187, 153, 234, 152, 143, 13, 410, 444});
+    CHECK(tokenizer.encode("naïve 世界\n x").ids ==
+          std::vector<int>{1, 297, 412, 198, 178, 360, 410, 231, 187, 153, 234, 152, 143, 13, 410, 444});
     std::vector<int> tokens = tokenizer.encode("Once upon a time").ids;
     REQUIRE(model.feed(tokens));
     for (int i = 0; i < 75; ++i) {
@@ -86,14 +89,16 @@ TEST_CASE("stories260k writes its story and encodes as Hugging Face does", "[mod
         REQUIRE(model.feed(std::span(tokens).last(1)));
     }
     CHECK_THAT(tokenizer.decode(tokens, true),
-               Catch::Matchers::StartsWith("Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, she saw a big, "
+               Catch::Matchers::StartsWith("Once upon a time, there was a little girl named Lily. She loved to play "
+                                           "outside in the park. One day, she saw a big, "
                                            "red ball. She wanted to play with it, but it was too high."));
     // The terms of a cell sum to what the heatmap shows, with rotary positions and grouped queries.
     for (int head = 0; head < model.info().heads; ++head) {
         const CellExplanation cell = model.explain({.layer = 2, .head = head, .query = 40, .key = 12});
         double dot = 0;
         for (float product : cell.products) dot += static_cast<double>(product);
-        CHECK(std::exp(dot * static_cast<double>(cell.scale) - static_cast<double>(cell.rowMaximum)) / static_cast<double>(cell.rowSum) ==
+        CHECK(std::exp(dot * static_cast<double>(cell.scale) - static_cast<double>(cell.rowMaximum)) /
+                  static_cast<double>(cell.rowSum) ==
               Approx(cell.displayed).margin(1e-5));
         CHECK(cell.keyValueHead == head / 2);
     }

@@ -87,7 +87,8 @@ TEST_CASE("scope: a full context is said in a sentence", "[scope][gpu]") {
 }
 
 TEST_CASE("scope: the wheel zooms about the pointer and dragging pans", "[scope][gpu]") {
-    ScopeWindow window({.prompt = "the quick fox jumps the quick fox jumps", .layer = 1, .head = 0, .width = 700, .height = 600});
+    ScopeWindow window(
+        {.prompt = "the quick fox jumps the quick fox jumps", .layer = 1, .head = 0, .width = 700, .height = 600});
     const PatternView& view = window.scope().page().view();
     const Cell cell{36, 17}; // m was followed by p; away from the sides, where zooming holds the pattern to the edge
     window.pointAt(cell);
@@ -114,7 +115,8 @@ TEST_CASE("scope: pointing at a cell reads its probability and leaves the pictur
 }
 
 TEST_CASE("scope: lifting shows faint cells", "[scope][gpu]") {
-    ScopeWindow window({.prompt = "qwer", .layer = 1, .head = 1, .width = 500, .height = 400}); // every key alike: 1/4 in row 3
+    ScopeWindow window(
+        {.prompt = "qwer", .layer = 1, .head = 1, .width = 500, .height = 400}); // every key alike: 1/4 in row 3
     const auto plain = window.colourOf(window.picture(), {3, 1});
     window.press("b");
     CHECK_FALSE(window.colourOf(window.picture(), {3, 1}).isNear(plain));
@@ -126,7 +128,9 @@ TEST_CASE("scope: follows its window's size, down to very small", "[scope][gpu]"
     for (const auto& [width, height] : {std::pair{900, 420}, {240, 200}, {200, 160}, {640, 560}}) {
         INFO(width << "x" << height);
         glfwSetWindowSize(window.scope().window().handle(), width, height);
-        REQUIRE(window.drawUntil([&] { return window.scope().window().framebufferSize() == Window::Size{width, height}; }));
+        REQUIRE(window.drawUntil([&] {
+            return window.scope().window().framebufferSize() == Window::Size{width, height};
+        }));
         const Screenshot picture = window.picture();
         CHECK(picture.width == width);
         CHECK(picture.height == height);
@@ -148,7 +152,9 @@ TEST_CASE("scope: full screen and back", "[scope][gpu]") {
 TEST_CASE("scope: a window without an area is not drawn", "[scope][gpu]") {
     const DisplayConnection& display = testDisplay();
     Window window(display, 300, 200);
-    gpu::Context context({.validation = true, .instanceExtensions = display.instanceExtensions(), .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}});
+    gpu::Context context({.validation = true,
+                          .instanceExtensions = display.instanceExtensions(),
+                          .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}});
     const Surface surface(context.instance(), window);
     Renderer renderer(context, surface.get());
     const auto nothing = [](VkCommandBuffer) {};

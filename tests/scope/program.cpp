@@ -38,7 +38,8 @@ void checkFails(const Outcome& outcome, const std::string& what, const std::stri
 } // namespace
 
 TEST_CASE("program: what stops it is said with its remedy", "[scope][gpu]") {
-    checkFails(run("", "env -u DISPLAY -u WAYLAND_DISPLAY"), "no display could be opened", "start it in a desktop session");
+    checkFails(run("", "env -u DISPLAY -u WAYLAND_DISPLAY"), "no display could be opened",
+               "start it in a desktop session");
     checkFails(run("/no/such/model"), "no such file or folder", "check the path");
     checkFails(run("--device 'no such card'"), "no such card", "llvmpipe");
     checkFails(run("--layer 7"), "layer 7 does not exist", "choose 0 to 1");

@@ -65,11 +65,14 @@ void ScopeWindow::pointAt(const Cell& cell) {
     const PatternView& view = scope_.page().view();
     int left = 0, top = 0;
     glfwGetWindowPos(scope_.window().handle(), &left, &top);
-    const float x = view.left() + (static_cast<float>(cell.key) + 0.5f) * view.cellSize(), y = view.top() + (static_cast<float>(cell.query) + 0.5f) * view.cellSize();
+    const float x = view.left() + (static_cast<float>(cell.key) + 0.5f) * view.cellSize(),
+                y = view.top() + (static_cast<float>(cell.query) + 0.5f) * view.cellSize();
     send(fmt::format("mousemove {} {}", left + static_cast<int>(x), top + static_cast<int>(y)));
 }
 
-void ScopeWindow::turnWheel(int clicks) { send(fmt::format("click --repeat {} --delay 20 {}", std::abs(clicks), clicks > 0 ? 4 : 5)); }
+void ScopeWindow::turnWheel(int clicks) {
+    send(fmt::format("click --repeat {} --delay 20 {}", std::abs(clicks), clicks > 0 ? 4 : 5));
+}
 
 void ScopeWindow::drag(int dx, int dy) {
     send("mousedown 1");
@@ -79,12 +82,15 @@ void ScopeWindow::drag(int dx, int dy) {
 
 bool ScopeWindow::Colour::isNear(const Colour& other) const {
     constexpr int kSteps = 5; // the fit of degree 6 to the table
-    return std::abs(red - other.red) <= kSteps && std::abs(green - other.green) <= kSteps && std::abs(blue - other.blue) <= kSteps;
+    return std::abs(red - other.red) <= kSteps && std::abs(green - other.green) <= kSteps &&
+           std::abs(blue - other.blue) <= kSteps;
 }
 
 ScopeWindow::Colour ScopeWindow::colourOf(const Screenshot& picture, const Cell& cell) const {
     const PatternPicture& place = scope_.page().picture();
-    const auto middle = [&](float origin, int index) { return static_cast<int>(origin + (static_cast<float>(index) + 0.5f) * place.cellSize); };
+    const auto middle = [&](float origin, int index) {
+        return static_cast<int>(origin + (static_cast<float>(index) + 0.5f) * place.cellSize);
+    };
     const uint8_t* pixel = picture.at(middle(place.originX, cell.key), middle(place.originY, cell.query));
     return {pixel[0], pixel[1], pixel[2]};
 }

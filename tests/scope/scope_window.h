@@ -10,7 +10,8 @@ namespace attn::scope {
 /// Held until the tests end: an X server that loses its last client starts over, and refuses new ones meanwhile.
 const DisplayConnection& testDisplay();
 
-/// The real window on the built-in example, with keys and mouse from outside (xdotool). Validation errors fail the test.
+/// The real window on the built-in example, with keys and mouse from outside (xdotool). Validation errors fail the
+/// test.
 class ScopeWindow {
 public:
     explicit ScopeWindow(Options options);

@@ -49,12 +49,24 @@ TEST_CASE("view: labels show what is written, on one line", "[scope]") {
 }
 
 TEST_CASE("options: what is left out has defaults, what is wrong is said", "[scope]") {
-    const auto options = [](std::vector<std::string> arguments) { return std::get<Options>(parseOptions(std::move(arguments))); };
+    const auto options = [](std::vector<std::string> arguments) {
+        return std::get<Options>(parseOptions(std::move(arguments)));
+    };
     CHECK(options({}) == Options{});
-    const Options all = options({"--layer", "1", "--size", "640x480", "--tokens", "1,2", "models/x", "--head", "3", "--screenshot", "a.png"});
-    CHECK(all == Options{.path = "models/x", .tokens = "1,2", .layer = 1, .head = 3, .frames = 3, .screenshot = "a.png", .width = 640, .height = 480});
+    const Options all = options(
+        {"--layer", "1", "--size", "640x480", "--tokens", "1,2", "models/x", "--head", "3", "--screenshot", "a.png"});
+    CHECK(all == Options{.path = "models/x",
+                         .tokens = "1,2",
+                         .layer = 1,
+                         .head = 3,
+                         .frames = 3,
+                         .screenshot = "a.png",
+                         .width = 640,
+                         .height = 480});
 
-    const auto message = [](std::vector<std::string> arguments) { return std::get<Message>(parseOptions(std::move(arguments))); };
+    const auto message = [](std::vector<std::string> arguments) {
+        return std::get<Message>(parseOptions(std::move(arguments)));
+    };
     CHECK(message({"--help"}).exitCode == 0);
     CHECK(message({"--version"}).text.find("attention-scope") == 0);
     for (const char* size : {"640", "640x", "10x10", "640x480x2", "99999x400", "wide"}) {

@@ -13,7 +13,9 @@ using namespace attn;
 
 namespace {
 
-std::shared_ptr<const Plan> planOf(const std::shared_ptr<Graph>& graph, const std::map<std::string, Tensor>& outputs) { return compile(graph, outputs); }
+std::shared_ptr<const Plan> planOf(const std::shared_ptr<Graph>& graph, const std::map<std::string, Tensor>& outputs) {
+    return compile(graph, outputs);
+}
 
 StepParams stepAt(uint32_t offset, uint32_t count) {
     StepParams step;
@@ -32,11 +34,15 @@ struct CachedAttention {
         const auto live = T > 1 ? std::optional(StepScalar::QueryLength) : std::nullopt;
         const Tensor x = graph->input("x", {.shape = {T, 1, 4}, .liveRows = live});
         const Tensor position = graph->input("position", {.shape = {T}, .dtype = DType::I32, .liveRows = live});
-        const Tensor keys = assign(graph->state("keys", {.shape = {S, 1, 4}, .liveRows = StepScalar::KeyLength}), x, StepScalar::CacheOffset);
+        const Tensor keys = assign(graph->state("keys", {.shape = {S, 1, 4}, .liveRows = StepScalar::KeyLength}), x,
+                                   StepScalar::CacheOffset);
         const Tensor positions =
-            assign(graph->state("positions", {.shape = {S}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength}), position, StepScalar::CacheOffset);
+            assign(graph->state("positions", {.shape = {S}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength}),
+                   position, StepScalar::CacheOffset);
         const AttentionInputs inputs{.q = x, .k = keys, .v = keys, .queryPosition = position, .keyPosition = positions};
-        plan = planOf(graph, {{"z", fusedAttention(inputs, graph->input("gates", {.shape = {1}}), {})}, {"keys", keys}, {"positions", positions}});
+        plan = planOf(graph, {{"z", fusedAttention(inputs, graph->input("gates", {.shape = {1}}), {})},
+                              {"keys", keys},
+                              {"positions", positions}});
     }
 };
 
@@ -56,7 +62,8 @@ TEST_CASE("seam: a cache grows step by step with nothing recorded again", "[seam
     TensorStore store(device.context);
     const CachedAttention one(1), many(16);
     test::reserveSources(store, *one.plan);
-    GpuExecutor step(device.context, device.kernels, store, one.plan), prefill(device.context, device.kernels, store, many.plan);
+    GpuExecutor step(device.context, device.kernels, store, one.plan),
+        prefill(device.context, device.kernels, store, many.plan);
     const uint64_t recordings = GpuExecutor::recordings();
     for (uint32_t t = 0; t < 20; ++t) feed(step, t, 1);
     const std::vector<double> grown = test::denseResult(step, "z");
@@ -172,7 +179,8 @@ TEST_CASE("seam: the order between two barriers does not matter, and nothing rea
     Tensor sum = x;
     for (int i = 0; i < 12; ++i) { // branches that live for different times share the arena
         const Tensor branch = activate(add(sum, x), Activation::GeluTanh);
-        sum = i % 3 == 0 ? multiply(branch, activate(x, Activation::Silu)) : add(branch, activate(sum, Activation::Relu));
+        sum =
+            i % 3 == 0 ? multiply(branch, activate(x, Activation::Silu)) : add(branch, activate(sum, Activation::Relu));
     }
     const auto plan = planOf(graph, {{"sum", sum}});
     std::vector<double> values(18);

@@ -14,7 +14,8 @@ namespace {
 std::vector<int> lettersOf(const std::string& text) {
     const auto alphabet = inductionAlphabet();
     std::vector<int> ids;
-    for (char letter : text) ids.push_back(static_cast<int>(std::ranges::find(alphabet, std::string(1, letter)) - alphabet.begin()));
+    for (char letter : text)
+        ids.push_back(static_cast<int>(std::ranges::find(alphabet, std::string(1, letter)) - alphabet.begin()));
     return ids;
 }
 
@@ -43,12 +44,15 @@ TEST_CASE("induction: every pattern equals its formula", "[models][gpu]") {
                 const auto holds = [&](int key) {
                     if (layer == 0) return key == query - (head == 0 ? 1 : 0);
                     // The previous letter of key 0 is itself: it is all that head 0 of layer 0 can see there.
-                    return head == 0 && ids[static_cast<size_t>(std::max(key - 1, 0))] == ids[static_cast<size_t>(query)];
+                    return head == 0 &&
+                           ids[static_cast<size_t>(std::max(key - 1, 0))] == ids[static_cast<size_t>(query)];
                 };
                 const auto row = formulaRow(query, holds);
                 for (int key = 0; key < count; ++key) {
                     INFO("layer " << layer << " head " << head << " query " << query << " key " << key);
-                    CHECK(tile.at(query, key) == Approx(key <= query ? row[static_cast<size_t>(key)] : 0).margin(2e-3)); // the previous head leaks 1e-6 per key into scores of 14
+                    CHECK(tile.at(query, key) ==
+                          Approx(key <= query ? row[static_cast<size_t>(key)] : 0)
+                              .margin(2e-3)); // the previous head leaks 1e-6 per key into scores of 14
                 }
             }
         }
@@ -95,8 +99,10 @@ TEST_CASE("feeding in pieces gives the same logits as at once", "[session][gpu]"
     LanguageModel pieces(makeInductionSource(), {}), whole(makeInductionSource(), {});
     const std::vector<int> ids = lettersOf("attention is all you need attention is al");
     REQUIRE(whole.feed(ids));
-    for (size_t i = 0; i < ids.size(); i += 7) REQUIRE(pieces.feed(std::span(ids).subspan(i, std::min<size_t>(7, ids.size() - i))));
-    for (size_t i = 0; i < whole.logits().size(); ++i) CHECK(pieces.logits()[i] == Approx(whole.logits()[i]).margin(1e-5)); // different kernels for one row and many
+    for (size_t i = 0; i < ids.size(); i += 7)
+        REQUIRE(pieces.feed(std::span(ids).subspan(i, std::min<size_t>(7, ids.size() - i))));
+    for (size_t i = 0; i < whole.logits().size(); ++i)
+        CHECK(pieces.logits()[i] == Approx(whole.logits()[i]).margin(1e-5)); // different kernels for one row and many
     const std::vector<float> first(whole.logits().begin(), whole.logits().end());
     whole.truncate(10);
     REQUIRE(whole.feed(std::span(ids).subspan(10)));
@@ -120,7 +126,8 @@ TEST_CASE("thumbnails: after an edit they equal those drawn from scratch", "[ses
         REQUIRE(a.tiles.size() == b.tiles.size());
         for (size_t i = 0; i < a.tiles.size(); ++i) {
             REQUIRE(a.tiles[i].values.size() == b.tiles[i].values.size());
-            for (size_t j = 0; j < a.tiles[i].values.size(); ++j) CHECK(a.tiles[i].values[j] == Approx(b.tiles[i].values[j]).margin(1e-6));
+            for (size_t j = 0; j < a.tiles[i].values.size(); ++j)
+                CHECK(a.tiles[i].values[j] == Approx(b.tiles[i].values[j]).margin(1e-6));
         }
     }
 }

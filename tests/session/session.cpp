@@ -1,7 +1,7 @@
-#include "engine/session/command_queue.h"
 #include "engine/session/session.h"
-#include "engine/session/token_path.h"
 #include "engine/core/error.h"
+#include "engine/session/command_queue.h"
+#include "engine/session/token_path.h"
 #include "tests/support/catch.h"
 
 #include <chrono>
@@ -89,10 +89,12 @@ TEST_CASE("session: a command that fails says why and loses nothing", "[session]
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc"});
     REQUIRE(session.waitIdle());
     REQUIRE_FALSE(session.latest()->failure);
-    for (const Command& bad : std::vector<Command>{OpenModelCommand{.path = "/no/such/folder"}, OpenModelCommand{.path = "builtin:other"}, SetPromptCommand{.text = "ABC!"},
-                                                   SetPromptCommand{.text = ""}, SetPromptCommand{.text = "\xff\xfe"}, TakeTokenCommand{.token = 999}, GoToBranchCommand{.node = 999},
-                                                   ExplainCellCommand{.layer = 9}, ShowWeightCommand{.name = "nothing"}, CaptureCommand{.hooks = "no.*", .path = "/tmp/x.npz"},
-                                                   CaptureCommand{.hooks = "logits", .path = "/tmp/x.txt"}}) {
+    for (const Command& bad : std::vector<Command>{
+             OpenModelCommand{.path = "/no/such/folder"}, OpenModelCommand{.path = "builtin:other"},
+             SetPromptCommand{.text = "ABC!"}, SetPromptCommand{.text = ""}, SetPromptCommand{.text = "\xff\xfe"},
+             TakeTokenCommand{.token = 999}, GoToBranchCommand{.node = 999}, ExplainCellCommand{.layer = 9},
+             ShowWeightCommand{.name = "nothing"}, CaptureCommand{.hooks = "no.*", .path = "/tmp/x.npz"},
+             CaptureCommand{.hooks = "logits", .path = "/tmp/x.txt"}}) {
         const uint64_t failures = session.latest()->failureCount;
         session.post(bad);
         REQUIRE(session.waitIdle());

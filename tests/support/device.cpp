@@ -6,7 +6,8 @@
 
 namespace attn::test {
 
-Device::Device(std::optional<int> softwareThreads) : context({.validation = true, .softwareThreads = softwareThreads}), kernels(context) {}
+Device::Device(std::optional<int> softwareThreads)
+    : context({.validation = true, .softwareThreads = softwareThreads}), kernels(context) {}
 
 Device::~Device() {
     for (const std::string& message : context.validationMessages()) {
@@ -31,7 +32,8 @@ void writeDense(TensorStore& store, const std::string& name, const std::vector<d
         const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
         for (size_t row = 0; row < rows.size() / stride; ++row)
             for (size_t c = 0; c < columns; ++c)
-                rows[row * stride + c] = static_cast<float>(values[(static_cast<size_t>(firstRow) + row) * columns + c]);
+                rows[row * stride + c] =
+                    static_cast<float>(values[(static_cast<size_t>(firstRow) + row) * columns + c]);
     });
 }
 
@@ -42,7 +44,8 @@ std::vector<double> denseResult(const GpuExecutor& executor, const std::string& 
     for (int64_t row = 0; row < shape.rows(); ++row)
         for (int64_t c = 0; c < shape.columns(); ++c) {
             const auto at = static_cast<size_t>(row * shape.rowStride() + c);
-            values.push_back(tensor.type.dtype == DType::I32 ? executor.resultIntegers(name)[at] : static_cast<double>(executor.result(name)[at]));
+            values.push_back(tensor.type.dtype == DType::I32 ? executor.resultIntegers(name)[at]
+                                                             : static_cast<double>(executor.result(name)[at]));
         }
     return values;
 }

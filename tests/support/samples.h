@@ -11,8 +11,8 @@
 /// Hand-made parts of snapshots for tests of what draws them.
 namespace attn::samples {
 
-/// A causal pattern with known numbers: query q puts 1/2 on key `q - offset` (or on key 0 before there is one) and shares
-/// the other half among all visible keys.
+/// A causal pattern with known numbers: query q puts 1/2 on key `q - offset` (or on key 0 before there is one) and
+/// shares the other half among all visible keys.
 inline float weightOf(int query, int key, int offset) {
     if (key > query) return 0;
     const int target = std::max(0, query - offset);
@@ -20,7 +20,8 @@ inline float weightOf(int query, int key, int offset) {
 }
 
 inline PatternTile tile(int tokens, int layer = 0, int head = 0, int offset = 1) {
-    PatternTile result{.layer = layer, .head = head, .rows = tokens, .columns = tokens, .queryEnd = tokens, .keyEnd = tokens};
+    PatternTile result{
+        .layer = layer, .head = head, .rows = tokens, .columns = tokens, .queryEnd = tokens, .keyEnd = tokens};
     for (int query = 0; query < tokens; ++query)
         for (int key = 0; key < tokens; ++key) result.values.push_back(weightOf(query, key, offset));
     return result;

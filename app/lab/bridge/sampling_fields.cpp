@@ -17,7 +17,8 @@ struct Field {
 };
 
 constexpr Field kFields[] = {
-    {"greedy", true, [](const Sampling& s) { return s.greedy ? 1.0 : 0.0; }, [](Sampling& s, double v) { s.greedy = v != 0; }},
+    {"greedy", true, [](const Sampling& s) { return s.greedy ? 1.0 : 0.0; },
+     [](Sampling& s, double v) { s.greedy = v != 0; }},
     {"temperature", false, [](const Sampling& s) { return static_cast<double>(s.temperature); },
      [](Sampling& s, double v) { s.temperature = static_cast<float>(v); }},
     {"topk", false, [](const Sampling& s) { return static_cast<double>(s.topK); },
@@ -35,7 +36,8 @@ constexpr Field kFields[] = {
 const Field& field(std::string_view id) {
     std::string plain;
     for (const char c : id)
-        if (std::isalnum(static_cast<unsigned char>(c))) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        if (std::isalnum(static_cast<unsigned char>(c)))
+            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     for (const Field& candidate : kFields)
         if (candidate.id == plain) return candidate;
     assert(false && "a sampling Param without a field");
@@ -48,6 +50,8 @@ double samplingValue(const Sampling& sampling, std::string_view id) { return fie
 
 void setSamplingValue(Sampling& sampling, std::string_view id, double value) { field(id).set(sampling, value); }
 
-bool isSamplingFieldUsed(const Sampling& sampling, std::string_view id) { return !sampling.greedy || field(id).isUsedWhenGreedy; }
+bool isSamplingFieldUsed(const Sampling& sampling, std::string_view id) {
+    return !sampling.greedy || field(id).isUsedWhenGreedy;
+}
 
 } // namespace attn

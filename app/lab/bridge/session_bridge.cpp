@@ -30,7 +30,8 @@ void SessionBridge::receive() {
         failureCount_ = snapshot->failureCount;
         failures_.push_back(*snapshot->failure);
     }
-    if (!std::exchange(isDeliveryQueued_, true)) QMetaObject::invokeMethod(this, &SessionBridge::deliver, Qt::QueuedConnection);
+    if (!std::exchange(isDeliveryQueued_, true))
+        QMetaObject::invokeMethod(this, &SessionBridge::deliver, Qt::QueuedConnection);
 }
 
 void SessionBridge::deliver() {

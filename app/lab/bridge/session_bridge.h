@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// The only place where Qt and the engine meet: owns the Session and turns its worker's callbacks into one queued signal.
-/// However fast snapshots come, at most one notification waits in the event queue, and it delivers the newest.
+/// The only place where Qt and the engine meet: owns the Session and turns its worker's callbacks into one queued
+/// signal. However fast snapshots come, at most one notification waits in the event queue, and it delivers the newest.
 class SessionBridge : public QObject {
     Q_OBJECT
 

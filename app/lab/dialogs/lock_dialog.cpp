@@ -13,9 +13,10 @@ namespace attn {
 LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(parent) {
     setWindowTitle(tr("Lock for class"));
     auto* column = new QVBoxLayout(this);
-    auto* lead = new QLabel(tr("Choose what your class may touch, then save the session and hand out the file. "
-                               "A locked control is visible but fixed; a hidden one is gone. Come back here to undo it."),
-                            this);
+    auto* lead =
+        new QLabel(tr("Choose what your class may touch, then save the session and hand out the file. "
+                      "A locked control is visible but fixed; a hidden one is gone. Come back here to undo it."),
+                   this);
     lead->setWordWrap(true);
     column->addWidget(lead);
     auto* form = new QFormLayout;
@@ -32,7 +33,8 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
         choices_[group.id] = choice;
     }
     column->addLayout(form);
-    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel | QDialogButtonBox::Reset, this);
+    auto* buttons =
+        new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel | QDialogButtonBox::Reset, this);
     buttons->button(QDialogButtonBox::Reset)->setText(tr("Free everything"));
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);

@@ -13,7 +13,8 @@ namespace attn {
 
 PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* parent)
     : QDialog(parent), theme_(new QComboBox(this)), textSize_(new QSpinBox(this)), device_(new QComboBox(this)),
-      threads_(new QSpinBox(this)), autosaves_(new QCheckBox(tr("Save what is open every 10 seconds, to restore it after a crash"), this)) {
+      threads_(new QSpinBox(this)),
+      autosaves_(new QCheckBox(tr("Save what is open every 10 seconds, to restore it after a crash"), this)) {
     setWindowTitle(tr("Preferences"));
     auto* form = new QFormLayout(this);
     const auto addRow = [&](const QString& title, QWidget* field, const QString& help) {
@@ -34,16 +35,19 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
     device_->setEditable(true);
     device_->addItem(tr("Automatic: the fastest"), QString());
     for (const gpu::DeviceInfo& device : gpu::listDevices())
-        if (device.unusableBecause.empty()) device_->addItem(QString::fromStdString(device.traits.name), QString::fromStdString(device.traits.name));
+        if (device.unusableBecause.empty())
+            device_->addItem(QString::fromStdString(device.traits.name), QString::fromStdString(device.traits.name));
     if (!preferences.device.isEmpty()) {
         if (device_->findData(preferences.device) < 0) device_->addItem(preferences.device, preferences.device);
         device_->setCurrentIndex(device_->findData(preferences.device));
     }
-    addRow(tr("Compute device"), device_, tr("A Vulkan device by number or part of its name; used from the next start on"));
+    addRow(tr("Compute device"), device_,
+           tr("A Vulkan device by number or part of its name; used from the next start on"));
     threads_->setRange(-1, 256);
     threads_->setSpecialValueText(tr("Chosen by the model"));
     threads_->setValue(preferences.softwareThreads);
-    addRow(tr("Software Vulkan threads"), threads_, tr("How many threads Mesa's software device uses; used from the next start on"));
+    addRow(tr("Software Vulkan threads"), threads_,
+           tr("How many threads Mesa's software device uses; used from the next start on"));
     autosaves_->setChecked(preferences.autosaves);
     autosaves_->setAccessibleName(tr("Autosave"));
     autosaves_->setToolTip(tr("The copy lies beside the program's settings and never touches your own session files"));

@@ -73,7 +73,8 @@ void ShortcutSheet::filter(const QString& text) {
         for (int i = 0; i < group->childCount(); ++i) {
             QTreeWidgetItem* row = group->child(i);
             const bool matches = text.isEmpty() || row->text(0).contains(text, Qt::CaseInsensitive) ||
-                                 row->text(1).contains(text, Qt::CaseInsensitive) || row->text(2).contains(text, Qt::CaseInsensitive);
+                                 row->text(1).contains(text, Qt::CaseInsensitive) ||
+                                 row->text(2).contains(text, Qt::CaseInsensitive);
             row->setHidden(!matches);
             hasAny = hasAny || matches;
         }

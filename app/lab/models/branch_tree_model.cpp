@@ -88,7 +88,8 @@ QModelIndex BranchTreeModel::index(int row, int column, const QModelIndex& paren
 QModelIndex BranchTreeModel::parent(const QModelIndex& child) const {
     if (!child.isValid()) return {};
     const int parent = chains_[child.internalId()].parent;
-    return parent < 0 ? QModelIndex() : createIndex(chains_[static_cast<size_t>(parent)].row, 0, static_cast<quintptr>(parent));
+    return parent < 0 ? QModelIndex()
+                      : createIndex(chains_[static_cast<size_t>(parent)].row, 0, static_cast<quintptr>(parent));
 }
 
 int BranchTreeModel::rowCount(const QModelIndex& parent) const {

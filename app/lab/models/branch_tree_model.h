@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// The tree of everything tried since the prompt was set. A run of tokens without a fork is one row of text; a fork opens
-/// child rows. The row that holds the current token is bold.
+/// The tree of everything tried since the prompt was set. A run of tokens without a fork is one row of text; a fork
+/// opens child rows. The row that holds the current token is bold.
 class BranchTreeModel : public QAbstractItemModel {
     Q_OBJECT
 

@@ -28,7 +28,9 @@ void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling) {
     if (after > 0) emit dataChanged(index(0, 0), index(after - 1, ColumnCount - 1));
 }
 
-int CandidateModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
+int CandidateModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
 
 int CandidateModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
@@ -39,8 +41,10 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     const QString percent = tr("%1 %").arg(100.0 * static_cast<double>(candidate.probability), 0, 'f', 1);
     const QString logit = QString::number(static_cast<double>(candidate.logit), 'f', 2);
     switch (role) {
-    case TokenRole: return candidate.token;
-    case ProbabilityRole: return static_cast<double>(candidate.probability);
+    case TokenRole:
+        return candidate.token;
+    case ProbabilityRole:
+        return static_cast<double>(candidate.probability);
     case Qt::DisplayRole:
         return index.column() == TokenColumn ? tokenLabel(text) : index.column() == ProbabilityColumn ? percent : logit;
     case Qt::TextAlignmentRole:
@@ -52,9 +56,13 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         return isFiltered ? tr("Token %1, logit %2: left out by the sampling. Click to take it all the same.")
                                 .arg(candidate.token)
                                 .arg(logit)
-                          : tr("Token %1, probability %2, logit %3. Click to take it.").arg(candidate.token).arg(percent, logit);
-    case Qt::AccessibleTextRole: return tr("%1, probability %2, logit %3").arg(text, percent, logit);
-    default: return {};
+                          : tr("Token %1, probability %2, logit %3. Click to take it.")
+                                .arg(candidate.token)
+                                .arg(percent, logit);
+    case Qt::AccessibleTextRole:
+        return tr("%1, probability %2, logit %3").arg(text, percent, logit);
+    default:
+        return {};
     }
 }
 

@@ -67,14 +67,18 @@ QVariant ParameterTreeModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
     const Item& row = item(index);
     if (role == ParameterRole) return row.parameter;
-    if (role == Qt::ToolTipRole && !row.source.isEmpty()) return tr("%1 in the file: %2").arg(row.parameter, row.source);
+    if (role == Qt::ToolTipRole && !row.source.isEmpty())
+        return tr("%1 in the file: %2").arg(row.parameter, row.source);
     if (role == Qt::TextAlignmentRole && index.column() == CountColumn)
         return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
     if (role != Qt::DisplayRole) return {};
     switch (index.column()) {
-    case NameColumn: return row.name;
-    case ShapeColumn: return row.shape;
-    default: return QLocale().toString(static_cast<qlonglong>(row.count));
+    case NameColumn:
+        return row.name;
+    case ShapeColumn:
+        return row.shape;
+    default:
+        return QLocale().toString(static_cast<qlonglong>(row.count));
     }
 }
 

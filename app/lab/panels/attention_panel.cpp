@@ -29,7 +29,8 @@ constexpr int kDetailPixels = 1024; ///< across the one head: more tokens are po
 
 bool isSame(const SetViewCommand& a, const SetViewCommand& b) {
     const auto fields = [](const SetViewCommand& v) {
-        return std::tuple(v.layer, v.head, v.aggregate, v.thumbnailSize, v.detail, v.detailSize, v.queryBegin, v.queryEnd, v.keyBegin, v.keyEnd);
+        return std::tuple(v.layer, v.head, v.aggregate, v.thumbnailSize, v.detail, v.detailSize, v.queryBegin,
+                          v.queryEnd, v.keyBegin, v.keyEnd);
     };
     return fields(a) == fields(b);
 }
@@ -59,9 +60,11 @@ void AttentionPanel::apply(const AttentionSettings& next) {
     if (snapshot_ && snapshot_->model) {
         settings_.choice.layer = std::clamp(settings_.choice.layer, 0, std::max(0, snapshot_->model->layers - 1));
         settings_.choice.head = std::clamp(settings_.choice.head, 0, std::max(0, snapshot_->model->heads - 1));
-        if (settings_.cell && std::max(settings_.cell->query, settings_.cell->key) >= tokenCount()) settings_.cell.reset();
+        if (settings_.cell && std::max(settings_.cell->query, settings_.cell->key) >= tokenCount())
+            settings_.cell.reset();
     }
-    if (settings_.level == AttentionLevel::OneCell && !settings_.cell && tokenCount() > 0) settings_.cell = strongestCell();
+    if (settings_.level == AttentionLevel::OneCell && !settings_.cell && tokenCount() > 0)
+        settings_.cell = strongestCell();
     showSettings();
     postView();
     explainIfStale();
@@ -89,15 +92,21 @@ void AttentionPanel::selectCell(const Cell& cell) {
 
 bool AttentionPanel::isChoiceLocked() const { return !tools_->isEnabled() || tools_->isHidden(); }
 
-int AttentionPanel::tokenCount() const { return snapshot_ && snapshot_->sequence ? static_cast<int>(snapshot_->sequence->tokens.size()) : 0; }
+int AttentionPanel::tokenCount() const {
+    return snapshot_ && snapshot_->sequence ? static_cast<int>(snapshot_->sequence->tokens.size()) : 0;
+}
 
 /// Where the newest token looks most: a cell to begin with.
 Cell AttentionPanel::strongestCell() const {
     const int last = tokenCount() - 1;
     Cell cell{last, last};
     const NewestRows* newest = snapshot_->newest.get();
-    if (!newest || newest->keys != tokenCount() || settings_.choice.layer >= newest->layers || settings_.choice.head >= newest->heads) return cell;
-    const auto row = newest->values.begin() + static_cast<std::ptrdiff_t>(settings_.choice.layer * newest->heads + settings_.choice.head) * newest->keys;
+    if (!newest || newest->keys != tokenCount() || settings_.choice.layer >= newest->layers ||
+        settings_.choice.head >= newest->heads)
+        return cell;
+    const auto row =
+        newest->values.begin() +
+        static_cast<std::ptrdiff_t>(settings_.choice.layer * newest->heads + settings_.choice.head) * newest->keys;
     cell.key = static_cast<int>(std::max_element(row, row + newest->keys) - row);
     return cell;
 }
@@ -128,7 +137,8 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     cell_->setExplanation(snapshot->explanation);
     if (!before || before->explanation != snapshot->explanation) adoptExplanation();
     updateEmptyTexts();
-    if (isNewModel || isNewSequence) apply(settings_);
+    if (isNewModel || isNewSequence)
+        apply(settings_);
     else {
         showSettings();
         explainIfStale();
@@ -139,7 +149,8 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
 /// or an old one would take back a cell that was chosen since.
 void AttentionPanel::adoptExplanation() {
     const CellExplanation* explanation = snapshot_->explanation.get();
-    if (!explanation || explanation->layer != settings_.choice.layer || explanation->head != settings_.choice.head) return;
+    if (!explanation || explanation->layer != settings_.choice.layer || explanation->head != settings_.choice.head)
+        return;
     const Cell cell{explanation->query, explanation->key};
     if (const auto own = std::find(unanswered_.begin(), unanswered_.end(), cell); own != unanswered_.end()) {
         unanswered_.erase(unanswered_.begin(), own + 1);
@@ -156,9 +167,13 @@ void AttentionPanel::explainIfStale() {
     if (!settings_.cell || !snapshot_ || !snapshot_->model) return;
     // While text is being written every token would ask again; the last one does.
     const Activity activity = snapshot_->status.activity;
-    if (activity == Activity::Loading || (activity == Activity::Generating && settings_.level != AttentionLevel::OneCell)) return;
-    const ExplainCellCommand wanted{settings_.choice.layer, settings_.choice.head, settings_.cell->query, settings_.cell->key};
-    const bool isAsked = asked_ && asked_->layer == wanted.layer && asked_->head == wanted.head && asked_->query == wanted.query && asked_->key == wanted.key;
+    if (activity == Activity::Loading ||
+        (activity == Activity::Generating && settings_.level != AttentionLevel::OneCell))
+        return;
+    const ExplainCellCommand wanted{settings_.choice.layer, settings_.choice.head, settings_.cell->query,
+                                    settings_.cell->key};
+    const bool isAsked = asked_ && asked_->layer == wanted.layer && asked_->head == wanted.head &&
+                         asked_->query == wanted.query && asked_->key == wanted.key;
     if (isAsked && askedVersion_ == snapshot_->sequenceVersion) return;
     asked_ = wanted;
     askedVersion_ = snapshot_->sequenceVersion;
@@ -174,12 +189,15 @@ void AttentionPanel::postView() {
                         .thumbnailSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0,
                         .detail = isVisible() && settings_.level == AttentionLevel::OneHead,
                         .detailSize = kDetailPixels};
-    // A part is worth asking for only where the whole does not fit, and never while the first token's share is taken out,
-    // which every row needs its first key for.
+    // A part is worth asking for only where the whole does not fit, and never while the first token's share is taken
+    // out, which every row needs its first key for.
     if (heatmap_->isZoomed() && tokenCount() > kDetailPixels && !settings_.scale.hidesFirst) {
         // Half a window more on each side: dragging shows something until the next tile is there.
-        const QRectF around = window_.adjusted(-window_.width() / 2, -window_.height() / 2, window_.width() / 2, window_.height() / 2);
-        const auto bound = [this](double token) { return std::clamp(static_cast<int>(std::floor(token)), 0, tokenCount()); };
+        const QRectF around =
+            window_.adjusted(-window_.width() / 2, -window_.height() / 2, window_.width() / 2, window_.height() / 2);
+        const auto bound = [this](double token) {
+            return std::clamp(static_cast<int>(std::floor(token)), 0, tokenCount());
+        };
         view.queryBegin = bound(around.top());
         view.queryEnd = bound(around.bottom() + 1);
         view.keyBegin = bound(around.left());
@@ -212,16 +230,20 @@ void AttentionPanel::restoreView(const QJsonObject& view) {
 
 QString AttentionPanel::titleOf(const HeadChoice& choice) const {
     switch (choice.aggregate) {
-    case HeadAggregate::Mean: return tr("Layer %1, mean of heads").arg(choice.layer);
-    case HeadAggregate::Maximum: return tr("Layer %1, maximum of heads").arg(choice.layer);
-    case HeadAggregate::None: break;
+    case HeadAggregate::Mean:
+        return tr("Layer %1, mean of heads").arg(choice.layer);
+    case HeadAggregate::Maximum:
+        return tr("Layer %1, maximum of heads").arg(choice.layer);
+    case HeadAggregate::None:
+        break;
     }
     return tr("Layer %1, head %2").arg(choice.layer).arg(choice.head);
 }
 
 void AttentionPanel::showSettings() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
-    const QSignalBlocker blockers[] = {QSignalBlocker(layer_), QSignalBlocker(head_), QSignalBlocker(aggregate_), QSignalBlocker(scale_), QSignalBlocker(colours_), QSignalBlocker(hidesFirst_)};
+    const QSignalBlocker blockers[] = {QSignalBlocker(layer_), QSignalBlocker(head_),    QSignalBlocker(aggregate_),
+                                       QSignalBlocker(scale_), QSignalBlocker(colours_), QSignalBlocker(hidesFirst_)};
     layer_->setRange(0, model ? std::max(0, model->layers - 1) : 0);
     head_->setRange(0, model ? std::max(0, model->heads - 1) : 0);
     layer_->setValue(settings_.choice.layer);
@@ -238,7 +260,8 @@ void AttentionPanel::showSettings() {
     for (QToolButton* button : buttons) button->setChecked(button == buttons[static_cast<size_t>(settings_.level)]);
     headButton_->setText(titleOf(settings_.choice));
     cellButton_->setEnabled(hasTokens);
-    cellButton_->setText(settings_.cell ? tr("Query %1 → key %2").arg(settings_.cell->query).arg(settings_.cell->key) : tr("One cell"));
+    cellButton_->setText(settings_.cell ? tr("Query %1 → key %2").arg(settings_.cell->query).arg(settings_.cell->key)
+                                        : tr("One cell"));
 
     // The picture that is there keeps its own title until the one asked for arrives.
     HeadChoice shown = settings_.choice;
@@ -289,27 +312,36 @@ void AttentionPanel::showLinks() {
 
 void AttentionPanel::updateEmptyTexts() {
     QString text = tr("The picture is being computed.");
-    if (snapshot_->status.activity == Activity::Loading) text = tr("The model is being loaded.");
-    else if (!snapshot_->model) text = tr("Open a model to see its attention: File > Open, or drop a model folder here.");
-    else if (tokenCount() == 0) text = tr("Type a prompt under Generate to see where each head looks.");
+    if (snapshot_->status.activity == Activity::Loading)
+        text = tr("The model is being loaded.");
+    else if (!snapshot_->model)
+        text = tr("Open a model to see its attention: File > Open, or drop a model folder here.");
+    else if (tokenCount() == 0)
+        text = tr("Type a prompt under Generate to see where each head looks.");
     grid_->setEmptyText(text);
     heatmap_->setEmptyText(text);
 }
 
 QWidget* AttentionPanel::figure() {
     switch (settings_.level) {
-    case AttentionLevel::AllHeads: return grid_;
-    case AttentionLevel::OneHead: return heatmap_;
-    case AttentionLevel::OneCell: break;
+    case AttentionLevel::AllHeads:
+        return grid_;
+    case AttentionLevel::OneHead:
+        return heatmap_;
+    case AttentionLevel::OneCell:
+        break;
     }
     return cell_;
 }
 
 const Figure& AttentionPanel::shownFigure() const {
     switch (settings_.level) {
-    case AttentionLevel::AllHeads: return grid_->figure();
-    case AttentionLevel::OneHead: return heatmap_->figure();
-    case AttentionLevel::OneCell: break;
+    case AttentionLevel::AllHeads:
+        return grid_->figure();
+    case AttentionLevel::OneHead:
+        return heatmap_->figure();
+    case AttentionLevel::OneCell:
+        break;
     }
     return cell_->figure();
 }

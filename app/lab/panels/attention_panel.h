@@ -46,7 +46,8 @@ private:
     QWidget* makeBreadcrumbs();
     QWidget* makeTools();
     void connectViews();
-    void makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys, const QString& toolTip);
+    void makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys,
+                         const QString& toolTip);
 
     void change(AttentionSettings next, const QString& text);
     void apply(const AttentionSettings& next);
@@ -70,12 +71,12 @@ private:
     AttentionSettings settings_;
     std::optional<SetViewCommand> posted_;
     std::optional<ExplainCellCommand> asked_;
-    uint64_t askedVersion_ = 0;   ///< sequence that asked_ was about
+    uint64_t askedVersion_ = 0;    ///< sequence that asked_ was about
     std::vector<Cell> unanswered_; ///< cells asked about, oldest first
-    int hoveredToken_ = -1;       ///< pointed at anywhere in the window
-    int pinnedToken_ = -1;        ///< clicked in the strip
+    int hoveredToken_ = -1;        ///< pointed at anywhere in the window
+    int pinnedToken_ = -1;         ///< clicked in the strip
     std::optional<Cell> hoveredCell_;
-    QRectF window_;               ///< visible tokens of the heatmap
+    QRectF window_; ///< visible tokens of the heatmap
 
     QToolButton *allButton_, *headButton_, *cellButton_;
     QWidget* tools_;

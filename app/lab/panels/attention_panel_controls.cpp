@@ -44,10 +44,12 @@ template <class T> T* described(T* control, const char* id, const QString& toolT
 } // namespace
 
 AttentionPanel::AttentionPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton),
-      tools_(nullptr), layer_(new QSpinBox), head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox), colours_(new QComboBox),
-      hidesFirst_(new QCheckBox(tr("&Hide first token"))), reset_(new QPushButton(tr("Rese&t view"))), stack_(new QStackedWidget),
-      gridScroll_(nullptr), cellScroll_(nullptr), grid_(new ThumbnailGridView), heatmap_(new HeatmapView), cell_(new CellView), strip_(new TokenStrip) {
+    : Panel(parent), context_(context), allButton_(new QToolButton), headButton_(new QToolButton),
+      cellButton_(new QToolButton), tools_(nullptr), layer_(new QSpinBox), head_(new QSpinBox),
+      aggregate_(new QComboBox), scale_(new QComboBox), colours_(new QComboBox),
+      hidesFirst_(new QCheckBox(tr("&Hide first token"))), reset_(new QPushButton(tr("Rese&t view"))),
+      stack_(new QStackedWidget), gridScroll_(nullptr), cellScroll_(nullptr), grid_(new ThumbnailGridView),
+      heatmap_(new HeatmapView), cell_(new CellView), strip_(new TokenStrip) {
     grid_->setObjectName("attentionGrid");
     heatmap_->setObjectName("attentionHeatmap");
     cell_->setObjectName("attentionCell");
@@ -77,9 +79,12 @@ QWidget* AttentionPanel::makeBreadcrumbs() {
     auto* bar = new QWidget;
     auto* row = new FlowLayout(bar);
     allButton_->setText(tr("All heads"));
-    makeLevelAction(AttentionLevel::AllHeads, allButton_, "attentionAll", QKeySequence("Ctrl+1"), tr("Show every head of every layer"));
-    makeLevelAction(AttentionLevel::OneHead, headButton_, "attentionHead", QKeySequence("Ctrl+2"), tr("Show one head with its tokens"));
-    makeLevelAction(AttentionLevel::OneCell, cellButton_, "attentionCellLevel", QKeySequence("Ctrl+3"), tr("Show the arithmetic of one query and one key"));
+    makeLevelAction(AttentionLevel::AllHeads, allButton_, "attentionAll", QKeySequence("Ctrl+1"),
+                    tr("Show every head of every layer"));
+    makeLevelAction(AttentionLevel::OneHead, headButton_, "attentionHead", QKeySequence("Ctrl+2"),
+                    tr("Show one head with its tokens"));
+    makeLevelAction(AttentionLevel::OneCell, cellButton_, "attentionCellLevel", QKeySequence("Ctrl+3"),
+                    tr("Show the arithmetic of one query and one key"));
     for (QToolButton* button : {allButton_, headButton_, cellButton_}) {
         if (button != allButton_) row->addWidget(new QLabel(QStringLiteral("›")));
         row->addWidget(button);
@@ -87,7 +92,8 @@ QWidget* AttentionPanel::makeBreadcrumbs() {
     return bar;
 }
 
-void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys, const QString& toolTip) {
+void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, const char* id,
+                                     const QKeySequence& keys, const QString& toolTip) {
     const QString hint = QStringLiteral("%1 (%2)").arg(toolTip, keys.toString(QKeySequence::NativeText));
     described(button, id, hint);
     button->setAccessibleName(toolTip);
@@ -119,28 +125,38 @@ QWidget* AttentionPanel::makeTools() {
     };
     addLabelled(tr("La&yer"), described(layer_, "attentionLayer", tr("Layer to show, from 0")));
     addLabelled(tr("Hea&d"), described(head_, "attentionHeadNumber", tr("Head to show, from 0")));
-    row->addWidget(described(aggregate_, "attentionAggregate", tr("One head, or the mean or maximum over the heads of the layer")));
+    row->addWidget(described(aggregate_, "attentionAggregate",
+                             tr("One head, or the mean or maximum over the heads of the layer")));
     addLabelled(tr("&Scale"), described(scale_, "attentionScale", tr("How probabilities become colours")));
     row->addWidget(described(colours_, "attentionColours", tr("Colour map")));
-    row->addWidget(described(hidesFirst_, "attentionHideFirst", tr("Leave out the first token, on which many heads rest, and renormalise each row")));
+    row->addWidget(described(hidesFirst_, "attentionHideFirst",
+                             tr("Leave out the first token, on which many heads rest, and renormalise each row")));
     row->addWidget(described(reset_, "attentionReset", tr("Back to one head, the linear scale and all tokens")));
     aggregate_->addItems({tr("One head"), tr("Mean"), tr("Maximum")});
     for (const ScaleInfo& scale : scaleKinds()) {
         scale_->addItem(QCoreApplication::translate("attn::Scale", scale.title));
-        scale_->setItemData(scale_->count() - 1, QCoreApplication::translate("attn::Scale", scale.toolTip), Qt::ToolTipRole);
+        scale_->setItemData(scale_->count() - 1, QCoreApplication::translate("attn::Scale", scale.toolTip),
+                            Qt::ToolTipRole);
     }
     for (const ColourMapInfo& map : colourMaps()) {
         QPixmap swatch(48, 12);
         QPainter painter(&swatch);
-        for (int x = 0; x < swatch.width(); ++x) painter.fillRect(x, 0, 1, swatch.height(), QColor(ColourMap::of(map.id).at(static_cast<float>(x) / static_cast<float>(swatch.width() - 1))));
+        for (int x = 0; x < swatch.width(); ++x)
+            painter.fillRect(
+                x, 0, 1, swatch.height(),
+                QColor(ColourMap::of(map.id).at(static_cast<float>(x) / static_cast<float>(swatch.width() - 1))));
         painter.end();
         colours_->addItem(QIcon(swatch), QCoreApplication::translate("attn::ColourMap", map.title));
         colours_->setItemData(colours_->count() - 1, QString::fromUtf8(map.source), Qt::ToolTipRole);
     }
     colours_->setIconSize({48, 12});
 
-    connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) { choose({layer, settings_.choice.head, settings_.choice.aggregate}); });
-    connect(head_, &QSpinBox::valueChanged, this, [this](int head) { choose({settings_.choice.layer, head, settings_.choice.aggregate}); });
+    connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) {
+        choose({layer, settings_.choice.head, settings_.choice.aggregate});
+    });
+    connect(head_, &QSpinBox::valueChanged, this, [this](int head) {
+        choose({settings_.choice.layer, head, settings_.choice.aggregate});
+    });
     connect(aggregate_, &QComboBox::currentIndexChanged, this, [this](int index) {
         AttentionSettings next = settings_;
         next.choice.aggregate = static_cast<HeadAggregate>(index);

@@ -13,7 +13,8 @@ constexpr const char* kAggregates[] = {"none", "mean", "maximum"};
 
 template <class T, size_t N> T named(const QJsonValue& value, const char* const (&names)[N]) {
     const QString name = value.toString();
-    const auto found = std::find_if(std::begin(names), std::end(names), [&](const char* known) { return name == QLatin1String(known); });
+    const auto found = std::find_if(std::begin(names), std::end(names),
+                                    [&](const char* known) { return name == QLatin1String(known); });
     return found == std::end(names) ? T{} : static_cast<T>(found - std::begin(names));
 }
 
@@ -34,10 +35,12 @@ QJsonObject attentionToJson(const AttentionSettings& settings) {
 AttentionSettings attentionFromJson(const QJsonObject& object) {
     AttentionSettings settings;
     settings.level = named<AttentionLevel>(object["level"], kLevels);
-    settings.choice = {std::max(0, object["layer"].toInt()), std::max(0, object["head"].toInt()), named<HeadAggregate>(object["aggregate"], kAggregates)};
+    settings.choice = {std::max(0, object["layer"].toInt()), std::max(0, object["head"].toInt()),
+                       named<HeadAggregate>(object["aggregate"], kAggregates)};
     settings.scale = {scaleFromKey(object["scale"].toString()), object["hidesFirst"].toBool()};
     settings.colours = colourMapFromKey(object["colours"].toString());
-    if (const QJsonArray cell = object["cell"].toArray(); cell.size() == 2 && cell[0].toInt(-1) >= 0 && cell[1].toInt(-1) >= 0)
+    if (const QJsonArray cell = object["cell"].toArray();
+        cell.size() == 2 && cell[0].toInt(-1) >= 0 && cell[1].toInt(-1) >= 0)
         settings.cell = Cell{cell[0].toInt(), cell[1].toInt()};
     return settings;
 }

@@ -12,7 +12,8 @@
 namespace attn {
 
 BranchesPanel::BranchesPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), model_(new BranchTreeModel(this)), tree_(new QTreeView(this)), hint_(new QLabel(this)) {
+    : Panel(parent), context_(context), model_(new BranchTreeModel(this)), tree_(new QTreeView(this)),
+      hint_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(hint_);
@@ -20,7 +21,8 @@ BranchesPanel::BranchesPanel(PanelContext& context, QWidget* parent)
     assignControlGroup(tree_, "branches");
     hint_->setProperty("hint", true);
     hint_->setWordWrap(true);
-    hint_->setText(tr("Each row is a run of text; a fork is where another token was taken. Click a row to go on from its end."));
+    hint_->setText(
+        tr("Each row is a run of text; a fork is where another token was taken. Click a row to go on from its end."));
     tree_->setObjectName("branchTree");
     tree_->setAccessibleName(tr("Branches"));
     tree_->setToolTip(tr("Everything tried since the prompt was set; click a row to go on from its end"));
@@ -47,8 +49,8 @@ void BranchesPanel::goTo(const QModelIndex& index) {
     if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
     const int node = index.data(BranchTreeModel::NodeRole).toInt();
     if (node == snapshot_->branches->current) return;
-    context_.undoStack().push(
-        new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node}, tr("move to another branch")));
+    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node},
+                                             tr("move to another branch")));
 }
 
 } // namespace attn

@@ -29,6 +29,8 @@ constexpr PanelDescriptor kPanels[] = {
 
 std::span<const PanelDescriptor> panelCatalogue() { return kPanels; }
 
-QString panelTitle(const PanelDescriptor& descriptor) { return QCoreApplication::translate("attn::Panel", descriptor.title); }
+QString panelTitle(const PanelDescriptor& descriptor) {
+    return QCoreApplication::translate("attn::Panel", descriptor.title);
+}
 
 } // namespace attn

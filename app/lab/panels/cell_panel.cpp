@@ -40,11 +40,14 @@ CellPanel::CellPanel(PanelContext& context, QWidget* parent)
         layer_ = layer;
         head_ = head;
     });
-    connect(&context_, &PanelContext::themeChanged, this, [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); });
+    connect(&context_, &PanelContext::themeChanged, this,
+            [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); });
     view_->setTheme(figureTheme(context_.theme()));
 }
 
-void CellPanel::ask() { context_.post(ExplainCellCommand{.layer = layer_, .head = head_, .query = query_->value(), .key = key_->value()}); }
+void CellPanel::ask() {
+    context_.post(ExplainCellCommand{.layer = layer_, .head = head_, .query = query_->value(), .key = key_->value()});
+}
 
 void CellPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence;

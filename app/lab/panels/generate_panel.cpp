@@ -101,7 +101,8 @@ GeneratePanel::GeneratePanel(PanelContext& context, QWidget* parent) : Panel(par
     column->addWidget(makeRunGroup());
     column->addWidget(makeTextGroup(), 1);
     text_->setShade(predictionColour(context_.theme()));
-    connect(&context_, &PanelContext::themeChanged, this, [this](ThemeId theme) { text_->setShade(predictionColour(theme)); });
+    connect(&context_, &PanelContext::themeChanged, this,
+            [this](ThemeId theme) { text_->setShade(predictionColour(theme)); });
     typing_.setSingleShot(true);
     typing_.setInterval(kTypingPauseMs);
     connect(&typing_, &QTimer::timeout, this, &GeneratePanel::postPrompt);
@@ -155,11 +156,13 @@ QWidget* GeneratePanel::makeRunGroup() {
     run_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     step_ = addButton(tr("Step"), tr("Write one token (Ctrl+T)"), &GeneratePanel::step);
     stop_ = addButton(tr("Stop"), tr("Stop writing (Ctrl+.)"), &GeneratePanel::stop);
-    reset_ = addButton(tr("Reset"), tr("Back to the prompt alone; branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
+    reset_ =
+        addButton(tr("Reset"), tr("Back to the prompt alone; branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
     step_->setObjectName("step");
     stop_->setObjectName("stop");
     reset_->setObjectName("reset");
-    for (QPushButton* button : {step_, stop_, reset_}) button->setMinimumWidth(button->fontMetrics().horizontalAdvance(button->text()) + 22);
+    for (QPushButton* button : {step_, stop_, reset_})
+        button->setMinimumWidth(button->fontMetrics().horizontalAdvance(button->text()) + 22);
     column->addLayout(buttons);
 
     auto* pace = new QHBoxLayout;
@@ -204,7 +207,8 @@ QWidget* GeneratePanel::makeTextGroup() {
     text_ = new GeneratedText;
     text_->setObjectName("text");
     text_->setAccessibleName(tr("Text so far"));
-    text_->setPlaceholderText(tr("Press Run: the model continues the prompt here, one token at a time. Click a token to go on from there."));
+    text_->setPlaceholderText(
+        tr("Press Run: the model continues the prompt here, one token at a time. Click a token to go on from there."));
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::goTo);
     notice_ = hintLabel();
@@ -227,14 +231,18 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         syncPrompt(*snapshot);
         const auto& tokens = snapshot->sequence->tokens;
         std::vector<TokenInfo> prompt;
-        std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(prompt), [](const TokenInfo& token) { return token.isPrompt; });
+        std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(prompt),
+                     [](const TokenInfo& token) { return token.isPrompt; });
         const int written = static_cast<int>(tokens.size() - prompt.size());
         chips_->setTokens(std::move(prompt));
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
-        tokenCount_->setText(tr("%1 prompt tokens, %2 written, of at most %3").arg(chips_->count()).arg(written).arg(context));
+        tokenCount_->setText(
+            tr("%1 prompt tokens, %2 written, of at most %3").arg(chips_->count()).arg(written).arg(context));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
-        notice_->setText(notice.isEmpty() ? tr("Shade: how probable each written token was. Click one to branch from there.") : notice);
+        notice_->setText(notice.isEmpty()
+                             ? tr("Shade: how probable each written token was. Click one to branch from there.")
+                             : notice);
     }
     updateButtons();
 }
@@ -256,8 +264,10 @@ void GeneratePanel::postPrompt() {
     if (!snapshot_ || !snapshot_->model) return;
     const bool hasTokenizer = snapshot_->model->hasTokenizer;
     SetPromptCommand command;
-    if (hasTokenizer) command.text = prompt_->toPlainText().toStdString();
-    else command.tokens = parseIds(prompt_->toPlainText());
+    if (hasTokenizer)
+        command.text = prompt_->toPlainText().toStdString();
+    else
+        command.tokens = parseIds(prompt_->toPlainText());
     const std::string text = hasTokenizer ? command.text : joinIds(command.tokens);
     if (text.empty()) {
         tokenCount_->setText(hasTokenizer ? tr("The prompt is empty: type at least one character.")
@@ -275,7 +285,8 @@ void GeneratePanel::goTo(int tokenIndex) {
     if (tokenIndex < 0 || tokenIndex >= static_cast<int>(tokens.size())) return;
     const int node = tokens[static_cast<size_t>(tokenIndex)].branchNode;
     if (node == snapshot_->branches->current) return;
-    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node}, tr("move to an earlier token")));
+    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node},
+                                             tr("move to an earlier token")));
 }
 
 double GeneratePanel::tokensPerSecond() const {

@@ -21,15 +21,17 @@ constexpr int kGateSteps = 100;
 }
 
 HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), grid_(new HeadsGrid(this)), label_(new QLabel), gate_(new QSlider(Qt::Horizontal)),
-      value_(new QLabel), layerOff_(new QPushButton(tr("Layer off"))), restore_(new QPushButton(tr("All on"))) {
+    : Panel(parent), context_(context), grid_(new HeadsGrid(this)), label_(new QLabel),
+      gate_(new QSlider(Qt::Horizontal)), value_(new QLabel), layerOff_(new QPushButton(tr("Layer off"))),
+      restore_(new QPushButton(tr("All on"))) {
     grid_->setObjectName("headsGrid");
     grid_->setAccessibleName(tr("Heads: where the newest token looks, and gates"));
     gate_->setObjectName("gate");
     gate_->setRange(0, kGateSteps);
     gate_->setValue(kGateSteps);
     gate_->setAccessibleName(tr("Gate of the selected head"));
-    gate_->setToolTip(tr("0 removes the head's output, 1 leaves it whole; the model was not trained for anything but 1"));
+    gate_->setToolTip(
+        tr("0 removes the head's output, 1 leaves it whole; the model was not trained for anything but 1"));
     layerOff_->setObjectName("layerOff");
     layerOff_->setAccessibleName(tr("Switch all heads of this layer off or on"));
     layerOff_->setToolTip(layerOff_->accessibleName());
@@ -69,7 +71,8 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
     });
     connect(restore_, &QPushButton::clicked, this, [this] { requestGate(-1, -1, 1.0f); });
     grid_->setHue(predictionColour(context_.theme()));
-    connect(&context_, &PanelContext::themeChanged, this, [this](ThemeId theme) { grid_->setHue(predictionColour(theme)); });
+    connect(&context_, &PanelContext::themeChanged, this,
+            [this](ThemeId theme) { grid_->setHue(predictionColour(theme)); });
     showSelected();
 }
 
@@ -89,7 +92,11 @@ QString HeadsPanel::csv() const {
     for (int layer = 0; layer < rows.layers; ++layer)
         for (int head = 0; head < rows.heads; ++head)
             for (int key = 0; key < rows.keys; ++key)
-                text += QStringLiteral("%1,%2,%3,%4\n").arg(layer).arg(head).arg(key).arg(static_cast<double>(rows.values[at++]));
+                text += QStringLiteral("%1,%2,%3,%4\n")
+                            .arg(layer)
+                            .arg(head)
+                            .arg(key)
+                            .arg(static_cast<double>(rows.values[at++]));
     return text;
 }
 
@@ -108,7 +115,8 @@ void HeadsPanel::requestGate(int layer, int head, float gate) {
     for (int l = 0; l < grid_->layers(); ++l)
         for (int h = 0; h < grid_->heads(); ++h)
             if ((layer < 0 || l == layer) && (head < 0 || h == head)) before.push_back({l, h, grid_->gate(l, h)});
-    const bool isChange = std::any_of(before.begin(), before.end(), [&](const SetHeadGateCommand& old) { return old.gate != gate; });
+    const bool isChange =
+        std::any_of(before.begin(), before.end(), [&](const SetHeadGateCommand& old) { return old.gate != gate; });
     if (isChange) context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {layer, head, gate}));
 }
 

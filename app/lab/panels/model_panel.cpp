@@ -21,15 +21,22 @@ QString number(int64_t count) { return QLocale().toString(static_cast<qlonglong>
 
 QString factsOf(const ModelInfo& model) {
     QStringList facts;
-    facts << ModelPanel::tr("%1: %2 layers, %3 heads of width %4").arg(QString::fromStdString(model.familyTitle)).arg(model.layers).arg(model.heads).arg(model.headWidth);
+    facts << ModelPanel::tr("%1: %2 layers, %3 heads of width %4")
+                 .arg(QString::fromStdString(model.familyTitle))
+                 .arg(model.layers)
+                 .arg(model.heads)
+                 .arg(model.headWidth);
     if (model.keyValueHeads != model.heads && model.keyValueHeads > 0)
-        facts << ModelPanel::tr("%1 key/value heads, each shared by %2 query heads").arg(model.keyValueHeads).arg(model.heads / model.keyValueHeads);
+        facts << ModelPanel::tr("%1 key/value heads, each shared by %2 query heads")
+                     .arg(model.keyValueHeads)
+                     .arg(model.heads / model.keyValueHeads);
     facts << ModelPanel::tr("width %1").arg(model.modelWidth);
     if (model.feedForwardWidth > 0) facts << ModelPanel::tr("feed-forward %1").arg(model.feedForwardWidth);
     facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
     facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positionScheme));
     facts << ModelPanel::tr("%1 parameters, %2 on the device, %3 in the file")
-                 .arg(number(model.parameterCount), QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
+                 .arg(number(model.parameterCount),
+                      QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
                       QString::fromStdString(model.dtype));
     return facts.join(QStringLiteral(" · "));
 }
@@ -37,8 +44,8 @@ QString factsOf(const ModelInfo& model) {
 } // namespace
 
 ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), facts_(new QLabel(this)), warnings_(new QLabel(this)), model_(new ParameterTreeModel(this)),
-      tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
+    : Panel(parent), context_(context), facts_(new QLabel(this)), warnings_(new QLabel(this)),
+      model_(new ParameterTreeModel(this)), tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
       weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(new QLabel) {
     facts_->setAccessibleName(tr("Facts about the model"));
     facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
@@ -76,7 +83,8 @@ ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
     tabs_->addTab(tokenizer_, tr("Tokenizer"));
 
     weight_->setTheme(figureTheme(context_.theme()));
-    connect(&context_, &PanelContext::themeChanged, this, [this](ThemeId theme) { weight_->setTheme(figureTheme(theme)); });
+    connect(&context_, &PanelContext::themeChanged, this,
+            [this](ThemeId theme) { weight_->setTheme(figureTheme(theme)); });
 
     auto* split = new QSplitter(Qt::Horizontal, this);
     split->addWidget(tree_);
@@ -105,14 +113,16 @@ void ModelPanel::showModel() {
     const ModelInfo& model = *snapshot_->model;
     facts_->setText(factsOf(model));
     QStringList warnings;
-    for (const std::string& warning : model.warnings) warnings << QStringLiteral("⚠ ") + QString::fromStdString(warning);
+    for (const std::string& warning : model.warnings)
+        warnings << QStringLiteral("⚠ ") + QString::fromStdString(warning);
     warnings_->setText(warnings.join('\n'));
     warnings_->setVisible(!warnings.isEmpty());
     model_->setModel(snapshot_->model);
     tree_->expandToDepth(0);
     config_->setPlainText(QString::fromStdString(model.configJson));
-    tokenizer_->setText(model.hasTokenizer ? QString::fromStdString(model.tokenizerSummary)
-                                           : tr("This model has no tokenizer: prompts are token ids, as in 1, 403, 407."));
+    tokenizer_->setText(model.hasTokenizer
+                            ? QString::fromStdString(model.tokenizerSummary)
+                            : tr("This model has no tokenizer: prompts are token ids, as in 1, 403, 407."));
 }
 
 void ModelPanel::showWeight(const QModelIndex& index) {

@@ -17,10 +17,22 @@
 namespace attn {
 namespace {
 
-constexpr Param kGreedy{.id = "greedy", .title = "Greedy", .help = "Always take the likeliest token; moving temperature and the like switches this off",
-                        .kind = Param::Kind::Toggle, .minimum = 0, .maximum = 1, .step = 1, .initial = 1};
-constexpr Param kSeed{.id = "seed", .title = "Seed", .help = "Start of the random numbers: the same seed draws the same text",
-                      .kind = Param::Kind::Integer, .minimum = 0, .maximum = 1e9, .step = 1, .initial = 0};
+constexpr Param kGreedy{.id = "greedy",
+                        .title = "Greedy",
+                        .help = "Always take the likeliest token; moving temperature and the like switches this off",
+                        .kind = Param::Kind::Toggle,
+                        .minimum = 0,
+                        .maximum = 1,
+                        .step = 1,
+                        .initial = 1};
+constexpr Param kSeed{.id = "seed",
+                      .title = "Seed",
+                      .help = "Start of the random numbers: the same seed draws the same text",
+                      .kind = Param::Kind::Integer,
+                      .minimum = 0,
+                      .maximum = 1e9,
+                      .step = 1,
+                      .initial = 0};
 
 /// The session's list between the switch that makes most of it unused and the seed.
 std::span<const Param> controlParams() {
@@ -36,8 +48,8 @@ std::span<const Param> controlParams() {
 } // namespace
 
 NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), controls_(new ParamControls(controlParams(), this)), candidates_(new CandidateModel(this)),
-      list_(new QTreeView(this)) {
+    : Panel(parent), context_(context), controls_(new ParamControls(controlParams(), this)),
+      candidates_(new CandidateModel(this)), list_(new QTreeView(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(controls_);
@@ -81,7 +93,11 @@ QString NextTokenPanel::csv() const {
         const Candidate& candidate = candidates_->candidate(row);
         QString label = candidates_->text(row);
         label.replace('"', "\"\"");
-        text += QStringLiteral("%1,\"%2\",%3,%4\n").arg(candidate.token).arg(label).arg(static_cast<double>(candidate.probability)).arg(static_cast<double>(candidate.logit));
+        text += QStringLiteral("%1,\"%2\",%3,%4\n")
+                    .arg(candidate.token)
+                    .arg(label)
+                    .arg(static_cast<double>(candidate.probability))
+                    .arg(static_cast<double>(candidate.logit));
     }
     return text;
 }
@@ -124,7 +140,8 @@ void NextTokenPanel::setSampling(const Sampling& sampling) {
 void NextTokenPanel::take(const QModelIndex& index) {
     if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
     const int token = index.data(CandidateModel::TokenRole).toInt();
-    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, TakeTokenCommand{token}, tr("choice of a token")));
+    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, TakeTokenCommand{token},
+                                             tr("choice of a token")));
 }
 
 } // namespace attn

@@ -42,7 +42,9 @@ void Banner::present(Kind kind, const QString& text, const QList<Choice>& choice
     setProperty("kind", kind == Kind::Failure ? "failure" : kind == Kind::Offer ? "offer" : "success");
     style()->unpolish(this);
     style()->polish(this);
-    symbol_->setText(kind == Kind::Failure ? QStringLiteral("⚠") : kind == Kind::Offer ? QStringLiteral("↺") : QStringLiteral("✓"));
+    symbol_->setText(kind == Kind::Failure ? QStringLiteral("⚠")
+                     : kind == Kind::Offer ? QStringLiteral("↺")
+                                           : QStringLiteral("✓"));
     label_->setText(text);
     // Not deleted at once: a choice may present the next message from inside its own click.
     for (QToolButton* button : choices_) {

@@ -15,7 +15,11 @@ CellView::CellView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light
 void CellView::setExplanation(const std::shared_ptr<const CellExplanation>& explanation) {
     if (explanation == figure_.explanation) return;
     figure_.explanation = explanation;
-    setAccessibleDescription(explanation ? tr("Weight of key %1 for query %2: %3").arg(explanation->key).arg(explanation->query).arg(static_cast<double>(explanation->probability)) : QString());
+    setAccessibleDescription(explanation ? tr("Weight of key %1 for query %2: %3")
+                                               .arg(explanation->key)
+                                               .arg(explanation->query)
+                                               .arg(static_cast<double>(explanation->probability))
+                                         : QString());
     refresh();
 }
 

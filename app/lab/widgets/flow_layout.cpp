@@ -15,7 +15,9 @@ FlowLayout::FlowLayout(QWidget* parent) : QLayout(parent) {
 
 FlowLayout::~FlowLayout() { qDeleteAll(items_); }
 
-QLayoutItem* FlowLayout::takeAt(int index) { return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr; }
+QLayoutItem* FlowLayout::takeAt(int index) {
+    return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr;
+}
 
 int FlowLayout::heightForWidth(int width) const { return arrange(QRect(0, 0, width, 0), false); }
 
@@ -44,7 +46,8 @@ int FlowLayout::arrange(const QRect& rect, bool isApplied) const {
     };
     for (QLayoutItem* item : items_) {
         if (item->isEmpty()) continue;
-        const QSize size = item->sizeHint().boundedTo(QSize(std::max(rect.width(), item->minimumSize().width()), item->sizeHint().height()));
+        const QSize size = item->sizeHint().boundedTo(
+            QSize(std::max(rect.width(), item->minimumSize().width()), item->sizeHint().height()));
         if (x + size.width() > rect.right() + 1 && !line.empty()) {
             endLine();
             y += lineHeight + spacing();

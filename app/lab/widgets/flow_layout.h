@@ -5,8 +5,8 @@
 
 namespace attn {
 
-/// Puts widgets beside each other and wraps like text, so that a toolbar stays whole in a narrow dock. Right to left where
-/// the language reads so.
+/// Puts widgets beside each other and wraps like text, so that a toolbar stays whole in a narrow dock. Right to left
+/// where the language reads so.
 class FlowLayout : public QLayout {
 public:
     explicit FlowLayout(QWidget* parent = nullptr);

@@ -78,17 +78,23 @@ void GeneratedText::append(const TokenInfo& token) {
 QRect GeneratedText::tokenRect(int index) const {
     const int position = begins_[static_cast<size_t>(index)];
     const QTextBlock block = document()->findBlock(position);
-    const QTextLine line = block.layout() ? block.layout()->lineForTextPosition(position - block.position()) : QTextLine();
+    const QTextLine line =
+        block.layout() ? block.layout()->lineForTextPosition(position - block.position()) : QTextLine();
     if (!line.isValid()) return {};
     const qreal leading = line.cursorToX(position - block.position(), QTextLine::Leading);
     const qreal trailing = line.cursorToX(position - block.position(), QTextLine::Trailing);
-    const QPointF corner = block.layout()->position() - QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value());
-    return QRectF(QPointF(leading, line.y()), QPointF(trailing, line.y() + line.height())).normalized().translated(corner).toAlignedRect();
+    const QPointF corner =
+        block.layout()->position() - QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value());
+    return QRectF(QPointF(leading, line.y()), QPointF(trailing, line.y() + line.height()))
+        .normalized()
+        .translated(corner)
+        .toAlignedRect();
 }
 
 int GeneratedText::tokenAt(const QPoint& position) const {
     if (begins_.empty()) return -1;
-    const QPointF inDocument = QPointF(position) + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value());
+    const QPointF inDocument =
+        QPointF(position) + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value());
     const int nearest = document()->documentLayout()->hitTest(inDocument, Qt::FuzzyHit);
     const QTextBlock block = document()->findBlock(nearest);
     if (!block.isValid()) return -1;
@@ -102,7 +108,6 @@ int GeneratedText::tokenAt(const QPoint& position) const {
     return -1;
 }
 
-
 QSize GeneratedText::sizeHint() const { return {200, fontMetrics().lineSpacing() * 4}; }
 
 void GeneratedText::setHighlighted(int index) {
@@ -112,7 +117,8 @@ void GeneratedText::setHighlighted(int index) {
         ExtraSelection selection;
         selection.cursor = QTextCursor(document());
         selection.cursor.setPosition(begins_[at]);
-        selection.cursor.setPosition(at + 1 < begins_.size() ? begins_[at + 1] : document()->characterCount() - 1, QTextCursor::KeepAnchor);
+        selection.cursor.setPosition(at + 1 < begins_.size() ? begins_[at + 1] : document()->characterCount() - 1,
+                                     QTextCursor::KeepAnchor);
         selection.format.setBackground(palette().color(QPalette::Highlight));
         selection.format.setForeground(palette().color(QPalette::HighlightedText));
         selections << selection;
@@ -143,7 +149,8 @@ void GeneratedText::mouseReleaseEvent(QMouseEvent* event) {
     QTextEdit::mouseReleaseEvent(event);
     const QPoint position = event->position().toPoint();
     const bool isClick = event->button() == Qt::LeftButton &&
-                         (position - pressedAt_).manhattanLength() < QApplication::startDragDistance() && !textCursor().hasSelection();
+                         (position - pressedAt_).manhattanLength() < QApplication::startDragDistance() &&
+                         !textCursor().hasSelection();
     if (const int index = isClick ? tokenAt(position) : -1; index >= 0) emit tokenClicked(index);
 }
 
@@ -156,9 +163,12 @@ bool GeneratedText::viewportEvent(QEvent* event) {
         return true;
     }
     const TokenInfo& token = tokens_[static_cast<size_t>(index)];
-    const QString how = token.isPrompt ? tr("typed")
-                                       : tr("probability %1 %").arg(100.0 * static_cast<double>(token.probability.value_or(0)), 0, 'f', 1);
-    QToolTip::showText(help->globalPos(), tr("Token %1, id %2, %3. Click to go on from here.").arg(index).arg(token.id).arg(how), this);
+    const QString how =
+        token.isPrompt
+            ? tr("typed")
+            : tr("probability %1 %").arg(100.0 * static_cast<double>(token.probability.value_or(0)), 0, 'f', 1);
+    QToolTip::showText(help->globalPos(),
+                       tr("Token %1, id %2, %3. Click to go on from here.").arg(index).arg(token.id).arg(how), this);
     return true;
 }
 

@@ -57,7 +57,8 @@ void HeadsGrid::layOut() {
     cellHeight_ = std::max(22, metrics.height() + 6);
     const int room = viewport()->width() - labelWidth_ - kGap;
     cellWidth_ = heads_ > 0 ? std::max(metrics.horizontalAdvance(QStringLiteral("H000")), room / heads_ - kGap) : 60;
-    const int width = labelWidth_ + heads_ * (cellWidth_ + kGap), height = headerHeight_ + layers_ * (cellHeight_ + kGap);
+    const int width = labelWidth_ + heads_ * (cellWidth_ + kGap),
+              height = headerHeight_ + layers_ * (cellHeight_ + kGap);
     horizontalScrollBar()->setPageStep(viewport()->width());
     horizontalScrollBar()->setRange(0, std::max(0, width - viewport()->width()));
     verticalScrollBar()->setPageStep(viewport()->height());
@@ -86,14 +87,16 @@ void HeadsGrid::paintCell(QPainter& painter, int layer, int head) const {
     const QRect stripes = cell.adjusted(1, 1, -1, -6);
     painter.fillRect(cell, palette().color(QPalette::AlternateBase));
     if (rows_ && rows_->layers == layers_ && rows_->heads == heads_ && rows_->keys > 0) {
-        const float* values = rows_->values.data() + static_cast<size_t>(layer * heads_ + head) * static_cast<size_t>(rows_->keys);
+        const float* values =
+            rows_->values.data() + static_cast<size_t>(layer * heads_ + head) * static_cast<size_t>(rows_->keys);
         // One stripe per key, or per pixel where keys are narrower: the maximum, so that no peak is lost.
         const int count = std::min(rows_->keys, stripes.width());
         for (int i = 0; i < count; ++i) {
             const int begin = static_cast<int>(static_cast<int64_t>(i) * rows_->keys / count);
             const int end = std::max(begin + 1, static_cast<int>(static_cast<int64_t>(i + 1) * rows_->keys / count));
             const float strongest = *std::max_element(values + begin, values + end);
-            const int x0 = stripes.left() + i * stripes.width() / count, x1 = stripes.left() + (i + 1) * stripes.width() / count;
+            const int x0 = stripes.left() + i * stripes.width() / count,
+                      x1 = stripes.left() + (i + 1) * stripes.width() / count;
             QColor colour = hue_;
             colour.setAlphaF(std::clamp(std::sqrt(strongest), 0.0f, 1.0f) * (0.25f + 0.75f * open));
             painter.fillRect(QRect(x0, stripes.top(), std::max(1, x1 - x0), stripes.height()), colour);
@@ -101,14 +104,17 @@ void HeadsGrid::paintCell(QPainter& painter, int layer, int head) const {
     }
     const QRect bar(cell.left() + 1, cell.bottom() - 4, cell.width() - 2, 4);
     painter.fillRect(bar, palette().color(QPalette::Mid));
-    painter.fillRect(QRect(bar.left(), bar.top(), static_cast<int>(std::lround(static_cast<float>(bar.width()) * std::min(open, 1.0f))), 4),
+    painter.fillRect(QRect(bar.left(), bar.top(),
+                           static_cast<int>(std::lround(static_cast<float>(bar.width()) * std::min(open, 1.0f))), 4),
                      palette().color(QPalette::Highlight));
     if (open <= 0) {
         painter.setPen(QPen(palette().color(QPalette::Text), 1));
         painter.drawLine(stripes.topLeft(), stripes.bottomRight());
     }
     const bool isSelected = layer == layer_ && head == head_;
-    painter.setPen(QPen(palette().color(isSelected ? (hasFocus() ? QPalette::Highlight : QPalette::Text) : QPalette::Mid), isSelected ? 2 : 1));
+    painter.setPen(
+        QPen(palette().color(isSelected ? (hasFocus() ? QPalette::Highlight : QPalette::Text) : QPalette::Mid),
+             isSelected ? 2 : 1));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(cell.adjusted(0, 0, -1, -1));
 }
@@ -117,21 +123,22 @@ void HeadsGrid::paintEvent(QPaintEvent*) {
     QPainter painter(viewport());
     if (layers_ == 0) {
         painter.setPen(palette().color(QPalette::PlaceholderText));
-        painter.drawText(viewport()->rect().adjusted(8, 8, -8, -8), static_cast<int>(Qt::AlignCenter) | Qt::TextWordWrap,
+        painter.drawText(viewport()->rect().adjusted(8, 8, -8, -8),
+                         static_cast<int>(Qt::AlignCenter) | Qt::TextWordWrap,
                          tr("Open a model to see where its heads look."));
         return;
     }
     painter.setPen(palette().color(QPalette::Text));
     for (int head = 0; head < heads_; ++head) {
         const QRect cell = cellRect(0, head);
-        painter.drawText(QRect(cell.left(), -verticalScrollBar()->value(), cell.width(), headerHeight_), Qt::AlignCenter,
-                         QStringLiteral("H%1").arg(head));
+        painter.drawText(QRect(cell.left(), -verticalScrollBar()->value(), cell.width(), headerHeight_),
+                         Qt::AlignCenter, QStringLiteral("H%1").arg(head));
     }
     for (int layer = 0; layer < layers_; ++layer) {
         const QRect cell = cellRect(layer, 0);
         painter.setPen(palette().color(QPalette::Text));
-        painter.drawText(QRect(cell.left() - labelWidth_, cell.top(), labelWidth_ - 4, cell.height()), Qt::AlignRight | Qt::AlignVCenter,
-                         QStringLiteral("L%1").arg(layer));
+        painter.drawText(QRect(cell.left() - labelWidth_, cell.top(), labelWidth_ - 4, cell.height()),
+                         Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer));
         for (int head = 0; head < heads_; ++head) paintCell(painter, layer, head);
     }
 }
@@ -145,7 +152,8 @@ void HeadsGrid::select(int layer, int head) {
     if (layer < 0 || head < 0 || layer >= layers_ || head >= heads_) return;
     layer_ = layer;
     head_ = head;
-    setAccessibleDescription(tr("Layer %1, head %2, gate %3").arg(layer).arg(head).arg(static_cast<double>(gate(layer, head)), 0, 'f', 2));
+    setAccessibleDescription(
+        tr("Layer %1, head %2, gate %3").arg(layer).arg(head).arg(static_cast<double>(gate(layer, head)), 0, 'f', 2));
     viewport()->update();
 }
 
@@ -170,15 +178,26 @@ void HeadsGrid::keyPressEvent(QKeyEvent* event) {
     if (layers_ == 0) return QAbstractScrollArea::keyPressEvent(event);
     const float present = gate(layer_, head_);
     switch (event->key()) {
-    case Qt::Key_Left: return choose(layer_, head_ - 1);
-    case Qt::Key_Right: return choose(layer_, head_ + 1);
-    case Qt::Key_Up: return choose(layer_ - 1, head_);
-    case Qt::Key_Down: return choose(layer_ + 1, head_);
-    case Qt::Key_Space: emit gateRequested(layer_, head_, ablated(present)); return;
+    case Qt::Key_Left:
+        return choose(layer_, head_ - 1);
+    case Qt::Key_Right:
+        return choose(layer_, head_ + 1);
+    case Qt::Key_Up:
+        return choose(layer_ - 1, head_);
+    case Qt::Key_Down:
+        return choose(layer_ + 1, head_);
+    case Qt::Key_Space:
+        emit gateRequested(layer_, head_, ablated(present));
+        return;
     case Qt::Key_Plus:
-    case Qt::Key_Equal: emit gateRequested(layer_, head_, std::min(1.0f, present + kGateStep)); return;
-    case Qt::Key_Minus: emit gateRequested(layer_, head_, std::max(0.0f, present - kGateStep)); return;
-    default: QAbstractScrollArea::keyPressEvent(event);
+    case Qt::Key_Equal:
+        emit gateRequested(layer_, head_, std::min(1.0f, present + kGateStep));
+        return;
+    case Qt::Key_Minus:
+        emit gateRequested(layer_, head_, std::max(0.0f, present - kGateStep));
+        return;
+    default:
+        QAbstractScrollArea::keyPressEvent(event);
     }
 }
 
@@ -187,12 +206,13 @@ bool HeadsGrid::viewportEvent(QEvent* event) {
     const auto* help = static_cast<QHelpEvent*>(event);
     int layer = 0, head = 0;
     if (cellAt(help->pos(), layer, head))
-        QToolTip::showText(help->globalPos(),
-                           tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to switch the head off or on.")
-                               .arg(layer)
-                               .arg(head)
-                               .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2),
-                           this);
+        QToolTip::showText(
+            help->globalPos(),
+            tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to switch the head off or on.")
+                .arg(layer)
+                .arg(head)
+                .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2),
+            this);
     else
         QToolTip::hideText();
     return true;

@@ -20,7 +20,8 @@ constexpr double kWheelNotch = 120; ///< eighths of a degree, as Qt counts
 constexpr double kFewestTokens = 3; ///< shown at the highest zoom
 } // namespace
 
-HeatmapView::HeatmapView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light()), emptyText_(tr("Nothing to show yet.")) {
+HeatmapView::HeatmapView(QWidget* parent)
+    : QWidget(parent), theme_(FigureTheme::light()), emptyText_(tr("Nothing to show yet.")) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Attention heatmap: queries down, keys across"));
@@ -33,8 +34,10 @@ void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int tokenCoun
         figure_.tokenCount = tokenCount;
         // A zoomed window stays on its tokens while there are still enough of them.
         if (!figure_.window.isNull() && !figure_.wholeWindow().contains(figure_.window)) figure_.window = {};
-        if (figure_.selected && std::max(figure_.selected->query, figure_.selected->key) >= tokenCount) figure_.selected.reset();
-        if (figure_.hovered && std::max(figure_.hovered->query, figure_.hovered->key) >= tokenCount) figure_.hovered.reset();
+        if (figure_.selected && std::max(figure_.selected->query, figure_.selected->key) >= tokenCount)
+            figure_.selected.reset();
+        if (figure_.hovered && std::max(figure_.hovered->query, figure_.hovered->key) >= tokenCount)
+            figure_.hovered.reset();
     }
     update();
 }
@@ -106,7 +109,8 @@ void HeatmapView::zoomAt(const QPointF& point, double factor) {
     if (figure_.isEmpty()) return;
     const QRectF before = visibleWindow();
     const HeatmapFigure::Layout at = figureLayout();
-    const QPointF inside(std::clamp(point.x(), at.plot.left(), at.plot.right()), std::clamp(point.y(), at.plot.top(), at.plot.bottom()));
+    const QPointF inside(std::clamp(point.x(), at.plot.left(), at.plot.right()),
+                         std::clamp(point.y(), at.plot.top(), at.plot.bottom()));
     const QPointF anchor = at.tokensAt(inside);
     const double all = figure_.wholeWindow().width();
     const double size = std::clamp(before.width() / factor, std::min(kFewestTokens, all), all);
@@ -114,7 +118,8 @@ void HeatmapView::zoomAt(const QPointF& point, double factor) {
     // The plot itself may change with the zoom (flat labels take less height): the anchor is placed in the new one.
     const HeatmapFigure::Layout next = figureLayout();
     figure_.window = before.width() < all ? before : QRectF();
-    const QPointF part((inside.x() - next.plot.left()) / next.plot.width(), (inside.y() - next.plot.top()) / next.plot.height());
+    const QPointF part((inside.x() - next.plot.left()) / next.plot.width(),
+                       (inside.y() - next.plot.top()) / next.plot.height());
     setWindow(QRectF(anchor.x() - part.x() * size, anchor.y() - part.y() * size, size, size));
 }
 
@@ -176,8 +181,10 @@ void HeatmapView::hover(const QPointF& point) {
     if (cell == figure_.hovered) return;
     figure_.hovered = cell;
     update();
-    if (cell) emit hovered(cell->query, cell->key);
-    else emit hoverLeft();
+    if (cell)
+        emit hovered(cell->query, cell->key);
+    else
+        emit hoverLeft();
 }
 
 void HeatmapView::choose(const Cell& cell) {
@@ -202,21 +209,30 @@ void HeatmapView::moveSelection(int queries, int keys) {
 
 void HeatmapView::keyPressEvent(QKeyEvent* event) {
     if (figure_.isEmpty()) return QWidget::keyPressEvent(event);
-    const QPointF middle = figure_.selected ? figureLayout().cellRect(*figure_.selected).center() : figureLayout().plot.center();
+    const QPointF middle =
+        figure_.selected ? figureLayout().cellRect(*figure_.selected).center() : figureLayout().plot.center();
     switch (event->key()) {
-    case Qt::Key_Left: return moveSelection(0, -1);
-    case Qt::Key_Right: return moveSelection(0, 1);
-    case Qt::Key_Up: return moveSelection(-1, 0);
-    case Qt::Key_Down: return moveSelection(1, 0);
+    case Qt::Key_Left:
+        return moveSelection(0, -1);
+    case Qt::Key_Right:
+        return moveSelection(0, 1);
+    case Qt::Key_Up:
+        return moveSelection(-1, 0);
+    case Qt::Key_Down:
+        return moveSelection(1, 0);
     case Qt::Key_Plus:
-    case Qt::Key_Equal: return zoomAt(middle, kZoomStep);
-    case Qt::Key_Minus: return zoomAt(middle, 1 / kZoomStep);
-    case Qt::Key_Home: return resetZoom();
+    case Qt::Key_Equal:
+        return zoomAt(middle, kZoomStep);
+    case Qt::Key_Minus:
+        return zoomAt(middle, 1 / kZoomStep);
+    case Qt::Key_Home:
+        return resetZoom();
     case Qt::Key_Return:
     case Qt::Key_Enter:
         if (figure_.selected) emit cellActivated(figure_.selected->query, figure_.selected->key);
         return;
-    default: QWidget::keyPressEvent(event);
+    default:
+        QWidget::keyPressEvent(event);
     }
 }
 
@@ -232,19 +248,26 @@ void HeatmapView::focusOutEvent(QFocusEvent* event) {
 
 QString HeatmapView::describe(const Cell& cell) const {
     const float value = figure_.valueAt(cell);
-    const QString pair = tr("Query %1 “%2” to key %3 “%4”").arg(cell.query).arg(figure_.labelOf(cell.query)).arg(cell.key).arg(figure_.labelOf(cell.key));
+    const QString pair = tr("Query %1 “%2” to key %3 “%4”")
+                             .arg(cell.query)
+                             .arg(figure_.labelOf(cell.query))
+                             .arg(cell.key)
+                             .arg(figure_.labelOf(cell.key));
     if (cell.key > cell.query) return pair + tr(": masked, the key is after the query");
     if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
     const QString amount = QString::number(static_cast<double>(value), 'f', 4);
     if (!figure_.tile->isExact()) return pair + tr(": at most %1 here").arg(amount);
-    return pair + (figure_.scale.hidesFirst ? tr(": %1 of what is not on the first token").arg(amount) : tr(": %1").arg(amount));
+    return pair + (figure_.scale.hidesFirst ? tr(": %1 of what is not on the first token").arg(amount)
+                                            : tr(": %1").arg(amount));
 }
 
 bool HeatmapView::event(QEvent* event) {
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        if (const auto cell = figure_.cellAt(help->pos(), figureLayout())) QToolTip::showText(help->globalPos(), describe(*cell), this);
-        else QToolTip::hideText();
+        if (const auto cell = figure_.cellAt(help->pos(), figureLayout()))
+            QToolTip::showText(help->globalPos(), describe(*cell), this);
+        else
+            QToolTip::hideText();
         return true;
     }
     return QWidget::event(event);

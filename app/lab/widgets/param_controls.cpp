@@ -16,9 +16,7 @@ namespace {
 
 constexpr double kMostSliderSteps = 2000;
 
-QString text(std::string_view view) {
-    return QCoreApplication::translate("attn::Param", std::string(view).c_str());
-}
+QString text(std::string_view view) { return QCoreApplication::translate("attn::Param", std::string(view).c_str()); }
 
 int decimalsFor(const Param& param) {
     if (param.kind != Param::Kind::Real) return 0;
@@ -65,17 +63,19 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
                 made.slider->setAccessibleName(tr("%1, slider").arg(title));
                 made.slider->setMinimumWidth(40);
                 grid->addWidget(made.slider, row, 1);
-                connect(made.slider, &QSlider::valueChanged, this,
-                        [number = made.number, param](int position) { number->setValue(param.minimum + position * param.step); });
+                connect(made.slider, &QSlider::valueChanged, this, [number = made.number, param](int position) {
+                    number->setValue(param.minimum + position * param.step);
+                });
             }
             grid->addWidget(made.number, row, hasSlider ? 2 : 1, 1, hasSlider ? 1 : 2);
-            connect(made.number, &QDoubleSpinBox::valueChanged, this, [this, id, slider = made.slider, param](double value) {
-                if (slider) {
-                    const QSignalBlocker quiet(slider);
-                    slider->setValue(sliderPosition(param, value));
-                }
-                emit valueChanged(id, value);
-            });
+            connect(made.number, &QDoubleSpinBox::valueChanged, this,
+                    [this, id, slider = made.slider, param](double value) {
+                        if (slider) {
+                            const QSignalBlocker quiet(slider);
+                            slider->setValue(sliderPosition(param, value));
+                        }
+                        emit valueChanged(id, value);
+                    });
         }
         setValue(param.id, param.initial);
     }
@@ -94,7 +94,8 @@ int ParamControls::sliderPosition(const Param& param, double value) const {
 
 double ParamControls::value(std::string_view id) const {
     for (const Control& candidate : controls_)
-        if (candidate.param.id == id) return candidate.toggle ? (candidate.toggle->isChecked() ? 1 : 0) : candidate.number->value();
+        if (candidate.param.id == id)
+            return candidate.toggle ? (candidate.toggle->isChecked() ? 1 : 0) : candidate.number->value();
     return 0;
 }
 

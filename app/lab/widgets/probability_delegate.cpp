@@ -9,7 +9,8 @@
 
 namespace attn {
 
-ProbabilityDelegate::ProbabilityDelegate(const QColor& colour, QObject* parent) : QStyledItemDelegate(parent), colour_(colour) {}
+ProbabilityDelegate::ProbabilityDelegate(const QColor& colour, QObject* parent)
+    : QStyledItemDelegate(parent), colour_(colour) {}
 
 void ProbabilityDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
     const double probability = std::clamp(index.data(CandidateModel::ProbabilityRole).toDouble(), 0.0, 1.0);
@@ -22,7 +23,7 @@ void ProbabilityDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     painter->fillRect(bar, fill);
     // The number sits above bar and ground alike, so it takes the text colour, never the bar's.
     const QVariant foreground = index.data(Qt::ForegroundRole);
-    painter->setPen(isSelected           ? option.palette.color(QPalette::HighlightedText)
+    painter->setPen(isSelected             ? option.palette.color(QPalette::HighlightedText)
                     : foreground.isValid() ? foreground.value<QBrush>().color()
                                            : option.palette.color(QPalette::Text));
     painter->setFont(option.font);

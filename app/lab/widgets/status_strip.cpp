@@ -14,11 +14,16 @@ namespace {
 QString activityText(const Status& status) {
     const QString detail = QString::fromStdString(status.detail);
     switch (status.activity) {
-    case Activity::Loading: return StatusStrip::tr("Loading %1").arg(detail);
-    case Activity::Prefilling: return StatusStrip::tr("Reading the prompt");
-    case Activity::Generating: return StatusStrip::tr("Writing");
-    case Activity::Exporting: return StatusStrip::tr("Exporting %1").arg(detail);
-    case Activity::Idle: break;
+    case Activity::Loading:
+        return StatusStrip::tr("Loading %1").arg(detail);
+    case Activity::Prefilling:
+        return StatusStrip::tr("Reading the prompt");
+    case Activity::Generating:
+        return StatusStrip::tr("Writing");
+    case Activity::Exporting:
+        return StatusStrip::tr("Exporting %1").arg(detail);
+    case Activity::Idle:
+        break;
     }
     return StatusStrip::tr("Ready");
 }
@@ -72,15 +77,18 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
     progress_->setVisible(isLong);
     progress_->setValue(static_cast<int>(std::lround(1000 * status.progress)));
     cancel_->setVisible(isLong);
-    model_->setText(snapshot.model ? tr("%1 · %2 parameters")
-                                         .arg(QString::fromStdString(snapshot.model->name),
-                                              QLocale().toString(static_cast<qlonglong>(snapshot.model->parameterCount)))
-                                   : tr("no model"));
+    model_->setText(snapshot.model
+                        ? tr("%1 · %2 parameters")
+                              .arg(QString::fromStdString(snapshot.model->name),
+                                   QLocale().toString(static_cast<qlonglong>(snapshot.model->parameterCount)))
+                        : tr("no model"));
     // Drivers append their build to the name; the whole is in the tool tip.
     const QString device = QString::fromStdString(status.device);
     device_->setText(device.section(" (", 0, 0));
     device_->setToolTip(device.isEmpty() ? tr("No device yet") : tr("%1. Choose another in Preferences.").arg(device));
-    speed_->setText(status.tokensPerSecond > 0 ? tr("%1 tokens/s").arg(status.tokensPerSecond, 0, 'f', status.tokensPerSecond < 10 ? 1 : 0) : QString());
+    speed_->setText(status.tokensPerSecond > 0
+                        ? tr("%1 tokens/s").arg(status.tokensPerSecond, 0, 'f', status.tokensPerSecond < 10 ? 1 : 0)
+                        : QString());
     memory_->setText(tr("device %1, program %2").arg(bytes(status.deviceBytes), bytes(status.residentBytes)));
 }
 

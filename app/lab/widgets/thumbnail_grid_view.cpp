@@ -16,7 +16,8 @@ namespace {
 constexpr int kGlowMs = 450;
 }
 
-ThumbnailGridView::ThumbnailGridView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light()), emptyText_(tr("Nothing to show yet.")) {
+ThumbnailGridView::ThumbnailGridView(QWidget* parent)
+    : QWidget(parent), theme_(FigureTheme::light()), emptyText_(tr("Nothing to show yet.")) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Attention of all heads: layers down, heads across"));
@@ -128,13 +129,20 @@ void ThumbnailGridView::move(int layers, int columns) {
 void ThumbnailGridView::keyPressEvent(QKeyEvent* event) {
     if (figure_.isEmpty()) return QWidget::keyPressEvent(event);
     switch (event->key()) {
-    case Qt::Key_Left: return move(0, -1);
-    case Qt::Key_Right: return move(0, 1);
-    case Qt::Key_Up: return move(-1, 0);
-    case Qt::Key_Down: return move(1, 0);
+    case Qt::Key_Left:
+        return move(0, -1);
+    case Qt::Key_Right:
+        return move(0, 1);
+    case Qt::Key_Up:
+        return move(-1, 0);
+    case Qt::Key_Down:
+        return move(1, 0);
     case Qt::Key_Return:
-    case Qt::Key_Enter: emit activated(figure_.selected); return;
-    default: QWidget::keyPressEvent(event);
+    case Qt::Key_Enter:
+        emit activated(figure_.selected);
+        return;
+    default:
+        QWidget::keyPressEvent(event);
     }
 }
 
@@ -150,9 +158,12 @@ void ThumbnailGridView::focusOutEvent(QFocusEvent* event) {
 
 QString ThumbnailGridView::describe(const HeadChoice& choice) const {
     switch (choice.aggregate) {
-    case HeadAggregate::Mean: return tr("Layer %1, mean of all heads").arg(choice.layer);
-    case HeadAggregate::Maximum: return tr("Layer %1, maximum of all heads").arg(choice.layer);
-    case HeadAggregate::None: break;
+    case HeadAggregate::Mean:
+        return tr("Layer %1, mean of all heads").arg(choice.layer);
+    case HeadAggregate::Maximum:
+        return tr("Layer %1, maximum of all heads").arg(choice.layer);
+    case HeadAggregate::None:
+        break;
     }
     const QString head = tr("Layer %1, head %2").arg(choice.layer).arg(choice.head);
     const int heads = figure_.isEmpty() ? 0 : figure_.grid()->heads, groups = figure_.keyValueHeads;
@@ -164,8 +175,11 @@ bool ThumbnailGridView::event(QEvent* event) {
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
         if (const auto choice = figure_.choiceAt(help->pos(), figureLayout()))
-            QToolTip::showText(help->globalPos(), describe(*choice) + tr(". Click to open; the strip below is the newest token's row."), this);
-        else QToolTip::hideText();
+            QToolTip::showText(help->globalPos(),
+                               describe(*choice) + tr(". Click to open; the strip below is the newest token's row."),
+                               this);
+        else
+            QToolTip::hideText();
         return true;
     }
     return QWidget::event(event);

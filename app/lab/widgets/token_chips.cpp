@@ -59,8 +59,10 @@ void TokenChips::layOut() {
     const int width = viewport()->width();
     int x = kGap, y = kGap;
     for (Chip& chip : chips_) {
-        const int wanted = std::max(text.horizontalAdvance(chip.label), ids.horizontalAdvance(QString::number(chip.token.id)));
-        const int chipWidth = std::min(std::max(wanted, text.averageCharWidth()) + 2 * kPadding, std::max(20, width - 2 * kGap));
+        const int wanted =
+            std::max(text.horizontalAdvance(chip.label), ids.horizontalAdvance(QString::number(chip.token.id)));
+        const int chipWidth =
+            std::min(std::max(wanted, text.averageCharWidth()) + 2 * kPadding, std::max(20, width - 2 * kGap));
         if (x > kGap && x + chipWidth + kGap > width) {
             x = kGap;
             y += height + kGap;
@@ -88,8 +90,8 @@ void TokenChips::paintEvent(QPaintEvent*) {
     QPainter painter(viewport());
     if (chips_.empty()) {
         painter.setPen(palette().color(QPalette::PlaceholderText));
-        painter.drawText(viewport()->rect().adjusted(8, 4, -8, -4), static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap,
-                         emptyText_);
+        painter.drawText(viewport()->rect().adjusted(8, 4, -8, -4),
+                         static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, emptyText_);
         return;
     }
     painter.setRenderHint(QPainter::Antialiasing);
@@ -102,7 +104,8 @@ void TokenChips::paintEvent(QPaintEvent*) {
         const QColor fill = chip.token.isSpecial ? palette().color(QPalette::Button)
                                                  : QColor::fromHsv(kHues[i % 4], isDark ? 130 : 60, isDark ? 95 : 250);
         const bool isFocused = (hasFocus() && i == focused_) || i == highlighted_;
-        painter.setPen(isFocused ? QPen(palette().color(QPalette::Highlight), 2) : QPen(palette().color(QPalette::Mid), 1));
+        painter.setPen(isFocused ? QPen(palette().color(QPalette::Highlight), 2)
+                                 : QPen(palette().color(QPalette::Mid), 1));
         painter.setBrush(fill);
         painter.drawRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
         painter.setFont(font());
@@ -112,7 +115,8 @@ void TokenChips::paintEvent(QPaintEvent*) {
         QColor faint = palette().color(QPalette::Text);
         faint.setAlpha(isDark ? 200 : 170);
         painter.setPen(faint);
-        painter.drawText(rect.adjusted(2, 2 + textHeight, -2, 0), Qt::AlignHCenter | Qt::AlignTop, QString::number(chip.token.id));
+        painter.drawText(rect.adjusted(2, 2 + textHeight, -2, 0), Qt::AlignHCenter | Qt::AlignTop,
+                         QString::number(chip.token.id));
     }
 }
 
@@ -174,15 +178,19 @@ bool TokenChips::viewportEvent(QEvent* event) {
             QToolTip::hideText();
         } else {
             const Chip& chip = chips_[static_cast<size_t>(index)];
-            QToolTip::showText(help->globalPos(),
-                               tr("Token %1: \"%2\", id %3. Click to go on from here.").arg(index).arg(chip.label).arg(chip.token.id), this);
+            QToolTip::showText(
+                help->globalPos(),
+                tr("Token %1: \"%2\", id %3. Click to go on from here.").arg(index).arg(chip.label).arg(chip.token.id),
+                this);
         }
         return true;
     }
     return QAbstractScrollArea::viewportEvent(event);
 }
 
-QSize TokenChips::sizeHint() const { return {300, std::clamp(contentHeight_ + 4, 2 * fontMetrics().height() + 16, 6 * fontMetrics().height())}; }
+QSize TokenChips::sizeHint() const {
+    return {300, std::clamp(contentHeight_ + 4, 2 * fontMetrics().height() + 16, 6 * fontMetrics().height())};
+}
 
 QSize TokenChips::minimumSizeHint() const { return {120, 2 * fontMetrics().height() + 12}; }
 

@@ -31,7 +31,8 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent), theme_(Fi
 int TokenStrip::lineHeight() const { return QFontMetrics(theme_.textFont()).height() + 6; }
 
 void TokenStrip::setLabels(std::vector<QString> labels) {
-    const bool isSame = std::equal(labels.begin(), labels.end(), chips_.begin(), chips_.end(), [](const QString& label, const Chip& chip) { return label == chip.label; });
+    const bool isSame = std::equal(labels.begin(), labels.end(), chips_.begin(), chips_.end(),
+                                   [](const QString& label, const Chip& chip) { return label == chip.label; });
     if (isSame) return;
     const bool isAtEnd = verticalScrollBar()->value() == verticalScrollBar()->maximum();
     chips_.clear();
@@ -112,8 +113,12 @@ void TokenStrip::paintEvent(QPaintEvent*) {
         if (static_cast<size_t>(i) < shades_.size()) {
             // Mixed with the background rather than transparent: the ink is chosen against what is really seen.
             const float part = std::sqrt(std::clamp(shades_[static_cast<size_t>(i)], 0.0f, 1.0f));
-            const auto mix = [part](int from, int to) { return static_cast<int>(std::lround(static_cast<float>(from) * (1 - part) + static_cast<float>(to) * part)); };
-            ground = QColor(mix(light.red(), theme_.key.red()), mix(light.green(), theme_.key.green()), mix(light.blue(), theme_.key.blue()));
+            const auto mix = [part](int from, int to) {
+                return static_cast<int>(
+                    std::lround(static_cast<float>(from) * (1 - part) + static_cast<float>(to) * part));
+            };
+            ground = QColor(mix(light.red(), theme_.key.red()), mix(light.green(), theme_.key.green()),
+                            mix(light.blue(), theme_.key.blue()));
             ink = inkOn(ground.rgb());
         }
         painter.setPen(Qt::NoPen);
@@ -127,7 +132,8 @@ void TokenStrip::paintEvent(QPaintEvent*) {
         if (i == query_) frame(theme_.query, 1);
         if (i == key_) frame(theme_.key, i == query_ ? 3 : 1);
         if (i == hovered_ && i != query_ && i != key_) frame(theme_.faint, 1);
-        drawLine(painter, rect.adjusted(kPadding - 1, 0, -kPadding + 1, 0), Qt::AlignCenter, chips_[static_cast<size_t>(i)].label, theme_.textFont(), ink);
+        drawLine(painter, rect.adjusted(kPadding - 1, 0, -kPadding + 1, 0), Qt::AlignCenter,
+                 chips_[static_cast<size_t>(i)].label, theme_.textFont(), ink);
     }
 }
 
@@ -156,7 +162,9 @@ void TokenStrip::keyPressEvent(QKeyEvent* event) {
         const int next = std::clamp(hovered_ + (event->key() == Qt::Key_Left ? -1 : 1), 0, count() - 1);
         const QRect rect = tokenRect(next);
         if (rect.top() < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.top() - kMargin);
-        if (rect.bottom() > viewport()->height()) verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.bottom() + kMargin - viewport()->height());
+        if (rect.bottom() > viewport()->height())
+            verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.bottom() + kMargin -
+                                          viewport()->height());
         setAccessibleDescription(tr("Token %1: %2").arg(next).arg(chips_[static_cast<size_t>(next)].label));
         return hover(next);
     }
@@ -172,8 +180,14 @@ bool TokenStrip::viewportEvent(QEvent* event) {
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const int index = tokenAt(help->pos());
-        if (index >= 0) QToolTip::showText(help->globalPos(), tr("Token %1: “%2”. Click to keep its row marked.").arg(index).arg(chips_[static_cast<size_t>(index)].label), this);
-        else QToolTip::hideText();
+        if (index >= 0)
+            QToolTip::showText(help->globalPos(),
+                               tr("Token %1: “%2”. Click to keep its row marked.")
+                                   .arg(index)
+                                   .arg(chips_[static_cast<size_t>(index)].label),
+                               this);
+        else
+            QToolTip::hideText();
         return true;
     }
     return QAbstractScrollArea::viewportEvent(event);

@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// The tokens of the text, wrapping like text, linked with the rows and columns of a heatmap: a query and a key are framed
-/// in their role colours, and each token is shaded by what it gets. Left and right move, Return clicks.
+/// The tokens of the text, wrapping like text, linked with the rows and columns of a heatmap: a query and a key are
+/// framed in their role colours, and each token is shaded by what it gets. Left and right move, Return clicks.
 class TokenStrip : public QAbstractScrollArea {
     Q_OBJECT
 

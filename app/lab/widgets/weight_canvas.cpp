@@ -43,7 +43,12 @@ bool WeightCanvas::event(QEvent* event) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const auto element = figure_.weight ? figure_.elementAt(help->pos(), rect(), theme_) : std::nullopt;
     if (element)
-        QToolTip::showText(help->globalPos(), tr("Row %1, column %2 of the picture: %3").arg(element->row).arg(element->column).arg(static_cast<double>(element->value)), this);
+        QToolTip::showText(help->globalPos(),
+                           tr("Row %1, column %2 of the picture: %3")
+                               .arg(element->row)
+                               .arg(element->column)
+                               .arg(static_cast<double>(element->value)),
+                           this);
     else
         QToolTip::hideText();
     return true;
