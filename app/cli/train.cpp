@@ -119,7 +119,7 @@ int train(const Options& options) {
         resume(trainer, all.back());
     }
     if (!options.exportBatches.empty()) exportBatches(trainer, options.exportBatches);
-    if (trainer.stepsDone() == 0) saveCheckpoint(run, trainer);
+    if (!options.resumes) saveCheckpoint(run, trainer);
 
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     fmt::print(stderr, "{}: {} parameters, {} steps of {} x {} tokens on {}, {} dispatches a step\n",

@@ -55,8 +55,11 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
     writeSafetensors(partial / kOptimiserFile, written);
     writeText(partial / kStateFile,
               nlohmann::json{{"step", trainer.stepsDone()}, {"recipe", toJson(trainer.recipe())}}.dump(2) + "\n");
-    fs::remove_all(whole); // of an earlier run over the same steps
+    const fs::path former = whole.string() + ".former.partial"; // never a name with half of its files
+    fs::remove_all(former);
+    if (fs::exists(whole)) fs::rename(whole, former);
     fs::rename(partial, whole);
+    fs::remove_all(former);
     for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(before[i] / kOptimiserFile);
     return whole;
 }
