@@ -1,10 +1,8 @@
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
-#include "engine/io/json_file.h"
 #include "engine/io/tensor_writer.h"
-#include "engine/models/folder_writer.h"
-#include "engine/training/checkpoint.h"
+#include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
@@ -12,7 +10,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <unistd.h>
 
 namespace attn::cli {
@@ -20,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr int64_t kExamples = 1024; // of an evaluation, where examples never end
 
 volatile std::sig_atomic_t stopRequested = 0;
 void requestStop(int) { stopRequested = 1; }
@@ -33,30 +28,12 @@ struct Options {
     std::vector<std::string> values;                  // "id=number" of the task
 };
 
-/// metrics.jsonl: one line per step and one per evaluation.
-class Metrics {
-public:
-    /// Keeps what an earlier part of the run wrote up to `step`.
-    Metrics(const fs::path& path, int64_t step) {
-        std::string kept;
-        std::ifstream old(path);
-        for (std::string line; step > 0 && std::getline(old, line);) {
-            const auto json = nlohmann::json::parse(line, nullptr, false);
-            if (!json.is_discarded() && json.value("step", int64_t{0}) <= step) kept += line + "\n";
-        }
-        file_.open(path, std::ios::trunc);
-        file_ << kept;
-    }
-    void write(const nlohmann::json& line) { file_ << line.dump() << "\n" << std::flush; }
-
-private:
-    std::ofstream file_;
-};
-
 Recipe recipeOf(const Options& options) {
     const fs::path kept = fs::path(options.out) / "recipe.json";
     if (options.resumes) return readRecipe(kept);
-    nlohmann::json json = toJson(options.recipe.empty() ? Recipe{} : readRecipe(options.recipe));
+    const std::string task = options.fields.value("task", Recipe{}.task);
+    nlohmann::json json =
+        toJson(options.recipe.empty() ? suggestedRecipe(taskNamed(task)) : readRecipe(options.recipe));
     json.update(options.fields);
     for (const std::string& value : options.values) {
         const size_t equals = value.find('=');
@@ -99,95 +76,82 @@ void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluati
     fmt::print("\n");
 }
 
-int64_t exampleCount(const Trainer& trainer, Split split) {
-    return static_cast<int64_t>(trainer.instance().rowCount(split).value_or(static_cast<uint64_t>(kExamples)));
-}
-
 int train(const Options& options) {
     const Recipe recipe = recipeOf(options);
-    const fs::path run = options.out;
-    if (!options.resumes && !checkpoints(run).empty())
-        throw Error({.what = "already holds a run",
-                     .where = options.out,
-                     .hint = "add --resume to go on with it, or name another folder"});
-    Trainer trainer(recipe, {.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
-    startRun(run, recipe);
-    if (options.resumes) {
-        const auto all = checkpoints(run);
-        if (all.empty())
-            throw Error({.what = "holds no checkpoint", .where = options.out, .hint = "train without --resume"});
-        resume(trainer, all.back());
-    }
+    TrainingRun run(options.out, recipe,
+                    {.device = options.device.empty() ? std::nullopt : std::optional(options.device)}, options.resumes);
+    Trainer& trainer = run.trainer();
     if (!options.exportBatches.empty()) exportBatches(trainer, options.exportBatches);
-    if (!options.resumes) saveCheckpoint(run, trainer);
 
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
+    const char* clear = showsProgress ? "\r\x1b[K" : "";
     fmt::print(stderr, "{}: {} parameters, {} steps of {} x {} tokens on {}, {} dispatches a step\n",
                trainer.task().title, trainer.parameterCount(), recipe.schedule.steps, recipe.batch,
                trainer.instance().contextLength(), trainer.context().traits().name, trainer.dispatchCount());
-    Metrics metrics(run / "metrics.jsonl", trainer.stepsDone());
     std::signal(SIGINT, requestStop);
     std::signal(SIGTERM, requestStop);
     const auto start = Clock::now();
     const int64_t first = trainer.stepsDone();
-    int64_t saved = first;
-    while (trainer.stepsDone() < recipe.schedule.steps && stopRequested == 0) {
-        const Trainer::StepReport report = trainer.step();
-        if (!std::isfinite(report.loss))
-            throw Error({.what = fmt::format("the loss of step {} is not a number", report.step),
-                         .where = recipe.task,
-                         .hint = "choose a lower learning rate or clip the gradient"});
-        metrics.write({{"step", report.step},
-                       {"loss", report.loss},
-                       {"gradient_norm", report.gradientNorm},
-                       {"learning_rate", report.learningRate}});
+    while (!run.isFinished() && stopRequested == 0) {
+        const MetricPoint point = run.advance();
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-        const double perStep = seconds / static_cast<double>(report.step - first);
+        const double perStep = seconds / static_cast<double>(point.step - first);
+        if (point.validationLoss)
+            fmt::print(stderr, "{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}  {:.0f} s\n", clear, point.step,
+                       point.loss, *point.validationLoss, trainer.task().metricName, *point.metric, seconds);
         if (showsProgress)
-            fmt::print(stderr, "\r\x1b[Kstep {}/{}  loss {:.4f}  {:.1f} ms a step  {} left", report.step,
-                       recipe.schedule.steps, report.loss, perStep * 1e3,
-                       minutes(perStep * static_cast<double>(recipe.schedule.steps - report.step)));
-        if (report.step % recipe.evaluateEvery == 0 && report.step < recipe.schedule.steps) {
-            const auto evaluation = trainer.evaluate(Split::Validation, 256);
-            metrics.write({{"step", report.step},
-                           {"validation_loss", evaluation.loss},
-                           {"metric", evaluation.metric},
-                           {"seconds", seconds}});
-            fmt::print(stderr, "{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}  {:.0f} s\n",
-                       showsProgress ? "\r\x1b[K" : "", report.step, report.loss, evaluation.loss,
-                       trainer.task().metricName, evaluation.metric, seconds);
-        }
-        if (report.step % recipe.checkpointEvery == 0) {
-            saveCheckpoint(run, trainer);
-            saved = report.step;
-        }
+            fmt::print(stderr, "{}step {}/{}  loss {:.4f}  {:.1f} ms a step  {} left", clear, point.step,
+                       recipe.schedule.steps, point.loss, perStep * 1e3,
+                       minutes(perStep * static_cast<double>(recipe.schedule.steps - point.step)));
     }
-    if (showsProgress) fmt::print(stderr, "\r\x1b[K");
-    if (saved != trainer.stepsDone()) saveCheckpoint(run, trainer);
-    if (stopRequested != 0) {
+    fmt::print(stderr, "{}", clear);
+    if (stopRequested != 0 && !run.isFinished()) {
+        run.save();
         fmt::print(stderr, "stopped after step {}; go on with: attention-cli train --resume --out {}\n",
                    trainer.stepsDone(), options.out);
         return 130;
     }
-    writeModelFolder(run, trainer.config(), trainer.instance().tokenizerJson(),
-                     trainer.instance().tokenizer().endId().value_or(-1),
-                     [&](const std::string& name) { return trainer.read(name); });
-    const auto evaluation = trainer.evaluate(Split::Validation, exampleCount(trainer, Split::Validation));
-    metrics.write({{"step", trainer.stepsDone()}, {"validation_loss", evaluation.loss}, {"metric", evaluation.metric}});
-    printEvaluation(trainer, evaluation, "validation");
+    printEvaluation(trainer, run.finish(), "validation");
     return kDone;
 }
 
-int evaluate(const std::string& path, const std::string& split, const std::string& device) {
-    const fs::path folder = path;
+struct EvalOptions {
+    std::string path, split = "validation", device;
+    std::vector<std::string> closed; // "layer.head"
+    bool sweepsHeads = false;
+};
+
+int evaluate(const EvalOptions& options) {
+    const fs::path folder = options.path;
     const auto all = checkpoints(folder);
-    const fs::path weights = all.empty() ? folder : all.back();
+    const fs::path weights = fs::exists(folder / "config.json") || all.empty() ? folder : all.back();
     const fs::path recipe =
         fs::exists(folder / "recipe.json") ? folder / "recipe.json" : folder / ".." / ".." / "recipe.json";
-    Trainer trainer(readRecipe(recipe), {.device = device.empty() ? std::nullopt : std::optional(device)});
+    Trainer trainer(readRecipe(recipe),
+                    {.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
     loadWeights(trainer, weights);
-    const Split chosen = split == "test" ? Split::Test : split == "train" ? Split::Train : Split::Validation;
-    printEvaluation(trainer, trainer.evaluate(chosen, exampleCount(trainer, chosen)), split);
+    const Split split = options.split == "test"    ? Split::Test
+                        : options.split == "train" ? Split::Train
+                                                   : Split::Validation;
+    const int64_t count = exampleCount(trainer, split);
+    for (const std::string& place : options.closed) {
+        int layer = 0, head = 0, end = 0;
+        if (std::sscanf(place.c_str(), "%d.%d%n", &layer, &head, &end) != 2 || end != static_cast<int>(place.size()))
+            throw Error({.what = fmt::format("\"{}\" is not of the form layer.head", place),
+                         .where = "--close",
+                         .hint = "for example: --close 3.5"});
+        trainer.setEvaluationGate(layer, head, 0);
+    }
+    printEvaluation(trainer, trainer.evaluate(split, count), options.split);
+    if (!options.sweepsHeads) return kDone;
+    for (int layer = 0; layer < static_cast<int>(trainer.config().layers.size()); ++layer)
+        for (int head = 0; head < static_cast<int>(trainer.config().layers.front().heads.heads); ++head) {
+            trainer.setEvaluationGate(layer, head, 0);
+            fmt::print("without layer {} head {}: ", layer, head);
+            printEvaluation(trainer, trainer.evaluate(split, std::min<int64_t>(count, 256)), options.split);
+            std::fflush(stdout);
+            trainer.setEvaluationGate(layer, head, 1);
+        }
     return kDone;
 }
 
@@ -229,6 +193,9 @@ void addTrain(CLI::App& app, Run& run) {
     text("--activation", "activation", "gelu_new, gelu or relu (gpt2)");
     command->add_flag_function(
         "--no-bias", [=](int64_t) { options->fields["bias"] = false; }, "keep every bias at zero (gpt2)");
+    command->add_flag_function(
+        "--attention-only", [=](int64_t) { options->fields["attention_only"] = true; },
+        "no feed-forward layers (gpt2)");
     number("--batch", "batch", "sequences per step");
     number("--accumulation", "accumulation", "equal parts of the batch that are run one after another");
     number("--steps", "steps", "updates");
@@ -256,16 +223,15 @@ void addTrain(CLI::App& app, Run& run) {
 
 void addEval(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("eval", "measure what a training run has reached");
-    struct Options {
-        std::string path, split = "validation", device;
-    };
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<EvalOptions>();
     command->add_option("DIR", options->path, "folder of the run, or one of its checkpoints")->required();
     command->add_option("--split", options->split, "which examples")
         ->check(CLI::IsMember({"validation", "test", "train"}))
         ->capture_default_str();
     command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->callback([=, &run] { run = [=] { return evaluate(options->path, options->split, options->device); }; });
+    command->add_option("--close", options->closed, "close the gate of a head, as layer.head (repeat for more)");
+    command->add_flag("--sweep-heads", options->sweepsHeads, "then measure it without each head in turn");
+    command->callback([=, &run] { run = [=] { return evaluate(*options); }; });
 }
 
 } // namespace attn::cli

@@ -22,6 +22,10 @@ constexpr ControlGroup kGroups[] = {
     {"attention", QT_TRANSLATE_NOOP("attn::ControlGroup", "Choosing layer, head, scale and colours")},
     {"cell", QT_TRANSLATE_NOOP("attn::ControlGroup", "The arithmetic of one cell")},
     {"model", QT_TRANSLATE_NOOP("attn::ControlGroup", "The model's weights and configuration")},
+    {"recipe", QT_TRANSLATE_NOOP("attn::ControlGroup", "The recipe of a training run")},
+    {"training", QT_TRANSLATE_NOOP("attn::ControlGroup", "Train, pause, step, reset and learning rate")},
+    {"timeline", QT_TRANSLATE_NOOP("attn::ControlGroup", "The timeline of a run")},
+    {"runs", QT_TRANSLATE_NOOP("attn::ControlGroup", "The list of runs")},
     {"export", QT_TRANSLATE_NOOP("attn::ControlGroup", "Export and copy")},
 };
 

@@ -35,11 +35,13 @@ int main(int argc, char** argv) {
     if (!options.path.isEmpty()) setup.path = options.path;
     setup.prompt = options.prompt;
     if (options.size) setup.size = *options.size;
+    const QString data = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
+    setup.runsFolder = data + "/runs";
     const bool isScreenshot = !options.screenshot.isEmpty();
     if (isScreenshot)
         setup.remembersLayout = false;
     else
-        setup.autosaveFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
+        setup.autosaveFolder = data;
 
     attn::MainWindow window(std::move(setup));
     if (options.size) window.resize(*options.size); // over a remembered size

@@ -4,6 +4,7 @@
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/next_token_panel.h"
+#include "app/lab/panels/train_panel.h"
 #include "app/lab/theme.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
@@ -76,8 +77,11 @@ private:
 MainWindow::MainWindow(Setup setup, QWidget* parent)
     : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
       device_(QString::fromStdString(setup.session.device.value_or(""))), startScope_(std::move(setup.startScope)),
-      bridge_(std::move(setup.session)),
-      context_(undoStack_, [this](Command command) { bridge_.post(std::move(command)); }) {
+      bridge_(setup.session),
+      training_({.device = setup.session.device, .validation = setup.session.validation}, bridge_),
+      runs_(setup.runsFolder),
+      context_(
+          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_) {
     // The worker loads while this thread makes widgets.
     bridge_.post(
         OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
@@ -107,6 +111,8 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         pending_.reset();
         showFailure(failure);
     });
+    connect(&training_, &TrainingBridge::failed, this, &MainWindow::showFailure);
+    connect(&training_, &TrainingBridge::pointsArrived, &runs_, &RunListModel::append);
     connect(&undoStack_, &QUndoStack::indexChanged, this, [this] {
         if (autosave_) autosave_->markChanged();
     });
@@ -117,6 +123,7 @@ MainWindow::~MainWindow() {
     // Panels and undo commands post through the bridge; nothing may reach them once members go.
     disconnect(qApp, nullptr, this, nullptr);
     disconnect(&bridge_, nullptr, this, nullptr);
+    disconnect(&training_, nullptr, this, nullptr);
     disconnect(&undoStack_, nullptr, this, nullptr);
     for (const auto& [id, dock] : docks_) delete dock;
 }
@@ -135,6 +142,7 @@ void MainWindow::makeDocks() {
         panels_[id] = panel;
         docks_[id] = dock;
         if (auto* generate = qobject_cast<GeneratePanel*>(panel)) generate_ = generate;
+        if (auto* train = qobject_cast<TrainPanel*>(panel)) train_ = train;
         if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
     }
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
@@ -152,8 +160,10 @@ void MainWindow::arrangeDocks() {
         removeDockWidget(dock);
     }
     // Four places, each a pile of tabs with the first that exists in front. Panels named nowhere join the big one.
-    std::vector<std::vector<QString>> piles = {
-        {"generate"}, {"next", "branches"}, {"attention", "model"}, {"heads", "cell"}};
+    std::vector<std::vector<QString>> piles = {{"generate", "train"},
+                                               {"next", "branches", "runs"},
+                                               {"attention", "model"},
+                                               {"heads", "cell", "curves", "samples"}};
     for (const PanelDescriptor& descriptor : panelCatalogue()) {
         const QString id = QString::fromLatin1(descriptor.id);
         const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) {
@@ -223,11 +233,16 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewModel = snapshot->model && (!before || before->model != snapshot->model);
     const bool isNewSequence = before && before->sequence != snapshot->sequence;
     if (isNewModel) {
-        setWindowTitle(tr("%1 – Attention Lab").arg(QString::fromStdString(snapshot->model->name)));
         undoStack_.clear(); // its steps speak of the old model's tokens
         const QString path = QString::fromStdString(snapshot->model->path);
-        if (!path.startsWith("builtin:")) addRecentPath(path);
+        if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);
         refreshRecent();
+    }
+    if (snapshot->model) {
+        const QString name = QString::fromStdString(snapshot->model->name);
+        setWindowTitle(snapshot->shown
+                           ? tr("%1 · %2 – Attention Lab").arg(name, QString::fromStdString(snapshot->shown->title))
+                           : tr("%1 – Attention Lab").arg(name));
     }
     if ((isNewModel || isNewSequence) && failureBanner_->isVisible()) {
         failureBanner_->dismiss();

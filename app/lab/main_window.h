@@ -1,6 +1,8 @@
 #pragma once
 
 #include "app/lab/bridge/session_bridge.h"
+#include "app/lab/bridge/training_bridge.h"
+#include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/panel_context.h"
 #include "app/lab/preferences.h"
 #include "app/lab/scope_launch.h"
@@ -24,6 +26,7 @@ class Banner;
 class GeneratePanel;
 class NextTokenPanel;
 class StatusStrip;
+class TrainPanel;
 
 /// The window: panels in docks, menus, files, banners. It hands each snapshot to the panels and their commands to the
 /// bridge.
@@ -37,6 +40,7 @@ public:
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
         QString prompt;
         QString autosaveFolder; ///< empty: no autosave
+        QString runsFolder;     ///< of training runs
         QSize size{1280, 800};
         bool remembersLayout = true; ///< false: starts with the first arrangement and saves none
         ScopeStarter startScope{};   ///< empty: the attention-scope beside this program
@@ -51,14 +55,20 @@ public:
     bool saveSessionAs(const QString& path);
     void setTheme(ThemeId theme);
     void setPreferences(const Preferences& preferences);
+    /// Puts a recipe into the form of the Train panel.
+    void setRecipe(const Recipe& recipe) { context_.requestRecipe(recipe); }
     void setLocks(const ControlLocks& locks);
 
     SessionBridge& bridge() { return bridge_; }
+    TrainingBridge& training() { return training_; }
+    RunListModel& runs() { return runs_; }
     QUndoStack& undoStack() { return undoStack_; }
     const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
     const Preferences& preferences() const { return preferences_; }
     SessionDocument document() const;
     void exportFigure(const QString& path);
+    /// The current figure at every moment of the run at hand: a .gif, or numbered .png files.
+    void exportRun(const QString& path);
     void captureTo(const QString& path);
 
 signals:
@@ -71,7 +81,7 @@ protected:
 
 private:
     // Grows when docks are added or renamed, so that an old arrangement is not forced onto a new window.
-    static constexpr int kLayoutVersion = 1;
+    static constexpr int kLayoutVersion = 2;
 
     struct ActionSpec {
         const char* id;
@@ -87,6 +97,7 @@ private:
     void makeFileMenu();
     void makeEditMenu();
     void makeGenerateMenu();
+    void makeTrainMenu();
     void makeViewMenu();
     void makeHelpMenu();
     QAction* addAction(QMenu* menu, const ActionSpec& spec, std::function<void()> slot);
@@ -106,6 +117,7 @@ private:
     void chooseSessionPath();
     void chooseCapture();
     void chooseExport(const QString& suffix);
+    void chooseRunExport();
     void copyFigure();
     /// The panel that export and copy speak of: the one last worked in, else the first with numbers.
     Panel* currentPanel() const;
@@ -120,6 +132,8 @@ private:
     QString device_; ///< as the user named it
     ScopeStarter startScope_;
     SessionBridge bridge_;
+    TrainingBridge training_;
+    RunListModel runs_;
     QUndoStack undoStack_;
     PanelContext context_;
     std::shared_ptr<const Snapshot> snapshot_;
@@ -129,6 +143,7 @@ private:
     Panel* focusedPanel_ = nullptr;
     GeneratePanel* generate_ = nullptr;
     NextTokenPanel* nextToken_ = nullptr;
+    TrainPanel* train_ = nullptr;
     StatusStrip* status_ = nullptr;
     Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;
     std::unique_ptr<Autosave> autosave_;

@@ -4,6 +4,8 @@
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/next_token_panel.h"
+#include "app/lab/panels/train_panel.h"
+#include "app/lab/run_animation.h"
 #include "app/lab/widget_export.h"
 #include "app/lab/widgets/banner.h"
 
@@ -50,7 +52,7 @@ void MainWindow::openSession(const QString& path) {
 
 void MainWindow::restore(SessionDocument document) {
     const bool isOpen =
-        snapshot_ && snapshot_->model && QString::fromStdString(snapshot_->model->path) == document.modelPath;
+        snapshot_ && snapshot_->model && QString::fromStdString(snapshot_->path()) == document.modelPath;
     if (!isOpen)
         bridge_.post(OpenModelCommand{
             .path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString(), .promptTokens = {}});
@@ -60,7 +62,7 @@ void MainWindow::restore(SessionDocument document) {
 
 void MainWindow::continueRestore() {
     const bool isReady = pending_ && snapshot_ && snapshot_->model && snapshot_->sequence &&
-                         QString::fromStdString(snapshot_->model->path) == pending_->modelPath;
+                         QString::fromStdString(snapshot_->path()) == pending_->modelPath;
     if (!isReady) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
     if (!document.branches.empty()) bridge_.post(document.restoreCommand());
@@ -157,6 +159,31 @@ void MainWindow::exportFigure(const QString& path) {
                                    : exportPicture(*panel->figure(), path);
     if (failure) return showFailure(*failure);
     offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(path));
+}
+
+void MainWindow::chooseRunExport() {
+    choosePath(this, tr("Export the run"), QFileDialog::AnyFile, QFileDialog::AcceptSave,
+               tr("Animation (*.gif);;Numbered pictures (*.png)"), "gif",
+               [this](const QString& path) { exportRun(path); });
+}
+
+void MainWindow::exportRun(const QString& path) {
+    const auto all = checkpoints(runs_.active().toStdString());
+    if (runs_.active().isEmpty() || all.empty())
+        return showFailure(
+            {.what = "there is no run to export", .where = "timeline", .hint = "train or open one first"});
+    // Of the views that a run changes; what was clicked last may be the Train panel itself.
+    Panel* panel = currentPanel();
+    if (panel == static_cast<Panel*>(train_) || panel == static_cast<Panel*>(generate_))
+        panel = panels_.at("attention");
+    auto* animation = new RunAnimation(training_, bridge_, *panel->figure(), runs_.active(), all, path, this);
+    connect(animation, &RunAnimation::progressed, this, [this](int done, int count) {
+        statusBar()->showMessage(tr("Exporting: %1 of %2").arg(done).arg(count), 2000);
+    });
+    connect(animation, &RunAnimation::failed, this, &MainWindow::showFailure);
+    connect(animation, &RunAnimation::finished, this,
+            [this, path] { offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(path)); });
+    animation->start();
 }
 
 void MainWindow::copyFigure() {

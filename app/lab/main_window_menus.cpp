@@ -5,6 +5,8 @@
 #include "app/lab/main_window.h"
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/train_panel.h"
+#include "engine/models/bundled.h"
 
 #include <QActionGroup>
 #include <QCoreApplication>
@@ -39,6 +41,7 @@ void MainWindow::makeMenus() {
     makeFileMenu();
     makeEditMenu();
     makeGenerateMenu();
+    makeTrainMenu();
     makeViewMenu();
     makeHelpMenu();
 }
@@ -63,6 +66,19 @@ void MainWindow::makeFileMenu() {
                {QKeySequence("Ctrl+B")},
                "files"},
               [this] { open("builtin:induction"); });
+    QMenu* bundled = menu->addMenu(tr("Trained &models"));
+    bundled->menuAction()->setToolTip(tr("Models that this program has trained and brings along"));
+    int bundledKey = 1;
+    for (const BundledModel& model : bundledModels()) {
+        const QString title = QString::fromStdString(model.title);
+        addAction(bundled,
+                  {QByteArray("bundled." + QByteArray::fromStdString(model.title)).constData(),
+                   title,
+                   tr("Open the trained model %1").arg(title),
+                   {QKeySequence(QStringLiteral("Ctrl+Shift+%1").arg(bundledKey++))},
+                   "files"},
+                  [this, path = QString::fromStdString(model.path)] { open(path); });
+    }
     QMenu* recent = menu->addMenu(tr("&Recent"));
     recent->menuAction()->setToolTip(tr("Models and sessions opened lately"));
     for (int i = 1; i <= 9; ++i) {
@@ -210,6 +226,35 @@ void MainWindow::makeGenerateMenu() {
               });
 }
 
+void MainWindow::makeTrainMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Train"));
+    addAction(menu,
+              {"trainPlay",
+               tr("&Train or pause"),
+               tr("Train the model of the recipe, or pause"),
+               {QKeySequence("F6")},
+               "training"},
+              [this] { train_->playOrPause(); });
+    addAction(menu,
+              {"trainOneStep", tr("One &step"), tr("One update of the weights"), {QKeySequence("F7")}, "training"},
+              [this] { train_->step(); });
+    addAction(menu,
+              {"trainAgain",
+               tr("&Reset"),
+               tr("Begin again from untrained weights; the run so far stays in the list"),
+               {QKeySequence("F8")},
+               "training"},
+              [this] { train_->reset(); });
+    addAction(menu,
+              {"exportRunAnimation",
+               tr("&Export the run…"),
+               tr("Write the current figure at every moment of the run, as a GIF or as PNG files"),
+               {QKeySequence("Ctrl+Shift+G")},
+               "export"},
+              [this] { chooseRunExport(); });
+    connect(train_, &TrainPanel::exportRequested, this, &MainWindow::chooseRunExport);
+}
+
 void MainWindow::makeViewMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&View"));
     int key = 1;
@@ -221,9 +266,11 @@ void MainWindow::makeViewMenu() {
                                     {id.constData(),
                                      panelTitle(descriptor),
                                      tr("Show or hide the panel %1").arg(panelTitle(descriptor)),
-                                     {QKeySequence(QStringLiteral("Alt+%1").arg(key++))},
+                                     {QKeySequence(key <= 10 ? QStringLiteral("Alt+%1").arg(key % 10)
+                                                             : QStringLiteral("Alt+Shift+%1").arg(key - 10))},
                                      descriptor.controlGroup},
                                     {});
+        ++key;
         connect(action, &QAction::triggered, dock, [dock] {
             const bool isInFront = dock->isVisible() && !dock->visibleRegion().isEmpty();
             dock->setVisible(!isInFront);

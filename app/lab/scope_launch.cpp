@@ -22,7 +22,7 @@ QStringList scopeArguments(const Snapshot& snapshot, const QString& device) {
                   << "--head=" + QString::number(std::max(snapshot.detail->head, 0));
     }
     if (!device.isEmpty()) arguments << "--device=" + device;
-    if (snapshot.model) arguments << "--" << QString::fromStdString(snapshot.model->path);
+    if (snapshot.model) arguments << "--" << QString::fromStdString(snapshot.path());
     return arguments;
 }
 

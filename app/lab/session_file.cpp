@@ -109,7 +109,7 @@ Failure unreadable(const QString& what, const QString& where) {
 
 SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
     SessionDocument document;
-    if (snapshot.model) document.modelPath = QString::fromStdString(snapshot.model->path);
+    if (snapshot.model) document.modelPath = QString::fromStdString(snapshot.path());
     if (snapshot.sequence) {
         document.prompt = QString::fromStdString(snapshot.sequence->prompt);
         for (const TokenInfo& token : snapshot.sequence->tokens) document.promptLength += token.isPrompt ? 1 : 0;

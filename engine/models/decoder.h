@@ -36,6 +36,7 @@ struct DecoderConfig {
     bool unembedBias = false;
     FeedForwardSpec feedForward;
     std::vector<AttentionSpec> layers;
+    bool operator==(const DecoderConfig&) const = default;
 };
 
 /// How a graph of the decoder will be used.

@@ -1,7 +1,9 @@
 #include "engine/core/error.h"
+#include "engine/io/run_folder.h"
 #include "engine/io/weight_source.h"
+#include "engine/models/bundled.h"
 #include "engine/models/family.h"
-#include "engine/models/induction_source.h"
+#include "engine/models/memory_source.h"
 
 #include <fmt/format.h>
 
@@ -25,6 +27,9 @@ public:
         if (const auto file = weights_.folder() / "tokenizer.json";
             std::filesystem::exists(std::filesystem::symlink_status(file)))
             tokenizer_.emplace(Tokenizer::load(file));
+        if (const auto example = weights_.config().find("example_prompt");
+            example != weights_.config().end() && example->is_string())
+            example_ = example->get<std::string>();
         const auto field = weights_.config().find("eos_token_id");
         if (field == weights_.config().end()) return;
         for (const auto& id : field->is_array() ? *field : nlohmann::json::array({*field}))
@@ -36,7 +41,7 @@ public:
     std::string familyTitle() const override { return std::string(family_.title); }
     std::string dtype() const override { return dtype_; }
     const Tokenizer* tokenizer() const override { return tokenizer_ ? &*tokenizer_ : nullptr; }
-    std::string example() const override { return tokenizer_ ? "Once upon a time" : ""; }
+    std::string example() const override { return tokenizer_ ? example_ : ""; }
     const std::vector<int>& stopTokens() const override { return stopTokens_; }
     std::string sourceName(const std::string& parameter) const override {
         return family_.recipe(config_, parameter, names_).source;
@@ -132,7 +137,7 @@ private:
     const ModelFamily& family_;
     TensorNames names_;
     DecoderConfig config_;
-    std::string configText_, dtype_;
+    std::string configText_, dtype_, example_ = "Once upon a time"; ///< unless the config has its own
     std::optional<Tokenizer> tokenizer_;
     std::vector<int> stopTokens_;
 };
@@ -140,14 +145,24 @@ private:
 } // namespace
 
 std::unique_ptr<ModelSource> openModelSource(const std::string& path) {
+    constexpr std::string_view kBuiltin = "builtin:";
     if (path == "builtin:induction") return makeInductionSource();
-    if (path.starts_with("builtin:"))
-        throw Error({.what = fmt::format("there is no built-in model \"{}\"", path.substr(8)),
+    if (path.starts_with(kBuiltin)) {
+        std::string all = "builtin:induction";
+        for (const BundledModel& model : bundledModels()) {
+            if (path == model.path) return std::make_unique<FolderSource>(model.folder);
+            all += ", " + model.path;
+        }
+        throw Error({.what = fmt::format("there is no built-in model \"{}\"", path.substr(kBuiltin.size())),
                      .where = path,
-                     .hint = "there is builtin:induction"});
+                     .hint = "there are " + all});
+    }
     if (path.empty())
         throw Error(
             {.what = "no model was named", .where = {}, .hint = "name a Hugging Face folder or builtin:induction"});
+    std::error_code error;
+    if (!std::filesystem::exists(std::filesystem::path(path) / "config.json", error) && !error) // a run that goes on
+        if (const auto all = checkpoints(path); !all.empty()) return std::make_unique<FolderSource>(all.back());
     return std::make_unique<FolderSource>(path);
 }
 

@@ -40,8 +40,7 @@ void writeText(const std::filesystem::path& path, const std::string& text) {
 
 } // namespace
 
-void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config,
-                      const std::string& tokenizerJson, int endToken,
+void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config, const FolderText& text,
                       const std::function<std::vector<float>(const std::string&)>& read) {
     const auto family =
         std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
@@ -81,9 +80,10 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
 
     std::filesystem::create_directories(folder);
     nlohmann::json json = (*family)->describe(config);
-    if (endToken >= 0) json["eos_token_id"] = endToken;
+    if (text.endToken) json["eos_token_id"] = *text.endToken;
+    if (!text.examplePrompt.empty()) json["example_prompt"] = text.examplePrompt;
     writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
-    writeText(folder / "tokenizer.json", tokenizerJson);
+    writeText(folder / "tokenizer.json", text.tokenizerJson);
     writeText(folder / "config.json", json.dump(2) + "\n");
 }
 

@@ -18,6 +18,8 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const ConfigReader read(json, file);
     const int64_t width = read.size("n_embd"), heads = read.size("n_head"), layers = read.size("n_layer");
     if (width % heads != 0) read.fail("n_head", fmt::format("is {}, which does not divide n_embd {}", heads, width));
+    const auto inner = json.find("n_inner");
+    const bool attentionOnly = inner != json.end() && *inner == 0; // trained here without feed-forward layers
     AttentionSpec attention{.heads = {heads, heads, width / heads}, .queryKeyValueBias = true, .outputBias = true};
     if (read.flag("scale_attn_weights", true)) attention.rule.scale = 1 / std::sqrt(static_cast<double>(width / heads));
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
@@ -27,7 +29,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
                          .learnedPositions = true,
                          .tiedEmbedding = !names.contains("lm_head.weight"),
-                         .feedForward = {.width = read.size("n_inner", 4 * width),
+                         .feedForward = {.width = attentionOnly ? 0 : read.size("n_inner", 4 * width),
                                          .activation = read.activation("activation_function", "gelu_new")},
                          .layers = {}};
     for (int64_t layer = 0; layer < layers; ++layer) {

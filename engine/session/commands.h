@@ -1,7 +1,9 @@
 #pragma once
 
+#include "engine/models/memory_source.h"
 #include "engine/session/sampling.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,6 +16,15 @@ struct OpenModelCommand {
     std::string path;
     std::string prompt;            ///< empty: the model's own example
     std::vector<int> promptTokens; ///< instead of prompt, for models without a tokenizer
+};
+/// Shows a moment of a training run: its weights take the place of the open model's if that is of the same shape, and
+/// the prompt, the branches and every view stay; else it is opened. Of several that wait only the newest runs.
+struct ShowWeightsCommand {
+    std::shared_ptr<const WeightSet> weights; ///< null: those at `path`
+    std::string path;                         ///< what opens the same again: a checkpoint, or the run's folder
+    std::string run;                          ///< the run's folder, its path as a model
+    std::string title;                        ///< of the moment: "step 250"
+    std::vector<int> promptTokens;            ///< when it is opened; empty: the model's own example
 };
 /// Replaces the prompt; tokens shared with the present sequence are not run again.
 struct SetPromptCommand {
@@ -78,8 +89,9 @@ struct CaptureCommand {
     std::string path; ///< .safetensors or .npz
 };
 
-using Command = std::variant<OpenModelCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
-                             TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand,
-                             SetViewCommand, ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand>;
+using Command =
+    std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
+                 TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, SetViewCommand,
+                 ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand>;
 
 } // namespace attn

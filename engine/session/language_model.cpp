@@ -84,6 +84,26 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
 
 LanguageModel::~LanguageModel() = default;
 
+bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
+    const auto shapeOf = [](DecoderConfig config) {
+        config.name.clear();
+        return config;
+    };
+    const Tokenizer *old = tokenizer(), *other = source->tokenizer();
+    if (shapeOf(config()) != shapeOf(source->config()) || !old != !other) return false;
+    for (int id = 0; other && id < other->vocabularySize(); ++id)
+        if (static_cast<size_t>(id) >= info_.tokenTexts.size() ||
+            info_.tokenTexts[static_cast<size_t>(id)] != other->tokenText(id))
+            return false;
+    source_ = std::move(source);
+    tokens_.clear();
+    grid_ = {};
+    info_.name = config().name;
+    info_.warnings.clear();
+    load({});
+    return true;
+}
+
 void LanguageModel::load(const Progress& progress) {
     int64_t done = 0;
     for (const ParameterInfo& parameter : info_.parameters) {

@@ -34,6 +34,10 @@ public:
     LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
     ~LanguageModel();
 
+    /// Takes the weights of another source of the same description and vocabulary; tokens are forgotten, gates stay.
+    /// @param source taken only if it fits  @return whether it did
+    bool replaceWeights(std::unique_ptr<ModelSource>& source);
+
     const ModelInfo& info() const { return info_; }
     const Tokenizer* tokenizer() const { return source_->tokenizer(); }
     const ModelSource& source() const { return *source_; }

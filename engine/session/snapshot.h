@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/session/commands.h"
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -188,9 +190,12 @@ struct Snapshot {
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const WeightView> weight;
     std::shared_ptr<const std::vector<float>> headGates; ///< [layers, heads], 1 = whole
+    std::optional<ShowWeightsCommand> shown;             ///< the moment of a training run that the model is at
     std::optional<Failure> failure; ///< of the last command that failed; cleared by the next that succeeds
     uint64_t failureCount = 0;      ///< grows with each failure, so that a repeated one is noticed
-    std::string finishedExport;     ///< path written by the last CaptureCommand
+    /// What opens the same model with the same weights again.
+    std::string path() const { return shown ? shown->path : model ? model->path : std::string(); }
+    std::string finishedExport; ///< path written by the last CaptureCommand
 };
 
 } // namespace attn

@@ -26,12 +26,16 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds kVisualInterval{16};
+    /// Thrown out of loading and running when the user stops it.
+    struct Cancelled {};
 
     // Worker thread only.
     void run(const std::stop_token& stop);
     void execute(Command command);
     void fail(const Error& error);
     void on(const OpenModelCommand& command);
+    void on(const ShowWeightsCommand& command);
     void on(const SetPromptCommand& command);
     void on(const GenerateCommand& command);
     void on(const StopCommand& command);
@@ -48,7 +52,10 @@ private:
 
     LanguageModel& model(); ///< @throws Error if none is open
     bool isStopped() const { return stops_ > 0; }
-    std::unique_ptr<LanguageModel> load(const std::string& path);
+    std::unique_ptr<LanguageModel> load(std::unique_ptr<ModelSource> source, const std::string& path);
+    /// Makes a loaded model the open one; the old one goes only now.
+    void adopt(std::unique_ptr<LanguageModel> model, const std::string& path);
+    void describe(const std::string& path, const std::string& name); ///< publishes what the model is now
     std::vector<int> promptTokens(const std::string& text) const;
     void checkToken(int token, const char* where, const char* hint); ///< @throws Error if it is outside the vocabulary
     size_t forgotten(size_t tokens) const; ///< how many of the oldest do not fit into the context
@@ -57,8 +64,10 @@ private:
                     ///< with this
     /// Makes another path the current one and runs it. After a Stop or a failure the old path is in force.
     void moveTo(TokenPath path, std::string promptText);
-    void runPath(); ///< brings the model to the current branch and refreshes everything shown
-    void warmUp();  ///< one more plan, while nothing is asked for
+    /// @param cell to explain again, else an explanation goes with the tokens it spoke of
+    void runPath(const std::optional<ExplainCellCommand>& cell =
+                     std::nullopt); ///< brings the model to the current branch and refreshes everything shown
+    void warmUp();                  ///< one more plan, while nothing is asked for
     void generateOne();
     void finishGenerating();
     void refreshSequence(); ///< tokens, text, branches, logits, newest rows
@@ -78,6 +87,7 @@ private:
     std::optional<Lost>
         lost_; ///< what was written on a device that was lost: opening the same model again goes on with it
     Sampling sampling_;
+    int weightSize_ = 0; ///< of the weight on display
     SetViewCommand view_;
     Snapshot next_;     ///< the snapshot under construction
     int remaining_ = 0; ///< tokens still to generate

@@ -10,8 +10,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-
 namespace attn {
 namespace fs = std::filesystem;
 namespace {
@@ -21,9 +19,16 @@ constexpr const char* kStateFile = "training_state.json";
 
 void writeText(const fs::path& path, const std::string& text) { writeAtomically(path, std::as_bytes(std::span(text))); }
 
-fs::path folderOf(const fs::path& run) { return run / "checkpoints"; }
-
 } // namespace
+
+void writeModel(const fs::path& folder, const Trainer& trainer) {
+    const TaskInstance& task = trainer.instance();
+    writeModelFolder(folder, trainer.config(),
+                     {.tokenizerJson = task.tokenizerJson(),
+                      .endToken = task.tokenizer().endId(),
+                      .examplePrompt = task.tokenizer().decode(task.example(Split::Validation, 0).prompt, true)},
+                     [&](const std::string& name) { return trainer.read(name); });
+}
 
 void startRun(const fs::path& run, const Recipe& recipe) {
     std::error_code error;
@@ -38,13 +43,11 @@ void startRun(const fs::path& run, const Recipe& recipe) {
 Recipe readRecipe(const fs::path& file) { return recipeFromJson(readJsonFile(file), file.string()); }
 
 fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
-    const fs::path whole = folderOf(run) / fmt::format("step-{:06}", trainer.stepsDone()),
+    const fs::path whole = run / kCheckpointFolder / fmt::format("step-{:06}", trainer.stepsDone()),
                    partial = whole.string() + ".partial";
     const std::vector<fs::path> before = checkpoints(run);
     fs::remove_all(partial);
-    writeModelFolder(partial, trainer.config(), trainer.instance().tokenizerJson(),
-                     trainer.instance().tokenizer().endId().value_or(-1),
-                     [&](const std::string& name) { return trainer.read(name); });
+    writeModel(partial, trainer);
     std::vector<std::vector<float>> values;
     std::vector<WrittenTensor> written;
     for (const Trainer::Named& state : trainer.states()) {
@@ -62,20 +65,6 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
     fs::remove_all(former);
     for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(before[i] / kOptimiserFile);
     return whole;
-}
-
-std::vector<fs::path> checkpoints(const fs::path& run) {
-    std::vector<fs::path> result;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folderOf(run), error)) {
-        const std::string name = entry.path().filename().string();
-        if (name.starts_with("step-") && !name.ends_with(".partial")) result.push_back(entry.path());
-    }
-    std::ranges::sort(result, [](const fs::path& a, const fs::path& b) { // numbers of more than six digits are longer
-        const std::string x = a.filename().string(), y = b.filename().string();
-        return x.size() != y.size() ? x.size() < y.size() : x < y;
-    });
-    return result;
 }
 
 void loadWeights(Trainer& trainer, const fs::path& folder) {

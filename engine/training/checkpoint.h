@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/io/run_folder.h"
 #include "engine/training/trainer.h"
 
 #include <filesystem>
@@ -8,8 +9,8 @@
 
 namespace attn {
 
-// A run's folder holds recipe.json, metrics.jsonl and checkpoints/step-000500/, each a Hugging Face folder with the
-// optimiser's state beside the weights. A checkpoint exists under its name only when it is whole.
+/// Writes the run's model as it is now, as a folder that opens in the program and elsewhere.
+void writeModel(const std::filesystem::path& folder, const Trainer& trainer);
 
 /// Writes recipe.json; later calls for the same run change nothing. @throws Error naming the file and why
 void startRun(const std::filesystem::path& run, const Recipe& recipe);
@@ -20,9 +21,6 @@ Recipe readRecipe(const std::filesystem::path& file);
 /// state.
 /// @return the checkpoint's folder
 std::filesystem::path saveCheckpoint(const std::filesystem::path& run, const Trainer& trainer);
-
-/// The whole checkpoints of a run, oldest first.
-std::vector<std::filesystem::path> checkpoints(const std::filesystem::path& run);
 
 /// Goes on from a checkpoint: the following steps give the bits that the run would have given.
 /// @throws Error naming the file when it is damaged, of another model, or has no optimiser state

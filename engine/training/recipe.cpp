@@ -48,6 +48,24 @@ void within(std::string_view field, double value, double minimum, double maximum
 
 } // namespace
 
+Recipe suggestedRecipe(const Task& task) {
+    Recipe recipe{.task = std::string(task.id),
+                  .optimiser = {.beta2 = 0.98},
+                  .schedule = {.rate = 3e-3, .warmUp = 50, .steps = 1000}};
+    if (task.readsText) // nanoGPT's settings for a laptop. @source Karpathy 2022, github.com/karpathy/nanoGPT
+        return {.task = recipe.task,
+                .architecture = {.layers = 4, .heads = 4, .width = 128, .activation = "gelu", .bias = false},
+                .optimiser = {.beta2 = 0.99},
+                .schedule = {.rate = 1e-3, .finalRate = 1e-4, .warmUp = 100, .steps = 2000},
+                .batch = 12};
+    if (task.id == "stories") {
+        recipe.architecture = {.family = "llama", .layers = 5, .heads = 8, .keyValueHeads = 4, .width = 128};
+        recipe.schedule = {.rate = 4e-3, .finalRate = 1e-4, .warmUp = 100, .steps = 2500};
+        recipe.batch = 8;
+    }
+    return recipe;
+}
+
 void check(const Recipe& recipe) {
     const Architecture& a = recipe.architecture;
     within("layers", static_cast<double>(a.layers), 1, 96);
@@ -64,6 +82,8 @@ void check(const Recipe& recipe) {
         fail("key_value_heads", fmt::format("{} does not divide {} heads", a.keyValueHeads, a.heads));
     if (a.family == "gpt2" && a.keyValueHeads != 0 && a.keyValueHeads != a.heads)
         fail("key_value_heads", "GPT-2 has as many as heads", "choose llama");
+    if (a.family != "gpt2" && a.attentionOnly)
+        fail("attention_only", "only gpt2 can leave out the feed-forward layers", "choose gpt2");
     kindNamed(kActivations, "activation", a.activation);
     within("batch", recipe.batch, 1, 65536);
     within("accumulation", recipe.accumulation, 1, 4096);
@@ -107,6 +127,7 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"feed_forward", a.feedForward},
             {"activation", a.activation},
             {"bias", a.bias},
+            {"attention_only", a.attentionOnly},
             {"optimiser", nameOf(kOptimisers, o.kind)},
             {"beta1", o.beta1},
             {"beta2", o.beta2},
@@ -167,7 +188,8 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
                            .width = integer("width"),
                            .feedForward = integer("feed_forward"),
                            .activation = text("activation"),
-                           .bias = all.at("bias").get<bool>()};
+                           .bias = all.at("bias").get<bool>(),
+                           .attentionOnly = all.at("attention_only").get<bool>()};
     recipe.optimiser = {.kind = kindNamed(kOptimisers, "optimiser", text("optimiser")),
                         .beta1 = number("beta1"),
                         .beta2 = number("beta2"),
@@ -208,9 +230,10 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
         .context = context,
         .norm = isLlama ? NormKind::RmsNorm : NormKind::LayerNorm,
         .learnedPositions = !isLlama,
-        .feedForward = {.width = a.feedForward != 0 ? a.feedForward
-                                 : isLlama          ? roundUp(a.width * 8 / 3)
-                                                    : 4 * a.width,
+        .feedForward = {.width = a.attentionOnly      ? 0
+                                 : a.feedForward != 0 ? a.feedForward
+                                 : isLlama            ? roundUp(a.width * 8 / 3)
+                                                      : 4 * a.width,
                         .activation = isLlama ? Activation::Silu : kindNamed(kActivations, "activation", a.activation),
                         .gated = isLlama,
                         .bias = !isLlama},

@@ -19,6 +19,7 @@ struct Architecture {
     int64_t feedForward = 0;             ///< 0: 4 widths (gpt2) or 8/3 of it (llama), rounded up to a multiple of 8
     std::string activation = "gelu_new"; ///< of gpt2: "gelu_new", "gelu" or "relu"
     bool bias = true;                    ///< of gpt2; without, biases stay at zero
+    bool attentionOnly = false;          ///< of gpt2: no feed-forward layers
     bool operator==(const Architecture&) const = default;
 };
 
@@ -46,6 +47,9 @@ struct Recipe {
     int64_t evaluateEvery = 100, checkpointEvery = 500; ///< steps
     bool operator==(const Recipe&) const = default;
 };
+
+/// What to begin with for a task: it reaches the task's success level, where it is known to be reached.
+Recipe suggestedRecipe(const Task& task);
 
 /// @throws Error naming the field and what it may be
 void check(const Recipe& recipe);

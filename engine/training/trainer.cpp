@@ -53,6 +53,8 @@ Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe)
     instance_ = makeTask(task_, recipe_.settings);
     columns_ = (instance_->contextLength() + 7) / 8 * 8;
     config_ = decoderOf(recipe_.architecture, instance_->vocabularySize(), columns_);
+    openGates_.assign(config_.layers.size() * static_cast<size_t>(config_.layers.front().heads.heads), 1.0f);
+    evaluationGates_ = openGates_;
     context_ = std::make_unique<gpu::Context>(gpu::Context::Options{
         .device = options.device, .validation = options.validation, .softwareThreads = options.softwareThreads});
     kernels_ = std::make_unique<KernelLibrary>(*context_);
@@ -152,7 +154,8 @@ void Trainer::buildStep(bool profiles) {
                                           GpuExecutorOptions{.profiles = profiles});
 }
 
-void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget) const {
+void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget,
+                   std::span<const float> openness) const {
     const auto tokens = executor.inputIntegers(decoder_names::kTokens),
                positions = executor.inputIntegers(decoder_names::kPositions),
                targets = executor.inputIntegers(kTargets);
@@ -169,7 +172,8 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTar
         }
     for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
         const auto gates = executor.input(fmt::format("blocks.{}.attn.gates", layer));
-        std::fill_n(gates.begin(), config_.layers[layer].heads.heads, 1.0f);
+        const auto heads = static_cast<size_t>(config_.layers[layer].heads.heads);
+        std::ranges::copy(openness.subspan(layer * heads, heads), gates.begin());
     }
 }
 
@@ -191,7 +195,8 @@ Trainer::StepReport Trainer::step() {
     params.setNumber(StepScalar::VarianceCorrection,
                      1 / std::sqrt(1 - std::pow(optimiser.beta2, static_cast<double>(report.step))));
     for (int part = 0; part < parts; ++part) {
-        fill(*step_, batches[static_cast<size_t>(part)], 1 / static_cast<double>(std::max<int64_t>(targets, 1)));
+        fill(*step_, batches[static_cast<size_t>(part)], 1 / static_cast<double>(std::max<int64_t>(targets, 1)),
+             openGates_);
         params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * parts + part);
         params[StepScalar::MicroStep] = static_cast<uint32_t>(part);
         step_->run(params);
@@ -211,7 +216,7 @@ GpuExecutor& Trainer::evaluator() {
              crossEntropy(loss.decoder.logits,
                           loss.decoder.graph->input(kTargets, {.shape = loss.losses.shape(), .dtype = DType::I32}),
                           loss.decoder.graph->input(kWeights, {.shape = loss.losses.shape()}))}};
-        if (task_.metric == Task::Metric::ExactMatch) outputs["best"] = topK(loss.decoder.logits, 1).indices;
+        outputs["best"] = topK(loss.decoder.logits, 1).indices;
         evaluator_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(loss.decoder.graph, outputs));
     }
     return *evaluator_;
@@ -228,7 +233,7 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
         const Batch batch =
             asksExact ? questions(*instance_, split, static_cast<uint64_t>(first), kEvaluationRows)
                       : instance_->batch(split, static_cast<uint64_t>(first / kEvaluationRows), kEvaluationRows);
-        fill(executor, batch, 1);
+        fill(executor, batch, 1, evaluationGates_);
         executor.run({});
         const auto losses = executor.result("losses");
         for (int64_t row = 0; row < kEvaluationRows && first + row < rows; ++row) {
@@ -249,6 +254,44 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
     Evaluation result{.loss = loss / static_cast<double>(std::max<int64_t>(targets, 1)), .metric = 0, .examples = rows};
     result.metric =
         asksExact ? static_cast<double>(right) / static_cast<double>(std::max<int64_t>(rows, 1)) : result.loss;
+    return result;
+}
+
+void Trainer::setEvaluationGate(int layer, int head, float gate) {
+    const auto heads = static_cast<int>(config_.layers.front().heads.heads);
+    if (layer < 0 || layer >= static_cast<int>(config_.layers.size()) || head < 0 || head >= heads)
+        throw Error({.what = fmt::format("there is no layer {}, head {}", layer, head),
+                     .where = task_.id.data(),
+                     .hint = fmt::format("layers go to {}, heads to {}", config_.layers.size() - 1, heads - 1)});
+    evaluationGates_[static_cast<size_t>(layer * heads + head)] = gate;
+}
+
+std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int count) {
+    GpuExecutor& executor = evaluator();
+    std::vector<Answer> result;
+    for (int done = 0; done < count; done += kEvaluationRows) {
+        Batch batch = questions(*instance_, split, first + static_cast<uint64_t>(done), kEvaluationRows);
+        const auto begin = static_cast<std::ptrdiff_t>(result.size());
+        size_t longest = 0;
+        for (int row = 0; row < std::min(count - done, kEvaluationRows); ++row) {
+            result.push_back(
+                {.example = instance_->example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
+            longest = std::max(longest, result.back().example.answer.size());
+        }
+        for (size_t i = 0; i < longest; ++i) { // each token is written before the next is asked for
+            fill(executor, batch, 1, evaluationGates_);
+            executor.run({});
+            const auto best = executor.resultIntegers("best");
+            for (size_t row = 0; begin + static_cast<std::ptrdiff_t>(row) < std::ssize(result); ++row) {
+                Answer& answer = result[static_cast<size_t>(begin) + row];
+                if (i >= answer.example.answer.size()) continue;
+                const size_t column = answer.example.prompt.size() - 1 + i;
+                answer.given.push_back(best[(row * static_cast<size_t>(columns_) + column) * 4]);
+                if (column + 1 < static_cast<size_t>(batch.columns))
+                    batch.inputs[row * static_cast<size_t>(batch.columns) + column + 1] = answer.given.back();
+            }
+        }
+    }
     return result;
 }
 

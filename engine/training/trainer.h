@@ -58,6 +58,15 @@ public:
     /// @param most examples (sequences); a finite split is walked through from its beginning
     Evaluation evaluate(Split split, int64_t most);
 
+    /// Of the evaluations that follow. @param gate 0 removes the head's output, 1 leaves it
+    void setEvaluationGate(int layer, int head, float gate);
+    struct Answer {
+        Example example;
+        std::vector<int32_t> given; ///< what greedy generation writes in place of the answer
+    };
+    /// @param count examples from `first` on
+    std::vector<Answer> answers(Split split, uint64_t first, int count);
+
     /// A parameter or optimiser state, dense. Parameters by the engine's names; moments as "moment.NAME",
     /// "variance.NAME".
     std::vector<float> read(const std::string& name) const;
@@ -66,6 +75,8 @@ public:
         std::string name;
         Shape shape;
     };
+    /// Whether training leaves it as it is.
+    bool isFrozen(const std::string& parameter) const;
     const std::vector<Named>& parameters() const { return parameters_; } ///< all, also those that stay as they are
     const std::vector<Named>& states() const { return states_; }         ///< of the optimiser
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
@@ -73,10 +84,9 @@ public:
 private:
     struct Loss; // a graph with its loss
     Loss buildLoss(int rows, double dropout) const;
-    bool isFrozen(const std::string& parameter) const;
     void describe();
     void buildStep(bool profiles);
-    void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget) const;
+    void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
     GpuExecutor& evaluator();
 
     Recipe recipe_;
@@ -91,6 +101,7 @@ private:
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int64_t stepsDone_ = 0;
     std::optional<double> rate_;
+    std::vector<float> openGates_, evaluationGates_; ///< [layers, heads]
 };
 
 } // namespace attn

@@ -2,6 +2,7 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QDockWidget>
 #include <QSettings>
 
 namespace attn {
@@ -31,7 +32,8 @@ LabWindow::LabWindow(const QString& path, const QString& prompt) {
                             .session = {},
                             .path = path,
                             .prompt = prompt,
-                            .autosaveFolder = folder_.path() + "/autosave"};
+                            .autosaveFolder = folder_.path() + "/autosave",
+                            .runsFolder = folder_.path() + "/runs"};
     setup.startScope = [this](const QStringList& arguments) {
         startedScopes_.push_back(arguments);
         return std::optional<Failure>();
@@ -56,6 +58,13 @@ bool LabWindow::settle() {
     const bool isIdle = window_->bridge().waitIdle(60);
     return isIdle &&
            waitFor([this] { return window_->snapshot() && window_->snapshot() == window_->bridge().latest(); });
+}
+
+void LabWindow::showPanel(const char* id) {
+    auto& dock = find<QDockWidget>((std::string("dock.") + id).c_str());
+    dock.show();
+    dock.raise();
+    QCoreApplication::processEvents();
 }
 
 void LabWindow::press(const QAction& action) { QTest::keySequence(window_.get(), action.shortcut()); }

@@ -34,6 +34,8 @@ public:
     }
     QAction& action(const char* name) { return find<QAction>(name); }
     void press(const QAction& action);
+    /// Brings a panel to the front.
+    void showPanel(const char* id);
 
     /// The arguments of every scope that was asked for; none is started.
     const std::vector<QStringList>& startedScopes() const { return startedScopes_; }

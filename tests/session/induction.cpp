@@ -1,5 +1,5 @@
 #include "engine/models/induction.h"
-#include "engine/models/induction_source.h"
+#include "engine/models/memory_source.h"
 #include "engine/runtime/cpu_executor.h"
 #include "engine/session/language_model.h"
 #include "tests/support/catch.h"

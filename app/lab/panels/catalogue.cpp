@@ -8,6 +8,10 @@
 #include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/next_token_panel.h"
 
+#include "app/lab/panels/curves_panel.h"
+#include "app/lab/panels/runs_panel.h"
+#include "app/lab/panels/samples_panel.h"
+#include "app/lab/panels/train_panel.h"
 #include <QCoreApplication>
 
 namespace attn {
@@ -23,6 +27,10 @@ constexpr PanelDescriptor kPanels[] = {
     {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
     {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", make<CellPanel>},
     {"model", QT_TRANSLATE_NOOP("attn::Panel", "Model"), "model", make<ModelPanel>},
+    {"train", QT_TRANSLATE_NOOP("attn::Panel", "Train"), nullptr, make<TrainPanel>},
+    {"curves", QT_TRANSLATE_NOOP("attn::Panel", "Curves"), nullptr, make<CurvesPanel>},
+    {"samples", QT_TRANSLATE_NOOP("attn::Panel", "Samples"), nullptr, make<SamplesPanel>},
+    {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Runs"), nullptr, make<RunsPanel>},
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "app/lab/preferences.h"
 #include "engine/session/commands.h"
 #include "engine/session/snapshot.h"
+#include "engine/training/recipe.h"
 
 #include <QJsonObject>
 #include <QUndoStack>
@@ -14,6 +15,9 @@
 
 namespace attn {
 
+class RunListModel;
+class TrainingBridge;
+
 /// What the panels share: the way to the session, undo, the theme, and what is pointed at. Lives longer than any panel.
 class PanelContext : public QObject {
     Q_OBJECT
@@ -21,12 +25,16 @@ class PanelContext : public QObject {
 public:
     using Poster = std::function<void(Command)>;
 
-    PanelContext(QUndoStack& undoStack, Poster post) : undoStack_(undoStack), post_(std::move(post)) {}
+    /// @param training, runs may be null where no panel trains
+    PanelContext(QUndoStack& undoStack, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr)
+        : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs) {}
 
     void post(Command command) const { post_(std::move(command)); }
     /// For undo commands, which post again later.
     const Poster& poster() const { return post_; }
     QUndoStack& undoStack() { return undoStack_; }
+    TrainingBridge& training() { return *training_; }
+    RunListModel& runs() { return *runs_; }
 
     ThemeId theme() const { return theme_; }
     void setTheme(ThemeId theme) {
@@ -37,15 +45,20 @@ public:
     void selectHead(int layer, int head) { emit headSelected(layer, head); }
     /// @param index of a token in the sequence, -1: none
     void hoverToken(int index) { emit tokenHovered(index); }
+    /// Puts a recipe into the form, to be changed and trained.
+    void requestRecipe(const Recipe& recipe) { emit recipeRequested(recipe); }
 
 signals:
     void themeChanged(attn::ThemeId theme);
     void headSelected(int layer, int head);
     void tokenHovered(int index);
+    void recipeRequested(const attn::Recipe& recipe);
 
 private:
     QUndoStack& undoStack_;
     Poster post_;
+    TrainingBridge* training_;
+    RunListModel* runs_;
     ThemeId theme_ = ThemeId::Light;
 };
 

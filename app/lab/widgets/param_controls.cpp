@@ -8,6 +8,7 @@
 #include <QSignalBlocker>
 #include <QSlider>
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -20,7 +21,7 @@ QString text(std::string_view view) { return QCoreApplication::translate("attn::
 
 int decimalsFor(const Param& param) {
     if (param.kind != Param::Kind::Real) return 0;
-    return param.step >= 0.1 ? 1 : param.step >= 0.01 ? 2 : 3;
+    return std::clamp(static_cast<int>(std::ceil(-std::log10(param.step) - 1e-9)), 1, 6);
 }
 
 } // namespace
@@ -67,6 +68,8 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
                     number->setValue(param.minimum + position * param.step);
                 });
             }
+            if (!hasSlider && param.kind == Param::Kind::Real)
+                made.number->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
             grid->addWidget(made.number, row, hasSlider ? 2 : 1, 1, hasSlider ? 1 : 2);
             connect(made.number, &QDoubleSpinBox::valueChanged, this,
                     [this, id, slider = made.slider, param](double value) {

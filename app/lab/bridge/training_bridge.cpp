@@ -1,0 +1,101 @@
+#include "app/lab/bridge/training_bridge.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace attn {
+namespace {
+
+/// The views' work between two moments is at most one part in this many of the time: less than a tenth of two cores.
+constexpr int kPauseFactor = 6;
+constexpr int kShortestPauseMs = 40;
+
+} // namespace
+
+TrainingBridge::TrainingBridge(TrainingSession::Options options, SessionBridge& views, QObject* parent)
+    : QObject(parent), views_(views), session_(std::make_unique<TrainingSession>(std::move(options))) {
+    session_->setListener([this] { receive(); });
+    pause_.setSingleShot(true);
+    connect(&pause_, &QTimer::timeout, this, [this] {
+        if (isFollowing_) session_->requestWeights();
+    });
+    connect(&views_, &SessionBridge::snapshotChanged, this, &TrainingBridge::onShown);
+    connect(&views_, &SessionBridge::failed, this, [this] { underway_.reset(); });
+    connect(&views_, &SessionBridge::posted, this, [this](const Command& command) {
+        if (std::holds_alternative<OpenModelCommand>(command) && !isPosting_) follow(false);
+    });
+}
+
+TrainingBridge::~TrainingBridge() {
+    disconnect(&views_, nullptr, this, nullptr);
+    {
+        const std::lock_guard lock(mutex_);
+        isClosing_ = true;
+    }
+    session_.reset();
+}
+
+void TrainingBridge::receive() {
+    const std::lock_guard lock(mutex_);
+    if (isClosing_) return;
+    if (!std::exchange(isDeliveryQueued_, true))
+        QMetaObject::invokeMethod(this, &TrainingBridge::deliver, Qt::QueuedConnection);
+}
+
+void TrainingBridge::deliver() {
+    {
+        const std::lock_guard lock(mutex_);
+        isDeliveryQueued_ = false;
+    }
+    const auto before = std::exchange(snapshot_, session_->latest());
+    emit changed(snapshot_);
+    if (const auto points = session_->takePoints(); !points.empty())
+        emit pointsArrived(QString::fromStdString(snapshot_->folder), points);
+    if (snapshot_->failure && snapshot_->failureCount != failureCount_) emit failed(*snapshot_->failure);
+    failureCount_ = snapshot_->failureCount;
+    if (snapshot_->folder != before->folder && !snapshot_->folder.empty()) follow(true);
+    if (isFollowing_ && snapshot_->weights && snapshot_->weights != before->weights) showNewest();
+}
+
+void TrainingBridge::follow(bool on) {
+    if (std::exchange(isFollowing_, on) == on) return;
+    if (on && snapshot_->weights) {
+        showNewest();
+        if (snapshot_->state == TrainingSnapshot::State::Training) session_->requestWeights();
+    }
+    emit followingChanged(on);
+}
+
+void TrainingBridge::showNewest() {
+    if (underway_) return; // onShown comes back to it
+    underway_ = snapshot_->weights;
+    sincePosted_.start();
+    isPosting_ = true;
+    views_.post(ShowWeightsCommand{.weights = underway_,
+                                   .path = snapshot_->folder,
+                                   .run = snapshot_->folder,
+                                   .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
+                                   .promptTokens = snapshot_->exampleTokens});
+    isPosting_ = false;
+}
+
+void TrainingBridge::onShown(const std::shared_ptr<const Snapshot>& snapshot) {
+    if (!underway_ || !snapshot->shown || snapshot->shown->weights != underway_) return;
+    underway_.reset();
+    if (!isFollowing_) return;
+    if (snapshot_->weights != snapshot->shown->weights) return showNewest(); // the last of a run is never left out
+    pause_.start(std::max(kShortestPauseMs, static_cast<int>(sincePosted_.elapsed()) * kPauseFactor));
+}
+
+void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t step) {
+    follow(false);
+    isPosting_ = true;
+    views_.post(ShowWeightsCommand{.weights = nullptr,
+                                   .path = checkpoint.toStdString(),
+                                   .run = run.toStdString(),
+                                   .title = tr("step %1").arg(step).toStdString(),
+                                   .promptTokens = snapshot_->exampleTokens});
+    isPosting_ = false;
+}
+
+} // namespace attn

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "app/lab/bridge/session_bridge.h"
+#include "engine/session/training_session.h"
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QTimer>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace attn {
+
+/// Owns the training session, turns its callbacks into queued signals, and lets the views follow a run: it hands the
+/// weights of the present step to the session of the views, as often as these keep up with a small part of the
+/// machine.
+class TrainingBridge : public QObject {
+    Q_OBJECT
+
+public:
+    TrainingBridge(TrainingSession::Options options, SessionBridge& views, QObject* parent = nullptr);
+    ~TrainingBridge() override;
+
+    TrainingSession& session() { return *session_; }
+    /// The newest that was delivered; never null.
+    const std::shared_ptr<const TrainingSnapshot>& snapshot() const { return snapshot_; }
+
+    /// Whether the views show the run's weights as it trains.
+    bool isFollowing() const { return isFollowing_; }
+    void follow(bool on);
+    /// Shows another moment, a checkpoint's. The views follow no longer.
+    void show(const QString& run, const QString& checkpoint, int64_t step);
+
+signals:
+    void changed(const std::shared_ptr<const attn::TrainingSnapshot>& snapshot);
+    void pointsArrived(const QString& folder, const std::vector<attn::MetricPoint>& points);
+    void failed(const attn::Failure& failure);
+    void followingChanged(bool on);
+
+private:
+    void receive(); ///< on the training thread
+    void deliver();
+    void showNewest();
+    void onShown(const std::shared_ptr<const Snapshot>& snapshot);
+
+    SessionBridge& views_;
+    std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();
+    uint64_t failureCount_ = 0;
+    bool isFollowing_ = true;
+    bool isPosting_ = false;                    ///< a command of this object's own is on its way
+    std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
+    QElapsedTimer sincePosted_;
+    QTimer pause_;     ///< until the next weights are asked for
+    std::mutex mutex_; ///< guards what follows, up to the session
+    bool isClosing_ = false, isDeliveryQueued_ = false;
+    std::unique_ptr<TrainingSession> session_;
+};
+
+} // namespace attn

@@ -1,0 +1,215 @@
+#include "app/lab/models/run_list_model.h"
+
+#include "engine/core/error.h"
+#include "engine/training/tasks/catalogue.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QFont>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+
+namespace attn {
+namespace {
+
+constexpr const char* kAside = ".deleted";
+/// Told apart also by those who see colours otherwise. @source Okabe and Ito 2008, "Color Universal Design"
+constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
+
+} // namespace
+
+RunListModel::RunListModel(QString folder, QObject* parent) : QAbstractTableModel(parent), folder_(std::move(folder)) {
+    QDir(folder_ + "/" + kAside).removeRecursively(); // what the last session deleted
+    const QDir directory(folder_);
+    for (const QString& name : directory.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Time | QDir::Reversed))
+        if (auto run = read(directory.filePath(name))) insert(std::move(*run));
+}
+
+std::optional<RunListModel::Run> RunListModel::read(const QString& folder) const {
+    const std::filesystem::path path = folder.toStdString();
+    if (!std::filesystem::exists(path / "recipe.json")) return std::nullopt;
+    try {
+        return Run{.folder = folder,
+                   .name = QFileInfo(folder).fileName(),
+                   .recipe = readRecipe(path / "recipe.json"),
+                   .points = readMetrics(path),
+                   .isShown = false,
+                   .colour = {}};
+    } catch (const Error&) { // of a newer program, or damaged: its files stay as they are
+        return std::nullopt;
+    }
+}
+
+int RunListModel::insert(Run run) {
+    run.colour = freeColour();
+    beginInsertRows({}, 0, 0); // the newest first
+    runs_.insert(runs_.begin(), std::move(run));
+    endInsertRows();
+    return 0;
+}
+
+QColor RunListModel::freeColour() const {
+    for (const char* colour : kColours)
+        if (std::ranges::none_of(runs_, [&](const Run& run) { return run.colour == QColor(colour); }))
+            return QColor(colour);
+    return QColor(kColours[runs_.size() % kColours.size()]);
+}
+
+int RunListModel::rowOf(const QString& folder) const {
+    const auto found = std::ranges::find(runs_, folder, &Run::folder);
+    return found == runs_.end() ? -1 : static_cast<int>(found - runs_.begin());
+}
+
+QString RunListModel::newFolder(const QString& task) const {
+    QString folder = folder_ + "/" + task;
+    for (int i = 2; QFileInfo::exists(folder) || rowOf(folder) >= 0; ++i)
+        folder = QStringLiteral("%1/%2-%3").arg(folder_, task).arg(i);
+    return folder;
+}
+
+int RunListModel::add(const QString& folder, const Recipe& recipe) {
+    int row = rowOf(folder);
+    if (row < 0) {
+        auto run = read(folder);
+        row = insert(run ? std::move(*run) : Run{folder, QFileInfo(folder).fileName(), recipe, {}, false, {}});
+    }
+    runs_[static_cast<size_t>(row)].isShown = true;
+    emit dataChanged(index(row, 0), index(row, ColumnCount - 1));
+    emit curvesChanged();
+    return row;
+}
+
+void RunListModel::append(const QString& folder, const std::vector<MetricPoint>& points) {
+    const int row = rowOf(folder);
+    if (row < 0 || points.empty()) return;
+    Run& run = runs_[static_cast<size_t>(row)];
+    std::erase_if(run.points, [&](const MetricPoint& point) { return point.step >= points.front().step; });
+    run.points.insert(run.points.end(), points.begin(), points.end());
+    emit dataChanged(index(row, StepColumn), index(row, MetricColumn));
+    if (run.isShown) emit curvesChanged();
+}
+
+QString RunListModel::putAside(int row) {
+    const Run& run = runs_[static_cast<size_t>(row)];
+    const QString asideFolder = folder_ + "/" + kAside;
+    QDir().mkpath(asideFolder);
+    const QString aside = asideFolder + "/" + run.name;
+    QDir(aside).removeRecursively();
+    if (QFileInfo::exists(run.folder) && !QDir().rename(run.folder, aside)) return {};
+    beginRemoveRows({}, row, row);
+    runs_.erase(runs_.begin() + row);
+    endRemoveRows();
+    emit curvesChanged();
+    return aside;
+}
+
+bool RunListModel::bringBack(const QString& aside) {
+    const QString folder = newFolder(QFileInfo(aside).fileName());
+    if (!QDir().rename(aside, folder)) return false;
+    if (auto run = read(folder)) setShown(insert(std::move(*run)), true);
+    return true;
+}
+
+bool RunListModel::rename(int row, const QString& name) {
+    Run& run = runs_[static_cast<size_t>(row)];
+    if (name == run.name) return true;
+    const QString folder = QFileInfo(run.folder).path() + "/" + name;
+    if (name.isEmpty() || name.startsWith('.') || name.contains('/') || name.contains('\\') ||
+        QFileInfo::exists(folder) || !QDir().rename(run.folder, folder))
+        return false;
+    run.folder = folder;
+    run.name = name;
+    emit dataChanged(index(row, NameColumn), index(row, NameColumn));
+    emit curvesChanged();
+    return true;
+}
+
+void RunListModel::setShown(int row, bool shown) {
+    runs_[static_cast<size_t>(row)].isShown = shown;
+    emit dataChanged(index(row, NameColumn), index(row, NameColumn));
+    emit curvesChanged();
+}
+
+void RunListModel::setActive(const QString& folder) {
+    if (std::exchange(active_, folder) == folder) return;
+    if (!runs_.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+    emit activeChanged(folder);
+    emit curvesChanged();
+}
+
+int RunListModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(runs_.size());
+}
+
+int RunListModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QVariant RunListModel::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount()) return {};
+    const Run& run = runs_[static_cast<size_t>(index.row())];
+    const auto newest = [&](auto field) -> std::optional<double> {
+        for (auto point = run.points.rbegin(); point != run.points.rend(); ++point)
+            if ((*point).*field) return (*point).*field;
+        return std::nullopt;
+    };
+    if (role == Qt::FontRole && run.folder == active_) {
+        QFont font;
+        font.setBold(true);
+        return font;
+    }
+    if (role == Qt::ToolTipRole) return run.folder;
+    if (role == Qt::TextAlignmentRole)
+        return static_cast<int>((index.column() < StepColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (index.column() == NameColumn) {
+        if (role == Qt::CheckStateRole) return run.isShown ? Qt::Checked : Qt::Unchecked;
+        if (role == Qt::DecorationRole) return run.colour;
+        if (role == Qt::EditRole) return run.name;
+    }
+    if (role != Qt::DisplayRole) return {};
+    switch (index.column()) {
+    case NameColumn:
+        return run.name;
+    case TaskColumn:
+        return QString::fromStdString(run.recipe.task);
+    case StepColumn:
+        return run.points.empty() ? QVariant(0) : QVariant(qlonglong(run.points.back().step));
+    case LossColumn:
+        return run.points.empty() ? QString() : QString::number(run.points.back().loss, 'f', 4);
+    default:
+        break;
+    }
+    const auto metric = newest(&MetricPoint::metric);
+    if (!metric) return QString();
+    const auto& tasks = taskCatalogue();
+    const auto task = std::ranges::find_if(tasks, [&](const Task* t) { return t->id == run.recipe.task; });
+    const bool isShare = task != tasks.end() && (*task)->metric == Task::Metric::ExactMatch;
+    return isShare ? tr("%1 %").arg(*metric * 100, 0, 'f', 1) : QString::number(*metric, 'f', 4);
+}
+
+bool RunListModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+    if (index.column() != NameColumn) return false;
+    if (role == Qt::CheckStateRole) {
+        setShown(index.row(), value.toInt() == Qt::Checked);
+        return true;
+    }
+    // A run that trains is being written to under its name.
+    return role == Qt::EditRole && runs_[static_cast<size_t>(index.row())].folder != active_ &&
+           rename(index.row(), value.toString().trimmed());
+}
+
+Qt::ItemFlags RunListModel::flags(const QModelIndex& index) const {
+    const Qt::ItemFlags flags = QAbstractTableModel::flags(index);
+    if (index.column() != NameColumn) return flags;
+    const bool isActive = index.row() < rowCount() && runs_[static_cast<size_t>(index.row())].folder == active_;
+    return flags | Qt::ItemIsUserCheckable | (isActive ? Qt::NoItemFlags : Qt::ItemIsEditable);
+}
+
+QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+    const QString titles[] = {tr("Run"), tr("Task"), tr("Step"), tr("Loss"), tr("Metric")};
+    return section < ColumnCount ? titles[section] : QString();
+}
+
+} // namespace attn

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+
+#include <QTimer>
+
+class QCheckBox;
+class QChart;
+class QChartView;
+class QComboBox;
+class QLabel;
+
+namespace attn {
+
+/// What training measures, step by step, of every run that is ticked.
+class CurvesPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit CurvesPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
+    QJsonObject saveView() const override;
+    void restoreView(const QJsonObject& view) override;
+    QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
+
+private:
+    struct Curve {
+        QString name;
+        QColor colour;
+        bool isDashed;
+        QList<QPointF> points;
+    };
+    QChartView* makeChart(const char* name, const QString& title);
+    std::vector<Curve> curvesOf(const QString& quantity) const;
+    void draw(QChartView& view, const QString& quantity, bool isLogarithmic);
+    void refresh();
+    void showTheme(ThemeId theme);
+
+    PanelContext& context_;
+    QLabel* empty_;
+    QComboBox* quantity_;
+    QCheckBox* logarithmic_;
+    QChartView *loss_, *other_;
+    QTimer refresh_;
+};
+
+} // namespace attn

@@ -1,0 +1,129 @@
+#include "app/lab/panels/runs_panel.h"
+
+#include "app/lab/bridge/training_bridge.h"
+#include "app/lab/control_groups.h"
+#include "app/lab/models/run_list_model.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QTreeView>
+#include <QUndoCommand>
+#include <QVBoxLayout>
+
+namespace attn {
+namespace {
+
+/// Deleting puts the run's folder aside; undoing brings it back.
+class RunDeletion : public QUndoCommand {
+public:
+    RunDeletion(RunListModel& runs, QString folder)
+        : QUndoCommand(RunsPanel::tr("deletion of a run")), runs_(runs), folder_(std::move(folder)) {}
+
+    void redo() override {
+        const int row = runs_.rowOf(folder_);
+        aside_ = row < 0 ? QString() : runs_.putAside(row);
+    }
+    void undo() override {
+        if (!aside_.isEmpty()) runs_.bringBack(aside_);
+    }
+
+private:
+    RunListModel& runs_;
+    QString folder_, aside_;
+};
+
+} // namespace
+
+RunsPanel::RunsPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), table_(new QTreeView(this)), hint_(new QLabel(this)) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    hint_->setProperty("hint", true);
+    hint_->setWordWrap(true);
+    column->addWidget(hint_);
+    column->addWidget(table_, 1);
+    auto* buttons = new QHBoxLayout;
+    const auto button = [&](const char* name, const QString& text, const QString& help) {
+        auto* made = new QPushButton(text);
+        made->setObjectName(name);
+        made->setAccessibleName(tr("%1 the selected run").arg(text));
+        made->setToolTip(help);
+        buttons->addWidget(made);
+        return made;
+    };
+    open_ = button("openRun", tr("Open"), tr("Take this run at hand: its recipe, its timeline, its model"));
+    duplicate_ = button("duplicateRun", tr("Duplicate"),
+                        tr("Put this run's recipe into the form; change something and train it as a run of its own"));
+    delete_ = button("deleteRun", tr("Delete"), tr("Delete this run; undo brings it back"));
+    buttons->addStretch(1);
+    column->addLayout(buttons);
+    RunListModel& runs = context_.runs();
+    table_->setObjectName("runs");
+    table_->setAccessibleName(tr("Training runs"));
+    table_->setToolTip(tr("Tick runs to compare their curves; double-click one to open it; F2 renames"));
+    table_->setModel(&runs);
+    table_->setRootIsDecorated(false);
+    table_->setUniformRowHeights(true);
+    table_->header()->setStretchLastSection(false);
+    table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table_->setSelectionMode(QAbstractItemView::SingleSelection);
+    table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
+    table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    table_->header()->setSectionResizeMode(RunListModel::NameColumn, QHeaderView::Stretch);
+    assignControlGroup(table_, "runs");
+    connect(table_, &QTreeView::doubleClicked, this, [this](const QModelIndex& index) { open(index.row()); });
+    connect(open_, &QPushButton::clicked, this, [this] { open(selectedRow()); });
+    connect(duplicate_, &QPushButton::clicked, this, &RunsPanel::duplicate);
+    connect(delete_, &QPushButton::clicked, this, &RunsPanel::remove);
+    connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunsPanel::updateButtons);
+    for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
+        connect(&runs, signal, this, &RunsPanel::updateButtons);
+    connect(&runs, &RunListModel::activeChanged, this, &RunsPanel::updateButtons);
+    updateButtons();
+}
+
+int RunsPanel::selectedRow() const {
+    const QModelIndexList rows = table_->selectionModel()->selectedRows();
+    return rows.isEmpty() ? -1 : rows.front().row();
+}
+
+void RunsPanel::open(int row) {
+    if (row < 0) return;
+    RunListModel& runs = context_.runs();
+    const QString folder = runs.runs()[static_cast<size_t>(row)].folder;
+    runs.setShown(row, true);
+    runs.setActive(folder);
+    const auto all = checkpoints(folder.toStdString());
+    if (folder.toStdString() == context_.training().snapshot()->folder)
+        context_.training().follow(true);
+    else if (!all.empty())
+        context_.training().show(folder, QString::fromStdString(all.back().string()),
+                                 std::stoll(all.back().filename().string().substr(5)));
+}
+
+void RunsPanel::duplicate() {
+    const int row = selectedRow();
+    if (row >= 0) context_.requestRecipe(context_.runs().runs()[static_cast<size_t>(row)].recipe);
+}
+
+void RunsPanel::remove() {
+    const int row = selectedRow();
+    if (row < 0) return;
+    const QString folder = context_.runs().runs()[static_cast<size_t>(row)].folder;
+    context_.undoStack().push(new RunDeletion(context_.runs(), folder));
+}
+
+void RunsPanel::updateButtons() {
+    const int row = selectedRow();
+    const auto& runs = context_.runs().runs();
+    open_->setEnabled(row >= 0);
+    duplicate_->setEnabled(row >= 0);
+    // A run that is open is being written to.
+    delete_->setEnabled(row >= 0 && runs[static_cast<size_t>(row)].folder != context_.runs().active());
+    hint_->setText(runs.empty() ? tr("Every run that you train is listed here.")
+                                : tr("Tick runs to compare their curves. Double-click one to open it."));
+}
+
+} // namespace attn

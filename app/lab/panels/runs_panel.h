@@ -1,0 +1,33 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+
+class QLabel;
+class QPushButton;
+class QTreeView;
+
+namespace attn {
+
+/// The list of training runs: which curves to compare, which run is at hand.
+class RunsPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit RunsPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
+
+private:
+    void open(int row);
+    void duplicate();
+    void remove();
+    int selectedRow() const;
+    void updateButtons();
+
+    PanelContext& context_;
+    QTreeView* table_;
+    QLabel* hint_;
+    QPushButton *open_, *duplicate_, *delete_;
+};
+
+} // namespace attn

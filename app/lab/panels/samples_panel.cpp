@@ -1,0 +1,70 @@
+#include "app/lab/panels/samples_panel.h"
+
+#include "app/lab/bridge/training_bridge.h"
+#include "app/lab/models/sample_model.h"
+#include "app/lab/widgets/answer_delegate.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+namespace attn {
+
+SamplesPanel::SamplesPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), model_(new SampleModel(this)), table_(new QTreeView(this)),
+      hint_(new QLabel(this)) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(hint_);
+    column->addWidget(table_, 1);
+    hint_->setObjectName("samplesHint");
+    hint_->setProperty("hint", true);
+    hint_->setWordWrap(true);
+    table_->setObjectName("samples");
+    table_->setAccessibleName(tr("Sample answers"));
+    table_->setModel(model_);
+    table_->setItemDelegateForColumn(SampleModel::GivenColumn, new AnswerDelegate(table_));
+    table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table_->setSelectionMode(QAbstractItemView::SingleSelection);
+    table_->setTextElideMode(Qt::ElideLeft);
+    table_->setRootIsDecorated(false);
+    table_->setUniformRowHeights(true);
+    table_->header()->setSectionResizeMode(QHeaderView::Stretch);
+    connect(table_, &QTreeView::activated, this, &SamplesPanel::showQuestion);
+    connect(table_, &QTreeView::clicked, this, &SamplesPanel::showQuestion);
+    connect(&context_.training(), &TrainingBridge::changed, this, &SamplesPanel::refresh);
+    refresh();
+}
+
+void SamplesPanel::refresh() {
+    const auto& snapshot = context_.training().snapshot();
+    model_->setSamples(snapshot->samples);
+    table_->setVisible(model_->rowCount() > 0);
+    hint_->setText(model_->rowCount() == 0
+                       ? tr("What the model answers to questions it has not seen appears here as it trains.")
+                       : tr("%1 of %2 right; wrong tokens are marked. Click a row to look at its attention.")
+                             .arg(model_->rightCount())
+                             .arg(model_->rowCount()));
+}
+
+void SamplesPanel::showQuestion(const QModelIndex& index) {
+    const auto& samples = context_.training().snapshot()->samples;
+    if (!samples || index.row() >= static_cast<int>(samples->size())) return;
+    context_.training().follow(true);
+    context_.post(SetPromptCommand{(*samples)[static_cast<size_t>(index.row())].prompt, {}});
+}
+
+QString SamplesPanel::csv() const {
+    QString text;
+    const auto quoted = [](QString value) { return '"' + value.replace('"', "\"\"") + '"'; };
+    for (int row = 0; row < model_->rowCount(); ++row) {
+        QStringList fields;
+        for (int column = 0; column < SampleModel::ColumnCount; ++column)
+            fields << quoted(model_->data(model_->index(row, column), Qt::DisplayRole).toString());
+        text += fields.join(',') + "\n";
+    }
+    return text.isEmpty() ? text : "question,right_answer,given_answer\n" + text;
+}
+
+} // namespace attn

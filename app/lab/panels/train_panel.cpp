@@ -1,0 +1,354 @@
+#include "app/lab/panels/train_panel.h"
+
+#include "app/lab/bridge/training_bridge.h"
+#include "app/lab/control_groups.h"
+#include "app/lab/models/run_list_model.h"
+#include "app/lab/widgets/recipe_form.h"
+#include "engine/training/tasks/catalogue.h"
+
+#include <QCheckBox>
+#include <QCoreApplication>
+#include <QDoubleSpinBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QStyle>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+/// Steps per second along the slider; its right end, one further, is "as fast as possible".
+constexpr std::array kPaces = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0};
+constexpr int kAnimationMs = 120;
+
+int64_t stepOf(const std::filesystem::path& checkpoint) { return std::stoll(checkpoint.filename().string().substr(5)); }
+
+QLabel* hintLabel(const char* name) {
+    auto* label = new QLabel;
+    label->setObjectName(name);
+    label->setProperty("hint", true);
+    label->setWordWrap(true);
+    return label;
+}
+
+QString duration(double seconds) {
+    return seconds < 90 ? TrainPanel::tr("%1 s").arg(seconds, 0, 'f', 0)
+                        : TrainPanel::tr("%1 min").arg(seconds / 60, 0, 'f', 0);
+}
+
+} // namespace
+
+TrainPanel::TrainPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), training_(context.training().snapshot()) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(makeButtons());
+    column->addWidget(makePace());
+    column->addWidget(makeTimeline());
+    form_ = new RecipeForm;
+    assignControlGroup(form_, "recipe");
+    column->addWidget(form_);
+    column->addStretch(1);
+    TrainingBridge& bridge = context_.training();
+    connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
+    connect(&bridge, &TrainingBridge::followingChanged, this, [this] { refreshTimeline(); });
+    connect(&context_.runs(), &RunListModel::activeChanged, this, &TrainPanel::openRun);
+    connect(form_, &RecipeForm::changed, this, &TrainPanel::updateButtons);
+    connect(&context_, &PanelContext::recipeRequested, this, [this](const Recipe& recipe) {
+        context_.runs().setActive({});
+        form_->setRecipe(recipe);
+        updateButtons();
+    });
+    animation_.setInterval(kAnimationMs);
+    connect(&animation_, &QTimer::timeout, this, [this] {
+        if (timeline_->value() >= timeline_->maximum()) return animate_->setChecked(false);
+        timeline_->setValue(timeline_->value() + 1);
+    });
+    refreshTimeline();
+    updateButtons();
+}
+
+QWidget* TrainPanel::makeButtons() {
+    auto* container = new QWidget;
+    auto* column = new QVBoxLayout(container);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* buttons = new QHBoxLayout;
+    play_ = new QPushButton;
+    play_->setObjectName("train.play");
+    play_->setProperty("primary", true);
+    play_->setAccessibleName(tr("Train or pause"));
+    play_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    step_ = new QPushButton(tr("Step"));
+    step_->setObjectName("trainStep");
+    step_->setAccessibleName(tr("One training step"));
+    step_->setToolTip(tr("One update of the weights, then pause"));
+    reset_ = new QPushButton(tr("Reset"));
+    reset_->setObjectName("trainReset");
+    reset_->setAccessibleName(tr("Reset training"));
+    reset_->setToolTip(tr("Begin again from untrained weights; the run so far stays in the list"));
+    for (QPushButton* button : {play_, step_, reset_}) buttons->addWidget(button);
+    column->addLayout(buttons);
+    progress_ = new QProgressBar;
+    progress_->setObjectName("trainProgress");
+    progress_->setAccessibleName(tr("Progress of the run"));
+    progress_->setTextVisible(false);
+    progress_->setMaximumHeight(8);
+    state_ = new QLabel;
+    state_->setObjectName("trainState");
+    state_->setWordWrap(true);
+    hint_ = hintLabel("trainHint");
+    column->addWidget(progress_);
+    column->addWidget(state_);
+    column->addWidget(hint_);
+    assignControlGroup(container, "training");
+    connect(play_, &QPushButton::clicked, this, &TrainPanel::playOrPause);
+    connect(step_, &QPushButton::clicked, this, &TrainPanel::step);
+    connect(reset_, &QPushButton::clicked, this, &TrainPanel::reset);
+    return container;
+}
+
+QWidget* TrainPanel::makePace() {
+    auto* container = new QWidget;
+    auto* grid = new QGridLayout(container);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setColumnStretch(1, 1);
+    pace_ = new QSlider(Qt::Horizontal);
+    pace_->setObjectName("trainPace");
+    pace_->setRange(0, static_cast<int>(kPaces.size()));
+    pace_->setPageStep(1);
+    pace_->setValue(pace_->maximum());
+    pace_->setAccessibleName(tr("Training speed in steps per second"));
+    pace_->setToolTip(tr("Slow motion; at the right end as fast as the device can"));
+    auto* title = new QLabel(tr("Speed"));
+    title->setBuddy(pace_);
+    paceLabel_ = new QLabel(tr("fastest"));
+    paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
+    ownRate_ = new QCheckBox(tr("Learning rate"));
+    ownRate_->setObjectName("ownRate");
+    ownRate_->setAccessibleName(tr("Set the learning rate by hand"));
+    ownRate_->setToolTip(
+        tr("Off: the schedule sets the learning rate. On: it is what stands here, from the next step"));
+    rate_ = new QDoubleSpinBox;
+    rate_->setObjectName("rate");
+    rate_->setDecimals(6);
+    rate_->setRange(0, 1);
+    rate_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    rate_->setKeyboardTracking(false);
+    rate_->setEnabled(false);
+    rate_->setAccessibleName(tr("Learning rate now"));
+    rate_->setToolTip(tr("The learning rate of the next steps"));
+    grid->addWidget(title, 0, 0);
+    grid->addWidget(pace_, 0, 1);
+    grid->addWidget(paceLabel_, 0, 2);
+    grid->addWidget(ownRate_, 1, 0);
+    grid->addWidget(rate_, 1, 1, 1, 2);
+    assignControlGroup(container, "training");
+    connect(pace_, &QSlider::valueChanged, this, [this] {
+        paceLabel_->setText(pace() > 0 ? tr("%1 steps/s").arg(pace()) : tr("fastest"));
+        context_.training().session().setPace(pace());
+    });
+    const auto sendRate = [this] {
+        context_.training().session().setLearningRate(ownRate_->isChecked() ? std::optional(rate_->value())
+                                                                            : std::nullopt);
+    };
+    connect(ownRate_, &QCheckBox::toggled, this, [this, sendRate](bool on) {
+        rate_->setEnabled(on);
+        sendRate();
+    });
+    connect(rate_, &QDoubleSpinBox::valueChanged, this, sendRate);
+    return container;
+}
+
+QWidget* TrainPanel::makeTimeline() {
+    auto* container = new QWidget;
+    auto* column = new QVBoxLayout(container);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* row = new QHBoxLayout;
+    const auto button = [&](const char* name, const QString& text, const QString& title, const QString& help) {
+        auto* made = new QToolButton;
+        made->setObjectName(name);
+        made->setText(text);
+        made->setAccessibleName(title);
+        made->setToolTip(help);
+        row->addWidget(made);
+        return made;
+    };
+    animate_ = button("animate", tr("▶"), tr("Play the run as an animation"),
+                      tr("Play the run from its first moment to its last"));
+    animate_->setCheckable(true);
+    timeline_ = new QSlider(Qt::Horizontal);
+    timeline_->setObjectName("timeline");
+    timeline_->setPageStep(1);
+    timeline_->setAccessibleName(tr("Timeline of the run"));
+    timeline_->setToolTip(tr("Drag to see any moment of the run in every view; generate from there as you like"));
+    row->addWidget(timeline_, 1);
+    live_ = button("live", tr("Live"), tr("Views follow the run"), tr("Show the weights as they are now"));
+    live_->setCheckable(true);
+    export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
+                     tr("Write the view last clicked into, at every moment, as a GIF or as PNG files"));
+    moment_ = hintLabel("moment");
+    column->addLayout(row);
+    column->addWidget(moment_);
+    assignControlGroup(container, "timeline");
+    connect(timeline_, &QSlider::valueChanged, this, &TrainPanel::scrub);
+    connect(animate_, &QToolButton::toggled, this, &TrainPanel::animate);
+    connect(live_, &QToolButton::toggled, this, [this](bool on) { context_.training().follow(on); });
+    connect(export_, &QToolButton::clicked, this, [this] { emit exportRequested(); });
+    return container;
+}
+
+double TrainPanel::pace() const {
+    const auto at = static_cast<size_t>(pace_->value());
+    return at < kPaces.size() ? kPaces[at] : 0;
+}
+
+bool TrainPanel::continues() const {
+    const QString active = context_.runs().active();
+    const int row = context_.runs().rowOf(active);
+    return row >= 0 && form_->recipe() && *form_->recipe() == context_.runs().runs()[static_cast<size_t>(row)].recipe;
+}
+
+void TrainPanel::start(bool plays) {
+    TrainingSession& session = context_.training().session();
+    RunListModel& runs = context_.runs();
+    if (continues()) {
+        if (training_->folder != runs.active().toStdString() || training_->state == TrainingSnapshot::State::None)
+            session.start(runs.active().toStdString(), *form_->recipe(), true, plays);
+        else if (plays)
+            session.play();
+        if (!plays) session.step();
+        context_.training().follow(true);
+        return;
+    }
+    const Recipe recipe = *form_->recipe();
+    const QString folder = runs.newFolder(QString::fromStdString(recipe.task));
+    for (int row = 0; row < runs.rowCount(); ++row) // a new run alone, unless others are compared on purpose
+        if (runs.runs()[static_cast<size_t>(row)].folder == runs.active()) runs.setShown(row, false);
+    runs.add(folder, recipe);
+    runs.setActive(folder);
+    ownRate_->setChecked(false);
+    session.start(folder.toStdString(), recipe, false, plays);
+    if (!plays) session.step();
+}
+
+void TrainPanel::playOrPause() {
+    const bool isTraining = training_->state == TrainingSnapshot::State::Training;
+    if (isTraining && continues()) return context_.training().session().pause();
+    if (form_->recipe()) start(true);
+}
+
+void TrainPanel::step() {
+    if (form_->recipe()) start(false);
+}
+
+void TrainPanel::reset() {
+    if (!form_->recipe()) return;
+    RunListModel& runs = context_.runs();
+    const QString folder = runs.newFolder(QString::fromStdString(form_->recipe()->task));
+    runs.add(folder, *form_->recipe());
+    runs.setActive(folder);
+    context_.training().session().start(folder.toStdString(), *form_->recipe(), false, false);
+}
+
+void TrainPanel::openRun(const QString& folder) {
+    const int row = context_.runs().rowOf(folder);
+    if (row >= 0) form_->setRecipe(context_.runs().runs()[static_cast<size_t>(row)].recipe);
+    refreshTimeline();
+    updateButtons();
+}
+
+void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& snapshot) {
+    training_ = snapshot;
+    if (snapshot->checkpointCount != checkpointCount_) refreshTimeline();
+    checkpointCount_ = snapshot->checkpointCount;
+    updateButtons();
+}
+
+void TrainPanel::refreshTimeline() {
+    const QString active = context_.runs().active();
+    checkpoints_ = active.isEmpty() ? std::vector<std::filesystem::path>{} : checkpoints(active.toStdString());
+    const bool isLive = context_.training().isFollowing() && training_->folder == active.toStdString();
+    const QSignalBlocker quiet(timeline_), quietLive(live_);
+    const int last = std::max(0, static_cast<int>(checkpoints_.size()) - 1);
+    timeline_->setMaximum(last);
+    if (isLive) timeline_->setValue(last);
+    live_->setChecked(isLive);
+    live_->setEnabled(!training_->folder.empty());
+    timeline_->setEnabled(checkpoints_.size() > 1);
+    animate_->setEnabled(checkpoints_.size() > 1);
+    export_->setEnabled(checkpoints_.size() > 1);
+    moment_->setText(
+        checkpoints_.empty() ? tr("The moments of a run appear here as it trains.")
+        : isLive
+            ? tr("Showing the run as it is now.")
+            : tr("Showing step %1 of the run.").arg(stepOf(checkpoints_[static_cast<size_t>(timeline_->value())])));
+}
+
+void TrainPanel::scrub(int position) {
+    if (position < 0 || position >= static_cast<int>(checkpoints_.size())) return;
+    const std::filesystem::path& checkpoint = checkpoints_[static_cast<size_t>(position)];
+    context_.training().show(context_.runs().active(), QString::fromStdString(checkpoint.string()), stepOf(checkpoint));
+    refreshTimeline();
+}
+
+void TrainPanel::animate() {
+    if (!animate_->isChecked()) {
+        animate_->setText(tr("▶"));
+        return animation_.stop();
+    }
+    animate_->setText(tr("❚❚"));
+    if (timeline_->value() >= timeline_->maximum()) timeline_->setValue(0);
+    animation_.start();
+}
+
+void TrainPanel::updateButtons() {
+    using State = TrainingSnapshot::State;
+    const bool isKnown = continues();
+    const bool isHere = isKnown && training_->folder == context_.runs().active().toStdString();
+    const bool isTraining = isHere && training_->state == State::Training;
+    const bool isBusy = training_->state == State::Preparing;
+    const bool isDone = isHere && training_->state == State::Finished;
+    play_->setText(isTraining ? tr("❚❚  Pause") : tr("▶  Train"));
+    play_->setToolTip(isTraining ? tr("Pause; the weights stay (F6)") : tr("Train the model (F6)"));
+    play_->setEnabled(form_->recipe() && !isBusy && !isDone);
+    step_->setEnabled(form_->recipe() && !isBusy && !isTraining && !isDone);
+    reset_->setEnabled(form_->recipe() && isKnown && !isBusy);
+    const int64_t steps = isHere && training_->recipe ? training_->recipe->schedule.steps : 0;
+    progress_->setRange(0, isBusy ? 0 : std::max(1, static_cast<int>(steps)));
+    progress_->setValue(isHere ? static_cast<int>(training_->step) : 0);
+    QString text = tr("Choose a task and press Train.");
+    if (isBusy) {
+        text = tr("Preparing …");
+    } else if (isHere && steps > 0) {
+        text = tr("Step %1 of %2").arg(training_->step).arg(steps);
+        if (training_->secondsPerStep > 0) {
+            text += tr(" · %1 ms a step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
+            if (isTraining)
+                text += tr(" · %1 left")
+                            .arg(duration(training_->secondsPerStep * static_cast<double>(steps - training_->step)));
+        }
+        if (isDone) text += tr(" · finished");
+        text += tr(" · %1 parameters").arg(training_->parameterCount);
+    } else if (isKnown) {
+        text = tr("Train goes on with the run from its last moment.");
+    } else if (!context_.runs().active().isEmpty()) {
+        text = tr("The recipe is not that of the run at hand: Train begins a new one.");
+    }
+    state_->setText(text);
+    if (!ownRate_->isChecked() && form_->recipe()) {
+        const QSignalBlocker quiet(rate_);
+        rate_->setValue(form_->recipe()->schedule.at(isHere ? training_->step : 0));
+    }
+    const auto* task = form_->recipe() ? &taskNamed(form_->recipe()->task) : nullptr;
+    hint_->setText(task ? QCoreApplication::translate("attn::Task", std::string(task->hint).c_str()) : QString());
+}
+
+} // namespace attn

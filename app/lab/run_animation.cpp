@@ -1,0 +1,73 @@
+#include "app/lab/run_animation.h"
+
+#include "app/lab/gif_writer.h"
+#include "app/lab/widget_export.h"
+
+#include <QTimer>
+#include <QWidget>
+
+namespace attn {
+namespace {
+
+constexpr int kFrameMs = 120, kSettleMs = 60; ///< the second: until the widgets have been laid out and drawn
+constexpr int kWidestGif = 900;
+
+int64_t stepOf(const std::filesystem::path& checkpoint) { return std::stoll(checkpoint.filename().string().substr(5)); }
+
+} // namespace
+
+RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidget& figure, QString run,
+                           std::vector<std::filesystem::path> checkpoints, QString path, QObject* parent)
+    : QObject(parent), training_(training), figure_(&figure), run_(std::move(run)), path_(std::move(path)),
+      checkpoints_(std::move(checkpoints)) {
+    connect(&views, &SessionBridge::snapshotChanged, this, [this](const std::shared_ptr<const Snapshot>& snapshot) {
+        if (awaited_.empty() || !snapshot->shown || snapshot->shown->path != awaited_) return;
+        awaited_.clear();
+        QTimer::singleShot(kSettleMs, this, &RunAnimation::take);
+    });
+    connect(&views, &SessionBridge::failed, this, [this](const Failure& failure) {
+        emit failed(failure);
+        deleteLater();
+    });
+}
+
+void RunAnimation::showNext() {
+    if (!figure_ || next_ >= checkpoints_.size()) return finish();
+    const std::filesystem::path& checkpoint = checkpoints_[next_];
+    awaited_ = checkpoint.string();
+    training_.show(run_, QString::fromStdString(awaited_), stepOf(checkpoint));
+}
+
+void RunAnimation::take() {
+    if (!figure_) return finish();
+    const QImage picture = pictureOf(*figure_);
+    const int64_t step = stepOf(checkpoints_[next_]);
+    if (path_.endsWith(".png", Qt::CaseInsensitive)) {
+        const QString name =
+            QStringLiteral("%1-%2.png").arg(path_.chopped(4)).arg(static_cast<qlonglong>(step), 6, 10, QChar('0'));
+        if (!picture.save(name, "PNG")) {
+            emit failed({.what = "the picture could not be written",
+                         .where = name.toStdString(),
+                         .hint = "choose a folder you can write to that has space left"});
+            return deleteLater();
+        }
+    } else {
+        frames_ << (picture.width() > kWidestGif ? picture.scaledToWidth(kWidestGif, Qt::SmoothTransformation)
+                                                 : picture);
+    }
+    ++next_;
+    emit progressed(static_cast<int>(next_), static_cast<int>(checkpoints_.size()));
+    showNext();
+}
+
+void RunAnimation::finish() {
+    deleteLater();
+    if (!path_.endsWith(".png", Qt::CaseInsensitive))
+        if (const auto failure = writeGif(path_, frames_, kFrameMs)) {
+            emit failed(*failure);
+            return;
+        }
+    emit finished();
+}
+
+} // namespace attn

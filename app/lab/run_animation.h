@@ -1,0 +1,44 @@
+#pragma once
+
+#include "app/lab/bridge/training_bridge.h"
+
+#include <QImage>
+#include <QPointer>
+
+#include <filesystem>
+#include <vector>
+
+namespace attn {
+
+/// Walks the views through the moments of a run, takes a picture of one of them at each, and writes a GIF or numbered
+/// PNG files. Deletes itself in the end.
+class RunAnimation : public QObject {
+    Q_OBJECT
+
+public:
+    /// @param path "x.gif", or "x.png" for x-000000.png and so on, by step
+    RunAnimation(TrainingBridge& training, SessionBridge& views, QWidget& figure, QString run,
+                 std::vector<std::filesystem::path> checkpoints, QString path, QObject* parent);
+
+    void start() { showNext(); }
+
+signals:
+    void progressed(int done, int count);
+    void finished();
+    void failed(const attn::Failure& failure);
+
+private:
+    void showNext();
+    void take();
+    void finish();
+
+    TrainingBridge& training_;
+    QPointer<QWidget> figure_;
+    QString run_, path_;
+    std::vector<std::filesystem::path> checkpoints_;
+    size_t next_ = 0;
+    std::string awaited_;
+    QList<QImage> frames_;
+};
+
+} // namespace attn

@@ -1,0 +1,275 @@
+#include "app/lab/widgets/recipe_form.h"
+
+#include "app/lab/widgets/param_controls.h"
+#include "engine/core/error.h"
+#include "engine/session/snapshot.h"
+#include "engine/training/tasks/catalogue.h"
+
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QFileDialog>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+using Kind = Param::Kind;
+
+// Ids are the fields of recipe.json.
+constexpr std::array kModelParams{
+    Param{"layers", "Layers", "Blocks, one after the other", Kind::Integer, 1, 12, 1, 2},
+    Param{"heads", "Heads", "Attention heads of each block; they share its width", Kind::Integer, 1, 16, 1, 4},
+    Param{"key_value_heads", "Key/value heads", "Fewer than heads: groups of heads share keys and values; 0: as many",
+          Kind::Integer, 0, 16, 1, 0},
+    Param{"width", "Width", "Numbers in each token's vector", Kind::Integer, 8, 512, 8, 64},
+    Param{"feed_forward", "Feed-forward width", "Inner width of the feed-forward layers; 0: the family's usual one",
+          Kind::Integer, 0, 2048, 8, 0},
+    Param{"bias", "Biases", "Off: every bias stays at zero", Kind::Toggle, 0, 1, 1, 1},
+    Param{"attention_only", "Attention only", "Leaves out the feed-forward layers", Kind::Toggle, 0, 1, 1, 0},
+};
+constexpr std::array kTrainingParams{
+    Param{"steps", "Steps", "Updates of the weights", Kind::Integer, 1, 1'000'000, 1, 1000},
+    Param{"batch", "Batch", "Sequences per step", Kind::Integer, 1, 256, 1, 64},
+    Param{"learning_rate", "Learning rate", "After the warm-up", Kind::Real, 0, 1, 0.00001, 0.003},
+    Param{"final_learning_rate", "Final learning rate", "In the end", Kind::Real, 0, 1, 0.00001, 0},
+    Param{"warm_up", "Warm-up", "Steps in which the learning rate rises", Kind::Integer, 0, 100'000, 1, 50},
+    Param{"beta2", "Beta2", "How long Adam remembers the size of gradients", Kind::Real, 0.8, 0.9999, 0.0001, 0.98},
+    Param{"momentum", "Momentum", "Of SGD", Kind::Real, 0, 0.99, 0.01, 0.9},
+    Param{"weight_decay", "Weight decay", "Pulls matrices towards zero", Kind::Real, 0, 1, 0.01, 0.1},
+    Param{"clip", "Gradient clip", "Most of the gradient's length; 0: no limit", Kind::Real, 0, 10, 0.1, 1},
+    Param{"dropout", "Dropout", "Share of numbers left out at random", Kind::Real, 0, 0.5, 0.01, 0},
+    Param{"smoothing", "Label smoothing", "Share of each target spread over all tokens", Kind::Real, 0, 0.5, 0.01, 0},
+    Param{"accumulation", "Accumulation", "Parts of the batch that run one after the other", Kind::Integer, 1, 16, 1,
+          1},
+    Param{"seed", "Seed", "Of weights, examples and dropout", Kind::Integer, 0, 1'000'000, 1, 0},
+    Param{"evaluate_every", "Measure every", "Steps between measurements on examples that are not trained on",
+          Kind::Integer, 1, 100'000, 1, 50},
+    Param{"checkpoint_every", "Keep every", "Steps between the moments that the timeline keeps", Kind::Integer, 1,
+          100'000, 1, 25},
+};
+
+QString fromView(std::string_view text) { return QCoreApplication::translate("attn::Task", std::string(text).c_str()); }
+
+QLabel* hintLabel(const char* name) {
+    auto* label = new QLabel;
+    label->setObjectName(name);
+    label->setProperty("hint", true);
+    label->setWordWrap(true);
+    return label;
+}
+
+} // namespace
+
+RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggestedRecipe(*taskCatalogue().front()))) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    modelControls_ = new ParamControls(kModelParams);
+    trainingControls_ = new ParamControls(kTrainingParams);
+    column->addWidget(makeTask());
+    column->addWidget(makeSection(tr("Model"), "modelSection",
+                                  {{"family", choice("family", tr("Family"), {"gpt2", "llama"},
+                                                     {tr("GPT-2: learned positions, layer norm, GELU"),
+                                                      tr("Llama: rotary positions, RMS norm, SwiGLU")},
+                                                     tr("Positions, norms and activation of the blocks"))},
+                                   {"activation", choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
+                                                         {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")},
+                                                         tr("Of GPT-2's feed-forward layers"))}},
+                                  modelControls_));
+    column->addWidget(makeSection(
+        tr("Training"), "trainingSection",
+        {{"optimiser", choice("optimiser", tr("Optimiser"), {"adamw", "adam", "sgd"},
+                              {tr("AdamW"), tr("Adam"), tr("SGD with momentum")}, tr("How gradients become updates"))},
+         {"schedule", choice("schedule", tr("Schedule"), {"constant", "inverse-square-root", "cosine", "linear"},
+                             {tr("Constant"), tr("Inverse square root"), tr("Cosine"), tr("Linear")},
+                             tr("The learning rate after the warm-up"))}},
+        trainingControls_));
+    problem_ = hintLabel("recipeProblem");
+    column->addWidget(problem_);
+    for (ParamControls* controls : {modelControls_, trainingControls_})
+        connect(controls, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
+            const std::string field = id.toStdString();
+            set(field, json_[field].is_boolean() ? nlohmann::json(value != 0) : nlohmann::json(value));
+        });
+    chooseTask(0);
+}
+
+QWidget* RecipeForm::makeTask() {
+    auto* container = new QWidget;
+    taskColumn_ = new QVBoxLayout(container);
+    taskColumn_->setContentsMargins(0, 0, 0, 0);
+    task_ = new QComboBox;
+    task_->setObjectName("task");
+    task_->setAccessibleName(tr("Task"));
+    task_->setToolTip(tr("What the model learns"));
+    for (const Task* task : taskCatalogue()) task_->addItem(fromView(task->title));
+    summary_ = hintLabel("taskSummary");
+    taskColumn_->addWidget(task_);
+    taskColumn_->addWidget(summary_);
+    text_ = new QWidget;
+    auto* grid = new QGridLayout(text_);
+    grid->setContentsMargins(0, 0, 0, 0);
+    textPath_ = new QLineEdit;
+    textPath_->setObjectName("textPath");
+    textPath_->setPlaceholderText(tr("A text file"));
+    textPath_->setAccessibleName(tr("Text file"));
+    textPath_->setToolTip(tr("The text that the model learns to continue"));
+    auto* browse = new QPushButton(tr("Choose…"));
+    browse->setAccessibleName(tr("Choose a text file"));
+    browse->setToolTip(tr("Choose a text file"));
+    auto* tokens = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
+                          {tr("Characters"), tr("Bytes"), tr("500 learnt pieces"), tr("2000 learnt pieces")},
+                          tr("How the text is cut into tokens"));
+    choices_.push_back({"tokenizer", tokens});
+    grid->addWidget(textPath_, 0, 0);
+    grid->addWidget(browse, 0, 1);
+    grid->addWidget(tokens, 1, 0, 1, 2);
+    taskColumn_->addWidget(text_);
+    connect(task_, &QComboBox::activated, this, &RecipeForm::chooseTask);
+    connect(textPath_, &QLineEdit::editingFinished, this, [this] { set("text", textPath_->text().toStdString()); });
+    connect(browse, &QPushButton::clicked, this, &RecipeForm::chooseText);
+    return container;
+}
+
+QComboBox* RecipeForm::choice(const char* field, const QString& title, const QStringList& ids,
+                              const QStringList& titles, const QString& help) {
+    auto* box = new QComboBox;
+    box->setObjectName(field);
+    box->setAccessibleName(title);
+    box->setToolTip(help);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(12);
+    for (qsizetype i = 0; i < ids.size(); ++i) box->addItem(titles[i], ids[i]);
+    connect(box, &QComboBox::activated, this,
+            [this, box, field] { set(field, box->currentData().toString().toStdString()); });
+    return box;
+}
+
+QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
+                                 ParamControls* controls) {
+    auto* container = new QWidget;
+    auto* column = new QVBoxLayout(container);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* header = new QToolButton;
+    header->setObjectName(name);
+    header->setText(title);
+    header->setAccessibleName(title);
+    header->setToolTip(tr("Show or hide: %1").arg(title));
+    header->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    header->setArrowType(Qt::RightArrow);
+    header->setCheckable(true);
+    header->setAutoRaise(true);
+    auto* body = new QWidget;
+    auto* inner = new QVBoxLayout(body);
+    inner->setContentsMargins(12, 0, 0, 4);
+    for (const Choice& each : choices) {
+        inner->addWidget(each.box);
+        choices_.push_back(each);
+    }
+    inner->addWidget(controls);
+    body->hide();
+    column->addWidget(header);
+    column->addWidget(body);
+    connect(header, &QToolButton::toggled, body, [header, body](bool open) {
+        body->setVisible(open);
+        header->setArrowType(open ? Qt::DownArrow : Qt::RightArrow);
+    });
+    return container;
+}
+
+void RecipeForm::chooseTask(int index) {
+    Recipe recipe = suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]);
+    recipe.evaluateEvery = std::max<int64_t>(1, recipe.schedule.steps / 20);
+    recipe.checkpointEvery = std::max<int64_t>(1, recipe.schedule.steps / 40);
+    setRecipe(recipe);
+    emit changed();
+}
+
+void RecipeForm::setRecipe(const Recipe& recipe) {
+    json_ = toJson(recipe);
+    makeTaskControls();
+    show();
+    settle();
+}
+
+void RecipeForm::makeTaskControls() {
+    const auto& tasks = taskCatalogue();
+    const auto found =
+        std::ranges::find_if(tasks, [&](const Task* task) { return task->id == json_["task"].get<std::string>(); });
+    const Task& task = **found;
+    {
+        const QSignalBlocker quiet(task_);
+        task_->setCurrentIndex(static_cast<int>(found - tasks.begin()));
+    }
+    summary_->setText(fromView(task.summary));
+    text_->setVisible(task.readsText);
+    if (taskControls_) taskControls_->deleteLater();
+    taskControls_ = new ParamControls(task.params);
+    taskColumn_->addWidget(taskControls_);
+    for (const auto& [id, value] : json_["values"].items()) taskControls_->setValue(id, value.get<double>());
+    connect(taskControls_, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
+        json_["values"][id.toStdString()] = value;
+        settle();
+        emit changed();
+    });
+}
+
+void RecipeForm::show() {
+    for (const Choice& each : choices_) {
+        const QSignalBlocker quiet(each.box);
+        const QString id = QString::fromStdString(json_[each.field].get<std::string>());
+        if (each.box->findData(id) < 0) each.box->addItem(id, id); // "bpe:750" from a file
+        each.box->setCurrentIndex(each.box->findData(id));
+    }
+    textPath_->setText(QString::fromStdString(json_["text"].get<std::string>()));
+    const auto value = [&](std::string_view id) {
+        const auto& field = json_[std::string(id)];
+        return field.is_boolean() ? (field.get<bool>() ? 1.0 : 0.0) : field.get<double>();
+    };
+    for (const Param& param : kModelParams) modelControls_->setValue(param.id, value(param.id));
+    for (const Param& param : kTrainingParams) trainingControls_->setValue(param.id, value(param.id));
+}
+
+void RecipeForm::set(const std::string& field, nlohmann::json value) {
+    json_[field] = std::move(value);
+    settle();
+    emit changed();
+}
+
+void RecipeForm::settle() {
+    recipe_.reset();
+    QString problem;
+    try {
+        Recipe recipe = recipeFromJson(json_, "the recipe");
+        if (taskNamed(recipe.task).readsText && recipe.settings.text.empty())
+            problem = tr("Choose a text file to learn from.");
+        else
+            recipe_ = std::move(recipe);
+    } catch (const Error& error) {
+        problem = QString::fromStdString(Failure{error.message(), error.where(), error.hint()}.sentence());
+    }
+    problem_->setText(problem);
+    problem_->setVisible(!problem.isEmpty());
+}
+
+void RecipeForm::chooseText() {
+    auto* dialog = new QFileDialog(this, tr("Choose a text file"));
+    dialog->setObjectName("fileDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        textPath_->setText(path);
+        set("text", path.toStdString());
+    });
+    dialog->open();
+}
+
+} // namespace attn

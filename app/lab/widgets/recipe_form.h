@@ -1,0 +1,64 @@
+#pragma once
+
+#include "engine/training/recipe.h"
+
+#include <QWidget>
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QVBoxLayout;
+
+namespace attn {
+
+class ParamControls;
+
+/// Every field of a recipe: the task with the controls that its parameters generate, the model, the training.
+class RecipeForm : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit RecipeForm(QWidget* parent = nullptr);
+
+    /// What the controls say. Empty while they contradict each other: the form then says why.
+    const std::optional<Recipe>& recipe() const { return recipe_; }
+    void setRecipe(const Recipe& recipe);
+
+signals:
+    void changed();
+
+private:
+    struct Choice {
+        const char* field;
+        QComboBox* box;
+    };
+
+    QWidget* makeTask();
+    QWidget* makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
+                         ParamControls* controls);
+    QComboBox* choice(const char* field, const QString& title, const QStringList& ids, const QStringList& titles,
+                      const QString& help);
+    void chooseTask(int index);
+    void chooseText();
+    void makeTaskControls();
+    void show();
+    void set(const std::string& field, nlohmann::json value);
+    void settle(); ///< reads the recipe from the fields
+
+    nlohmann::json json_;
+    std::optional<Recipe> recipe_;
+    QComboBox* task_;
+    QLabel *summary_, *problem_;
+    QVBoxLayout* taskColumn_;
+    ParamControls *taskControls_ = nullptr, *modelControls_, *trainingControls_;
+    QWidget* text_;
+    QLineEdit* textPath_;
+    std::vector<Choice> choices_;
+};
+
+} // namespace attn

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace attn {
+
+// A run's folder holds recipe.json, metrics.jsonl and checkpoints/step-000500/, each a Hugging Face folder with the
+// optimiser's state beside the weights. A checkpoint exists under its name only when it is whole.
+
+inline constexpr const char* kCheckpointFolder = "checkpoints";
+
+/// The whole checkpoints of a run, oldest first.
+std::vector<std::filesystem::path> checkpoints(const std::filesystem::path& run);
+
+} // namespace attn

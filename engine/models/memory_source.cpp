@@ -1,0 +1,60 @@
+#include "engine/models/memory_source.h"
+
+#include "engine/models/induction.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+class MemorySource : public ModelSource {
+public:
+    explicit MemorySource(std::shared_ptr<const WeightSet> weights) : weights_(std::move(weights)) {}
+
+    const DecoderConfig& config() const override { return weights_->model->config; }
+    const std::string& configText() const override { return weights_->model->configText; }
+    std::string familyTitle() const override { return weights_->model->familyTitle; }
+    std::string dtype() const override { return "F32"; }
+    const Tokenizer* tokenizer() const override { return weights_->model->tokenizer.get(); }
+    std::string example() const override { return weights_->model->example; }
+    const std::vector<int>& stopTokens() const override { return weights_->model->stopTokens; }
+    std::string sourceName(const std::string&) const override { return {}; }
+
+    int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
+        const std::vector<float>& values = weights_->values.at(parameter);
+        const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
+        write([&](int64_t firstRow, std::span<float> rows) {
+            for (size_t row = 0; row < rows.size() / stride; ++row)
+                std::copy_n(values.begin() +
+                                static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
+                            columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
+        });
+        return std::ranges::count_if(values, [](float value) { return !std::isfinite(value); });
+    }
+
+private:
+    std::shared_ptr<const WeightSet> weights_;
+};
+
+} // namespace
+
+std::unique_ptr<ModelSource> makeMemorySource(std::shared_ptr<const WeightSet> weights) {
+    return std::make_unique<MemorySource>(std::move(weights));
+}
+
+std::unique_ptr<ModelSource> makeInductionSource() {
+    constexpr const char* kText = R"({
+  "model_type": "induction",
+  "note": "weights are set by formula: layer 0 head 0 looks one letter back, layer 1 head 0 completes repetitions"
+})";
+    const auto model = std::make_shared<WeightSet::Model>(
+        WeightSet::Model{.config = inductionConfig(),
+                         .familyTitle = "Constructed: induction",
+                         .configText = kText,
+                         .example = kInductionExample,
+                         .tokenizer = std::make_shared<const Tokenizer>(Tokenizer::characters(inductionAlphabet()))});
+    return makeMemorySource(std::make_shared<const WeightSet>(WeightSet{model, inductionWeights()}));
+}
+
+} // namespace attn

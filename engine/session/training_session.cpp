@@ -1,0 +1,308 @@
+#include "engine/session/training_session.h"
+
+#include "engine/core/error.h"
+#include "engine/session/thread_priority.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace attn {
+
+class TrainingSession::Worker {
+public:
+    explicit Worker(Options options)
+        : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+    /// Changes what is wanted and wakes the thread.
+    template <class Change> void want(const Change& change) {
+        {
+            const std::lock_guard lock(mutex_);
+            change(wanted_);
+            isIdle_ = false;
+        }
+        changed_.notify_all();
+    }
+
+    std::shared_ptr<const TrainingSnapshot> latest() const {
+        const std::lock_guard lock(mutex_);
+        return latest_;
+    }
+    std::vector<MetricPoint> takePoints() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(points_, {});
+    }
+    void setListener(std::function<void()> listener) {
+        const std::lock_guard lock(mutex_);
+        listener_ = std::move(listener);
+    }
+    bool waitIdle(double timeoutSeconds) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return isIdle_; });
+    }
+
+    struct Start {
+        std::filesystem::path folder;
+        Recipe recipe;
+        bool resumes = false;
+    };
+    struct Wanted {
+        std::optional<Start> start;
+        bool plays = false, closes = false, weights = false;
+        int steps = 0; ///< beyond those of playing
+        std::optional<double> rate;
+        double stepsPerSecond = 0;
+    };
+
+private:
+    using Clock = std::chrono::steady_clock;
+    using State = TrainingSnapshot::State;
+    static constexpr std::chrono::milliseconds kInterval{33}; ///< of snapshots
+    static constexpr int kSamples = 12;
+
+    void run(const std::stop_token& stop) {
+        lowerThreadPriority();
+        while (!stop.stop_requested()) {
+            try {
+                work(stop);
+            } catch (const Error& error) {
+                fail({error.message(), error.where(), error.hint()});
+            } catch (const std::bad_alloc&) {
+                fail({"the computer is out of memory", "training", "choose a smaller model or batch"});
+            } catch (const std::exception& error) {
+                fail({error.what(), "training", "please report this"});
+            }
+        }
+        try {
+            if (run_) run_->save();
+        } catch (const std::exception&) { // the last good checkpoint is there
+        }
+    }
+
+    void fail(Failure failure) {
+        {
+            const std::lock_guard lock(mutex_);
+            wanted_.plays = false;
+            wanted_.steps = 0;
+        }
+        next_.failure = std::move(failure);
+        ++next_.failureCount;
+        next_.state = run_ ? State::Paused : State::None;
+        publish();
+    }
+
+    /// Waits for something to do and does one thing.
+    void work(const std::stop_token& stop) {
+        std::optional<Start> start;
+        bool closes = false, steps = false, weights = false;
+        std::optional<double> rate;
+        double pace = 0;
+        {
+            std::unique_lock lock(mutex_);
+            const auto mayStep = [&] { return run_ && !run_->isFinished() && (wanted_.steps > 0 || wanted_.plays); };
+            const auto hasWork = [&] {
+                return wanted_.start || wanted_.closes || (wanted_.weights && run_) || mayStep() ||
+                       (run_ && !run_->isFinished() && next_.state == State::Training);
+            };
+            if (!hasWork()) {
+                isIdle_ = true;
+                changed_.notify_all();
+                changed_.wait(lock, stop, hasWork);
+                if (stop.stop_requested()) return;
+            }
+            isIdle_ = false;
+            if (wanted_.plays && wanted_.steps == 0 && Clock::now() < due_ && !wanted_.start && !wanted_.closes) {
+                changed_.wait_until(lock, stop, due_, [&] {
+                    return !wanted_.plays || wanted_.steps > 0 || wanted_.start || wanted_.closes;
+                });
+                if (stop.stop_requested()) return;
+            }
+            start = std::exchange(wanted_.start, std::nullopt);
+            closes = std::exchange(wanted_.closes, false);
+            steps = !start && !closes && mayStep();
+            if (steps && wanted_.steps > 0) --wanted_.steps;
+            weights = std::exchange(wanted_.weights, false);
+            rate = wanted_.rate;
+            pace = wanted_.stepsPerSecond;
+            if (start) points_.clear();
+        }
+        if (start || closes) letGo();
+        if (start) return begin(*start);
+        if (!run_) return closes ? publish() : void();
+        if (weights && !steps) {
+            takeWeights();
+            return publish();
+        }
+        if (steps) return advance(rate, pace, weights);
+        next_.state = State::Paused;
+        publish();
+    }
+
+    void letGo() {
+        if (run_) run_->save();
+        run_.reset();
+        timedSteps_ = 0;
+        next_ = {.version = next_.version, .failureCount = next_.failureCount};
+    }
+
+    void begin(const Start& start) {
+        next_.state = State::Preparing;
+        next_.folder = start.folder.string();
+        next_.recipe = std::make_shared<const Recipe>(start.recipe);
+        publish();
+        run_ = std::make_unique<TrainingRun>(start.folder, start.recipe,
+                                             Trainer::Options{.device = options_.device,
+                                                              .softwareThreads = options_.softwareThreads,
+                                                              .validation = options_.validation},
+                                             start.resumes);
+        next_.device = run_->trainer().context().traits().name;
+        next_.parameterCount = run_->trainer().parameterCount();
+        next_.exampleTokens = run_->exampleTokens();
+        next_.step = run_->trainer().stepsDone();
+        {
+            const std::lock_guard lock(mutex_);
+            next_.state = run_->isFinished() ? State::Finished : wanted_.plays ? State::Training : State::Paused;
+        }
+        ++next_.checkpointCount;
+        takeWeights();
+        takeSamples();
+        publish();
+    }
+
+    void advance(std::optional<double> rate, double pace, bool weights) {
+        const Clock::time_point start = Clock::now();
+        run_->trainer().setLearningRate(rate);
+        const MetricPoint point = run_->advance();
+        next_.failure.reset();
+        next_.step = point.step;
+        if (point.validationLoss) takeSamples();
+        if (weights || run_->isFinished()) takeWeights();
+        if (run_->isFinished() || point.step % run_->trainer().recipe().checkpointEvery == 0) ++next_.checkpointCount;
+        if (run_->isFinished()) run_->finish();
+        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        // The first step generates kernels: it says nothing of the rest.
+        if (++timedSteps_ > 1)
+            next_.secondsPerStep = timedSteps_ == 2 ? seconds : 0.9 * next_.secondsPerStep + 0.1 * seconds;
+        due_ = pace > 0 ? std::max(Clock::now(), start + std::chrono::duration_cast<Clock::duration>(
+                                                             std::chrono::duration<double>(1 / pace)))
+                        : Clock::now();
+        bool goesOn = false;
+        {
+            const std::lock_guard lock(mutex_);
+            points_.push_back(point);
+            goesOn = wanted_.plays || wanted_.steps > 0;
+            if (run_->isFinished()) wanted_.plays = false;
+        }
+        next_.state = run_->isFinished() ? State::Finished : goesOn ? State::Training : State::Paused;
+        if (goesOn && next_.state == State::Training && !weights && Clock::now() - published_ < kInterval) return;
+        publish();
+    }
+
+    void takeWeights() {
+        next_.weights = run_->weights();
+        next_.weightsStep = run_->trainer().stepsDone();
+    }
+
+    void takeSamples() {
+        auto samples = std::make_shared<std::vector<SampleAnswer>>();
+        const Tokenizer& tokenizer = run_->trainer().instance().tokenizer();
+        const auto texts = [&](const std::vector<int32_t>& ids) {
+            std::vector<std::string> result;
+            for (const int32_t id : ids) result.push_back(tokenizer.tokenText(id));
+            return result;
+        };
+        for (const Trainer::Answer& answer : run_->trainer().answers(Split::Validation, 0, kSamples)) {
+            const std::vector<int> prompt(answer.example.prompt.begin(), answer.example.prompt.end());
+            samples->push_back({.prompt = tokenizer.decode(prompt, true),
+                                .expected = texts(answer.example.answer),
+                                .given = texts(answer.given)});
+        }
+        next_.samples = std::move(samples);
+    }
+
+    void publish() {
+        ++next_.version;
+        published_ = Clock::now();
+        std::function<void()> listener;
+        {
+            const std::lock_guard lock(mutex_);
+            latest_ = std::make_shared<const TrainingSnapshot>(next_);
+            listener = listener_;
+        }
+        if (listener) listener();
+    }
+
+    // Training thread only.
+    Options options_;
+    std::unique_ptr<TrainingRun> run_;
+    TrainingSnapshot next_;
+    int timedSteps_ = 0;
+    Clock::time_point due_{}, published_{};
+
+    // Shared.
+    mutable std::mutex mutex_;
+    std::condition_variable_any changed_;
+    Wanted wanted_;
+    bool isIdle_ = false;
+    std::vector<MetricPoint> points_;
+    std::shared_ptr<const TrainingSnapshot> latest_ = std::make_shared<TrainingSnapshot>();
+    std::function<void()> listener_;
+    std::jthread thread_; // last: joins before anything else goes
+};
+
+TrainingSession::TrainingSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+TrainingSession::~TrainingSession() = default;
+
+void TrainingSession::start(const std::filesystem::path& folder, const Recipe& recipe, bool resumes, bool plays) {
+    worker_->want([&](Worker::Wanted& wanted) {
+        wanted.start = Worker::Start{folder, recipe, resumes};
+        wanted.plays = plays;
+        wanted.steps = 0;
+        wanted.rate.reset();
+        wanted.closes = wanted.weights = false;
+    });
+}
+
+void TrainingSession::play() {
+    worker_->want([](Worker::Wanted& wanted) { wanted.plays = true; });
+}
+
+void TrainingSession::pause() {
+    worker_->want([](Worker::Wanted& wanted) {
+        wanted.plays = false;
+        wanted.steps = 0;
+    });
+}
+
+void TrainingSession::step() {
+    worker_->want([](Worker::Wanted& wanted) {
+        wanted.plays = false;
+        ++wanted.steps;
+    });
+}
+
+void TrainingSession::close() {
+    worker_->want([](Worker::Wanted& wanted) { wanted = {.closes = true, .stepsPerSecond = wanted.stepsPerSecond}; });
+}
+
+void TrainingSession::setLearningRate(std::optional<double> rate) {
+    worker_->want([&](Worker::Wanted& wanted) { wanted.rate = rate; });
+}
+
+void TrainingSession::setPace(double stepsPerSecond) {
+    worker_->want([&](Worker::Wanted& wanted) { wanted.stepsPerSecond = stepsPerSecond; });
+}
+
+void TrainingSession::requestWeights() {
+    worker_->want([](Worker::Wanted& wanted) { wanted.weights = true; });
+}
+
+std::shared_ptr<const TrainingSnapshot> TrainingSession::latest() const { return worker_->latest(); }
+std::vector<MetricPoint> TrainingSession::takePoints() { return worker_->takePoints(); }
+void TrainingSession::setListener(std::function<void()> listener) { worker_->setListener(std::move(listener)); }
+bool TrainingSession::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }
+
+} // namespace attn

@@ -1,0 +1,101 @@
+#include "engine/core/error.h"
+#include "engine/models/memory_source.h"
+#include "engine/session/worker.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace attn {
+
+void Session::Worker::on(const OpenModelCommand& command) {
+    next_.status.activity = Activity::Loading;
+    next_.status.progress = 0;
+    publish();
+    adopt(load(openModelSource(command.path), command.path), command.path);
+
+    const bool namesPrompt = !command.prompt.empty() || !command.promptTokens.empty();
+    if (lost_ && lost_->model == command.path && !namesPrompt) return moveTo(lost_->path, lost_->promptText);
+    lost_.reset();
+    const std::string example = model_->source().example();
+    if (namesPrompt || !example.empty()) {
+        on(SetPromptCommand{namesPrompt ? command.prompt : example, command.promptTokens});
+    } else {
+        publish();
+    }
+}
+
+void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::string& path) {
+    model_ = std::move(model);
+    Snapshot fresh;
+    fresh.version = next_.version;
+    fresh.failureCount = next_.failureCount;
+    fresh.sequenceVersion = next_.sequenceVersion;
+    fresh.status.device = model_->context().traits().name;
+    fresh.headGates = std::make_shared<std::vector<float>>(model_->gates());
+    next_ = std::move(fresh);
+    describe(path, {});
+    view_.layer = std::min(view_.layer, model_->info().layers - 1);
+    view_.head = std::min(view_.head, model_->info().heads - 1);
+    path_ = {};
+    promptText_.clear();
+    refreshSequence();
+    canWarmUp_ = true;
+}
+
+void Session::Worker::describe(const std::string& path, const std::string& name) {
+    auto info = std::make_shared<ModelInfo>(model_->info());
+    info->path = path;
+    if (!name.empty()) info->name = name;
+    next_.model = std::move(info);
+}
+
+void Session::Worker::on(const ShowWeightsCommand& command) {
+    auto source = command.weights ? makeMemorySource(command.weights) : openModelSource(command.path);
+    const std::string example = source->example(), name = std::filesystem::path(command.run).filename().string();
+    if (model_ && model_->replaceWeights(source)) {
+        if (next_.model->path != command.run) describe(command.run, name);
+        next_.shown = command;
+        if (next_.weight) next_.weight = std::make_shared<WeightView>(model_->weight(next_.weight->name, weightSize_));
+        if (path_.tokens().empty()) return publish();
+        const auto cell = next_.explanation;
+        runPath(cell ? std::optional(ExplainCellCommand{cell->layer, cell->head, cell->query, cell->key})
+                     : std::nullopt);
+        return;
+    }
+    adopt(load(std::move(source), command.path), command.run);
+    lost_.reset();
+    describe(command.run, name);
+    next_.shown = command;
+    if (!command.promptTokens.empty() || !example.empty()) return on(SetPromptCommand{example, command.promptTokens});
+    publish();
+}
+
+std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource> source, const std::string& path) {
+    Clock::time_point last = Clock::now();
+    const auto progress = [&](float fraction, const std::string& what) {
+        if (isStopped()) {
+            publishIdle(); // giving back what was loaded takes a while
+            throw Cancelled{};
+        }
+        next_.status.progress = fraction;
+        next_.status.detail = what;
+        if (Clock::now() - last < kVisualInterval) return;
+        last = Clock::now();
+        publish();
+    };
+    try {
+        progress(0, {});
+        return std::make_unique<LanguageModel>(std::move(source),
+                                               LanguageModel::Options{.device = options_.device,
+                                                                      .softwareThreads = options_.softwareThreads,
+                                                                      .validation = options_.validation},
+                                               progress);
+    } catch (const Error&
+                 error) { // even a lost device is a plain failure here: the model that is open has a device of its own
+        throw Error(
+            {.what = error.message(), .where = error.where().empty() ? path : error.where(), .hint = error.hint()});
+    }
+}
+
+} // namespace attn

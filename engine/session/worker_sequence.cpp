@@ -1,0 +1,285 @@
+#include "engine/core/error.h"
+#include "engine/session/capture_file.h"
+#include "engine/session/worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace attn {
+namespace {
+
+constexpr size_t kLongPrefill = 64; ///< tokens that take long enough to be announced
+
+} // namespace
+
+std::vector<int> Session::Worker::promptTokens(const std::string& text) const {
+    if (const Tokenizer* tokenizer = model_->tokenizer()) return tokenizer->encode(text).ids;
+    return parseTokenIds(text);
+}
+
+void Session::Worker::on(const SetPromptCommand& command) {
+    model();
+    const std::vector<int> tokens = command.tokens.empty() ? promptTokens(command.text) : command.tokens;
+    if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "type some text"});
+    for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
+    TokenPath path;
+    path.setPrompt(tokens);
+    moveTo(std::move(path),
+           command.tokens.empty() || !model().tokenizer() ? command.text : model().tokenizer()->decode(tokens, true));
+}
+
+void Session::Worker::checkToken(int token, const char* where, const char* hint) {
+    if (token < 0 || token >= model().info().vocabulary)
+        throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, model().info().vocabulary),
+                     .where = where,
+                     .hint = hint});
+}
+
+size_t Session::Worker::forgotten(size_t tokens) const {
+    const auto capacity = static_cast<size_t>(model_->capacity());
+    if (tokens <= capacity) return 0;
+    // Whole quarters go, so that generating does not drop and re-run at every token.
+    const size_t quarter = std::max<size_t>(1, capacity / 4);
+    return std::min(tokens - 1, (tokens - capacity + quarter - 1) / quarter * quarter);
+}
+
+bool Session::Worker::isCurrent() const {
+    const std::vector<int> tokens = path_.tokens();
+    return std::ranges::equal(std::span(tokens).subspan(forgotten(tokens.size())), model_->tokens());
+}
+
+void Session::Worker::catchUp() {
+    model();
+    if (!isCurrent()) runPath();
+}
+
+void Session::Worker::moveTo(TokenPath path, std::string promptText) {
+    model();
+    std::swap(path_, path);
+    std::swap(promptText_, promptText);
+    try {
+        runPath();
+        lost_.reset();
+    } catch (...) {
+        std::swap(path_, path);
+        std::swap(promptText_, promptText);
+        throw;
+    }
+}
+
+void Session::Worker::runPath(const std::optional<ExplainCellCommand>& cell) {
+    const Clock::time_point start = Clock::now();
+    const std::vector<int> all = path_.tokens();
+    const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
+    auto common = static_cast<size_t>(std::ranges::mismatch(tokens, model().tokens()).in1 - tokens.begin());
+    if (common == tokens.size() && common > 0) --common; // the last token runs again for its logits
+    next_.status.activity = Activity::Prefilling;
+    if (tokens.size() - common >= kLongPrefill) publish();
+    model().truncate(common);
+    if (!model().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
+    next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    next_.status.activity = Activity::Idle;
+    next_.explanation = cell ? std::make_shared<CellExplanation>(model().explain(*cell)) : nullptr;
+    refreshSequence();
+    refreshViews();
+    publish();
+}
+
+void Session::Worker::on(const GenerateCommand& command) {
+    catchUp();
+    if (path_.tokens().empty())
+        throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    if (command.maxTokens < 1) return;
+    remaining_ = command.maxTokens;
+    tokensPerSecond_ = command.tokensPerSecond;
+    generationStart_ = nextToken_ = Clock::now();
+    generated_ = 0;
+    next_.status.activity = Activity::Generating;
+}
+
+void Session::Worker::generateOne() {
+    std::vector<int> all = path_.tokens();
+    const Candidate drawn = sampleToken(model().logits(), sampling_, all, all.size());
+    all.push_back(drawn.token);
+    const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
+    if (tokens.size() != model().tokens().size() + 1) model().truncate(0); // the oldest have gone: run the rest again
+    if (!model().feed(tokens.subspan(model().tokens().size()), [&] { return isStopped(); })) {
+        publishIdle();
+        if (const size_t kept = model().tokens().size(); kept > 0) { // half a step has written over the newest rows
+            model().truncate(kept - 1);
+            model().feed(tokens.subspan(kept - 1, 1));
+        }
+        finishGenerating();
+        return;
+    }
+    path_.take(drawn.token, drawn.probability);
+    ++generated_;
+    --remaining_;
+    const double seconds = std::chrono::duration<double>(Clock::now() - generationStart_).count();
+    if (seconds > 0) next_.status.tokensPerSecond = generated_ / seconds;
+    const bool isEnd =
+        std::ranges::find(model().source().stopTokens(), drawn.token) != model().source().stopTokens().end();
+    if (remaining_ <= 0 || isEnd || isStopped()) {
+        finishGenerating();
+        return;
+    }
+    nextToken_ = tokensPerSecond_ > 0
+                     ? std::max(Clock::now(), nextToken_ + std::chrono::duration_cast<Clock::duration>(
+                                                               std::chrono::duration<double>(1 / tokensPerSecond_)))
+                     : Clock::now();
+    // Pictures take at most half of the time, and come at most 60 times a second.
+    if (Clock::now() - lastVisual_ < std::max<Clock::duration>(kVisualInterval, 2 * visualCost_)) return;
+    const Clock::time_point start = Clock::now();
+    refreshSequence();
+    refreshViews();
+    publish();
+    lastVisual_ = Clock::now();
+    visualCost_ = lastVisual_ - start;
+}
+
+void Session::Worker::finishGenerating() {
+    remaining_ = 0;
+    next_.status.activity = Activity::Idle;
+    if (isCurrent()) { // else it was stopped while the rest ran again, and the last pictures stay
+        refreshSequence();
+        refreshViews();
+    }
+    publish();
+}
+
+void Session::Worker::on(const StopCommand&) { publish(); }
+
+void Session::Worker::on(const ResetCommand&) {
+    TokenPath path = path_;
+    path.reset();
+    moveTo(std::move(path), promptText_);
+}
+
+void Session::Worker::on(const TakeTokenCommand& command) {
+    checkToken(command.token, "generate", "choose one of the listed tokens");
+    catchUp();
+    if (path_.tokens().empty())
+        throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    float probability = 0;
+    for (const Candidate& candidate : rankCandidates(model().logits(), sampling_, path_.tokens(), -1))
+        if (candidate.token == command.token) probability = candidate.probability;
+    TokenPath path = path_;
+    path.take(command.token, probability);
+    moveTo(std::move(path), promptText_);
+}
+
+void Session::Worker::on(const GoToBranchCommand& command) {
+    TokenPath path = path_;
+    path.goTo(command.node);
+    if (path.tokens().empty()) path = path_; // the root holds nothing to show
+    moveTo(std::move(path), promptText_);
+}
+
+void Session::Worker::on(const RestoreBranchesCommand& command) {
+    for (const auto& [parent, token] : command.nodes)
+        checkToken(token, "branches", "the session was saved with another model");
+    TokenPath path;
+    path.restore(command.nodes, command.current, command.promptLength);
+    if (path.tokens().empty())
+        throw Error({.what = "the saved session holds no tokens", .where = "branches", .hint = "type a prompt"});
+    moveTo(std::move(path), command.prompt);
+}
+
+void Session::Worker::on(const SetSamplingCommand& command) {
+    sampling_ = command.sampling;
+    publish();
+}
+
+void Session::Worker::on(const SetViewCommand& command) {
+    const bool gridChanged = command.thumbnailSize != view_.thumbnailSize || !next_.grid;
+    view_ = command;
+    if (!model_ || path_.tokens().empty()) return;
+    if (!isCurrent()) {
+        runPath();
+        return;
+    }
+    if (!gridChanged) {
+        next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->patternTile(view_)) : nullptr;
+    } else {
+        refreshViews();
+    }
+    publish();
+}
+
+void Session::Worker::on(const ExplainCellCommand& command) {
+    catchUp();
+    next_.explanation = std::make_shared<CellExplanation>(model().explain(command));
+    publish();
+}
+
+void Session::Worker::on(const SetHeadGateCommand& command) {
+    model().setGate(command.layer, command.head, command.gate);
+    next_.headGates = std::make_shared<std::vector<float>>(model().gates());
+    model().truncate(0);
+    if (!path_.tokens().empty())
+        runPath();
+    else
+        publish();
+}
+
+void Session::Worker::on(const ShowWeightCommand& command) {
+    next_.weight = std::make_shared<WeightView>(model().weight(command.name, command.maximumSize));
+    weightSize_ = command.maximumSize;
+    publish();
+}
+
+void Session::Worker::on(const CaptureCommand& command) {
+    catchUp();
+    next_.status.activity = Activity::Exporting;
+    publish();
+    const std::vector<int> tokens = model().tokens();
+    const auto captured = model().capture(tokens, command.hooks);
+    writeCapture(command.path, model().info(), tokens, captured);
+    next_.finishedExport = command.path;
+    model().truncate(0);
+    runPath();
+}
+
+void Session::Worker::refreshSequence() {
+    auto sequence = std::make_shared<Sequence>();
+    const Tokenizer* tokenizer = model_->tokenizer();
+    const std::vector<int> nodes = path_.nodes(), tokens = path_.tokens();
+    const size_t first = forgotten(tokens.size());
+    std::optional<StreamDecoder> decoder;
+    if (tokenizer) decoder.emplace(*tokenizer, true);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+        const BranchNode& node = path_.tree().nodes[static_cast<size_t>(nodes[i])];
+        if (node.text.empty())
+            path_.setText(nodes[i], tokenizer ? tokenizer->tokenText(node.token) : std::to_string(node.token));
+        if (i < first) continue;
+        const bool isPrompt = static_cast<int>(i) < path_.promptLength(),
+                   isSpecial = tokenizer && tokenizer->isSpecial(node.token);
+        const std::string& text = path_.tree().nodes[static_cast<size_t>(nodes[i])].text;
+        const std::string completed = decoder ? decoder->push(node.token) : std::string();
+        sequence->tokens.push_back({.id = node.token,
+                                    .text = text,
+                                    .written = isSpecial || !decoder ? text + ' ' : completed,
+                                    .branchNode = nodes[i],
+                                    .isSpecial = isSpecial,
+                                    .isPrompt = isPrompt,
+                                    .probability = isPrompt ? std::nullopt : std::optional(node.probability)});
+    }
+    if (decoder && !sequence->tokens.empty()) sequence->tokens.back().written += decoder->finish();
+    sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
+    sequence->prompt = promptText_;
+    if (first > 0)
+        sequence->notice = fmt::format("the context is {} tokens: the oldest {} are no longer seen by the model",
+                                       model_->capacity(), first);
+    if (tokens.empty() && !tokenizer)
+        sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
+    next_.sequence = std::move(sequence);
+    next_.branches = std::make_shared<BranchTree>(path_.tree());
+    next_.next = std::make_shared<NextToken>(NextToken{{model_->logits().begin(), model_->logits().end()}, tokens});
+    next_.newest = std::make_shared<NewestRows>(model_->newestRows());
+    ++next_.sequenceVersion;
+}
+
+} // namespace attn

@@ -1,0 +1,176 @@
+#include "engine/training/run.h"
+
+#include "engine/core/error.h"
+#include "engine/models/family.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int64_t kExamples = 1024, kExamplesInBetween = 256; ///< of an evaluation, where examples never end
+constexpr int64_t kRatioEvery = 10;
+constexpr const char* kMetricsFile = "metrics.jsonl";
+
+nlohmann::json toJson(const MetricPoint& point) {
+    nlohmann::json json{{"step", point.step},
+                        {"loss", point.loss},
+                        {"gradient_norm", point.gradientNorm},
+                        {"learning_rate", point.learningRate}};
+    if (point.validationLoss) json["validation_loss"] = *point.validationLoss;
+    if (point.metric) json["metric"] = *point.metric;
+    if (!point.updateRatios.empty()) json["update_ratios"] = point.updateRatios;
+    return json;
+}
+
+std::optional<MetricPoint> pointFrom(const std::string& line) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) return std::nullopt;
+    const auto number = [&](const char* field) -> std::optional<double> {
+        const auto found = json.find(field);
+        return found != json.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+    };
+    if (!number("step") || !number("loss")) return std::nullopt;
+    MetricPoint point{.step = static_cast<int64_t>(*number("step")),
+                      .loss = *number("loss"),
+                      .gradientNorm = number("gradient_norm").value_or(0),
+                      .learningRate = number("learning_rate").value_or(0),
+                      .validationLoss = number("validation_loss"),
+                      .metric = number("metric")};
+    for (const auto& ratio : json.value("update_ratios", nlohmann::json::array()))
+        if (ratio.is_number()) point.updateRatios.push_back(ratio.get<double>());
+    return point;
+}
+
+} // namespace
+
+std::vector<MetricPoint> readMetrics(const fs::path& run) {
+    std::vector<MetricPoint> points;
+    std::ifstream file(run / kMetricsFile);
+    for (std::string line; std::getline(file, line);)
+        if (auto point = pointFrom(line)) points.push_back(std::move(*point));
+    return points;
+}
+
+int64_t exampleCount(const Trainer& trainer, Split split) {
+    return static_cast<int64_t>(trainer.instance().rowCount(split).value_or(static_cast<uint64_t>(kExamples)));
+}
+
+TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Trainer::Options& options, bool resumes)
+    : folder_(folder), trainer_(recipe, options) {
+    const std::vector<fs::path> all = checkpoints(folder);
+    if (!resumes && !all.empty())
+        throw Error({.what = "already holds a run",
+                     .where = folder.string(),
+                     .hint = "add --resume to go on with it, or name another folder"});
+    if (resumes && all.empty())
+        throw Error({.what = "holds no checkpoint", .where = folder.string(), .hint = "train without --resume"});
+    startRun(folder, recipe);
+    if (resumes) {
+        resume(trainer_, all.back());
+        saved_ = trainer_.stepsDone();
+    } else {
+        save();
+    }
+    // What an earlier part of the run wrote after its last checkpoint is done again.
+    std::vector<MetricPoint> kept = resumes ? readMetrics(folder) : std::vector<MetricPoint>{};
+    std::erase_if(kept, [&](const MetricPoint& point) { return point.step > trainer_.stepsDone(); });
+    metrics_.open(folder / kMetricsFile, std::ios::trunc);
+    if (!metrics_)
+        throw Error({.what = "cannot be written",
+                     .where = (folder / kMetricsFile).string(),
+                     .hint = "check the folder's permissions"});
+    for (const MetricPoint& point : kept) write(point);
+
+    const DecoderConfig& config = trainer_.config();
+    const auto family =
+        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
+    const TaskInstance& task = trainer_.instance();
+    WeightSet::Model model{.config = config,
+                           .familyTitle = std::string((*family)->title),
+                           .configText = (*family)->describe(config).dump(2),
+                           .tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromJson(task.tokenizerJson()))};
+    if (const auto end = task.tokenizer().endId()) model.stopTokens = {*end};
+    model_ = std::make_shared<const WeightSet::Model>(std::move(model));
+}
+
+void TrainingRun::write(const MetricPoint& point) { metrics_ << toJson(point).dump() << '\n' << std::flush; }
+
+std::map<std::string, std::vector<float>> TrainingRun::trainedWeights() const {
+    std::map<std::string, std::vector<float>> weights;
+    for (const Trainer::Named& parameter : trainer_.parameters())
+        if (!trainer_.isFrozen(parameter.name)) weights[parameter.name] = trainer_.read(parameter.name);
+    return weights;
+}
+
+std::vector<double> TrainingRun::ratiosSince(const std::map<std::string, std::vector<float>>& before) const {
+    const size_t groups = trainer_.config().layers.size() + 1;
+    std::vector<double> change(groups), length(groups), ratios;
+    for (const auto& [name, old] : before) {
+        const size_t group = name.starts_with("blocks.") ? std::stoul(name.substr(7)) + 1 : 0;
+        const std::vector<float> now = trainer_.read(name);
+        for (size_t i = 0; i < now.size(); ++i) {
+            const double difference = static_cast<double>(now[i]) - static_cast<double>(old[i]);
+            change[group] += difference * difference;
+            length[group] += static_cast<double>(old[i]) * static_cast<double>(old[i]);
+        }
+    }
+    for (size_t i = 0; i < groups; ++i) ratios.push_back(length[i] > 0 ? std::sqrt(change[i] / length[i]) : 0);
+    return ratios;
+}
+
+MetricPoint TrainingRun::advance() {
+    const Recipe& recipe = trainer_.recipe();
+    const bool measuresRatios = (trainer_.stepsDone() + 1) % kRatioEvery == 0;
+    const auto before = measuresRatios ? trainedWeights() : std::map<std::string, std::vector<float>>{};
+    const Trainer::StepReport report = trainer_.step();
+    if (!std::isfinite(report.loss))
+        throw Error({.what = fmt::format("the loss of step {} is not a number", report.step),
+                     .where = recipe.task,
+                     .hint = "choose a lower learning rate or clip the gradient"});
+    MetricPoint point{.step = report.step,
+                      .loss = report.loss,
+                      .gradientNorm = report.gradientNorm,
+                      .learningRate = report.learningRate};
+    if (measuresRatios) point.updateRatios = ratiosSince(before);
+    if (report.step % recipe.evaluateEvery == 0 || isFinished()) {
+        const Trainer::Evaluation evaluation = trainer_.evaluate(Split::Validation, kExamplesInBetween);
+        point.validationLoss = evaluation.loss;
+        point.metric = evaluation.metric;
+    }
+    write(point);
+    if (report.step % recipe.checkpointEvery == 0 || isFinished()) save();
+    return point;
+}
+
+void TrainingRun::save() {
+    if (saved_ == trainer_.stepsDone()) return;
+    saveCheckpoint(folder_, trainer_);
+    saved_ = trainer_.stepsDone();
+}
+
+Trainer::Evaluation TrainingRun::finish() {
+    writeModel(folder_, trainer_);
+    return trainer_.evaluate(Split::Validation, exampleCount(trainer_, Split::Validation));
+}
+
+std::shared_ptr<const WeightSet> TrainingRun::weights() const {
+    auto set = std::make_shared<WeightSet>(WeightSet{.model = model_, .values = {}});
+    for (const Trainer::Named& parameter : trainer_.parameters())
+        set->values[parameter.name] = trainer_.read(parameter.name);
+    return set;
+}
+
+std::vector<int> TrainingRun::exampleTokens() const {
+    const Example example = trainer_.instance().example(Split::Validation, 0);
+    std::vector<int> tokens(example.prompt.begin(), example.prompt.end());
+    if (!example.answer.empty()) tokens.insert(tokens.end(), example.answer.begin(), example.answer.end() - 1);
+    return tokens;
+}
+
+} // namespace attn

@@ -1,0 +1,179 @@
+#include "app/lab/models/run_list_model.h"
+#include "engine/io/run_folder.h"
+#include "engine/training/tasks/catalogue.h"
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QAbstractItemView>
+#include <QChartView>
+#include <QComboBox>
+#include <QDir>
+#include <QDoubleSpinBox>
+#include <QImageReader>
+#include <QLabel>
+#include <QLineSeries>
+#include <QPushButton>
+#include <QSlider>
+#include <QToolButton>
+#include <QTreeView>
+
+namespace attn {
+namespace {
+
+using State = TrainingSnapshot::State;
+
+/// A run that takes a second: reverse, 1 layer of width 16.
+void setSmallRecipe(LabWindow& lab, int64_t steps) {
+    Recipe recipe = suggestedRecipe(*taskCatalogue().front());
+    recipe.task = "reverse";
+    recipe.architecture = {.layers = 2, .heads = 2, .width = 16};
+    recipe.batch = 8;
+    recipe.schedule.steps = steps;
+    recipe.evaluateEvery = 10;
+    recipe.checkpointEvery = 5;
+    lab.window().setRecipe(recipe);
+}
+
+const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().training().snapshot(); }
+
+bool trainsToItsEnd(LabWindow& lab) {
+    return lab.waitFor([&] { return training(lab).state == State::Finished; }, 60'000) && lab.settle();
+}
+
+} // namespace
+
+TEST_CASE("lab: Train trains, every view follows, and the curves and samples fill", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    setSmallRecipe(lab, 40);
+    lab.showPanel("train");
+    QTest::mouseClick(&lab.find<QPushButton>("train.play"), Qt::LeftButton);
+    REQUIRE(trainsToItsEnd(lab));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().shown->title == "step 40"; }));
+    CHECK(lab.snapshot().model->name == "reverse");
+    CHECK(lab.snapshot().model->layers == 2);
+    CHECK(lab.window().windowTitle().contains("step 40"));
+    CHECK(lab.snapshot().grid->heads == 2);
+
+    REQUIRE(lab.window().runs().runs().size() == 1);
+    CHECK(lab.window().runs().runs().front().points.size() == 40);
+    lab.showPanel("curves");
+    auto& chart = lab.find<QChartView>("lossChart");
+    REQUIRE(lab.waitFor([&] { return chart.chart()->series().size() == 2; }));
+    const auto losses = [&] { return static_cast<QLineSeries*>(chart.chart()->series().front()); };
+    REQUIRE(lab.waitFor([&] { return losses()->count() == 40; }));
+    CHECK(losses()->at(39).y() < losses()->at(0).y());
+    lab.showPanel("samples");
+    CHECK(lab.find<QTreeView>("samples").model()->rowCount() == 12);
+}
+
+TEST_CASE("lab: the timeline restores weights, not pictures", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    setSmallRecipe(lab, 20);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    lab.showPanel("train");
+    auto& timeline = lab.find<QSlider>("timeline");
+    REQUIRE(lab.waitFor([&] { return timeline.maximum() == 4; })); // 0, 5, 10, 15, 20
+    const auto end = lab.snapshot().next->logits;
+    timeline.setFocus();
+    QTest::keyClick(&timeline, Qt::Key_Home);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().shown->title == "step 0"; }));
+    CHECK(lab.snapshot().next->logits != end);
+    CHECK_FALSE(lab.find<QToolButton>("live").isChecked());
+    // The model of that moment writes.
+    const size_t before = lab.snapshot().sequence->tokens.size();
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 1, .tokensPerSecond = 0});
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.size() == before + 1);
+    lab.window().bridge().post(ResetCommand{});
+    QTest::keyClick(&timeline, Qt::Key_End);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown->title == "step 20"; }));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().next->logits == end);
+}
+
+TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    setSmallRecipe(lab, 100'000);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }, 30'000));
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
+    const int64_t step = training(lab).step;
+    lab.press(lab.action("trainOneStep"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step == step + 1 && training(lab).state == State::Paused; }));
+    lab.press(lab.action("trainAgain"));
+    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused && training(lab).step == 0; }));
+    CHECK(lab.window().runs().runs().size() == 2);
+}
+
+TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    setSmallRecipe(lab, 100'000);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }, 30'000));
+    lab.find<QAbstractButton>("ownRate").setChecked(true);
+    lab.find<QDoubleSpinBox>("rate").setValue(0.000125);
+    REQUIRE(lab.waitFor([&] {
+        const auto& points = lab.window().runs().runs().front().points;
+        return !points.empty() && points.back().learningRate == 0.000125;
+    }));
+    lab.find<QAbstractButton>("ownRate").setChecked(false);
+    REQUIRE(lab.waitFor([&] { return lab.window().runs().runs().front().points.back().learningRate != 0.000125; }));
+}
+
+TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    for (int i = 0; i < 2; ++i) {
+        setSmallRecipe(lab, 5);
+        lab.press(lab.action("trainPlay"));
+        REQUIRE(lab.waitFor([&] { return static_cast<int>(lab.window().runs().runs().size()) == i + 1; }));
+        REQUIRE(trainsToItsEnd(lab));
+    }
+    RunListModel& runs = lab.window().runs();
+    CHECK(runs.runs()[0].name == "reverse-2");
+    CHECK(runs.runs()[0].isShown);
+    runs.setShown(1, true);
+    lab.showPanel("curves");
+    REQUIRE(lab.waitFor([&] { return lab.find<QChartView>("lossChart").chart()->series().size() == 2; }));
+    lab.showPanel("runs");
+    auto& table = lab.find<QTreeView>("runs");
+    CHECK(runs.setData(runs.index(1, 0), "first", Qt::EditRole));
+    CHECK(QDir(lab.folder() + "/runs/first").exists());
+    CHECK_FALSE(runs.setData(runs.index(0, 0), "other", Qt::EditRole)); // it is at hand
+    table.setCurrentIndex(runs.index(1, 0));
+    QTest::mouseClick(&lab.find<QPushButton>("deleteRun"), Qt::LeftButton);
+    CHECK(runs.runs().size() == 1);
+    CHECK_FALSE(QDir(lab.folder() + "/runs/first").exists());
+    lab.window().undoStack().undo();
+    REQUIRE(runs.runs().size() == 2);
+    CHECK(QDir(lab.folder() + "/runs/first").exists());
+    CHECK(checkpoints((lab.folder() + "/runs/first").toStdString()).size() == 2);
+    table.setCurrentIndex(runs.index(0, 0));
+    QTest::mouseClick(&lab.find<QPushButton>("openRun"), Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().model->name == "first"; }));
+}
+
+TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    setSmallRecipe(lab, 10);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    const QString gif = lab.folder() + "/run.gif";
+    lab.window().exportRun(gif);
+    REQUIRE(lab.waitFor([&] { return QFile::exists(gif) && QImageReader(gif).imageCount() == 3; }, 20'000)); // 0, 5, 10
+    QImageReader reader(gif);
+    const QImage first = reader.read(), second = reader.read();
+    CHECK(first.width() > 200);
+    CHECK(first != second);
+    lab.window().exportRun(lab.folder() + "/run.png");
+    REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }, 20'000));
+}
+
+} // namespace attn

@@ -1,0 +1,143 @@
+#include "engine/session/session.h"
+#include "engine/session/training_session.h"
+#include "tests/io/files.h"
+#include "tests/session/session_test.h"
+#include "tests/support/catch.h"
+
+#include <thread>
+
+using namespace attn;
+using attn::test::TemporaryFolder;
+
+namespace {
+
+Recipe smallRecipe(int64_t steps = 12) {
+    Recipe recipe{.task = "reverse", .batch = 8};
+    recipe.architecture = {.layers = 2, .heads = 2, .width = 16};
+    recipe.schedule = {.rate = 3e-3, .warmUp = 2, .steps = steps};
+    recipe.evaluateEvery = 5;
+    recipe.checkpointEvery = 4;
+    return recipe;
+}
+
+TrainingSession::Options options() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
+
+std::vector<double> losses(const std::vector<MetricPoint>& points) {
+    std::vector<double> result;
+    for (const MetricPoint& point : points) result.push_back(point.loss);
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("training session: a run ends with its metrics, samples and checkpoints, and resumes", "[session][gpu]") {
+    const TemporaryFolder folder;
+    TrainingSession session(options());
+    session.start(folder.path() / "run", smallRecipe(), false, false);
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->state == TrainingSnapshot::State::Paused);
+    CHECK(session.latest()->weightsStep == 0);
+    session.step();
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->step == 1);
+    CHECK(session.latest()->state == TrainingSnapshot::State::Paused);
+    session.play();
+    REQUIRE(session.waitIdle());
+    const auto end = session.latest();
+    REQUIRE_FALSE(end->failure);
+    CHECK(end->state == TrainingSnapshot::State::Finished);
+    CHECK(end->step == 12);
+    CHECK(end->weightsStep == 12);
+    const std::vector<MetricPoint> points = session.takePoints();
+    REQUIRE(points.size() == 12);
+    CHECK(points[4].validationLoss.has_value());
+    CHECK_FALSE(points[5].validationLoss.has_value());
+    REQUIRE(points[9].updateRatios.size() == 3); // embeddings and two blocks
+    for (const double ratio : points[9].updateRatios) CHECK((ratio > 0 && ratio < 1));
+    CHECK(losses(readMetrics(folder.path() / "run")).size() == 12);
+    CHECK(checkpoints(folder.path() / "run").size() == 4); // 0, 4, 8, 12
+    REQUIRE(end->samples->size() == 12);
+    CHECK(end->samples->front().expected.size() == end->samples->front().given.size());
+
+    session.start(folder.path() / "run", smallRecipe(16), true, true);
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->step == 16);
+    CHECK(session.takePoints().size() == 4);
+    CHECK(readMetrics(folder.path() / "run").size() == 16);
+}
+
+TEST_CASE("training session: looking on changes no bit of a run", "[session][gpu]") {
+    const TemporaryFolder folder;
+    TrainingSession alone(options()), watched(options());
+    alone.start(folder.path() / "a", smallRecipe(30), false, true);
+    REQUIRE(alone.waitIdle());
+    Session views({.softwareThreads = 0});
+    watched.start(folder.path() / "b", smallRecipe(30), false, false);
+    REQUIRE(watched.waitIdle());
+    int shown = 0;
+    for (int i = 0; i < 30; ++i) {
+        watched.requestWeights();
+        watched.step();
+        REQUIRE(watched.waitIdle());
+        const auto now = watched.latest();
+        views.post(ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->exampleTokens});
+        REQUIRE(views.waitIdle());
+        REQUIRE_FALSE(views.latest()->failure);
+        shown += views.latest()->grid ? 1 : 0;
+    }
+    CHECK(shown == 30);
+    CHECK(losses(alone.takePoints()) == losses(watched.takePoints()));
+}
+
+TEST_CASE("training session: what cannot train is a sentence, and another run can start", "[session][gpu]") {
+    const TemporaryFolder folder;
+    TrainingSession session(options());
+    Recipe recipe = smallRecipe();
+    recipe.architecture.width = 15;
+    session.start(folder.path() / "bad", recipe, false, true);
+    REQUIRE(session.waitIdle());
+    REQUIRE(session.latest()->failure);
+    CHECK(session.latest()->failure->sentence().find("15") != std::string::npos);
+    CHECK(session.latest()->state == TrainingSnapshot::State::None);
+    session.start(folder.path() / "good", smallRecipe(), false, true);
+    REQUIRE(session.waitIdle());
+    CHECK_FALSE(session.latest()->failure);
+    CHECK(session.latest()->state == TrainingSnapshot::State::Finished);
+}
+
+TEST_CASE("session: a moment of a run takes the place of another without touching prompt, branches or gates",
+          "[session][gpu]") {
+    const TemporaryFolder folder;
+    TrainingSession training(options());
+    training.start(folder.path() / "run", smallRecipe(), false, true);
+    REQUIRE(training.waitIdle());
+    const auto end = training.latest();
+    const auto all = checkpoints(folder.path() / "run");
+    Session session({.softwareThreads = 0});
+    session.post(ShowWeightsCommand{nullptr, all.front().string(), end->folder, "step 0", end->exampleTokens});
+    session.post(SetHeadGateCommand{.layer = 1, .head = 1, .gate = 0});
+    session.post(GenerateCommand{.maxTokens = 1});
+    REQUIRE(session.waitIdle());
+    const auto before = session.latest();
+    REQUIRE_FALSE(before->failure);
+    CHECK(before->model->name == "run");
+    CHECK(before->path() == all.front().string());
+    session.post(ShowWeightsCommand{end->weights, end->folder, end->folder, "end", {}});
+    REQUIRE(session.waitIdle());
+    const auto after = session.latest();
+    REQUIRE_FALSE(after->failure);
+    CHECK(after->model == before->model);
+    CHECK(after->shown->title == "end");
+    CHECK(after->sequence->tokens.size() == before->sequence->tokens.size());
+    CHECK((*after->headGates)[3] == 0);
+    CHECK(after->next->logits != before->next->logits);
+
+    Session fresh({.softwareThreads = 0}); // the same from the file, opened as any model
+    fresh.post(OpenModelCommand{.path = all.back().string(), .prompt = {}, .promptTokens = end->exampleTokens});
+    fresh.post(SetHeadGateCommand{.layer = 1, .head = 1, .gate = 0});
+    session.post(ResetCommand{});
+    REQUIRE(fresh.waitIdle());
+    REQUIRE(session.waitIdle());
+    CHECK(fresh.latest()->next->logits == session.latest()->next->logits);
+    CHECK(fresh.latest()->grid->at(1, 0).values == session.latest()->grid->at(1, 0).values);
+}
