@@ -111,7 +111,10 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         t.expect("out", dropout(matrix(t, "x"), 0.25, static_cast<uint32_t>(randomSize(100))));
     };
     all["square_norms"] = [=](Case& t) {
-        t.expect("out", squareNorms(std::vector{matrix(t, "a"), matrix(t, "b", 300), t.real("c", {randomSize(9)})}));
+        std::vector<Tensor> tensors{matrix(t, "a"), matrix(t, "b", 300), t.real("c", {randomSize(9)})};
+        for (int64_t i = randomSize(40); i > 0; --i) // often more than one dispatch takes
+            tensors.push_back(t.real("x" + std::to_string(i), {randomSize(9), randomSize(9)}));
+        t.expect("out", squareNorms(tensors));
     };
     all["clip_factor"] = [](Case& t) {
         const Tensor squares = squareNorms(std::vector{t.real("a", {randomSize(60)}), t.real("b", {randomSize(60)})});
@@ -119,32 +122,41 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         t.expect("norm", clip.norm);
         t.expect("factor", clip.factor);
     };
-    all["adam"] = [](Case& t) {
-        const Shape shape{randomSize(20), randomSize(30)};
+    // Tensors for up to three dispatches.
+    const auto updated = [](Case& t, const std::vector<std::string>& kinds, std::vector<Tensor>& states,
+                            std::vector<Tensor>& gradients) {
         t.step.setNumber(StepScalar::LearningRate, 0.01);
         t.step.setNumber(StepScalar::MomentCorrection, 5);
         t.step.setNumber(StepScalar::VarianceCorrection, 7);
-        const Tensor parameter = t.stored("parameter", shape), moment = t.stored("moment", shape),
-                     variance = t.stored("variance", shape);
-        for (double& value : t.values["variance"]) value = std::abs(value);
-        const auto out = adamUpdate(parameter, moment, variance, t.real("g", shape), t.real("factor", {1}),
-                                    {.decay = 0.1, .isDecoupled = randomSize(2) == 1});
-        t.expect("p", out[0]);
-        t.expect("m", out[1]);
-        t.expect("v", out[2]);
-    };
-    all["sgd"] = [](Case& t) {
-        const Shape shape{randomSize(20), randomSize(30)};
-        t.step.setNumber(StepScalar::LearningRate, 0.01);
-        const auto out = sgdUpdate(t.stored("parameter", shape), t.stored("moment", shape), t.real("g", shape),
-                                   t.real("factor", {1}), 0.9, 0.1);
-        t.expect("p", out[0]);
-        t.expect("v", out[1]);
-    };
-    all["accumulate"] = [](Case& t) {
-        const Shape shape{randomSize(20), randomSize(30)};
         t.step[StepScalar::MicroStep] = static_cast<uint32_t>(randomSize(3) - 1);
-        t.expect("out", accumulate(t.stored("moment", shape), t.real("x", shape)));
+        for (int64_t i = randomSize(17); i > 0; --i) {
+            const Shape shape = randomSize(3) == 1 ? Shape{randomSize(30)} : Shape{randomSize(60), randomSize(200)};
+            const std::string suffix = i == 1 ? "" : std::to_string(i);
+            for (const std::string& kind : kinds) states.push_back(t.stored(kind + suffix, shape));
+            gradients.push_back(t.real("g" + suffix, shape));
+        }
+    };
+    const auto expectAll = [](Case& t, const std::vector<Tensor>& states) {
+        for (size_t i = 0; i < states.size(); ++i) t.expect(std::to_string(i), states[i]);
+    };
+    all["adam"] = [=](Case& t) {
+        std::vector<Tensor> states, gradients;
+        updated(t, {"parameter", "moment", "variance"}, states, gradients);
+        for (auto& [name, values] : t.values)
+            if (name.starts_with("variance"))
+                for (double& value : values) value = std::abs(value);
+        expectAll(
+            t, adamUpdate(states, gradients, t.real("factor", {1}), {.decay = 0.1, .isDecoupled = randomSize(2) == 1}));
+    };
+    all["sgd"] = [=](Case& t) {
+        std::vector<Tensor> states, gradients;
+        updated(t, {"parameter", "moment"}, states, gradients);
+        expectAll(t, sgdUpdate(states, gradients, t.real("factor", {1}), 0.9, 0.1));
+    };
+    all["accumulate"] = [=](Case& t) {
+        std::vector<Tensor> states, gradients;
+        updated(t, {"moment"}, states, gradients);
+        expectAll(t, accumulate(states, gradients));
     };
 }
 
