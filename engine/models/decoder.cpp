@@ -111,10 +111,11 @@ private:
             const Tensor gate = matmul(input, graph_.parameter(prefix + ".mlp.W_gate", {spec.width, C}),
                                        {.bias = bias("b_gate", spec.width)});
             hidden = swiglu(gate, matmul(input, weightIn, {.bias = bias("b_in", spec.width)}));
-        } else if (!hasCache()) { // apart, so that the gradient has what the activation saw
-            hidden = activate(matmul(input, weightIn, {.bias = bias("b_in", spec.width)}), spec.activation);
         } else {
-            hidden = matmul(input, weightIn, {.bias = bias("b_in", spec.width), .activation = spec.activation});
+            hidden = matmul(input, weightIn,
+                            {.bias = bias("b_in", spec.width),
+                             .activation = spec.activation,
+                             .keepsArgument = !hasCache()}); // without a cache it may be trained
         }
         const Tensor weightOut = graph_.parameter(prefix + ".mlp.W_out", {C, spec.width});
         const Tensor added =

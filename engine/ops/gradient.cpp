@@ -2,11 +2,21 @@
 
 #include "engine/core/error.h"
 #include "engine/graph/op.h"
-#include "engine/ops/ops.h"
+#include "engine/ops/gradient_ops.h"
 
 #include <fmt/format.h>
 
 namespace attn {
+
+Tensor addTo(Tensor sum, Tensor term) {
+    const Node maker = term.graph->node(term.node); // a copy: adding may move nodes
+    if (maker.op == nullptr || !maker.op->takesResidual || maker.attributes.flag("residual")) return add(sum, term);
+    std::vector<Tensor> inputs = maker.inputs;
+    inputs.push_back(sum);
+    Attributes attributes = maker.attributes;
+    attributes.set("residual", 1);
+    return term.graph->add(*maker.op, std::move(inputs), attributes);
+}
 
 std::vector<Tensor> gradient(Tensor loss, std::span<const Tensor> sources) {
     Graph& graph = *loss.graph;
@@ -46,7 +56,7 @@ std::vector<Tensor> gradient(Tensor loss, std::span<const Tensor> sources) {
             const Tensor& input = node.inputs[i];
             if (!inputGradients[i] || !depends[input.node]) continue;
             Tensor& sum = flowing[{input.node, input.output}];
-            sum = sum ? add(sum, inputGradients[i]) : inputGradients[i];
+            sum = sum ? addTo(sum, inputGradients[i]) : inputGradients[i];
         }
     }
     std::vector<Tensor> result;
