@@ -14,7 +14,8 @@ public:
                                                   .nextLogits = {},
                                                   .logits = {},
                                                   .attention = {},
-                                                  .updates = {}},
+                                                  .updates = {},
+                                                  .blocks = {}},
           graph_(*result_.graph) {}
 
     DecoderGraph build() {
@@ -41,7 +42,11 @@ public:
             x = add(x, graph_.probe(embedding(positions, positionTable), "hook_pos_embed", "TC"));
         }
         x = dropped(x);
-        for (size_t layer = 0; layer < config_.layers.size(); ++layer) x = block(layer, x, positions, keyPositions);
+        for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
+            const uint32_t first = graph_.size();
+            x = block(layer, x, positions, keyPositions);
+            result_.blocks.push_back({first, graph_.size()});
+        }
 
         const Tensor unembedding =
             config_.tiedEmbedding ? table : graph_.parameter("unembed.W_U", {config_.vocabulary, C});

@@ -116,7 +116,8 @@ void Trainer::buildStep(bool profiles) {
         names.push_back(parameter.name);
         trained.push_back(loss.decoder.graph->parameter(parameter.name, parameter.shape));
     }
-    std::vector<Tensor> gradients = gradient(loss.total, trained);
+    const auto recomputed = recipe_.gradientCheckpointing ? loss.decoder.blocks : std::vector<NodeRange>{};
+    std::vector<Tensor> gradients = gradient(loss.total, trained, recomputed);
     std::map<std::string, Tensor> stepOutputs{{"loss", loss.total}}, updateOutputs;
     const auto statesOf = [&](Graph& graph, const std::string& kind) {
         std::vector<Tensor> states;
@@ -274,6 +275,8 @@ int64_t Trainer::parameterCount() const {
     for (const Named& parameter : parameters_) count += isFrozen(parameter.name) ? 0 : parameter.shape.elements();
     return count;
 }
+
+uint64_t Trainer::arenaBytes() const { return step_->plan().arenaBytes; }
 
 size_t Trainer::dispatchCount() const { return step_->dispatchCount() + (update_ ? update_->dispatchCount() : 0); }
 
