@@ -2,7 +2,6 @@
 
 #include "engine/core/rng.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/training/trainer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,10 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <map>
-#include <unistd.h>
 
 namespace attn::cli {
 namespace {
@@ -158,7 +155,6 @@ int64_t peakBytes() {
 struct Options {
     std::string path, device;
     std::vector<std::string> only;
-    std::vector<std::string> shapes; // of training steps
     bool json = false, profile = false;
 };
 
@@ -180,57 +176,6 @@ void printProfile(const Options& options, const std::optional<std::string>& devi
                    total.second * 1e3 / kSteps);
 }
 
-/// A recipe of a step to time, on random letters.
-Recipe stepRecipe(const std::filesystem::path& text, int64_t layers, int64_t heads, int64_t width, int context,
-                  int batch) {
-    Recipe recipe{.task = "text", .batch = batch};
-    recipe.settings.text = text;
-    recipe.settings.values["context"] = context;
-    recipe.architecture = {.layers = layers, .heads = heads, .width = width};
-    return recipe;
-}
-
-/// Median milliseconds of a training step of the shapes that the README's table names.
-void benchTraining(const Options& options, const std::optional<std::string>& device,
-                   const std::function<void(const std::string&, double, const char*)>& report) {
-    const auto text = std::filesystem::temp_directory_path() / fmt::format("attention-lab-bench-{}.txt", getpid());
-    {
-        std::ofstream file(text);
-        for (uint64_t i = 0; i < 200000; ++i) file << static_cast<char>('0' + static_cast<int>(uniform(3, i) * 65));
-    }
-    struct Shape {
-        const char* name;
-        int64_t layers, heads, width;
-        int context, batch, rounds;
-    };
-    for (const auto& [name, layers, heads, width, context, batch, rounds] :
-         {Shape{"A", 2, 4, 64, 64, 32, 15}, Shape{"B", 4, 4, 128, 64, 12, 15}, Shape{"C", 6, 6, 384, 256, 8, 3}}) {
-        if (!options.shapes.empty() && std::ranges::find(options.shapes, name) == options.shapes.end()) continue;
-        Trainer trainer(stepRecipe(text, layers, heads, width, context, batch),
-                        {.device = device, .profiles = options.profile});
-        trainer.step();
-        std::vector<double> seconds;
-        for (int i = 0; i < rounds; ++i) {
-            const auto start = Clock::now();
-            trainer.step();
-            seconds.push_back(secondsSince(start));
-        }
-        report(fmt::format("training step {}: {} layers, width {}, {} x {}", name, layers, width, batch, context),
-               median(seconds) * 1e3, "ms");
-        report(fmt::format("training step {}: dispatches a layer", name),
-               static_cast<double>(trainer.dispatchCount()) / static_cast<double>(layers), "");
-        if (!options.profile) continue;
-        std::map<std::string, std::pair<int, double>> shaders;
-        for (const auto& [shader, elapsedMs] : trainer.profile()) {
-            ++shaders[shader].first;
-            shaders[shader].second += elapsedMs;
-        }
-        for (const auto& [shader, total] : shaders)
-            fmt::print("  {:<40} {:>4} dispatches {:>9.2f} ms\n", shader, total.first, total.second);
-    }
-    std::filesystem::remove(text);
-}
-
 int bench(const Options& options) {
     nlohmann::json results = nlohmann::json::object();
     const auto wants = [&](const char* name) {
@@ -242,6 +187,10 @@ int bench(const Options& options) {
         std::fflush(stdout);
     };
     const auto device = options.device.empty() ? std::nullopt : std::optional(options.device);
+    if (options.profile) {
+        printProfile(options, device);
+        return kDone;
+    }
     if (wants("matmul") || wants("attention")) {
         gpu::Context context({.device = device});
         if (!options.json) fmt::print("device: {}, {}\n", context.traits().name, context.traits().driver);
@@ -249,10 +198,6 @@ int bench(const Options& options) {
         if (wants("matmul") && !context.traits().isSoftware)
             report("matmul 4096^3", matmulGflops(context, 4096), "GFLOP/s");
         if (wants("attention")) report("causal attention B1 H8 T2048 D64", attentionMs(context), "ms");
-    }
-    if (!options.path.empty() && options.profile) {
-        printProfile(options, device);
-        return kDone;
     }
     if (!options.path.empty() && wants("model")) {
         const int64_t before = peakBytes();
@@ -282,7 +227,6 @@ int bench(const Options& options) {
         report("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
         report("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
     }
-    if (std::ranges::find(options.only, "train") != options.only.end()) benchTraining(options, device, report);
     if (options.json) fmt::print("{}\n", results.dump());
     return kDone;
 }
@@ -290,17 +234,21 @@ int bench(const Options& options) {
 } // namespace
 
 void addBench(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("bench", "measure this machine: kernels, decoding, prefill, thumbnails");
+    CLI::App* command = app.add_subcommand(
+        "bench", "measure this machine: kernels, decoding, prefill, thumbnails; train: training steps");
     const auto options = std::make_shared<Options>();
-    command->add_option("PATH", options->path, "also measure this model");
+    auto* path = command->add_option("PATH", options->path, "also measure this model");
     command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_option("--only", options->only, "some of: matmul, attention, model, gpt2, train (only when named)")
-        ->delimiter(',');
-    command->add_option("--shapes", options->shapes, "training steps to time: A, B, C")->delimiter(',');
-    command->add_flag("--profile", options->profile, "only: the model's device time per token, by shader");
+    command->add_option("--only", options->only, "some of: matmul, attention, model, gpt2")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"matmul", "attention", "model", "gpt2"}));
+    command->add_flag("--profile", options->profile, "only: the model's device time per token, by shader")->needs(path);
     command->add_flag("--json", options->json, "one JSON object");
     command->footer("Timings of shared machines vary: quote the median of several starts.");
-    command->callback([=, &run] { run = [=] { return bench(*options); }; });
+    addBenchTrain(*command, run);
+    command->callback([=, &run] {
+        if (command->get_subcommands().empty()) run = [=] { return bench(*options); };
+    });
 }
 
 } // namespace attn::cli

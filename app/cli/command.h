@@ -45,6 +45,7 @@ void addGenerate(CLI::App& app, Run& run);
 void addCapture(CLI::App& app, Run& run);
 void addRender(CLI::App& app, Run& run);
 void addBench(CLI::App& app, Run& run);
+void addBenchTrain(CLI::App& bench, Run& run);
 void addTrain(CLI::App& app, Run& run);
 void addEval(CLI::App& app, Run& run);
 

@@ -210,6 +210,9 @@ void addTrain(CLI::App& app, Run& run) {
     number("--clip", "clip", "most of the gradient's norm; 0: no limit");
     number("--smoothing", "smoothing", "of labels");
     number("--dropout", "dropout", "");
+    command->add_flag_function(
+        "--gradient-checkpointing", [=](int64_t) { options->fields["gradient_checkpointing"] = true; },
+        "compute each block's activations anew in the backward pass: less memory, more time");
     number("--seed", "seed", "of weights, examples and dropout");
     number("--evaluate-every", "evaluate_every", "steps");
     number("--checkpoint-every", "checkpoint_every", "steps");

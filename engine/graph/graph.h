@@ -70,6 +70,11 @@ struct Node {
     std::string name{}; ///< path, e.g. "blocks.0.attn.hook_q"; unique for Input, Parameter and State
 };
 
+/// Nodes that follow one another, by id.
+struct NodeRange {
+    uint32_t first = 0, end = 0;
+};
+
 /// A static graph of named nodes, built once by model code and compiled to plans. Nodes are in topological order.
 class Graph {
 public:

@@ -67,6 +67,9 @@ struct Op {
     /// d loss / d input for every input, as more graph; null for inputs through which nothing flows. Null for ops that
     /// no loss may flow through. Nodes that nobody asks for cost nothing: compile() drops them.
     std::vector<Tensor> (*gradient)(const GradientCall& call) = nullptr;
+
+    /// With the attribute "residual" there is one more input, last, which is added to output 0.
+    bool takesResidual = false;
 };
 
 } // namespace attn

@@ -184,7 +184,7 @@ private:
             uint32_t index = 0;
             if (const int alias = aliasOf(node, output); alias >= 0) {
                 PlannedTensor view = plan_->tensors[op.inputs[static_cast<size_t>(alias)]];
-                view.type = node.outputs[0];
+                view.type = node.outputs[output];
                 index = addTensor(view);
                 aliasRoot_[index] = root(op.inputs[static_cast<size_t>(alias)]);
             } else {

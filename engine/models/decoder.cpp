@@ -14,7 +14,8 @@ public:
                                                   .nextLogits = {},
                                                   .logits = {},
                                                   .attention = {},
-                                                  .updates = {}},
+                                                  .updates = {},
+                                                  .blocks = {}},
           graph_(*result_.graph) {}
 
     DecoderGraph build() {
@@ -41,7 +42,11 @@ public:
             x = add(x, graph_.probe(embedding(positions, positionTable), "hook_pos_embed", "TC"));
         }
         x = dropped(x);
-        for (size_t layer = 0; layer < config_.layers.size(); ++layer) x = block(layer, x, positions, keyPositions);
+        for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
+            const uint32_t first = graph_.size();
+            x = block(layer, x, positions, keyPositions);
+            result_.blocks.push_back({first, graph_.size()});
+        }
 
         const Tensor unembedding =
             config_.tiedEmbedding ? table : graph_.parameter("unembed.W_U", {config_.vocabulary, C});
@@ -111,10 +116,11 @@ private:
             const Tensor gate = matmul(input, graph_.parameter(prefix + ".mlp.W_gate", {spec.width, C}),
                                        {.bias = bias("b_gate", spec.width)});
             hidden = swiglu(gate, matmul(input, weightIn, {.bias = bias("b_in", spec.width)}));
-        } else if (!hasCache()) { // apart, so that the gradient has what the activation saw
-            hidden = activate(matmul(input, weightIn, {.bias = bias("b_in", spec.width)}), spec.activation);
         } else {
-            hidden = matmul(input, weightIn, {.bias = bias("b_in", spec.width), .activation = spec.activation});
+            hidden = matmul(input, weightIn,
+                            {.bias = bias("b_in", spec.width),
+                             .activation = spec.activation,
+                             .keepsArgument = !hasCache()}); // without a cache it may be trained
         }
         const Tensor weightOut = graph_.parameter(prefix + ".mlp.W_out", {C, spec.width});
         const Tensor added =

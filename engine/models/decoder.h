@@ -62,6 +62,7 @@ struct DecoderGraph {
     Tensor logits;                                       ///< [T,V]
     std::vector<AttentionInputs> attention;              ///< per layer, over the caches
     std::vector<std::pair<std::string, Tensor>> updates; ///< state writes; request all of them
+    std::vector<NodeRange> blocks;                       ///< the nodes of each
 };
 
 /// Probes: hook_embed, hook_pos_embed, blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace attn {
 
@@ -166,7 +167,8 @@ std::vector<Tensor> gradientMix(const GradientCall& call) {
     return {dPattern, attentionMixTransposed(pattern, d, v.shape()[1]), {}};
 }
 
-// fusedAttention: q, k, v, queryPosition, keyPosition, gates ---------------------------------------------------------
+// fusedAttention: q, k, v, queryPosition, keyPosition, gates -> z, statistics [H,T,4] (maximum of the scores in powers
+// of two, 1 / sum of their exponentials, 0, 0) ---------------------------------------------------------
 
 std::vector<TensorType> inferFused(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 6, "fused_attention");
@@ -175,7 +177,7 @@ std::vector<TensorType> inferFused(std::span<const TensorType> inputs, const Att
     require(inputs[2].shape == inputs[1].shape, "fused_attention",
             fmt::format("k {} and v {} differ", inputs[1].shape.text(), inputs[2].shape.text()));
     require(inputs[5].shape == Shape{inputs[0].shape[1]}, "fused_attention", "gates must be [H]");
-    return {inputs[0]};
+    return {inputs[0], {.shape = {inputs[0].shape[1], inputs[0].shape[0], 4}}};
 }
 
 void referenceFused(const ReferenceCall& call) {
@@ -185,6 +187,9 @@ void referenceFused(const ReferenceCall& call) {
         for (int64_t head = 0; head < heads; ++head) {
             const auto scores = referenceScores(call, q, k, call.inputs[3], call.inputs[4], t, head);
             const RowStatistics row = statisticsOf(scores);
+            double* statistics = call.outputs[1].row(head * q.shape[0] + t);
+            statistics[0] = row.inverseSum == 0 ? -1e20 : row.maximum * std::numbers::log2e;
+            statistics[1] = row.inverseSum;
             for (int64_t s = 0; s < k.shape[0]; ++s) {
                 const double weight = probabilityOf(scores[static_cast<size_t>(s)], row) * call.inputs[5].data[head];
                 for (int64_t d = 0; d < q.columns(); ++d)
@@ -196,8 +201,7 @@ void referenceFused(const ReferenceCall& call) {
 /// The pattern is computed anew and never stored. Gates are set by hand: nothing flows into them.
 std::vector<Tensor> gradientFused(const GradientCall& call) {
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
-    inputs.push_back(call.outputs[0]);
-    inputs.push_back(call.outputGradients[0]);
+    inputs.insert(inputs.end(), {call.outputs[0], call.outputs[1], call.outputGradients[0]});
     const Tensor dq = call.graph.add(kFusedAttentionGradient, inputs, call.attributes);
     return {dq, {dq.graph, dq.node, 1}, {dq.graph, dq.node, 2}, {}, {}, {}};
 }
@@ -205,9 +209,9 @@ std::vector<Tensor> gradientFused(const GradientCall& call) {
 std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& traits) {
     const Shape& q = types.inputs[0].shape;
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
-    Dispatch result{
-        .bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
-        .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes))};
+    Dispatch result{.bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0),
+                                 writeOutput(1)},
+                    .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes))};
     const uint32_t blocks = q[2] > 32 ? 2 : 1; // of 32 features
     if (traits.prefersSubgroupTiles && q[0] == 1) {
         const uint32_t headsTogether = q[1] / types.inputs[1].shape[1] % 2 == 0 ? 2 : 1; // that share a key/value head

@@ -38,16 +38,18 @@ std::vector<Dispatch> dispatchMixTransposed(const OpTypes& types, const KernelTr
              .x = gridPerVec4(types.outputs[0])}};
 }
 
-// fused_attention_gradient: q, k, v, queryPosition, keyPosition, gates, z, dz -> dq, dk, dv, statistics [H,T,4] -------
+// fused_attention_gradient: q, k, v, queryPosition, keyPosition, gates, z, statistics, dz -> dq, dk, dv, statistics
+// with z . dz in column 2
+// -----------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, 8, "fused_attention_gradient");
+    requireInputs(inputs, 9, "fused_attention_gradient");
     requireWhole(inputs, "fused_attention_gradient");
-    return {inputs[0], inputs[1], inputs[2], {.shape = {inputs[0].shape[1], inputs[0].shape[0], 4}}};
+    return {inputs[0], inputs[1], inputs[2], inputs[7]};
 }
 
 void reference(const ReferenceCall& call) {
-    const auto& [q, k, v, dz] = std::tie(call.inputs[0], call.inputs[1], call.inputs[2], call.inputs[7]);
+    const auto& [q, k, v, dz] = std::tie(call.inputs[0], call.inputs[1], call.inputs[2], call.inputs[8]);
     const auto& [dq, dk, dv] = std::tie(call.outputs[0], call.outputs[1], call.outputs[2]);
     const int64_t heads = q.shape[1], groups = k.shape[1], D = q.columns();
     const double scale = call.attributes.number("scale");
@@ -74,10 +76,9 @@ void reference(const ReferenceCall& call) {
                 for (int64_t d = 0; d < D; ++d) dq.row(query)[d] += ds * k.row(key)[d];
                 for (int64_t d = 0; d < D; ++d) dk.row(key)[d] += ds * q.row(query)[d];
             }
+            const double* given = call.inputs[7].row(head * q.shape[0] + t);
             double* statistics = call.outputs[3].row(head * q.shape[0] + t);
-            statistics[0] =
-                row.inverseSum == 0 ? -1e20 : row.maximum * 1.4426950408889634; // of powers of two, as on the device
-            statistics[1] = row.inverseSum;
+            std::copy_n(given, 2, statistics);
             statistics[2] = delta;
         }
 }
@@ -98,18 +99,15 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                         .z = groupsOf(passes, 1)};
     };
     const int64_t passes = (q[2] + 32 * blocks - 1) / (32 * blocks);
-    std::vector<Dispatch> result{
-        make("attention/gradient_statistics",
-             {load4(0), load4(1), readInput(3), readInput(4), load4(6), load4(7), writeOutput(3)}, q[0], q[1], 1),
-        make("attention/gradient_queries",
-             {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), load4(7), statistics,
-              writeOutput(0)},
-             q[0], q[1], passes),
-        make("attention/gradient_keys",
-             {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), load4(7), statistics,
-              writeOutput(1), writeOutput(2)},
-             k[0], k[1], passes)};
-    result[1].barrierBefore = true;
+    std::vector<Dispatch> result{make("attention/gradient_queries",
+                                      {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), load4(6),
+                                       load4(7), load4(8), writeOutput(0), writeOutput(3)},
+                                      q[0], q[1], passes),
+                                 make("attention/gradient_keys",
+                                      {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), load4(8),
+                                       statistics, writeOutput(1), writeOutput(2)},
+                                      k[0], k[1], passes)};
+    result[1].barrierBefore = true; // it reads the products
     return result;
 }
 

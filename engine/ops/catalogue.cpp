@@ -31,7 +31,6 @@ std::span<const Op* const> opCatalogue() {
                                      &kExpand,
                                      &kMatmulPlain,
                                      &kMatmulTransposed,
-                                     &kColumnSums,
                                      &kActivateGradient,
                                      &kSwigluGradient,
                                      &kNormGradient,

@@ -11,7 +11,7 @@ extern const Op kEmbedding, kMatmul, kAdd, kMultiply, kSwiglu, kActivate, kLayer
     kAssign, kTopK;
 
 // Of gradients and training.
-extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kColumnSums, kActivateGradient, kSwigluGradient,
+extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kActivateGradient, kSwigluGradient,
     kNormGradient, kNormWeightGradient, kSoftmaxGradient, kEmbeddingGradient, kAttentionMixTransposed,
     kFusedAttentionGradient, kCrossEntropy, kCrossEntropyGradient, kDropout, kSquareNorms, kClipFactor, kAdam, kSgd,
     kAccumulate;

@@ -221,6 +221,10 @@ Tensor activate(Tensor x, Activation activation) {
     return x.graph->add(kActivate, {x}, {{"activation", static_cast<double>(activation)}});
 }
 Tensor activateGradient(Tensor x, Tensor dy, Activation activation) {
+    const Node& maker = dy.graph->node(dy.node);
+    if (maker.op == &kMatmulPlain && maker.inputs.size() == 2)
+        return matmulPlain(maker.inputs[0], maker.inputs[1],
+                           {.scale = maker.attributes.number("scale"), .activation = activation, .argument = x});
     return x.graph->add(kActivateGradient, {x, dy}, {{"activation", static_cast<double>(activation)}});
 }
 Tensor scale(Tensor x, double factor) { return x.graph->add(kScale, {x}, {{"factor", factor}}); }

@@ -35,19 +35,24 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
 std::vector<Tensor> gradientEmbedding(const GradientCall& call) {
     return {{},
             call.graph.add(kEmbeddingGradient, {call.inputs[0], call.outputGradients[0]},
-                           {{"vocabulary", static_cast<double>(call.inputs[1].shape()[0])}})};
+                           {{"vocabulary", static_cast<double>(call.inputs[1].shape()[0])}, {"residual", 0}})};
 }
 
-// embedding_gradient: ids, dy ----------------------------------------------------------------------------------------
+// embedding_gradient: ids, dy, perhaps a residual
+// ----------------------------------------------------------------------------------------
 
 std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
-    requireInputs(inputs, 2, "embedding_gradient");
+    requireInputs(inputs, attributes.flag("residual") ? 3 : 2, "embedding_gradient");
     requireWhole(inputs, "embedding_gradient");
-    return {{.shape = {attributes.integer("vocabulary"), inputs[1].shape.columns()}}};
+    const TensorType table{.shape = {attributes.integer("vocabulary"), inputs[1].shape.columns()}};
+    require(inputs.size() == 2 || inputs[2].shape == table.shape, "embedding_gradient",
+            fmt::format("the residual must be {}", table.shape.text()));
+    return {table};
 }
 
 void referenceGradient(const ReferenceCall& call) {
     const ReferenceTensor &ids = call.inputs[0], &dy = call.inputs[1], &table = call.outputs[0];
+    if (call.attributes.flag("residual")) std::copy_n(call.inputs[2].data, table.shape.paddedElements(), table.data);
     for (int64_t t = 0; t < ids.columns(); ++t) {
         const auto id = std::clamp<int64_t>(static_cast<int64_t>(ids.data[t]), 0, table.rows() - 1);
         for (int64_t c = 0; c < table.columns(); ++c) table.row(id)[c] += dy.row(t)[c];
@@ -56,9 +61,10 @@ void referenceGradient(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
     const Shape &dy = types.inputs[1].shape, &table = types.outputs[0].shape;
+    const bool hasResidual = types.attributes.flag("residual");
     return {{.shader = "ops/embedding_gradient",
-             .bindings = {readInput(0), load4(1), writeOutput(0)},
-             .push = {u32(dy.rows()), u32(table.rowStride() / 4), u32(table[0])},
+             .bindings = {readInput(0), load4(1), load4(hasResidual ? 2 : 1), writeOutput(0)},
+             .push = {u32(dy.rows()), u32(table.rowStride() / 4), u32(table[0]), hasResidual ? 1u : 0u},
              .specialisation = {traits.subgroupSize, 1},
              .x = groupsOf(table[0], 1),
              .y = groupsOf(table.rowStride() / 4, traits.subgroupSize)}};
@@ -68,8 +74,11 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
 
 const Op kEmbedding{
     .name = "embedding", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientEmbedding};
-const Op kEmbeddingGradient{
-    .name = "embedding_gradient", .infer = inferGradient, .reference = referenceGradient, .dispatch = dispatchGradient};
+const Op kEmbeddingGradient{.name = "embedding_gradient",
+                            .infer = inferGradient,
+                            .reference = referenceGradient,
+                            .dispatch = dispatchGradient,
+                            .takesResidual = true};
 
 Tensor embedding(Tensor ids, Tensor table) { return ids.graph->add(kEmbedding, {ids, table}); }
 

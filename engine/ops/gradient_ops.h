@@ -6,15 +6,28 @@
 
 namespace attn {
 
-/// x . w with w [K,N] read by rows. @param x [...,K]  @return [...,N], scale * product + residual
-Tensor matmulPlain(Tensor x, Tensor w, double scale = 1, std::optional<Tensor> residual = {});
-/// x^T . w over all rows. @param x [...,M]  @param w [...,N]  @return [M,N]
-Tensor matmulTransposed(Tensor x, Tensor w, double scale = 1);
-/// Sum over all rows. @param x [...,N]  @return [N]
-Tensor columnSums(Tensor x);
+struct PlainOptions {
+    double scale = 1;
+    Activation activation = Activation::None; ///< whose derivative at `argument` the product is multiplied by
+    Tensor argument{};                        ///< [...,N]
+    std::optional<Tensor> residual{};         ///< [...,N], added last
+};
+/// x . w with w [K,N] read by rows. @param x [...,K]  @return [...,N]
+Tensor matmulPlain(Tensor x, Tensor w, const PlainOptions& options = {});
 
-/// f'(x) * dy
+struct Transposed {
+    Tensor product; ///< [M,N]: scale * x^T . w over all rows
+    Tensor sums;    ///< [M]: of x over all rows
+};
+/// @param x [...,M]  @param w [...,N]
+Transposed matmulTransposed(Tensor x, Tensor w, double scale = 1);
+
+/// f'(x) * dy, within the matmulPlain that makes dy if one does.
 Tensor activateGradient(Tensor x, Tensor dy, Activation activation);
+
+/// sum + term, within the op that makes the term if that takes a residual. Whoever asked for the term alone has it made
+/// twice.
+Tensor addTo(Tensor sum, Tensor term);
 
 /// result[s,g,:] = sum over t and the heads h of group g of pattern[h,t,s] x[t,h,:].
 /// @param pattern [H,T,S]  @param x [T,H,D]  @return [S,groups,D]

@@ -24,6 +24,7 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
     if (attributes.flag("residual"))
         require(inputs.back().shape == out.shape, "matmul",
                 fmt::format("residual {} must be {}", inputs.back().shape.text(), out.shape.text()));
+    if (attributes.flag("keepsArgument")) return {out, out};
     return {out};
 }
 
@@ -37,6 +38,7 @@ void reference(const ReferenceCall& call) {
             for (int64_t k = 0; k < x.columns(); ++k) sum += x.row(m)[k] * w.row(n)[k];
             sum *= call.attributes.number("scale");
             if (hasBias) sum += call.inputs[2].data[n];
+            if (call.outputs.size() == 2) call.outputs[1].row(m)[n] = sum;
             sum = activationValue(activation, sum);
             if (hasResidual) sum += call.inputs.back().row(m)[n];
             y.row(m)[n] = sum;
@@ -55,9 +57,9 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     const uint32_t bias = hasBias ? 2u : 1u;
     const uint32_t residual = hasResidual ? (hasBias ? 3u : 2u) : 0u;
     const TensorType& out = types.outputs[0];
-    const uint32_t activation = u32(types.attributes.integer("activation"));
+    const uint32_t activation = u32(types.attributes.integer("activation")), keeps = types.outputs.size() == 2 ? 1 : 0;
     const int64_t rowsPerUnit = std::max<int64_t>(unitOf(y) / y.rowStride(), 1);
-    Dispatch result{.bindings = {load4(0), load4(1), load4(bias), load4(residual), writeOutput(0)},
+    Dispatch result{.bindings = {load4(0), load4(1), load4(bias), load4(residual), writeOutput(0), writeOutput(keeps)},
                     .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), liveSlot(out),
                              (hasBias ? 1u : 0u) | (hasResidual ? 2u : 0u), pushFloat(types.attributes.number("scale")),
                              u32(rowsPerUnit)}};
@@ -72,18 +74,18 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
         result.shader = isVector  ? "ops/matvec_subgroup8"
                         : isLarge ? "ops/matmul_large_subgroup8"
                                   : "ops/matmul_subgroup8";
-        result.specialisation = {8, subgroups, activation};
+        result.specialisation = {8, subgroups, activation, keeps};
         result.x = isVector ? groups(y.columns(), 32 * subgroups) : groups(y.columns(), 32);
         result.y = isVector ? groups(1, 1) : groups(y.rows(), (isLarge ? 32 : 16) * subgroups);
     } else if (isVector) {
         constexpr uint32_t kSubgroups = 4; // of 4 columns each
         result.shader = "ops/matvec_shared";
-        result.specialisation = {traits.subgroupSize, kSubgroups, activation};
+        result.specialisation = {traits.subgroupSize, kSubgroups, activation, keeps};
         result.x = groups(y.columns(), 4 * kSubgroups);
     } else {
         constexpr int64_t kTile = 128;
         result.shader = "ops/matmul_shared";
-        result.specialisation = {256, 1, activation};
+        result.specialisation = {256, 1, activation, keeps};
         result.x = groups(y.columns(), kTile);
         result.y = groups(y.rows(), kTile);
     }
@@ -96,119 +98,23 @@ std::vector<Tensor> gradient(const GradientCall& call) {
     const double scale = call.attributes.number("scale");
     const bool hasBias = call.attributes.flag("bias"), hasResidual = call.attributes.flag("residual");
     Tensor d = call.outputGradients[0];
-    if (activation != Activation::None) { // what the activation saw is computed again
-        const Tensor before =
-            matmul(x, w, {.bias = hasBias ? std::optional(call.inputs[2]) : std::nullopt, .scale = scale});
-        d = activateGradient(before, d, activation);
+    if (activation != Activation::None) {
+        const Tensor argument =
+            call.outputs.size() == 2
+                ? call.outputs[1]
+                : matmul(x, w, {.bias = hasBias ? std::optional(call.inputs[2]) : std::nullopt, .scale = scale});
+        d = activateGradient(argument, d, activation);
     }
-    std::vector<Tensor> result{matmulPlain(d, w, scale), matmulTransposed(d, x, scale)};
-    if (hasBias) result.push_back(columnSums(d));
+    const auto [dWeight, dBias] = matmulTransposed(d, x, scale);
+    std::vector<Tensor> result{matmulPlain(d, w, {.scale = scale}), dWeight};
+    if (hasBias) result.push_back(dBias);
     if (hasResidual) result.push_back(call.outputGradients[0]);
     return result;
-}
-
-// matmul_plain and matmul_transposed: x, w ---------------------------------------------------------------------------
-
-std::vector<TensorType> inferPlain(std::span<const TensorType> inputs, const Attributes& attributes) {
-    requireInputs(inputs, attributes.flag("residual") ? 3 : 2, "matmul_plain");
-    requireWhole(inputs, "matmul_plain");
-    require(inputs[1].shape.rank() == 2 && inputs[0].shape.columns() == inputs[1].shape[0], "matmul_plain",
-            fmt::format("x {} and w {} must be [...,K] and [K,N]", inputs[0].shape.text(), inputs[1].shape.text()));
-    std::vector<int64_t> extents = inputs[0].shape.extents();
-    extents.back() = inputs[1].shape[1];
-    return {{.shape = Shape(extents)}};
-}
-
-void referencePlain(const ReferenceCall& call) {
-    const ReferenceTensor &x = call.inputs[0], &w = call.inputs[1];
-    forEach(call.outputs[0], [&](int64_t m, int64_t n) {
-        double sum = 0;
-        for (int64_t k = 0; k < x.columns(); ++k) sum += x.row(m)[k] * w.row(k)[n];
-        return sum * call.attributes.number("scale") +
-               (call.attributes.flag("residual") ? call.inputs[2].row(m)[n] : 0);
-    });
-}
-
-std::vector<TensorType> inferTransposed(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, 2, "matmul_transposed");
-    requireWhole(inputs, "matmul_transposed");
-    require(inputs[0].shape.rows() == inputs[1].shape.rows(), "matmul_transposed",
-            fmt::format("x {} and w {} must have the same rows", inputs[0].shape.text(), inputs[1].shape.text()));
-    return {{.shape = {inputs[0].shape.columns(), inputs[1].shape.columns()}}};
-}
-
-void referenceTransposed(const ReferenceCall& call) {
-    const ReferenceTensor &x = call.inputs[0], &w = call.inputs[1];
-    forEach(call.outputs[0], [&](int64_t m, int64_t n) {
-        double sum = 0;
-        for (int64_t k = 0; k < x.rows(); ++k) sum += x.row(k)[m] * w.row(k)[n];
-        return sum * call.attributes.number("scale");
-    });
-}
-
-std::vector<Dispatch> dispatchOuter(const OpTypes& types, const KernelTraits& traits, bool isTransposed) {
-    const Shape &x = types.inputs[0].shape, &y = types.outputs[0].shape;
-    const bool hasResidual = types.inputs.size() == 3;
-    const Lanes8 lanes(traits);
-    return {{.shader = isTransposed ? "ops/matmul_transposed" : "ops/matmul_plain",
-             .bindings = {load4(0), load4(1), load4(hasResidual ? 2 : 0), writeOutput(0)},
-             .push = {u32(y.rows()), u32(y.columns()), u32(isTransposed ? x.rows() : x.columns()),
-                      hasResidual ? 1u : 0u, pushFloat(types.attributes.number("scale"))},
-             .specialisation = {8, lanes.sets, 0, lanes.isExact},
-             .x = groupsOf(y.columns(), 32),
-             .y = groupsOf(y.rows(), 32 * lanes.sets)}};
-}
-
-std::vector<Dispatch> dispatchPlain(const OpTypes& types, const KernelTraits& traits) {
-    return dispatchOuter(types, traits, false);
-}
-std::vector<Dispatch> dispatchTransposed(const OpTypes& types, const KernelTraits& traits) {
-    return dispatchOuter(types, traits, true);
-}
-
-// column_sums --------------------------------------------------------------------------------------------------------
-
-std::vector<TensorType> inferColumnSums(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, 1, "column_sums");
-    requireWhole(inputs, "column_sums");
-    return {{.shape = {inputs[0].shape.columns()}}};
-}
-
-void referenceColumnSums(const ReferenceCall& call) {
-    for (int64_t row = 0; row < call.inputs[0].rows(); ++row)
-        for (int64_t c = 0; c < call.inputs[0].columns(); ++c) call.outputs[0].data[c] += call.inputs[0].row(row)[c];
-}
-
-std::vector<Dispatch> dispatchColumnSums(const OpTypes& types, const KernelTraits&) {
-    const Shape& x = types.inputs[0].shape;
-    return {{.shader = "ops/column_sums",
-             .bindings = {load4(0), writeOutput(0)},
-             .push = {u32(x.rows()), u32(x.columns())},
-             .x = groupsOf(x.rowStride() / 4, 8)}};
 }
 
 } // namespace
 
 const Op kMatmul{.name = "matmul", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradient};
-const Op kMatmulPlain{
-    .name = "matmul_plain", .infer = inferPlain, .reference = referencePlain, .dispatch = dispatchPlain};
-const Op kMatmulTransposed{.name = "matmul_transposed",
-                           .infer = inferTransposed,
-                           .reference = referenceTransposed,
-                           .dispatch = dispatchTransposed};
-const Op kColumnSums{
-    .name = "column_sums", .infer = inferColumnSums, .reference = referenceColumnSums, .dispatch = dispatchColumnSums};
-
-Tensor matmulPlain(Tensor x, Tensor w, double scale, std::optional<Tensor> residual) {
-    std::vector<Tensor> inputs{x, w};
-    if (residual) inputs.push_back(*residual);
-    return x.graph->add(kMatmulPlain, std::move(inputs), {{"scale", scale}, {"residual", residual ? 1 : 0}});
-}
-Tensor matmulTransposed(Tensor x, Tensor w, double scale) {
-    return x.graph->add(kMatmulTransposed, {x, w}, {{"scale", scale}});
-}
-Tensor columnSums(Tensor x) { return x.graph->add(kColumnSums, {x}); }
-
 Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options) {
     std::vector<Tensor> inputs{x, w};
     if (options.bias) inputs.push_back(*options.bias);
@@ -217,6 +123,7 @@ Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options) {
                         {{"bias", options.bias ? 1 : 0},
                          {"residual", options.residual ? 1 : 0},
                          {"activation", static_cast<double>(options.activation)},
+                         {"keepsArgument", options.keepsArgument ? 1 : 0},
                          {"scale", options.scale}});
 }
 

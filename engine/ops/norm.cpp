@@ -7,12 +7,16 @@
 namespace attn {
 namespace {
 
+// layer_norm and rms_norm: x, w, perhaps b -> y, statistics [...,4] (mean, 1 / deviation, 0, 0) -----------------------
+
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
     require(inputs.size() == 2 || inputs.size() == 3, "norm", "needs x, w and perhaps b");
     for (size_t i = 1; i < inputs.size(); ++i)
         require(inputs[i].shape == Shape{inputs[0].shape.columns()}, "norm",
                 fmt::format("parameter {} must be [{}]", inputs[i].shape.text(), inputs[0].shape.columns()));
-    return {inputs[0]};
+    std::vector<int64_t> extents = inputs[0].shape.extents();
+    extents.back() = 4;
+    return {inputs[0], {.shape = Shape(extents), .liveRows = inputs[0].liveRows}};
 }
 
 void reference(const ReferenceCall& call) {
@@ -27,6 +31,8 @@ void reference(const ReferenceCall& call) {
         for (int64_t c = 0; c < x.columns(); ++c)
             call.outputs[0].row(row)[c] =
                 (x.row(row)[c] - mean) * factor * call.inputs[1].data[c] + (centres ? call.inputs[2].data[c] : 0);
+        call.outputs[1].row(row)[0] = mean;
+        call.outputs[1].row(row)[1] = factor;
     }
 }
 
@@ -35,7 +41,7 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     const TensorType& out = types.outputs[0];
     const uint32_t rowsPerGroup = out.shape.rows() == 1 ? 1 : 4; // idle subgroups run along on software Vulkan
     return {{.shader = "ops/norm",
-             .bindings = {load4(0), load4(1), load4(centres ? 2 : 1), writeOutput(0)},
+             .bindings = {load4(0), load4(1), load4(centres ? 2 : 1), writeOutput(0), writeOutput(1)},
              .push = {u32(out.shape.rows()), u32(out.shape.columns()), u32(unitOf(out.shape) / out.shape.rowStride()),
                       liveSlot(out), pushFloat(types.attributes.number("epsilon"))},
              .specialisation = {traits.subgroupSize, rowsPerGroup, centres ? 1u : 0u},
@@ -44,52 +50,49 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
 
 std::vector<Tensor> gradientNorm(const GradientCall& call) {
     const bool centres = call.inputs.size() == 3;
-    const Tensor x = call.inputs[0], dy = call.outputGradients[0];
-    const Tensor dx = call.graph.add(kNormGradient, {x, call.inputs[1], dy},
-                                     {{"epsilon", call.attributes.number("epsilon")}, {"centres", centres ? 1 : 0}});
-    const Tensor dWeight = call.graph.add(kNormWeightGradient, {x, {dx.graph, dx.node, 1}, dy});
+    const Tensor x = call.inputs[0], statistics = call.outputs[1], dy = call.outputGradients[0];
+    const Tensor dx = call.graph.add(kNormGradient, {x, call.inputs[1], statistics, dy},
+                                     {{"centres", centres ? 1 : 0}, {"residual", 0}});
+    const Tensor dWeight = call.graph.add(kNormWeightGradient, {x, statistics, dy});
     std::vector<Tensor> result{dx, dWeight};
     if (centres) result.push_back({dWeight.graph, dWeight.node, 1});
     return result;
 }
 
-// norm_gradient: x, w, dy -> dx, statistics [rows,4] (mean, 1 / deviation, 0, 0) --------------------------------------
+// norm_gradient: x, w, statistics, dy, perhaps a residual -> dx -------------------------------------------------------
 
-std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, 3, "norm_gradient");
+std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireInputs(inputs, attributes.flag("residual") ? 5 : 4, "norm_gradient");
     requireWhole(inputs, "norm_gradient");
-    return {inputs[0], {.shape = {inputs[0].shape.rows(), 4}}};
+    return {inputs[0]};
 }
 
 void referenceGradient(const ReferenceCall& call) {
-    const ReferenceTensor &x = call.inputs[0], &w = call.inputs[1], &dy = call.inputs[2];
-    const bool centres = call.attributes.flag("centres");
-    const int64_t columns = x.columns();
-    const auto count = static_cast<double>(columns);
+    const ReferenceTensor &x = call.inputs[0], &w = call.inputs[1], &dy = call.inputs[3];
+    const bool centres = call.attributes.flag("centres"), hasResidual = call.attributes.flag("residual");
+    const auto count = static_cast<double>(x.columns());
     for (int64_t row = 0; row < x.rows(); ++row) {
-        double mean = 0, square = 0, meanGradient = 0, meanProduct = 0;
-        for (int64_t c = 0; c < columns; ++c) mean += centres ? x.row(row)[c] / count : 0;
-        for (int64_t c = 0; c < columns; ++c) square += (x.row(row)[c] - mean) * (x.row(row)[c] - mean) / count;
-        const double factor = 1 / std::sqrt(square + call.attributes.number("epsilon"));
-        for (int64_t c = 0; c < columns; ++c) {
+        const double mean = call.inputs[2].row(row)[0], factor = call.inputs[2].row(row)[1];
+        double meanGradient = 0, meanProduct = 0;
+        for (int64_t c = 0; c < x.columns(); ++c) {
             const double g = dy.row(row)[c] * w.data[c];
             meanGradient += centres ? g / count : 0;
             meanProduct += g * (x.row(row)[c] - mean) * factor / count;
         }
-        for (int64_t c = 0; c < columns; ++c)
+        for (int64_t c = 0; c < x.columns(); ++c)
             call.outputs[0].row(row)[c] =
-                factor * (dy.row(row)[c] * w.data[c] - meanGradient - (x.row(row)[c] - mean) * factor * meanProduct);
-        call.outputs[1].row(row)[0] = mean;
-        call.outputs[1].row(row)[1] = factor;
+                factor * (dy.row(row)[c] * w.data[c] - meanGradient - (x.row(row)[c] - mean) * factor * meanProduct) +
+                (hasResidual ? call.inputs[4].row(row)[c] : 0);
     }
 }
 
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
     const Shape& x = types.inputs[0].shape;
+    const bool hasResidual = types.attributes.flag("residual");
     constexpr uint32_t kRowsPerGroup = 4;
     return {{.shader = "ops/norm_gradient",
-             .bindings = {load4(0), load4(1), load4(2), writeOutput(0), writeOutput(1)},
-             .push = {u32(x.rows()), u32(x.columns()), pushFloat(types.attributes.number("epsilon"))},
+             .bindings = {load4(0), load4(1), load4(2), load4(3), load4(hasResidual ? 4 : 0), writeOutput(0)},
+             .push = {u32(x.rows()), u32(x.columns()), hasResidual ? 1u : 0u},
              .specialisation = {traits.subgroupSize, kRowsPerGroup, types.attributes.flag("centres") ? 1u : 0u},
              .x = groupsOf(x.rows(), kRowsPerGroup)}};
 }
@@ -127,8 +130,11 @@ const Op kLayerNorm{
     .name = "layer_norm", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientNorm};
 const Op kRmsNorm{
     .name = "rms_norm", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientNorm};
-const Op kNormGradient{
-    .name = "norm_gradient", .infer = inferGradient, .reference = referenceGradient, .dispatch = dispatchGradient};
+const Op kNormGradient{.name = "norm_gradient",
+                       .infer = inferGradient,
+                       .reference = referenceGradient,
+                       .dispatch = dispatchGradient,
+                       .takesResidual = true};
 const Op kNormWeightGradient{.name = "norm_weight_gradient",
                              .infer = inferWeightGradient,
                              .reference = referenceWeightGradient,

@@ -20,6 +20,7 @@ struct MatmulOptions {
     std::optional<Tensor> residual;           ///< [M,N], added last
     Activation activation = Activation::None; ///< after the bias
     double scale = 1;                         ///< on the product, before the bias
+    bool keepsArgument = false;               ///< of the activation, as a second output for its gradient
 };
 /// x . w^T with weights in [out, in] layout. @param x [...,K]  @param w [N,K]  @return [...,N]
 Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options = {});

@@ -7,29 +7,43 @@
 namespace attn {
 namespace {
 
-// square_norms: tensors -> [tensors,4] -------------------------------------------------------------------------------
+// square_norms: tensors -> [tensors,kParts] --------------------------------------------------------------------------
+
+constexpr int64_t kParts = 32;        // of a tensor, summed apart
+constexpr size_t kNormedTensors = 24; // a dispatch
 
 std::vector<TensorType> inferSquareNorms(std::span<const TensorType> inputs, const Attributes&) {
     require(!inputs.empty(), "square_norms", "needs at least one tensor");
     requireWhole(inputs, "square_norms");
-    return {{.shape = {static_cast<int64_t>(inputs.size()), 4}}};
+    return {{.shape = {static_cast<int64_t>(inputs.size()), kParts}}};
 }
 
 void referenceSquareNorms(const ReferenceCall& call) {
-    for (size_t i = 0; i < call.inputs.size(); ++i)
-        for (int64_t row = 0; row < call.inputs[i].rows(); ++row)
-            for (int64_t c = 0; c < call.inputs[i].columns(); ++c)
-                call.outputs[0].row(static_cast<int64_t>(i))[0] +=
-                    call.inputs[i].row(row)[c] * call.inputs[i].row(row)[c];
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+        const int64_t vectors = call.inputs[i].shape.paddedElements() / 4, stretch = (vectors + kParts - 1) / kParts;
+        for (int64_t at = 0; at < vectors * 4; ++at)
+            call.outputs[0].row(static_cast<int64_t>(i))[at / 4 / stretch] +=
+                call.inputs[i].data[at] * call.inputs[i].data[at];
+    }
 }
 
 std::vector<Dispatch> dispatchSquareNorms(const OpTypes& types, const KernelTraits& traits) {
     std::vector<Dispatch> result;
-    for (uint32_t i = 0; i < types.inputs.size(); ++i)
-        result.push_back({.shader = "ops/square_norms",
-                          .bindings = {load4(i), writeOutput(0)},
-                          .push = {u32(types.inputs[i].shape.paddedElements() / 4), i},
-                          .specialisation = {traits.subgroupSize, 1}});
+    for (size_t first = 0; first < types.inputs.size(); first += kNormedTensors) {
+        const size_t count = std::min(kNormedTensors, types.inputs.size() - first);
+        Dispatch dispatch{.shader = "ops/square_norms",
+                          .specialisation = {traits.subgroupSize, 1},
+                          .x = groupsOf(kParts, 1),
+                          .y = GridAxis::fixed(count)};
+        for (size_t slot = 0; slot < kNormedTensors; ++slot) {
+            const size_t input = first + (slot < count ? slot : 0); // slots without a tensor: never read
+            dispatch.bindings.push_back(load4(static_cast<uint32_t>(input)));
+            dispatch.push.push_back(u32(types.inputs[input].shape.paddedElements() / 4));
+        }
+        dispatch.bindings.push_back(writeOutput(0));
+        dispatch.push.push_back(static_cast<uint32_t>(first));
+        result.push_back(dispatch);
+    }
     return result;
 }
 
@@ -37,105 +51,151 @@ std::vector<Dispatch> dispatchSquareNorms(const OpTypes& types, const KernelTrai
 
 std::vector<TensorType> inferClip(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "clip_factor");
-    require(inputs[0].shape.columns() == 4, "clip_factor", "needs what square_norms gives");
+    require(inputs[0].shape.columns() == kParts, "clip_factor", "needs what square_norms gives");
     return {{.shape = {1}}, {.shape = {1}}};
 }
 
 void referenceClip(const ReferenceCall& call) {
     double sum = 0;
-    for (int64_t row = 0; row < call.inputs[0].rows(); ++row) sum += call.inputs[0].row(row)[0];
+    for (int64_t i = 0; i < call.inputs[0].shape.elements(); ++i) sum += call.inputs[0].data[i];
     const double maximum = call.attributes.number("maximum");
     call.outputs[0].data[0] = std::sqrt(sum);
     call.outputs[1].data[0] = maximum > 0 ? std::min(1.0, maximum / (std::sqrt(sum) + 1e-6)) : 1;
 }
 
-std::vector<Dispatch> dispatchClip(const OpTypes& types, const KernelTraits&) {
+std::vector<Dispatch> dispatchClip(const OpTypes& types, const KernelTraits& traits) {
     return {{.shader = "ops/clip_factor",
              .bindings = {load4(0), writeOutput(0), writeOutput(1)},
-             .push = {u32(types.inputs[0].shape.rows()), pushFloat(types.attributes.number("maximum"))}}};
+             .push = {u32(types.inputs[0].shape.elements() / 4), pushFloat(types.attributes.number("maximum"))},
+             .specialisation = {traits.subgroupSize, 1}}};
 }
 
-// adam: parameter, moment, variance, gradient, factor; sgd: parameter, velocity, gradient, factor --------------------
+// Updates of many tensors in place. Inputs: what is updated, tensor by tensor (parameter, moment, variance), then one
+// gradient per tensor, then perhaps the gradients' factor. ------------------------------------------------------------
+
+constexpr size_t kSlots = 7;                    // as in slots.glsl
+constexpr uint32_t kVectorsPerWorkgroup = 1024; // likewise
 
 int aliasOwn(const OpTypes&, uint32_t output) { return static_cast<int>(output); }
 
-template <size_t states> std::vector<TensorType> inferUpdate(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, states + 2, "update");
-    for (size_t i = 1; i <= states; ++i)
-        require(inputs[i].shape == inputs[0].shape, "update",
-                fmt::format("{} does not fit the parameter {}", inputs[i].shape.text(), inputs[0].shape.text()));
-    require(inputs.back().shape.elements() == 1, "update", "the factor must be one number");
-    return {inputs.begin(), inputs.begin() + states};
+/// @param states tensors that are updated per gradient  @param hasFactor one more input
+template <size_t states, bool hasFactor>
+std::vector<TensorType> inferUpdate(std::span<const TensorType> inputs, const Attributes&) {
+    const size_t count = inputs.size() / (states + 1), updated = count * states;
+    require(count > 0 && inputs.size() == count * (states + 1) + (hasFactor ? 1 : 0), "update",
+            fmt::format("{} inputs are not {} per gradient", inputs.size(), states));
+    for (size_t i = 0; i < updated; ++i)
+        require(inputs[i].shape == inputs[updated + i / states].shape, "update",
+                fmt::format("{} does not fit the gradient {}", inputs[i].shape.text(),
+                            inputs[updated + i / states].shape.text()));
+    require(!hasFactor || inputs.back().shape.elements() == 1, "update", "the factor must be one number");
+    return {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(updated)};
 }
+
+/// Norms and biases do not decay.
+double decayOf(const Attributes& attributes, const Shape& shape) {
+    return shape.rank() > 1 ? attributes.number("decay") : 0;
+}
+
+/// Dispatches of kSlots tensors each. @param shared bound before the slots  @param push after the slots' sizes
+template <size_t states>
+std::vector<Dispatch> dispatchSlots(const OpTypes& types, std::string_view shader, const std::vector<Binding>& shared,
+                                    const std::vector<uint32_t>& push, bool decays) {
+    const size_t count = types.outputs.size() / states;
+    std::vector<Dispatch> result;
+    for (size_t first = 0; first < count; first += kSlots) {
+        Dispatch dispatch{.shader = shader, .bindings = shared};
+        std::vector<uint32_t> vectors;
+        uint32_t groups = 0, decayBits = 0;
+        for (size_t slot = 0; slot < kSlots; ++slot) {
+            const bool isUsed = first + slot < count;
+            const size_t tensor = isUsed ? first + slot : first;
+            const Shape& shape = types.outputs[tensor * states].shape;
+            vectors.push_back(u32(shape.paddedElements() / 4));
+            groups += isUsed ? (vectors.back() + kVectorsPerWorkgroup - 1) / kVectorsPerWorkgroup : 0;
+            decayBits |= (shape.rank() > 1 ? 1u : 0u) << slot;
+            dispatch.push.push_back(groups);
+            dispatch.bindings.push_back(load4(static_cast<uint32_t>(count * states + tensor)));
+            for (size_t state = 0; state < states; ++state)
+                dispatch.bindings.push_back(writeOutput(static_cast<uint32_t>(tensor * states + state)));
+        }
+        dispatch.push.insert(dispatch.push.end(), vectors.begin(), vectors.end());
+        dispatch.push.insert(dispatch.push.end(), push.begin(), push.end());
+        if (decays) dispatch.push.push_back(decayBits);
+        dispatch.x = GridAxis::fixed(groups);
+        result.push_back(std::move(dispatch));
+    }
+    return result;
+}
+
+uint32_t factorInput(const OpTypes& types) { return static_cast<uint32_t>(types.inputs.size() - 1); }
 
 void referenceAdam(const ReferenceCall& call) {
     const Attributes& a = call.attributes;
     const double beta1 = a.number("beta1"), beta2 = a.number("beta2"),
                  rate = call.step.number(StepScalar::LearningRate);
-    for (int64_t i = 0; i < call.outputs[0].shape.paddedElements(); ++i) {
-        double &p = call.outputs[0].data[i], &m = call.outputs[1].data[i], &v = call.outputs[2].data[i];
-        double g = call.inputs[3].data[i] * call.inputs[4].data[0];
-        if (a.flag("isDecoupled"))
-            p *= 1 - rate * a.number("decay");
-        else
-            g += a.number("decay") * p;
-        m = beta1 * m + (1 - beta1) * g;
-        v = beta2 * v + (1 - beta2) * g * g;
-        p -= rate * call.step.number(StepScalar::MomentCorrection) * m /
-             (std::sqrt(v) * call.step.number(StepScalar::VarianceCorrection) + a.number("epsilon"));
-    }
+    for (size_t tensor = 0; tensor < call.outputs.size() / 3; ++tensor)
+        for (int64_t i = 0; i < call.outputs[tensor * 3].shape.paddedElements(); ++i) {
+            const auto state = [&](size_t n) -> double& { return call.outputs[tensor * 3 + n].data[i]; };
+            double &p = state(0), &m = state(1), &v = state(2);
+            double g = call.inputs[call.outputs.size() + tensor].data[i] * call.inputs.back().data[0];
+            const double decay = decayOf(a, call.outputs[tensor * 3].shape);
+            if (a.flag("isDecoupled"))
+                p *= 1 - rate * decay;
+            else
+                g += decay * p;
+            m = beta1 * m + (1 - beta1) * g;
+            v = beta2 * v + (1 - beta2) * g * g;
+            p -= rate * call.step.number(StepScalar::MomentCorrection) * m /
+                 (std::sqrt(v) * call.step.number(StepScalar::VarianceCorrection) + a.number("epsilon"));
+        }
 }
 
 std::vector<Dispatch> dispatchAdam(const OpTypes& types, const KernelTraits&) {
     const Attributes& a = types.attributes;
-    return {{.shader = "ops/adam",
-             .bindings = {load4(3), readInput(4), writeOutput(0), writeOutput(1), writeOutput(2)},
-             .push = {u32(types.outputs[0].shape.paddedElements() / 4), pushFloat(a.number("beta1")),
-                      pushFloat(a.number("beta2")), pushFloat(a.number("epsilon")), pushFloat(a.number("decay")),
-                      a.flag("isDecoupled") ? 1u : 0u},
-             .x = gridPerVec4(types.outputs[0])}};
+    return dispatchSlots<3>(types, "ops/adam", {readInput(factorInput(types))},
+                            {pushFloat(a.number("beta1")), pushFloat(a.number("beta2")), pushFloat(a.number("epsilon")),
+                             pushFloat(a.number("decay")), a.flag("isDecoupled") ? 1u : 0u},
+                            true);
 }
 
 void referenceSgd(const ReferenceCall& call) {
-    const double momentum = call.attributes.number("momentum"), decay = call.attributes.number("decay");
-    for (int64_t i = 0; i < call.outputs[0].shape.paddedElements(); ++i) {
-        double &p = call.outputs[0].data[i], &u = call.outputs[1].data[i];
-        u = momentum * u + call.inputs[2].data[i] * call.inputs[3].data[0] + decay * p;
-        p -= call.step.number(StepScalar::LearningRate) * u;
-    }
+    const Attributes& a = call.attributes;
+    for (size_t tensor = 0; tensor < call.outputs.size() / 2; ++tensor)
+        for (int64_t i = 0; i < call.outputs[tensor * 2].shape.paddedElements(); ++i) {
+            double &p = call.outputs[tensor * 2].data[i], &u = call.outputs[tensor * 2 + 1].data[i];
+            const double g = call.inputs[call.outputs.size() + tensor].data[i] * call.inputs.back().data[0];
+            u = a.number("momentum") * u + g + decayOf(a, call.outputs[tensor * 2].shape) * p;
+            p -= call.step.number(StepScalar::LearningRate) * u;
+        }
 }
 
 std::vector<Dispatch> dispatchSgd(const OpTypes& types, const KernelTraits&) {
-    return {{.shader = "ops/sgd",
-             .bindings = {load4(2), readInput(3), writeOutput(0), writeOutput(1)},
-             .push = {u32(types.outputs[0].shape.paddedElements() / 4), pushFloat(types.attributes.number("momentum")),
-                      pushFloat(types.attributes.number("decay"))},
-             .x = gridPerVec4(types.outputs[0])}};
-}
-
-// accumulate: state, x -----------------------------------------------------------------------------------------------
-
-std::vector<TensorType> inferAccumulate(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, 2, "accumulate");
-    require(inputs[0].shape == inputs[1].shape, "accumulate",
-            fmt::format("{} and {} differ", inputs[0].shape.text(), inputs[1].shape.text()));
-    return {inputs[0]};
+    const Attributes& a = types.attributes;
+    return dispatchSlots<2>(types, "ops/sgd", {readInput(factorInput(types))},
+                            {pushFloat(a.number("momentum")), pushFloat(a.number("decay"))}, true);
 }
 
 void referenceAccumulate(const ReferenceCall& call) {
-    for (int64_t i = 0; i < call.outputs[0].shape.paddedElements(); ++i)
-        call.outputs[0].data[i] =
-            (call.step[StepScalar::MicroStep] == 0 ? 0 : call.outputs[0].data[i]) + call.inputs[1].data[i];
+    for (size_t tensor = 0; tensor < call.outputs.size(); ++tensor)
+        for (int64_t i = 0; i < call.outputs[tensor].shape.paddedElements(); ++i) {
+            double& state = call.outputs[tensor].data[i];
+            state =
+                (call.step[StepScalar::MicroStep] == 0 ? 0 : state) + call.inputs[call.outputs.size() + tensor].data[i];
+        }
 }
 
 std::vector<Dispatch> dispatchAccumulate(const OpTypes& types, const KernelTraits&) {
-    return {{.shader = "ops/accumulate",
-             .bindings = {load4(1), writeOutput(0)},
-             .push = {u32(types.outputs[0].shape.paddedElements() / 4)},
-             .x = gridPerVec4(types.outputs[0])}};
+    return dispatchSlots<1>(types, "ops/accumulate", {}, {}, false);
 }
 
-std::vector<Tensor> outputsOf(Tensor first, uint32_t count) {
+/// Adds an update of `states` per gradient, and a factor if there is one. @return what was updated
+std::vector<Tensor> update(const Op& op, std::vector<Tensor> states, std::span<const Tensor> gradients,
+                           std::optional<Tensor> factor, const Attributes& attributes = {}) {
+    const size_t count = states.size();
+    states.insert(states.end(), gradients.begin(), gradients.end());
+    if (factor) states.push_back(*factor);
+    const Tensor first = states[0].graph->add(op, std::move(states), attributes);
     std::vector<Tensor> result;
     for (uint32_t output = 0; output < count; ++output) result.push_back({first.graph, first.node, output});
     return result;
@@ -149,19 +209,19 @@ const Op kSquareNorms{.name = "square_norms",
                       .dispatch = dispatchSquareNorms};
 const Op kClipFactor{.name = "clip_factor", .infer = inferClip, .reference = referenceClip, .dispatch = dispatchClip};
 const Op kAdam{.name = "adam",
-               .infer = inferUpdate<3>,
+               .infer = inferUpdate<3, true>,
                .reference = referenceAdam,
                .dispatch = dispatchAdam,
                .aliasOf = aliasOwn,
                .writesInPlace = true};
 const Op kSgd{.name = "sgd",
-              .infer = inferUpdate<2>,
+              .infer = inferUpdate<2, true>,
               .reference = referenceSgd,
               .dispatch = dispatchSgd,
               .aliasOf = aliasOwn,
               .writesInPlace = true};
 const Op kAccumulate{.name = "accumulate",
-                     .infer = inferAccumulate,
+                     .infer = inferUpdate<1, false>,
                      .reference = referenceAccumulate,
                      .dispatch = dispatchAccumulate,
                      .aliasOf = aliasOwn,
@@ -176,24 +236,23 @@ Clip clipFactor(Tensor squares, double maximum) {
     return {norm, {norm.graph, norm.node, 1}};
 }
 
-std::vector<Tensor> adamUpdate(Tensor parameter, Tensor moment, Tensor variance, Tensor gradient, Tensor factor,
+std::vector<Tensor> adamUpdate(std::span<const Tensor> states, std::span<const Tensor> gradients, Tensor factor,
                                const AdamOptions& options) {
-    return outputsOf(parameter.graph->add(kAdam, {parameter, moment, variance, gradient, factor},
-                                          {{"beta1", options.beta1},
-                                           {"beta2", options.beta2},
-                                           {"epsilon", options.epsilon},
-                                           {"decay", options.decay},
-                                           {"isDecoupled", options.isDecoupled ? 1 : 0}}),
-                     3);
+    return update(kAdam, {states.begin(), states.end()}, gradients, factor,
+                  {{"beta1", options.beta1},
+                   {"beta2", options.beta2},
+                   {"epsilon", options.epsilon},
+                   {"decay", options.decay},
+                   {"isDecoupled", options.isDecoupled ? 1 : 0}});
 }
 
-std::vector<Tensor> sgdUpdate(Tensor parameter, Tensor velocity, Tensor gradient, Tensor factor, double momentum,
-                              double decay) {
-    return outputsOf(
-        parameter.graph->add(kSgd, {parameter, velocity, gradient, factor}, {{"momentum", momentum}, {"decay", decay}}),
-        2);
+std::vector<Tensor> sgdUpdate(std::span<const Tensor> states, std::span<const Tensor> gradients, Tensor factor,
+                              double momentum, double decay) {
+    return update(kSgd, {states.begin(), states.end()}, gradients, factor, {{"momentum", momentum}, {"decay", decay}});
 }
 
-Tensor accumulate(Tensor state, Tensor x) { return state.graph->add(kAccumulate, {state, x}); }
+std::vector<Tensor> accumulate(std::span<const Tensor> states, std::span<const Tensor> gradients) {
+    return update(kAccumulate, {states.begin(), states.end()}, gradients, {});
+}
 
 } // namespace attn

@@ -68,6 +68,8 @@ const Op kExpand{.name = "expand",
 Tensor sum(Tensor x) { return x.graph->add(kSum, {x}); }
 
 Tensor expand(Tensor x, Shape shape) {
+    if (const Node& maker = x.graph->node(x.node); maker.op == &kExpand && maker.inputs.empty())
+        return fill(*x.graph, shape, maker.attributes.number("factor")); // of a constant
     Attributes attributes = shapeAttributes(shape);
     attributes.set("factor", 1);
     attributes.set("isInteger", 0);

@@ -20,7 +20,7 @@ Tensor crossEntropy(Tensor logits, Tensor targets, Tensor weights, double smooth
 /// the step, the site and the element alone. @source Srivastava et al. 2014, JMLR 15
 Tensor dropout(Tensor x, double rate, uint32_t site);
 
-/// Sums of squares of every tensor. @return [tensors, 4], in column 0
+/// Sums of squares of every tensor, in parts that add up. @return [tensors, parts]
 Tensor squareNorms(std::span<const Tensor> tensors);
 /// @param squares of squareNorms  @param maximum 0: never clips
 struct Clip {
@@ -29,22 +29,24 @@ struct Clip {
 };
 Clip clipFactor(Tensor squares, double maximum);
 
+// Updates of many tensors in place, several to a dispatch: the rate and corrections come from StepParams. They return
+// all states after the update: request any of them when compiling.
+
 struct AdamOptions {
     double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-    double decay = 0;
+    double decay = 0;        ///< of matrices; tensors of one axis (norms, biases) have none
     bool isDecoupled = true; ///< AdamW's decay; else added to the gradient
 };
-/// Updates parameter, moment and variance in place with factor * gradient; the rate and corrections come from
-/// StepParams.
-/// @return the three after the update: request them when compiling
+/// @param states    parameter, moment and variance of every tensor in turn
+/// @param gradients one per tensor; factor * gradient counts
 /// @source Kingma and Ba 2015, arXiv:1412.6980; Loshchilov and Hutter 2019, arXiv:1711.05101
-std::vector<Tensor> adamUpdate(Tensor parameter, Tensor moment, Tensor variance, Tensor gradient, Tensor factor,
+std::vector<Tensor> adamUpdate(std::span<const Tensor> states, std::span<const Tensor> gradients, Tensor factor,
                                const AdamOptions& options);
-/// @return parameter and velocity after the update. @source Sutskever et al. 2013 (momentum), in PyTorch's form
-std::vector<Tensor> sgdUpdate(Tensor parameter, Tensor velocity, Tensor gradient, Tensor factor, double momentum,
-                              double decay);
-
-/// state + x, but x alone in micro-step 0. @return the state after it
-Tensor accumulate(Tensor state, Tensor x);
+/// @param states parameter and velocity of every tensor in turn  @param decay as in AdamOptions
+/// @source Sutskever et al. 2013 (momentum), in PyTorch's form
+std::vector<Tensor> sgdUpdate(std::span<const Tensor> states, std::span<const Tensor> gradients, Tensor factor,
+                              double momentum, double decay);
+/// state + gradient, but the gradient alone in micro-step 0.
+std::vector<Tensor> accumulate(std::span<const Tensor> states, std::span<const Tensor> gradients);
 
 } // namespace attn

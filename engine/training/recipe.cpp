@@ -144,6 +144,7 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"accumulation", recipe.accumulation},
             {"smoothing", recipe.smoothing},
             {"dropout", recipe.dropout},
+            {"gradient_checkpointing", recipe.gradientCheckpointing},
             {"evaluate_every", recipe.evaluateEvery},
             {"checkpoint_every", recipe.checkpointEvery}};
 }
@@ -206,6 +207,7 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     recipe.accumulation = static_cast<int>(integer("accumulation"));
     recipe.smoothing = number("smoothing");
     recipe.dropout = number("dropout");
+    recipe.gradientCheckpointing = all.at("gradient_checkpointing").get<bool>();
     recipe.evaluateEvery = integer("evaluate_every");
     recipe.checkpointEvery = integer("checkpoint_every");
     check(recipe);

@@ -44,6 +44,7 @@ struct Recipe {
     int accumulation = 1; ///< equal parts of the batch whose gradients add up
     double smoothing = 0; ///< of labels
     double dropout = 0;
+    bool gradientCheckpointing = false; ///< computes each block's activations anew in the backward pass: less memory
     int64_t evaluateEvery = 100, checkpointEvery = 500; ///< steps
     bool operator==(const Recipe&) const = default;
 };

@@ -118,34 +118,37 @@ void Trainer::buildStep(bool profiles) {
         names.push_back(parameter.name);
         trained.push_back(loss.decoder.graph->parameter(parameter.name, parameter.shape));
     }
-    std::vector<Tensor> gradients = gradient(loss.total, trained);
+    const auto recomputed = recipe_.gradientCheckpointing ? loss.decoder.blocks : std::vector<NodeRange>{};
+    std::vector<Tensor> gradients = gradient(loss.total, trained, recomputed);
     std::map<std::string, Tensor> stepOutputs{{"loss", loss.total}}, updateOutputs;
-    for (size_t i = 0; i < names.size() && accumulates; ++i) {
-        const std::string state = "gradient." + names[i];
-        const TensorType type{.shape = trained[i].shape()};
-        stepOutputs[state] = accumulate(loss.decoder.graph->state(state, type), gradients[i]);
-        gradients[i] = updateGraph->state(state, type);
+    const auto statesOf = [&](Graph& graph, const std::string& kind) {
+        std::vector<Tensor> states;
+        for (size_t i = 0; i < names.size(); ++i)
+            states.push_back(graph.state(kind + names[i], {.shape = trained[i].shape()}));
+        return states;
+    };
+    if (accumulates) {
+        stepOutputs["gradient"] = accumulate(statesOf(*loss.decoder.graph, "gradient."), gradients)[0];
+        gradients = statesOf(*updateGraph, "gradient.");
     }
     const Clip clip = clipFactor(squareNorms(gradients), optimiser.clip);
     updateOutputs["norm"] = clip.norm;
+    const bool isSgd = optimiser.kind == Optimiser::Kind::Sgd;
+    const std::vector<Tensor> moments = statesOf(*updateGraph, "moment."),
+                              variances = isSgd ? std::vector<Tensor>{} : statesOf(*updateGraph, "variance.");
+    std::vector<Tensor> states;
     for (size_t i = 0; i < names.size(); ++i) {
-        const Shape& shape = trained[i].shape();
-        const Tensor parameter = updateGraph->parameter(names[i], shape),
-                     moment = updateGraph->state("moment." + names[i], {.shape = shape});
-        const double decay = shape.rank() > 1 ? optimiser.decay : 0;
-        if (optimiser.kind == Optimiser::Kind::Sgd) {
-            updateOutputs[names[i]] =
-                sgdUpdate(parameter, moment, gradients[i], clip.factor, optimiser.momentum, decay)[0];
-            continue;
-        }
-        const Tensor variance = updateGraph->state("variance." + names[i], {.shape = shape});
-        updateOutputs[names[i]] = adamUpdate(parameter, moment, variance, gradients[i], clip.factor,
-                                             {.beta1 = optimiser.beta1,
-                                              .beta2 = optimiser.beta2,
-                                              .epsilon = optimiser.epsilon,
-                                              .decay = decay,
-                                              .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW})[0];
+        states.push_back(updateGraph->parameter(names[i], trained[i].shape()));
+        states.push_back(moments[i]);
+        if (!isSgd) states.push_back(variances[i]);
     }
+    updateOutputs["updated"] = isSgd ? sgdUpdate(states, gradients, clip.factor, optimiser.momentum, optimiser.decay)[0]
+                                     : adamUpdate(states, gradients, clip.factor,
+                                                  {.beta1 = optimiser.beta1,
+                                                   .beta2 = optimiser.beta2,
+                                                   .epsilon = optimiser.epsilon,
+                                                   .decay = optimiser.decay,
+                                                   .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW})[0];
     if (accumulates)
         update_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(updateGraph, updateOutputs));
     else
@@ -315,6 +318,8 @@ int64_t Trainer::parameterCount() const {
     for (const Named& parameter : parameters_) count += isFrozen(parameter.name) ? 0 : parameter.shape.elements();
     return count;
 }
+
+uint64_t Trainer::arenaBytes() const { return step_->plan().arenaBytes; }
 
 size_t Trainer::dispatchCount() const { return step_->dispatchCount() + (update_ ? update_->dispatchCount() : 0); }
 

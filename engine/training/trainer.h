@@ -37,6 +37,7 @@ public:
     int64_t stepsDone() const { return stepsDone_; }
     int64_t parameterCount() const;
     size_t dispatchCount() const; ///< of a step
+    uint64_t arenaBytes() const;  ///< of a step: activations and gradients, without weights and optimiser states
     /// Device time of every dispatch of the last step, by shader. Empty unless Options::profiles.
     std::vector<gpu::Profiler::Stretch> profile() const { return step_->profile(); }
     gpu::Context& context() { return *context_; }

@@ -95,7 +95,8 @@ void main() {
 
     [[unroll]] for (uint i = 0; i < 2; ++i) {
         if (i >= HEADS) break;
-        const float factor = maximum[i] <= NOTHING_SEEN ? 0.0 : gates[head + i] / sumOfLanes(sum[i]);
+        const float inverse = maximum[i] <= NOTHING_SEEN ? 0.0 : 1.0 / sumOfLanes(sum[i]), factor = gates[head + i] * inverse;
+        if (gl_WorkGroupID.z == 0 && lane == 0) statistics[(head + i) * queries + row] = vec4(maximum[i], inverse, 0.0, 0.0);
         if (span <= 4) z0[i] += subgroupShuffleXor(z0[i], 4);
         if (span <= 2) z0[i] += subgroupShuffleXor(z0[i], 2);
         if (span <= 1) z0[i] += subgroupShuffleXor(z0[i], 1);

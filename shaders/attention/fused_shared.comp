@@ -141,7 +141,12 @@ void main() {
     barrier();
     partial[thread] = sum;
     barrier();
-    if (thread % 2 == 0) rowFactor[row] = maximum <= NOTHING_SEEN ? 0.0 : gates[head] / (partial[thread] + partial[thread + 1]);
+    if (thread % 2 == 0) {
+        const float inverse = maximum <= NOTHING_SEEN ? 0.0 : 1.0 / (partial[thread] + partial[thread + 1]);
+        rowFactor[row] = gates[head] * inverse;
+        if (gl_WorkGroupID.z == 0 && row0 + row < liveQueries)
+            statistics[head * queries + row0 + row] = vec4(maximum, inverse, 0.0, 0.0);
+    }
     barrier();
     [[unroll]] for (uint i = 0; i < 4; ++i) {
         const uint at = ((row0 + ty * 4 + i) * heads + head) * headVectors + firstVector + tx;

@@ -123,8 +123,10 @@ void main() {
     }
 
     const float gate = gates[head];
+    vec4 own = vec4(0.0); // statistics of the row of this lane
     [[unroll]] for (uint i = 0; i < WIDTH; ++i) {
-        const float factor = maximum[i] <= NOTHING_SEEN ? 0.0 : gate / sumOfLanes(sum[i]);
+        const float inverse = maximum[i] <= NOTHING_SEEN ? 0.0 : 1.0 / sumOfLanes(sum[i]), factor = gate * inverse;
+        if (lane == i) own.xy = vec2(maximum[i], inverse);
         if (span <= 4) z0[i] += subgroupShuffleXor(z0[i], 4);
         if (span <= 2) z0[i] += subgroupShuffleXor(z0[i], 2);
         if (span <= 1) z0[i] += subgroupShuffleXor(z0[i], 1);
@@ -134,4 +136,5 @@ void main() {
             if (BLOCKS > 1 && feature + WIDTH < passVectors) z[at + WIDTH] = z1[i] * factor;
         }
     }
+    if (gl_WorkGroupID.z == 0 && row + lane < liveQueries) statistics[head * queries + row + lane] = own;
 }

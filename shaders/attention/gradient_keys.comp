@@ -16,7 +16,7 @@ layout(std430, binding = 4) readonly buffer queryPositionBuffer { ivec4 queryPos
 INPUT_I(5, keyPosition);
 INPUT_F(6, gates);
 INPUT4(7, dz);
-INPUT4(8, statistics);
+INPUT4(8, statistics); // maximum, 1 / sum and z . dz of every query
 OUTPUT4(9, dk);
 OUTPUT4(10, dv);
 

@@ -8,16 +8,18 @@
 #include "attention.glsl"
 #include "attention_gradient.glsl"
 
-// dq: eight queries of one head per set of lanes.
+// dq: eight queries of one head per set of lanes; also z . dz of every row, for the keys.
 INPUT4(1, q);
 INPUT4(2, k);
 INPUT4(3, v);
 INPUT_I(4, queryPosition);
 layout(std430, binding = 5) readonly buffer keyPositionBuffer { ivec4 keyPosition4[]; };
 INPUT_F(6, gates);
-INPUT4(7, dz);
-INPUT4(8, statistics);
-OUTPUT4(9, dq);
+INPUT4(7, z);
+INPUT4(8, statistics); // of the attention
+INPUT4(9, dz);
+OUTPUT4(10, dq);
+OUTPUT4(11, statisticsWithProduct);
 
 void main() {
     const uint lane = laneOf(), head = gl_WorkGroupID.y;
@@ -29,7 +31,9 @@ void main() {
     const uint keyStride = groups * headVectors, headBase = groupOf(head) * headVectors;
     const int rowPosition = queryPosition[own];
     const int oldest = minOfLanes(rowPosition), newest = maxOfLanes(rowPosition);
-    const vec4 statisticsOfRow = LOAD4(statistics, head * queries + own);
+    vec4 statisticsOfRow = LOAD4(statistics, head * queries + own);
+    for (uint d = 0; d < headVectors; ++d) statisticsOfRow.z += dot(LOAD4(z, base + d), LOAD4(dz, base + d));
+    if (gl_WorkGroupID.z == 0 && row + lane < queries) statisticsWithProduct[head * queries + row + lane] = statisticsOfRow;
     const float gate = gates[head];
     const Features f = featuresOf(lane);
 #define KEY_ROWS(n) (min(uvec4((begin + (n)) * 4) + uvec4(0, 1, 2, 3), uvec4(end - 1)) * keyStride + headBase)

@@ -2,6 +2,7 @@
 // Include after tensor.glsl and attention.glsl.
 //
 // Bindings   1 q [T,H,D]  2 k [S,G,D]  3 v [S,G,D]  4 queryPosition I32 [T]  5 keyPosition I32 [S]  6 gates [H]  7 z [T,H,D]
+//            8 statistics [H,T,4]: maximum of the scores times log2 e, 1 / sum of their exponentials, 0, 0
 // Push       ATTENTION_PUSH: T, S, H, G, ceil(D / 4), scale, window, causal, liveSlot of T, liveSlot of S, sequence
 // Constants  0 and 1: local size
 //
@@ -17,5 +18,6 @@ INPUT_I(4, queryPosition);
 layout(std430, binding = 5) readonly buffer keyPositionBuffer { ivec4 keyPosition4[]; };
 INPUT_F(6, gates);
 OUTPUT4(7, z);
+OUTPUT4(8, statistics);
 
 #include "attention_tile.glsl"

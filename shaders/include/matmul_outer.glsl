@@ -1,20 +1,33 @@
 // Sums of outer products, for gradients of matmul: a tile of 32 rows by 32 columns per set of eight lanes, four columns per lane.
-// Include after tensor.glsl and lanes8.glsl; define X_IS_TRANSPOSED 0 or 1.
+// Include after tensor.glsl and lanes8.glsl (and activation.glsl for 0); define X_IS_TRANSPOSED 0 or 1.
 //
-//   0: y[m,n] = sum over k of x[m,k] w[k,n]        1: y[m,n] = sum over k of x[k,m] w[k,n]
+//   0: y[m,n] = scale * f'(argument[m,n]) * sum over k of x[m,k] w[k,n] + residual[m,n]
+//   1: y[m,n] = scale * sum over k of x[k,m] w[k,n]    sums[m] = sum over k of x[k,m]
 //
-// Bindings   1 x  2 w [K,N]  3 residual [M,N] or any tensor  4 y [M,N]
-// Push       rows M, columns N, inner K, hasResidual, scale
+// Bindings   0: 1 x  2 w [K,N]  3 argument [M,N] or any tensor  4 residual [M,N] or any tensor  5 y [M,N]
+//            1: 1 x  2 w [K,N]  3 y [M,N]  4 sums [M]
+// Push       rows M, columns N, inner K, scale; 0: hasResidual
+// Constants  2: of 0, the activation f
 // Local size 8 x L. Grid ceil(N / 32) x ceil(M / (32 L)).
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(push_constant) uniform Push {
-    uint rows, columns, inner, hasResidual;
+    uint rows, columns, inner;
     float scale;
+#if !X_IS_TRANSPOSED
+    uint hasResidual;
+#endif
 };
 INPUT4(1, x);
 INPUT4(2, w);
-INPUT4(3, residual);
-OUTPUT4(4, result);
+#if X_IS_TRANSPOSED
+OUTPUT4(3, result);
+OUTPUT4(4, sums);
+#else
+layout(constant_id = 2) const uint ACTIVATION = 0;
+INPUT4(3, argument);
+INPUT4(4, residual);
+OUTPUT4(5, result);
+#endif
 
 const uint ROWS = 32;
 
@@ -31,6 +44,7 @@ void main() {
 #if X_IS_TRANSPOSED
     // Four rows of x and w per round; a lane holds four of the tile's rows of y.
     const uint xVectors = (rows + 3) / 4, xColumn = min(row / 4 + lane, xVectors - 1);
+    vec4 columnSum = vec4(0.0);
     for (uint k = 0; k < inner; k += 4) {
         vec4 a[4], b[4];
         [[unroll]] for (uint u = 0; u < 4; ++u) {
@@ -38,10 +52,12 @@ void main() {
             a[u] = k + u < inner ? LOAD4(x, at * xVectors + xColumn) : vec4(0.0);
             b[u] = LOAD4(w, at * vectors + wColumn);
         }
+        columnSum += a[0] + a[1] + a[2] + a[3];
         [[unroll]] for (uint i = 0; i < ROWS; ++i)
             sum[i] += SHUFFLE(a[0][i % 4], i / 4) * b[0] + SHUFFLE(a[1][i % 4], i / 4) * b[1] + SHUFFLE(a[2][i % 4], i / 4) * b[2] +
                       SHUFFLE(a[3][i % 4], i / 4) * b[3];
     }
+    if (gl_WorkGroupID.x == 0 && row / 4 + lane < xVectors) sums[row / 4 + lane] = columnSum; // the padding of x is zero
 #else
     // Lanes are rows of x when loading it; its padding is zero, so that repeated rows of w count nothing.
     const uint depth = (inner + 3) / 4;
@@ -62,6 +78,12 @@ void main() {
     [[unroll]] for (uint i = 0; i < ROWS; ++i) {
         if (row + i >= rows) return;
         const uint at = (row + i) * vectors + vector;
-        result[at] = sum[i] * scale + (hasResidual == 1u ? LOAD4(residual, at) : vec4(0.0));
+#if X_IS_TRANSPOSED
+        result[at] = sum[i] * scale;
+#else
+        vec4 y = sum[i] * scale;
+        if (ACTIVATION != 0u) y *= activationDerivative4(ACTIVATION, LOAD4(argument, at));
+        result[at] = y + (hasResidual == 1u ? LOAD4(residual, at) : vec4(0.0));
+#endif
     }
 }

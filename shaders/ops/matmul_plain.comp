@@ -3,6 +3,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+#include "activation.glsl"
 #include "tensor.glsl"
 #include "lanes8.glsl"
 #define X_IS_TRANSPOSED 0

@@ -14,6 +14,7 @@ INPUT4(1, x);
 INPUT4(2, weight);
 INPUT4(3, bias); // the weight again for RMS norm: not read
 OUTPUT4(4, result);
+OUTPUT4(5, statistics); // mean, 1 / deviation, 0, 0: for gradients
 
 vec4 maskPadding(uint vector) { return vec4(lessThan(uvec4(vector * 4) + uvec4(0, 1, 2, 3), uvec4(columns))); }
 
@@ -39,4 +40,5 @@ void main() {
         if (CENTRES == 1u) y += LOAD4(bias, i);
         result[base + i] = y * maskPadding(i);
     }
+    if (lane == 0) statistics[row] = vec4(mean, factor, 0.0, 0.0);
 }

@@ -6,7 +6,7 @@
 layout(local_size_x = 8) in;
 layout(push_constant) uniform Push { uint rows, columns; };
 INPUT4(1, x);
-INPUT4(2, statistics); // of norm_gradient
+INPUT4(2, statistics); // of the norm
 INPUT4(3, dy);
 OUTPUT4(4, dWeight);
 OUTPUT4(5, dBias);

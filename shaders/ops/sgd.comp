@@ -1,23 +1,31 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "slots.glsl"
 
 // One step of stochastic gradient descent with momentum, in place (Sutskever et al. 2013; PyTorch's convention for the rate).
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
-    uint vectors;
+    SLOT_PUSH
     float momentum, decay;
+    uint decays; // bit n: slot n decays
 };
-INPUT4(1, gradient);
-INPUT_F(2, factor); // on the gradient
-layout(std430, binding = 3) buffer parameterBuffer { vec4 parameter[]; };
-layout(std430, binding = 4) buffer velocityBuffer { vec4 velocity[]; };
+INPUT_F(1, factor); // on the gradients
+#define TENSORS(slot)                                                                                                             \
+    INPUT4(2 + 3 * slot, gradient##slot);                                                                                         \
+    layout(std430, binding = 3 + 3 * slot) buffer parameterBuffer##slot { vec4 parameter##slot[]; };                              \
+    layout(std430, binding = 4 + 3 * slot) buffer velocityBuffer##slot { vec4 velocity##slot[]; };
+FOR_SLOTS(TENSORS)
+
+#define UPDATE(n)                                                                                                                 \
+    FOR_VECTORS(n) {                                                                                                              \
+        const vec4 p = parameter##n[index];                                                                                       \
+        const vec4 u = momentum * velocity##n[index] + LOAD4(gradient##n, index) * factor[0] +                                    \
+                       (decays >> n & 1u) * decay * p;                                                                            \
+        velocity##n[index] = u;                                                                                                   \
+        parameter##n[index] = p - STEP_FLOAT(STEP_LEARNING_RATE) * u;                                                             \
+    }
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
-    if (index >= vectors) return;
-    const vec4 p = parameter[index];
-    const vec4 u = momentum * velocity[index] + LOAD4(gradient, index) * factor[0] + decay * p;
-    velocity[index] = u;
-    parameter[index] = p - STEP_FLOAT(STEP_LEARNING_RATE) * u;
+    LOCATE_SLOT
+    FOR_SLOTS(UPDATE)
 }

@@ -30,7 +30,7 @@ Tensor Case::integers(const std::string& name, Shape shape, int64_t below, std::
 
 Tensor Case::stored(const std::string& name, Shape shape) {
     values[name] = normals(shape.elements(), 1);
-    return name == "parameter" ? graph->parameter(name, shape) : graph->state(name, {.shape = shape});
+    return name.starts_with("parameter") ? graph->parameter(name, shape) : graph->state(name, {.shape = shape});
 }
 
 AttentionInputs attentionCase(Case& test, int64_t T, int64_t S, int64_t heads, int64_t groups, int64_t D, bool live) {

@@ -26,7 +26,7 @@ struct Case {
     /// An input of normal random numbers.
     Tensor real(const std::string& name, Shape shape, std::optional<StepScalar> live = {}, double scale = 1);
     Tensor integers(const std::string& name, Shape shape, int64_t below, std::optional<StepScalar> live = {});
-    /// A parameter or state of normal random numbers.
+    /// A parameter (if its name begins so) or state of normal random numbers.
     Tensor stored(const std::string& name, Shape shape);
     void expect(const std::string& name, Tensor tensor) { outputs[name] = tensor; }
 };

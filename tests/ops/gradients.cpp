@@ -22,7 +22,6 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "top_k",
                                              "matmul_plain",
                                              "matmul_transposed",
-                                             "column_sums",
                                              "activate_gradient",
                                              "swiglu_gradient",
                                              "norm_gradient",
@@ -43,7 +42,9 @@ std::map<std::string, Builder> builders() {
     all["embedding"] = [](Case& t) { t.expect("y", embedding(t.integers("ids", {7}, 5), t.real("table", {5, 6}))); };
     all["matmul"] = [](Case& t) {
         const int64_t M = randomSize(6), N = randomSize(9), K = randomSize(9);
-        MatmulOptions options{.activation = static_cast<Activation>(randomSize(4) - 1), .scale = 0.5};
+        MatmulOptions options{.activation = static_cast<Activation>(randomSize(4) - 1),
+                              .scale = 0.5,
+                              .keepsArgument = randomSize(2) == 1};
         const Tensor x = t.real("x", {M, K}), w = t.real("w", {N, K});
         if (randomSize(2) == 1) options.bias = t.real("b", {N});
         if (randomSize(2) == 1) options.residual = t.real("r", {M, N});

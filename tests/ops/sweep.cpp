@@ -84,11 +84,15 @@ std::map<std::string, Builder> builders() {
     };
     all["matmul"] = [=](Case& t) {
         const int64_t M = randomSize(3) == 1 ? 1 : randomSize(70), N = randomSize(140), K = randomSize(200);
-        MatmulOptions options{.activation = static_cast<Activation>(randomSize(5) - 1), .scale = 0.25};
+        MatmulOptions options{.activation = static_cast<Activation>(randomSize(5) - 1),
+                              .scale = 0.25,
+                              .keepsArgument = randomSize(3) == 1};
         const Tensor x = t.real("x", {M, K}, live(t, M), 0.3), w = t.real("w", {N, K}, {}, 0.3);
         if (randomSize(2) == 1) options.bias = t.real("b", {N});
         if (randomSize(2) == 1) options.residual = t.real("r", {M, N}, x.type().liveRows);
-        t.expect("out", matmul(x, w, options));
+        const Tensor out = matmul(x, w, options);
+        t.expect("out", out);
+        if (options.keepsArgument) t.expect("argument", {out.graph, out.node, 1});
     };
     const auto binary = [=](Tensor (*op)(Tensor, Tensor)) {
         return [=](Case& t) {
@@ -104,14 +108,15 @@ std::map<std::string, Builder> builders() {
         const int64_t M = randomSize(40), N = randomSize(90);
         t.expect("out", activate(t.real("x", {M, N}, live(t, M), 3), static_cast<Activation>(randomSize(5) - 1)));
     };
-    all["layer_norm"] = [=](Case& t) {
+    const auto norm = [=](Case& t, bool centres) {
         const int64_t M = randomSize(40), N = randomSize(300);
-        t.expect("out", layerNorm(t.real("x", {M, N}, live(t, M)), t.real("w", {N}), t.real("b", {N}), 1e-5));
+        const Tensor x = t.real("x", {M, N}, live(t, M)), w = t.real("w", {N});
+        const Tensor out = centres ? layerNorm(x, w, t.real("b", {N}), 1e-5) : rmsNorm(x, w, 1e-5);
+        t.expect("out", out);
+        t.expect("statistics", {out.graph, out.node, 1});
     };
-    all["rms_norm"] = [=](Case& t) {
-        const int64_t M = randomSize(40), N = randomSize(300);
-        t.expect("out", rmsNorm(t.real("x", {M, N}, live(t, M)), t.real("w", {N}), 1e-5));
-    };
+    all["layer_norm"] = [=](Case& t) { norm(t, true); };
+    all["rms_norm"] = [=](Case& t) { norm(t, false); };
     all["softmax"] = [=](Case& t) {
         const int64_t H = randomSize(4), M = randomSize(30), N = randomSize(200);
         const Tensor x = t.real("x", {H, M, N}, {}, 3);
@@ -149,7 +154,9 @@ std::map<std::string, Builder> builders() {
         AttentionRule rule;
         if (randomSize(3) == 1) {
             const AttentionInputs in = wholeAttention(t, rule);
-            t.expect("out", fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule));
+            const Tensor z = fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule);
+            t.expect("out", z);
+            t.expect("statistics", {z.graph, z.node, 1});
         } else {
             attention([](Case& c, const AttentionInputs& in, const AttentionRule& r) {
                 c.expect("out", fusedAttention(in, c.real("gates", {in.q.shape()[1]}), r));

@@ -30,13 +30,17 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
     all["matmul_plain"] = [](Case& t) {
         const int64_t M = randomSize(70), N = randomSize(140), K = randomSize(150);
         const Tensor x = t.real("x", {M, K}, {}, 0.3), w = t.real("w", {K, N}, {}, 0.3);
-        t.expect("out", matmulPlain(x, w, 0.5, randomSize(2) == 1 ? std::optional(t.real("r", {M, N})) : std::nullopt));
+        PlainOptions options{.scale = 0.5, .activation = static_cast<Activation>(randomSize(5) - 1)};
+        if (options.activation != Activation::None) options.argument = t.real("argument", {M, N});
+        if (randomSize(2) == 1) options.residual = t.real("r", {M, N});
+        t.expect("out", matmulPlain(x, w, options));
     };
     all["matmul_transposed"] = [](Case& t) {
         const int64_t M = randomSize(70), N = randomSize(140), K = randomSize(150);
-        t.expect("out", matmulTransposed(t.real("x", {K, M}, {}, 0.3), t.real("w", {K, N}, {}, 0.3), 0.5));
+        const auto [product, sums] = matmulTransposed(t.real("x", {K, M}, {}, 0.3), t.real("w", {K, N}, {}, 0.3), 0.5);
+        t.expect("product", product);
+        t.expect("sums", sums);
     };
-    all["column_sums"] = [=](Case& t) { t.expect("out", columnSums(matrix(t, "x"))); };
     all["activate_gradient"] = [=](Case& t) {
         const Tensor x = matrix(t, "x");
         t.expect("out", activateGradient(x, t.real("dy", x.shape()), static_cast<Activation>(randomSize(5) - 1)));
@@ -49,10 +53,12 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
     };
     all["norm_gradient"] = [=](Case& t) {
         const Tensor x = matrix(t, "x", 300);
-        const Tensor out = node(kNormGradient, {x, t.real("w", {x.shape()[1]}), t.real("dy", x.shape())},
-                                {{"epsilon", 0.1}, {"centres", static_cast<double>(randomSize(2) - 1)}});
-        t.expect("dx", out);
-        t.expect("statistics", {out.graph, out.node, 1});
+        std::vector<Tensor> inputs{x, t.real("w", {x.shape()[1]}), t.real("statistics", {x.shape()[0], 4}),
+                                   t.real("dy", x.shape())};
+        const bool hasResidual = randomSize(2) == 1;
+        if (hasResidual) inputs.push_back(t.real("r", x.shape()));
+        t.expect("dx", node(kNormGradient, inputs,
+                            {{"centres", static_cast<double>(randomSize(2) - 1)}, {"residual", hasResidual ? 1 : 0}}));
     };
     all["norm_weight_gradient"] = [=](Case& t) {
         const Tensor x = matrix(t, "x", 300);
@@ -67,8 +73,11 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
     };
     all["embedding_gradient"] = [](Case& t) {
         const int64_t T = randomSize(60), V = randomSize(30), C = randomSize(130);
-        t.expect("out", node(kEmbeddingGradient, {t.integers("ids", {T}, V), t.real("dy", {T, C})},
-                             {{"vocabulary", static_cast<double>(V)}}));
+        std::vector<Tensor> inputs{t.integers("ids", {T}, V), t.real("dy", {T, C})};
+        const bool hasResidual = randomSize(2) == 1;
+        if (hasResidual) inputs.push_back(t.real("r", {V, C}));
+        t.expect("out", node(kEmbeddingGradient, inputs,
+                             {{"vocabulary", static_cast<double>(V)}, {"residual", hasResidual ? 1 : 0}}));
     };
     all["attention_mix_transposed"] = [](Case& t) {
         const int64_t groups = randomSize(3), heads = groups * randomSize(3), T = randomSize(30), S = randomSize(40);
@@ -78,10 +87,17 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
     all["fused_attention_gradient"] = [](Case& t) {
         AttentionRule rule;
         const AttentionInputs in = wholeAttention(t, rule);
-        const Tensor z = fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule);
+        const Tensor gates = t.real("gates", {in.q.shape()[1]}), z = fusedAttention(in, gates, rule);
         const Tensor out = node(kFusedAttentionGradient,
-                                {in.q, in.k, in.v, in.queryPosition, in.keyPosition,
-                                 t.graph->input("gates", {.shape = {in.q.shape()[1]}}), z, t.real("dz", in.q.shape())},
+                                {in.q,
+                                 in.k,
+                                 in.v,
+                                 in.queryPosition,
+                                 in.keyPosition,
+                                 gates,
+                                 z,
+                                 {z.graph, z.node, 1},
+                                 t.real("dz", in.q.shape())},
                                 ruleAttributes(rule, in.k));
         for (uint32_t i = 0; i < 3; ++i) t.expect(std::string{"qkv"[i]}, {out.graph, out.node, i});
     };
@@ -111,7 +127,10 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         t.expect("out", dropout(matrix(t, "x"), 0.25, static_cast<uint32_t>(randomSize(100))));
     };
     all["square_norms"] = [=](Case& t) {
-        t.expect("out", squareNorms(std::vector{matrix(t, "a"), matrix(t, "b", 300), t.real("c", {randomSize(9)})}));
+        std::vector<Tensor> tensors{matrix(t, "a"), matrix(t, "b", 300), t.real("c", {randomSize(9)})};
+        for (int64_t i = randomSize(40); i > 0; --i) // often more than one dispatch takes
+            tensors.push_back(t.real("x" + std::to_string(i), {randomSize(9), randomSize(9)}));
+        t.expect("out", squareNorms(tensors));
     };
     all["clip_factor"] = [](Case& t) {
         const Tensor squares = squareNorms(std::vector{t.real("a", {randomSize(60)}), t.real("b", {randomSize(60)})});
@@ -119,32 +138,41 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         t.expect("norm", clip.norm);
         t.expect("factor", clip.factor);
     };
-    all["adam"] = [](Case& t) {
-        const Shape shape{randomSize(20), randomSize(30)};
+    // Tensors for up to three dispatches.
+    const auto updated = [](Case& t, const std::vector<std::string>& kinds, std::vector<Tensor>& states,
+                            std::vector<Tensor>& gradients) {
         t.step.setNumber(StepScalar::LearningRate, 0.01);
         t.step.setNumber(StepScalar::MomentCorrection, 5);
         t.step.setNumber(StepScalar::VarianceCorrection, 7);
-        const Tensor parameter = t.stored("parameter", shape), moment = t.stored("moment", shape),
-                     variance = t.stored("variance", shape);
-        for (double& value : t.values["variance"]) value = std::abs(value);
-        const auto out = adamUpdate(parameter, moment, variance, t.real("g", shape), t.real("factor", {1}),
-                                    {.decay = 0.1, .isDecoupled = randomSize(2) == 1});
-        t.expect("p", out[0]);
-        t.expect("m", out[1]);
-        t.expect("v", out[2]);
-    };
-    all["sgd"] = [](Case& t) {
-        const Shape shape{randomSize(20), randomSize(30)};
-        t.step.setNumber(StepScalar::LearningRate, 0.01);
-        const auto out = sgdUpdate(t.stored("parameter", shape), t.stored("moment", shape), t.real("g", shape),
-                                   t.real("factor", {1}), 0.9, 0.1);
-        t.expect("p", out[0]);
-        t.expect("v", out[1]);
-    };
-    all["accumulate"] = [](Case& t) {
-        const Shape shape{randomSize(20), randomSize(30)};
         t.step[StepScalar::MicroStep] = static_cast<uint32_t>(randomSize(3) - 1);
-        t.expect("out", accumulate(t.stored("moment", shape), t.real("x", shape)));
+        for (int64_t i = randomSize(17); i > 0; --i) {
+            const Shape shape = randomSize(3) == 1 ? Shape{randomSize(30)} : Shape{randomSize(60), randomSize(200)};
+            const std::string suffix = i == 1 ? "" : std::to_string(i);
+            for (const std::string& kind : kinds) states.push_back(t.stored(kind + suffix, shape));
+            gradients.push_back(t.real("g" + suffix, shape));
+        }
+    };
+    const auto expectAll = [](Case& t, const std::vector<Tensor>& states) {
+        for (size_t i = 0; i < states.size(); ++i) t.expect(std::to_string(i), states[i]);
+    };
+    all["adam"] = [=](Case& t) {
+        std::vector<Tensor> states, gradients;
+        updated(t, {"parameter", "moment", "variance"}, states, gradients);
+        for (auto& [name, values] : t.values)
+            if (name.starts_with("variance"))
+                for (double& value : values) value = std::abs(value);
+        expectAll(
+            t, adamUpdate(states, gradients, t.real("factor", {1}), {.decay = 0.1, .isDecoupled = randomSize(2) == 1}));
+    };
+    all["sgd"] = [=](Case& t) {
+        std::vector<Tensor> states, gradients;
+        updated(t, {"parameter", "moment"}, states, gradients);
+        expectAll(t, sgdUpdate(states, gradients, t.real("factor", {1}), 0.9, 0.1));
+    };
+    all["accumulate"] = [=](Case& t) {
+        std::vector<Tensor> states, gradients;
+        updated(t, {"moment"}, states, gradients);
+        expectAll(t, accumulate(states, gradients));
     };
 }
 

@@ -56,6 +56,20 @@ TEST_CASE("training: the same recipe gives the same bits, another seed others", 
     CHECK(first != losses(c, 12));
 }
 
+TEST_CASE("training: gradient checkpointing gives the same bits in less memory", "[training][gpu]") {
+    for (const char* family : {"gpt2", "llama"}) {
+        Recipe recipe = smallRecipe();
+        recipe.architecture.family = family;
+        recipe.architecture.layers = 4;
+        recipe.dropout = 0.1;
+        Trainer keeping(recipe, options());
+        recipe.gradientCheckpointing = true;
+        Trainer recomputing(recipe, options());
+        CHECK(losses(keeping, 8) == losses(recomputing, 8));
+        CHECK(recomputing.arenaBytes() * 4 < keeping.arenaBytes() * 3);
+    }
+}
+
 TEST_CASE("training: evaluating in between changes nothing", "[training][gpu]") {
     Trainer a(smallRecipe(), options()), b(smallRecipe(), options());
     for (int i = 0; i < 8; ++i) {

@@ -1,0 +1,197 @@
+#include "app/cli/bench_train_script.h"
+#include "app/cli/command.h"
+
+#include "engine/core/rng.h"
+#include "engine/training/trainer.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+#include <unistd.h>
+
+namespace attn::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct StepShape {
+    const char* name;
+    int64_t layers, heads, width;
+    int context, batch;
+    bool isCausal; ///< PyTorch's; ours always is
+    int steps;     ///< per turn
+};
+constexpr std::array kShapes{StepShape{"A", 2, 4, 64, 64, 32, true, 7}, StepShape{"B", 4, 4, 128, 64, 12, true, 7},
+                             StepShape{"C", 6, 6, 384, 256, 8, true, 2}, StepShape{"ViT", 4, 4, 64, 50, 64, false, 5}};
+constexpr int kTurns = 3;
+
+struct Options {
+    std::string device, python = "python3";
+    std::vector<std::string> shapes;
+    bool profile = false, json = false;
+};
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+/// A file in the temporary folder for as long as it lives.
+class TemporaryFile {
+public:
+    TemporaryFile(const char* extension, const std::string& text)
+        : path_(std::filesystem::temp_directory_path() /
+                fmt::format("attention-lab-bench-{}.{}", getpid(), extension)) {
+        std::ofstream(path_) << text;
+    }
+    ~TemporaryFile() {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+std::string randomLetters(uint64_t count) {
+    std::string text;
+    for (uint64_t i = 0; i < count; ++i) text += static_cast<char>('0' + static_cast<int>(uniform(3, i) * 65));
+    return text;
+}
+
+Recipe recipeOf(const StepShape& shape, const std::filesystem::path& text) {
+    Recipe recipe{.task = "text", .batch = shape.batch};
+    recipe.settings.text = text;
+    recipe.settings.values["context"] = shape.context;
+    recipe.architecture = {.layers = shape.layers, .heads = shape.heads, .width = shape.width, .activation = "gelu"};
+    return recipe;
+}
+
+/// PyTorch's side of a comparison: a child process per turn.
+class PyTorch {
+public:
+    PyTorch(const std::string& python) : python_(python), script_("py", kBenchTrainScript) {}
+
+    /// Seconds of each step; none if there is no interpreter or it has no PyTorch.
+    std::vector<double> steps(const StepShape& shape, int64_t vocabulary) {
+        const std::string command =
+            fmt::format("'{}' '{}' {} {} {} {} {} {} {:d} {} {} 2>/dev/null", python_, script_.path().string(),
+                        shape.layers, shape.heads, shape.width, shape.context, shape.batch, vocabulary, shape.isCausal,
+                        std::thread::hardware_concurrency(), shape.steps);
+        FILE* child = popen(command.c_str(), "r"); // NOLINT(cert-env33-c): the user names the interpreter
+        if (child == nullptr) return {};
+        std::string text;
+        std::array<char, 4096> piece{};
+        for (size_t count = 0; (count = std::fread(piece.data(), 1, piece.size(), child)) > 0;)
+            text.append(piece.data(), count);
+        if (pclose(child) != 0) return {};
+        const auto result = nlohmann::json::parse(text);
+        version_ = result.at("version");
+        return result.at("seconds");
+    }
+    const std::string& version() const { return version_; }
+
+private:
+    std::string python_, version_;
+    TemporaryFile script_;
+};
+
+void printProfile(const Trainer& trainer) {
+    std::map<std::string, std::pair<int, double>> shaders;
+    double all = 0;
+    for (const auto& [shader, elapsedMs] : trainer.profile()) {
+        ++shaders[shader].first;
+        shaders[shader].second += elapsedMs;
+        all += elapsedMs;
+    }
+    for (const auto& [shader, total] : shaders)
+        fmt::print("  {:<32} {:>4} dispatches {:>9.2f} ms {:>4.0f} %\n", shader, total.first, total.second,
+                   100 * total.second / all);
+}
+
+int benchTrain(const Options& options) {
+    const TemporaryFile text("txt", randomLetters(200000));
+    const auto device = options.device.empty() ? std::nullopt : std::optional(options.device);
+    PyTorch pytorch(options.python);
+    nlohmann::json results = nlohmann::json::object();
+    if (!options.json)
+        fmt::print("{:<44} {:>10} {:>10} {:>7} {:>12}\n", "median of a training step", "ours, ms", "PyTorch", "ratio",
+                   "dispatches");
+    for (const StepShape& shape : kShapes) {
+        if (!options.shapes.empty() && std::ranges::find(options.shapes, shape.name) == options.shapes.end()) continue;
+        Trainer trainer(recipeOf(shape, text.path()), {.device = device, .profiles = options.profile});
+        std::vector<double> ours, theirs;
+        for (int turn = 0; turn < kTurns; ++turn) {
+            trainer.step(); // warms caches, and at first compiles kernels
+            for (int i = 0; i < shape.steps; ++i) {
+                const auto start = Clock::now();
+                trainer.step();
+                ours.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+            }
+            if (options.profile) break;
+            const auto seconds = pytorch.steps(shape, trainer.instance().vocabularySize());
+            theirs.insert(theirs.end(), seconds.begin(), seconds.end());
+        }
+        const double ownMs = median(ours) * 1e3,
+                     perLayer = static_cast<double>(trainer.dispatchCount()) / static_cast<double>(shape.layers);
+        auto& result = results[shape.name];
+        result = {{"ms", ownMs}, {"dispatches", trainer.dispatchCount()}, {"dispatches_per_layer", perLayer}};
+        if (!theirs.empty()) {
+            result["pytorch_ms"] = median(theirs) * 1e3;
+            result["ratio"] = median(ours) / median(theirs);
+        }
+        if (options.json) continue;
+        const auto number = [&](const char* key, int decimals) {
+            return result.contains(key) ? fmt::format("{:.{}f}", result[key].get<double>(), decimals) : "-";
+        };
+        fmt::print("{:<44} {:>10.1f} {:>10} {:>7} {:>12}\n",
+                   fmt::format("{}: {} layers, {} heads, width {}, {} x {}", shape.name, shape.layers, shape.heads,
+                               shape.width, shape.batch, shape.context),
+                   ownMs, number("pytorch_ms", 1), number("ratio", 2),
+                   fmt::format("{} ({:.1f}/L)", trainer.dispatchCount(), perLayer));
+        if (options.profile) printProfile(trainer);
+        std::fflush(stdout);
+    }
+    if (!pytorch.version().empty()) results["pytorch"] = pytorch.version();
+    if (options.json)
+        fmt::print("{}\n", results.dump());
+    else if (!options.profile)
+        fmt::print("{}\n", pytorch.version().empty()
+                               ? fmt::format("PyTorch is missing: {} cannot import torch", options.python)
+                               : fmt::format("PyTorch {}; both on {} threads", pytorch.version(),
+                                             std::thread::hardware_concurrency()));
+    return kDone;
+}
+
+} // namespace
+
+void addBenchTrain(CLI::App& bench, Run& run) {
+    CLI::App* command = bench.add_subcommand("train", "training steps beside PyTorch's, in turn");
+    const auto options = std::make_shared<Options>();
+    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
+    command->add_option("--shapes", options->shapes, "some of: A, B, C, ViT")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"A", "B", "C", "ViT"}));
+    command->add_option("--python", options->python, "interpreter with PyTorch")->capture_default_str();
+    command->add_flag("--profile", options->profile, "only: device time of one of our steps, by shader");
+    command->add_flag("--json", options->json, "one JSON object");
+    command->footer(
+        "A step is forward, backward, clipping, AdamW and reading the loss, of the same decoder on both sides.\n"
+        "ViT stands for 4 x 4 patches of 28 x 28 images and a class token. Ours pads its 50 positions to 56 and is\n"
+        "causal, because recipes describe no other training yet; PyTorch's sees all 50.\n"
+        "Timings of shared machines vary: quote the median of several starts.");
+    command->callback([=, &run] { run = [=] { return benchTrain(*options); }; });
+}
+
+} // namespace attn::cli
