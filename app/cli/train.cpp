@@ -196,6 +196,7 @@ void addTrain(CLI::App& app, Run& run) {
     command->add_flag_function(
         "--attention-only", [=](int64_t) { options->fields["attention_only"] = true; },
         "no feed-forward layers (gpt2)");
+    number("--initial-deviation", "initial_deviation", "of matrices before training");
     number("--batch", "batch", "sequences per step");
     number("--accumulation", "accumulation", "equal parts of the batch that are run one after another");
     number("--steps", "steps", "updates");

@@ -18,7 +18,7 @@ uint64_t hashOf(std::string_view text) {
 } // namespace
 
 std::vector<float> initialWeights(const DecoderConfig& config, const std::string& parameter, const Shape& shape,
-                                  uint64_t seed) {
+                                  double initialDeviation, uint64_t seed) {
     std::vector<float> values(static_cast<size_t>(shape.elements()), 0.0f);
     if (shape.rank() == 1) {
         const bool isNormWeight = parameter.ends_with(".w");
@@ -26,7 +26,9 @@ std::vector<float> initialWeights(const DecoderConfig& config, const std::string
         return values;
     }
     const bool writesResidual = parameter.ends_with("attn.W_O") || parameter.ends_with("mlp.W_out");
-    const double deviation = writesResidual ? 0.02 / std::sqrt(2.0 * static_cast<double>(config.layers.size())) : 0.02;
+    const double deviation = writesResidual
+                                 ? initialDeviation / std::sqrt(2.0 * static_cast<double>(config.layers.size()))
+                                 : initialDeviation;
     const uint64_t key = seed ^ hashOf(parameter);
     for (size_t i = 0; i < values.size(); ++i) { // Box and Muller 1958
         const double radius = std::sqrt(-2 * std::log(1 - uniform(key, 2 * i))),

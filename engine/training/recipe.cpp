@@ -84,6 +84,7 @@ void check(const Recipe& recipe) {
         fail("key_value_heads", "GPT-2 has as many as heads", "choose llama");
     if (a.family != "gpt2" && a.attentionOnly)
         fail("attention_only", "only gpt2 can leave out the feed-forward layers", "choose gpt2");
+    within("initial_deviation", a.initialDeviation, 0, 1);
     kindNamed(kActivations, "activation", a.activation);
     within("batch", recipe.batch, 1, 65536);
     within("accumulation", recipe.accumulation, 1, 4096);
@@ -128,6 +129,7 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"activation", a.activation},
             {"bias", a.bias},
             {"attention_only", a.attentionOnly},
+            {"initial_deviation", a.initialDeviation},
             {"optimiser", nameOf(kOptimisers, o.kind)},
             {"beta1", o.beta1},
             {"beta2", o.beta2},
@@ -190,7 +192,8 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
                            .feedForward = integer("feed_forward"),
                            .activation = text("activation"),
                            .bias = all.at("bias").get<bool>(),
-                           .attentionOnly = all.at("attention_only").get<bool>()};
+                           .attentionOnly = all.at("attention_only").get<bool>(),
+                           .initialDeviation = number("initial_deviation")};
     recipe.optimiser = {.kind = kindNamed(kOptimisers, "optimiser", text("optimiser")),
                         .beta1 = number("beta1"),
                         .beta2 = number("beta2"),

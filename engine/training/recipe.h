@@ -20,6 +20,7 @@ struct Architecture {
     std::string activation = "gelu_new"; ///< of gpt2: "gelu_new", "gelu" or "relu"
     bool bias = true;                    ///< of gpt2; without, biases stay at zero
     bool attentionOnly = false;          ///< of gpt2: no feed-forward layers
+    double initialDeviation = 0.02;      ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
     bool operator==(const Architecture&) const = default;
 };
 

@@ -101,7 +101,8 @@ void Trainer::describe() {
     for (const Named& state : states_) room.emplace_back(state.name, state.shape);
     store_->reserve(room);
     for (const Named& parameter : parameters_)
-        write(parameter.name, initialWeights(config_, parameter.name, parameter.shape, recipe_.settings.seed));
+        write(parameter.name, initialWeights(config_, parameter.name, parameter.shape,
+                                             recipe_.architecture.initialDeviation, recipe_.settings.seed));
     if (config_.layers.front().rotary)
         write(decoder_names::kRotaryTable, rotaryTableValues(*config_.layers.front().rotary, config_.context));
 }

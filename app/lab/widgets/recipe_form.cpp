@@ -33,6 +33,8 @@ constexpr std::array kModelParams{
     Param{"width", "Width", "Numbers in each token's vector", Kind::Integer, 8, 512, 8, 64},
     Param{"feed_forward", "Feed-forward width", "Inner width of the feed-forward layers; 0: the family's usual one",
           Kind::Integer, 0, 2048, 8, 0},
+    Param{"initial_deviation", "Initial deviation", "Standard deviation of matrices before training", Kind::Real, 0, 1,
+          0.001, 0.02},
     Param{"bias", "Biases", "Off: every bias stays at zero", Kind::Toggle, 0, 1, 1, 1},
     Param{"attention_only", "Attention only", "Leaves out the feed-forward layers", Kind::Toggle, 0, 1, 1, 0},
 };
