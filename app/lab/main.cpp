@@ -1,6 +1,7 @@
 #include "app/lab/launch_options.h"
 #include "app/lab/main_window.h"
 #include "app/lab/screenshot.h"
+#include "engine/models/bundled.h"
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
     const QString device = options.device.isEmpty() ? setup.preferences.device : options.device;
     if (!device.isEmpty()) setup.session.device = device.toStdString();
     if (setup.preferences.softwareThreads >= 0) setup.session.softwareThreads = setup.preferences.softwareThreads;
+    for (const attn::BundledModel& model : attn::bundledModels())
+        if (model.title == "stories") setup.path = QString::fromStdString(model.path);
     if (!options.path.isEmpty()) setup.path = options.path;
     setup.prompt = options.prompt;
     if (options.size) setup.size = *options.size;
