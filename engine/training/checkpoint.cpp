@@ -23,10 +23,12 @@ void writeText(const fs::path& path, const std::string& text) { writeAtomically(
 
 void writeModel(const fs::path& folder, const Trainer& trainer) {
     const TaskInstance& task = trainer.instance();
+    std::string example = task.tokenizer().decode(task.example(Split::Validation, 0).prompt, true);
+    example.erase(0, example.find_first_not_of(' '));
     writeModelFolder(folder, trainer.config(),
                      {.tokenizerJson = task.tokenizerJson(),
                       .endToken = task.tokenizer().endId(),
-                      .examplePrompt = task.tokenizer().decode(task.example(Split::Validation, 0).prompt, true)},
+                      .examplePrompt = std::move(example)},
                      [&](const std::string& name) { return trainer.read(name); });
 }
 

@@ -40,14 +40,29 @@ Json specialToken(std::string_view content, size_t id) {
 
 struct Stages {
     Json specials = Json::array();
-    Json preTokenizer{}, decoder{};
+    Json preTokenizer{}, decoder{}, postProcessor{};
 };
 
+/// Puts a special token before every text.
+Json beginsWith(std::string_view token, size_t id) {
+    const Json special{{"SpecialToken", {{"id", token}, {"type_id", 0}}}};
+    const auto sequence = [](const char* name) { return Json{{"Sequence", {{"id", name}, {"type_id", 0}}}}; };
+    return {{"type", "TemplateProcessing"},
+            {"single", Json::array({special, sequence("A")})},
+            {"pair", Json::array({special, sequence("A"), special, sequence("B")})},
+            {"special_tokens",
+             {{std::string(token), {{"id", token}, {"ids", Json::array({id})}, {"tokens", Json::array({token})}}}}}};
+}
+
 std::string document(Json model, Stages stages) {
-    const Json json{{"version", "1.0"},          {"truncation", nullptr},
-                    {"padding", nullptr},        {"added_tokens", std::move(stages.specials)},
-                    {"normalizer", nullptr},     {"pre_tokenizer", std::move(stages.preTokenizer)},
-                    {"post_processor", nullptr}, {"decoder", std::move(stages.decoder)},
+    const Json json{{"version", "1.0"},
+                    {"truncation", nullptr},
+                    {"padding", nullptr},
+                    {"added_tokens", std::move(stages.specials)},
+                    {"normalizer", nullptr},
+                    {"pre_tokenizer", std::move(stages.preTokenizer)},
+                    {"post_processor", std::move(stages.postProcessor)},
+                    {"decoder", std::move(stages.decoder)},
                     {"model", std::move(model)}};
     return json.dump(1) + "\n";
 }
@@ -104,7 +119,8 @@ std::string wordTokenizerJson(const std::vector<std::string>& characters, const 
     return document(std::move(wordModel),
                     {.specials = Json::array({specialToken(kEndOfText, 0), specialToken(kUnknown, 1)}),
                      .preTokenizer = byteLevel(true),
-                     .decoder = byteLevel()});
+                     .decoder = byteLevel(),
+                     .postProcessor = beginsWith(kEndOfText, 0)});
 }
 
 } // namespace attn
