@@ -211,7 +211,7 @@ private:
         const Tokenizer& tokenizer = run_->trainer().instance().tokenizer();
         const auto texts = [&](const std::vector<int32_t>& ids) {
             std::vector<std::string> result;
-            for (const int32_t id : ids) result.push_back(tokenizer.tokenText(id));
+            for (const int32_t id : ids) result.push_back(tokenizer.isSpecial(id) ? "∎" : tokenizer.tokenText(id));
             return result;
         };
         for (const Trainer::Answer& answer : run_->trainer().answers(Split::Validation, 0, kSamples)) {

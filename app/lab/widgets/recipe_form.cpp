@@ -104,7 +104,8 @@ RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggeste
             const std::string field = id.toStdString();
             set(field, json_[field].is_boolean() ? nlohmann::json(value != 0) : nlohmann::json(value));
         });
-    chooseTask(0);
+    const auto& tasks = taskCatalogue(); // one that visibly succeeds within a minute
+    chooseTask(static_cast<int>(std::ranges::find(tasks, "sort", &Task::id) - tasks.begin()));
 }
 
 QWidget* RecipeForm::makeTask() {
