@@ -176,16 +176,16 @@ private:
         const Clock::time_point start = Clock::now();
         run_->trainer().setLearningRate(rate);
         const MetricPoint point = run_->advance();
+        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         next_.failure.reset();
         next_.step = point.step;
         if (point.validationLoss) takeSamples();
         if (weights || run_->isFinished()) takeWeights();
         if (run_->isFinished() || point.step % run_->trainer().recipe().checkpointEvery == 0) ++next_.checkpointCount;
         if (run_->isFinished()) run_->finish();
-        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-        // The first step generates kernels: it says nothing of the rest.
-        if (++timedSteps_ > 1)
-            next_.secondsPerStep = timedSteps_ == 2 ? seconds : 0.9 * next_.secondsPerStep + 0.1 * seconds;
+        // The first step generates kernels, some measure besides: they say nothing of the rest.
+        if (++timedSteps_ > 1 && !point.validationLoss)
+            next_.secondsPerStep = next_.secondsPerStep == 0 ? seconds : 0.9 * next_.secondsPerStep + 0.1 * seconds;
         due_ = pace > 0 ? std::max(Clock::now(), start + std::chrono::duration_cast<Clock::duration>(
                                                              std::chrono::duration<double>(1 / pace)))
                         : Clock::now();

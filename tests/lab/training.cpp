@@ -9,13 +9,17 @@
 #include <QComboBox>
 #include <QDir>
 #include <QDoubleSpinBox>
+#include <QElapsedTimer>
 #include <QImageReader>
 #include <QLabel>
 #include <QLineSeries>
 #include <QPushButton>
 #include <QSlider>
+#include <QThread>
 #include <QToolButton>
 #include <QTreeView>
+
+#include <cstdio>
 
 namespace attn {
 namespace {
@@ -174,6 +178,37 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     CHECK(first != second);
     lab.window().exportRun(lab.folder() + "/run.png");
     REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }, 20'000));
+}
+
+// Not a test: what following costs a run, and how long the window is deaf meanwhile. Run by name on a quiet machine.
+TEST_CASE("lab: measure the cost of views while training", "[.measure]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    lab.showPanel("train");
+    lab.showPanel("curves");
+    Recipe recipe = suggestedRecipe(taskNamed("sort"));
+    recipe.checkpointEvery = 25;
+    recipe.evaluateEvery = recipe.schedule.steps = 100'000;
+    lab.window().setRecipe(recipe);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 20; }, 60'000));
+    for (int round = 0; round < 8; ++round) {
+        const bool follows = round % 2 == 0;
+        lab.window().training().follow(follows);
+        const int64_t first = training(lab).step;
+        QElapsedTimer time, sinceBeat;
+        time.start();
+        sinceBeat.start();
+        qint64 longest = 0;
+        while (time.elapsed() < 8000) {
+            QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+            longest = std::max(longest, sinceBeat.restart());
+            QThread::msleep(1);
+        }
+        std::printf("%s: %.1f ms a step, longest turn of the event loop %lld ms\n", follows ? "followed" : "alone",
+                    static_cast<double>(time.elapsed()) / static_cast<double>(training(lab).step - first),
+                    static_cast<long long>(longest));
+    }
 }
 
 } // namespace attn

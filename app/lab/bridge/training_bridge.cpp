@@ -6,9 +6,10 @@
 namespace attn {
 namespace {
 
-/// The views' work between two moments is at most one part in this many of the time: less than a tenth of two cores.
-constexpr int kPauseFactor = 6;
-constexpr int kShortestPauseMs = 40;
+/// The views' work between two moments is at most one part in this many of the time: less than a tenth of the machine,
+/// with what is drawn.
+constexpr int kPauseFactor = 12;
+constexpr int kShortestPauseMs = 120;
 
 } // namespace
 

@@ -23,7 +23,7 @@ namespace attn {
 namespace {
 
 constexpr int kMostPoints = 400; ///< of a curve; more are averaged
-constexpr int kRefreshMs = 150;
+constexpr int kRefreshMs = 250;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// Averages of neighbours, so that a long run draws as fast as a short one.
@@ -90,7 +90,7 @@ QChartView* CurvesPanel::makeChart(const char* name, const QString& title) {
     chart->setMargins({2, 2, 2, 2});
     chart->setBackgroundRoundness(0);
     chart->setAnimationOptions(QChart::NoAnimation);
-    chart->legend()->setAlignment(Qt::AlignBottom);
+    chart->legend()->setAlignment(Qt::AlignRight);
     auto* view = new QChartView(chart, this);
     view->setObjectName(name);
     view->setAccessibleName(title);
@@ -139,43 +139,62 @@ std::vector<CurvesPanel::Curve> CurvesPanel::curvesOf(const QString& quantity) c
 
 void CurvesPanel::draw(QChartView& view, const QString& quantity, bool isLogarithmic) {
     QChart& chart = *view.chart();
-    chart.removeAllSeries();
-    for (QAbstractAxis* axis : chart.axes()) {
-        chart.removeAxis(axis);
-        delete axis;
-    }
     const std::vector<Curve> curves = curvesOf(quantity);
+    // While a run trains only points and ranges change: building a chart anew takes ten times as long.
+    const QList<QAbstractSeries*> shown = chart.series();
+    const bool isSame =
+        view.property("quantity") == quantity && view.property("isLogarithmic") == isLogarithmic &&
+        std::ranges::equal(shown, curves, {}, &QAbstractSeries::name, &Curve::name) &&
+        std::ranges::equal(
+            shown, curves, {}, [](QAbstractSeries* series) { return static_cast<QLineSeries*>(series)->color(); },
+            &Curve::colour);
+    if (!isSame) {
+        chart.removeAllSeries();
+        for (QAbstractAxis* axis : chart.axes()) {
+            chart.removeAxis(axis);
+            delete axis;
+        }
+        auto* steps = new QValueAxis;
+        steps->setLabelFormat("%d");
+        steps->setTickCount(3);
+        chart.addAxis(steps, Qt::AlignBottom);
+        QAbstractAxis* values = nullptr;
+        if (isLogarithmic)
+            values = new QLogValueAxis;
+        else
+            values = new QValueAxis;
+        chart.addAxis(values, Qt::AlignLeft);
+        for (const Curve& curve : curves) {
+            auto* series = new QLineSeries;
+            series->setName(curve.name);
+            QPen pen(curve.colour, curve.isDashed ? 2 : 1.5);
+            if (curve.isDashed) pen.setStyle(Qt::DashLine);
+            series->setPen(pen);
+            chart.addSeries(series);
+            series->attachAxis(steps);
+            series->attachAxis(values);
+        }
+        chart.legend()->setVisible(curves.size() > 1);
+        chart.setTitle(quantity == "loss" ? tr("Loss (nats per token)") : quantity_->currentText());
+        view.setProperty("quantity", quantity);
+        view.setProperty("isLogarithmic", isLogarithmic);
+        showTheme(context_.theme());
+    }
     double lastStep = 2, least = std::numeric_limits<double>::max(), most = 0;
-    auto* steps = new QValueAxis;
-    QAbstractAxis* values = nullptr;
-    if (isLogarithmic)
-        values = new QLogValueAxis;
-    else
-        values = new QValueAxis;
-    chart.addAxis(steps, Qt::AlignBottom);
-    chart.addAxis(values, Qt::AlignLeft);
-    for (const Curve& curve : curves) {
-        auto* series = new QLineSeries;
-        series->setName(curve.name);
-        QPen pen(curve.colour, curve.isDashed ? 2 : 1.5);
-        if (curve.isDashed) pen.setStyle(Qt::DashLine);
-        series->setPen(pen);
-        QList<QPointF> points = thinned(curve.points);
+    for (size_t i = 0; i < curves.size(); ++i) {
+        auto* series = static_cast<QLineSeries*>(chart.series()[static_cast<qsizetype>(i)]);
+        QList<QPointF> points = thinned(curves[i].points);
         for (QPointF& point : points) {
             if (isLogarithmic) point.setY(std::max(point.y(), 1e-6));
             lastStep = std::max(lastStep, point.x());
             least = std::min(least, point.y());
             most = std::max(most, point.y());
         }
-        if (points.size() == 1) series->setPointsVisible(true);
+        series->setPointsVisible(points.size() == 1);
         series->replace(points);
-        chart.addSeries(series);
-        series->attachAxis(steps);
-        series->attachAxis(values);
     }
-    steps->setRange(0, lastStep);
-    steps->setLabelFormat("%d");
-    steps->setTickCount(3);
+    chart.axes(Qt::Horizontal).front()->setRange(0, lastStep);
+    QAbstractAxis* values = chart.axes(Qt::Vertical).front();
     const bool isShare = quantity == "metric" && most <= 1;
     if (auto* linear = qobject_cast<QValueAxis*>(values)) {
         linear->setRange(0, isShare ? 1 : most > 0 ? most * 1.05 : 1);
@@ -185,12 +204,15 @@ void CurvesPanel::draw(QChartView& view, const QString& quantity, bool isLogarit
         values->setRange(std::min(least, most * 0.5), std::max(most, least * 2));
         static_cast<QLogValueAxis*>(values)->setLabelFormat("%.3g");
     }
-    chart.legend()->setVisible(curves.size() > 1);
-    chart.setTitle(quantity == "loss" ? tr("Loss (nats per token)") : quantity_->currentText());
-    showTheme(context_.theme());
+}
+
+void CurvesPanel::showEvent(QShowEvent* event) {
+    Panel::showEvent(event);
+    refresh();
 }
 
 void CurvesPanel::refresh() {
+    if (!isVisible()) return; // showEvent comes back to it
     const bool hasCurves = !curvesOf("loss").empty();
     empty_->setVisible(!hasCurves);
     loss_->setVisible(hasCurves);

@@ -25,6 +25,9 @@ public:
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 
+protected:
+    void showEvent(QShowEvent* event) override;
+
 private:
     struct Curve {
         QString name;
