@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/models/bundled.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -122,11 +123,17 @@ struct EvalOptions {
 };
 
 int evaluate(const EvalOptions& options) {
-    const fs::path folder = options.path;
+    fs::path folder = options.path;
+    for (const BundledModel& model : bundledModels())
+        if (model.path == options.path) folder = model.folder;
     const auto all = checkpoints(folder);
     const fs::path weights = fs::exists(folder / "config.json") || all.empty() ? folder : all.back();
     const fs::path recipe =
         fs::exists(folder / "recipe.json") ? folder / "recipe.json" : folder / ".." / ".." / "recipe.json";
+    if (!fs::exists(recipe))
+        throw Error({.what = "is no training run: it has no recipe.json",
+                     .where = options.path,
+                     .hint = "name the folder of a run, one of its checkpoints, or a model that was trained here"});
     Trainer trainer(readRecipe(recipe),
                     {.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
     loadWeights(trainer, weights);

@@ -18,6 +18,7 @@ struct DeviceTraits {
     uint32_t subgroupSize = 0;
     uint64_t maxStorageBufferRange = 0;
     uint64_t maxTexelBufferElements = 0;
+    uint32_t maxStorageBuffers = 0;               ///< bound to one shader
     uint64_t minStorageBufferOffsetAlignment = 0; ///< bytes
     uint64_t minTexelBufferOffsetAlignment = 0;   ///< bytes
     uint64_t heapBytes = 0;                       ///< the largest device-local heap

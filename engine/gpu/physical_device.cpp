@@ -154,6 +154,8 @@ PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics) {
     traits.isSoftware = traits.type == DeviceType::Software;
     traits.maxStorageBufferRange = limits.maxStorageBufferRange;
     traits.maxTexelBufferElements = limits.maxTexelBufferElements;
+    traits.maxStorageBuffers =
+        std::min(limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers);
     traits.minStorageBufferOffsetAlignment = limits.minStorageBufferOffsetAlignment;
     traits.minTexelBufferOffsetAlignment = limits.minTexelBufferOffsetAlignment;
     std::copy_n(limits.maxComputeWorkGroupCount, 3, traits.maxWorkGroupCount.begin());

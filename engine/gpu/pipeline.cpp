@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attn::gpu {
 
 ComputePipeline::ComputePipeline(Context& context, const Options& options, const PipelineCache* cache)
@@ -12,6 +14,12 @@ ComputePipeline::ComputePipeline(Context& context, const Options& options, const
                                  context.traits().name, context.traits().maxPushConstantBytes),
                      name_, "choose another device"});
     }
+
+    const auto buffers = static_cast<uint32_t>(std::ranges::count(bindings_, BindingKind::Storage));
+    if (buffers > context.traits().maxStorageBuffers)
+        throw Error({fmt::format("the shader takes {} storage buffers; {} allows {}", buffers, context.traits().name,
+                                 context.traits().maxStorageBuffers),
+                     name_, "choose another device"});
 
     std::vector<VkDescriptorSetLayoutBinding> slots;
     for (BindingKind kind : bindings_) {
