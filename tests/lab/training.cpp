@@ -86,6 +86,12 @@ TEST_CASE("lab: the timeline restores weights, not pictures", "[lab][training]")
     REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().shown->title == "step 0"; }));
     CHECK(lab.snapshot().next->logits != end);
     CHECK_FALSE(lab.find<QToolButton>("live").isChecked());
+    // A click goes to its place: the middle is step 10.
+    QTest::mouseClick(&timeline, Qt::LeftButton, {}, timeline.rect().center());
+    CHECK(timeline.value() == 2);
+    QTest::keyClick(&timeline, Qt::Key_Home);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown->title == "step 0"; }));
+    REQUIRE(lab.settle());
     // The model of that moment writes.
     const size_t before = lab.snapshot().sequence->tokens.size();
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1, .tokensPerSecond = 0});

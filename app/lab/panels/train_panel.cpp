@@ -11,6 +11,7 @@
 #include <QDoubleSpinBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMouseEvent>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalBlocker>
@@ -189,6 +190,7 @@ QWidget* TrainPanel::makeTimeline() {
     timeline_->setPageStep(1);
     timeline_->setAccessibleName(tr("Timeline of the run"));
     timeline_->setToolTip(tr("Drag to see any moment of the run in every view; generate from there as you like"));
+    timeline_->installEventFilter(this);
     row->addWidget(timeline_, 1);
     live_ = button("live", tr("Live"), tr("Views follow the run"), tr("Show the weights as they are now"));
     live_->setCheckable(true);
@@ -203,6 +205,19 @@ QWidget* TrainPanel::makeTimeline() {
     connect(live_, &QToolButton::toggled, this, [this](bool on) { context_.training().follow(on); });
     connect(export_, &QToolButton::clicked, this, [this] { emit exportRequested(); });
     return container;
+}
+
+/// A click on the timeline goes to its place, and a drag goes on from there.
+bool TrainPanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == timeline_ && event->type() == QEvent::MouseButtonPress) {
+        const auto* mouse = static_cast<QMouseEvent*>(event);
+        const int handle = timeline_->style()->pixelMetric(QStyle::PM_SliderLength, nullptr, timeline_);
+        if (mouse->button() == Qt::LeftButton)
+            timeline_->setValue(QStyle::sliderValueFromPosition(timeline_->minimum(), timeline_->maximum(),
+                                                                static_cast<int>(mouse->position().x()) - handle / 2,
+                                                                timeline_->width() - handle));
+    }
+    return Panel::eventFilter(watched, event);
 }
 
 double TrainPanel::pace() const {
@@ -315,7 +330,11 @@ void TrainPanel::updateButtons() {
     const bool isHere = isKnown && training_->folder == context_.runs().active().toStdString();
     const bool isTraining = isHere && training_->state == State::Training;
     const bool isBusy = training_->state == State::Preparing;
-    const bool isDone = isHere && training_->state == State::Finished;
+    const int row = context_.runs().rowOf(context_.runs().active());
+    const bool wasDone =
+        isKnown && !isHere && !context_.runs().runs()[static_cast<size_t>(row)].points.empty() &&
+        context_.runs().runs()[static_cast<size_t>(row)].points.back().step >= form_->recipe()->schedule.steps;
+    const bool isDone = wasDone || (isHere && training_->state == State::Finished);
     play_->setText(isTraining ? tr("❚❚  Pause") : tr("▶  Train"));
     play_->setToolTip(isTraining ? tr("Pause; the weights stay (F6)") : tr("Train the model (F6)"));
     play_->setEnabled(form_->recipe() && !isBusy && !isDone);
@@ -337,6 +356,8 @@ void TrainPanel::updateButtons() {
         }
         if (isDone) text += tr(" · finished");
         text += tr(" · %1 parameters").arg(training_->parameterCount);
+    } else if (wasDone) {
+        text = tr("This run is finished.");
     } else if (isKnown) {
         text = tr("Train goes on with the run from its last moment.");
     } else if (!context_.runs().active().isEmpty()) {

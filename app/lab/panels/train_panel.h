@@ -37,6 +37,9 @@ public:
 signals:
     void exportRequested();
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     QWidget* makeButtons();
     QWidget* makePace();
