@@ -141,3 +141,19 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     CHECK(fresh.latest()->next->logits == session.latest()->next->logits);
     CHECK(fresh.latest()->grid->at(1, 0).values == session.latest()->grid->at(1, 0).values);
 }
+
+TEST_CASE("session: opening a run ends what another model was writing", "[session][gpu]") {
+    const TemporaryFolder folder;
+    TrainingSession training(options());
+    training.start(folder.path() / "run", smallRecipe(), false, false);
+    REQUIRE(training.waitIdle());
+    const auto now = training.latest();
+    Session session({.softwareThreads = 0});
+    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc", .promptTokens = {}});
+    session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 1});
+    session.post(ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->exampleTokens});
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->model->name == "run");
+    CHECK(session.latest()->status.activity == Activity::Idle);
+    CHECK(session.latest()->sequence->tokens.size() == now->exampleTokens.size());
+}
