@@ -112,6 +112,8 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         showFailure(failure);
     });
     connect(&training_, &TrainingBridge::failed, this, &MainWindow::showFailure);
+    connect(&training_, &TrainingBridge::changed, &runs_,
+            [this](const auto& snapshot) { runs_.setWritten(QString::fromStdString(snapshot->folder)); });
     connect(&training_, &TrainingBridge::pointsArrived, &runs_, &RunListModel::append);
     connect(&undoStack_, &QUndoStack::indexChanged, this, [this] {
         if (autosave_) autosave_->markChanged();

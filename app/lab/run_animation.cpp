@@ -12,8 +12,6 @@ namespace {
 constexpr int kFrameMs = 120, kSettleMs = 60; ///< the second: until the widgets have been laid out and drawn
 constexpr int kWidestGif = 900;
 
-int64_t stepOf(const std::filesystem::path& checkpoint) { return std::stoll(checkpoint.filename().string().substr(5)); }
-
 } // namespace
 
 RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidget& figure, QString run,
@@ -35,13 +33,13 @@ void RunAnimation::showNext() {
     if (!figure_ || next_ >= checkpoints_.size()) return finish();
     const std::filesystem::path& checkpoint = checkpoints_[next_];
     awaited_ = checkpoint.string();
-    training_.show(run_, QString::fromStdString(awaited_), stepOf(checkpoint));
+    training_.show(run_, QString::fromStdString(awaited_), *checkpointStep(checkpoint));
 }
 
 void RunAnimation::take() {
     if (!figure_) return finish();
     const QImage picture = pictureOf(*figure_);
-    const int64_t step = stepOf(checkpoints_[next_]);
+    const int64_t step = *checkpointStep(checkpoints_[next_]);
     if (path_.endsWith(".png", Qt::CaseInsensitive)) {
         const QString name =
             QStringLiteral("%1-%2.png").arg(path_.chopped(4)).arg(static_cast<qlonglong>(step), 6, 10, QChar('0'));

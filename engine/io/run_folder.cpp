@@ -1,22 +1,28 @@
 #include "engine/io/run_folder.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 
 namespace attn {
 namespace fs = std::filesystem;
 
+std::optional<int64_t> checkpointStep(const fs::path& checkpoint) {
+    constexpr std::string_view kPrefix = "step-";
+    const std::string name = checkpoint.filename().string();
+    if (!name.starts_with(kPrefix)) return std::nullopt;
+    int64_t step = 0;
+    const char* end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
+    return error == std::errc() && stop == end && step >= 0 ? std::optional(step) : std::nullopt;
+}
+
 std::vector<fs::path> checkpoints(const fs::path& run) {
     std::vector<fs::path> result;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(run / kCheckpointFolder, error)) {
-        const std::string name = entry.path().filename().string();
-        if (name.starts_with("step-") && !name.ends_with(".partial")) result.push_back(entry.path());
-    }
-    std::ranges::sort(result, [](const fs::path& a, const fs::path& b) { // numbers of more than six digits are longer
-        const std::string x = a.filename().string(), y = b.filename().string();
-        return x.size() != y.size() ? x.size() < y.size() : x < y;
-    });
+    for (const auto& entry : fs::directory_iterator(run / kCheckpointFolder, error))
+        if (checkpointStep(entry.path())) result.push_back(entry.path());
+    std::ranges::sort(result, {}, [](const fs::path& path) { return *checkpointStep(path); });
     return result;
 }
 

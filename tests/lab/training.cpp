@@ -164,9 +164,31 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
     REQUIRE(runs.runs().size() == 2);
     CHECK(QDir(lab.folder() + "/runs/first").exists());
     CHECK(checkpoints((lab.folder() + "/runs/first").toStdString()).size() == 2);
+    // The run that was trained last is held by the trainer, whichever is at hand.
+    CHECK(runs.isInUse(lab.folder() + "/runs/reverse-2"));
     table.setCurrentIndex(runs.index(0, 0));
     QTest::mouseClick(&lab.find<QPushButton>("openRun"), Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().model->name == "first"; }));
+}
+
+TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    setSmallRecipe(lab, 5);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    RunListModel& runs = lab.window().runs();
+    const QString first = runs.active();
+    setSmallRecipe(lab, 100'000);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 2 && training(lab).state == State::Training; }, 30'000));
+    runs.setActive(first);
+    lab.showPanel("runs");
+    auto& table = lab.find<QTreeView>("runs");
+    table.setCurrentIndex(runs.index(0, 0));
+    CHECK(runs.runs()[0].folder != first);
+    CHECK_FALSE(lab.find<QPushButton>("deleteRun").isEnabled());
+    CHECK_FALSE(runs.setData(runs.index(0, 0), "moved", Qt::EditRole));
 }
 
 TEST_CASE("lab: a run becomes an animation", "[lab][training]") {

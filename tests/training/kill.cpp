@@ -48,7 +48,7 @@ std::string bytesOf(const std::filesystem::path& path) {
 
 int64_t lastStep(const std::filesystem::path& run) {
     const auto all = checkpoints(run);
-    return all.empty() ? -1 : std::stoll(all.back().filename().string().substr(5));
+    return all.empty() ? -1 : checkpointStep(all.back()).value();
 }
 
 } // namespace

@@ -140,6 +140,10 @@ void RunListModel::setActive(const QString& folder) {
     emit curvesChanged();
 }
 
+void RunListModel::setWritten(const QString& folder) {
+    if (std::exchange(written_, folder) != folder) emit writtenChanged(folder);
+}
+
 int RunListModel::rowCount(const QModelIndex& parent) const {
     return parent.isValid() ? 0 : static_cast<int>(runs_.size());
 }
@@ -194,16 +198,15 @@ bool RunListModel::setData(const QModelIndex& index, const QVariant& value, int 
         setShown(index.row(), value.toInt() == Qt::Checked);
         return true;
     }
-    // A run that trains is being written to under its name.
-    return role == Qt::EditRole && runs_[static_cast<size_t>(index.row())].folder != active_ &&
+    return role == Qt::EditRole && !isInUse(runs_[static_cast<size_t>(index.row())].folder) &&
            rename(index.row(), value.toString().trimmed());
 }
 
 Qt::ItemFlags RunListModel::flags(const QModelIndex& index) const {
     const Qt::ItemFlags flags = QAbstractTableModel::flags(index);
     if (index.column() != NameColumn) return flags;
-    const bool isActive = index.row() < rowCount() && runs_[static_cast<size_t>(index.row())].folder == active_;
-    return flags | Qt::ItemIsUserCheckable | (isActive ? Qt::NoItemFlags : Qt::ItemIsEditable);
+    const bool isFixed = index.row() < rowCount() && isInUse(runs_[static_cast<size_t>(index.row())].folder);
+    return flags | Qt::ItemIsUserCheckable | (isFixed ? Qt::NoItemFlags : Qt::ItemIsEditable);
 }
 
 QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int role) const {

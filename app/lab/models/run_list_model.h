@@ -47,6 +47,10 @@ public:
     /// The run that trains or was opened last: its name stands out.
     void setActive(const QString& folder);
     const QString& active() const { return active_; }
+    /// The run that the training session holds, which may be another than the one at hand.
+    void setWritten(const QString& folder);
+    /// Whether a run's folder must stay where it is: it is at hand, or being written to.
+    bool isInUse(const QString& folder) const { return folder == active_ || folder == written_; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -59,13 +63,14 @@ signals:
     /// What the curves show has changed: which runs, or their points.
     void curvesChanged();
     void activeChanged(const QString& folder);
+    void writtenChanged(const QString& folder);
 
 private:
     std::optional<Run> read(const QString& folder) const;
     int insert(Run run);
     QColor freeColour() const;
 
-    QString folder_, active_;
+    QString folder_, active_, written_;
     std::vector<Run> runs_;
 };
 

@@ -4,6 +4,7 @@
 #include "app/lab/theme.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/generated_text.h"
+#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/token_chips.h"
 
 #include <QHBoxLayout>
@@ -61,13 +62,6 @@ std::string promptOf(const Snapshot& snapshot) {
     for (const TokenInfo& token : snapshot.sequence->tokens)
         if (token.isPrompt) ids.push_back(token.id);
     return joinIds(ids);
-}
-
-QLabel* hintLabel() {
-    auto* label = new QLabel;
-    label->setProperty("hint", true);
-    label->setWordWrap(true);
-    return label;
 }
 
 } // namespace
@@ -130,7 +124,7 @@ QWidget* GeneratePanel::makePromptGroup() {
     chips_->setEmptyText(tr("The prompt's tokens appear here."));
     chips_->setMaximumHeight(fontMetrics().height() * 5);
     connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::goTo);
-    tokenCount_ = hintLabel();
+    tokenCount_ = makeHintLabel();
     tokenCount_->setAccessibleName(tr("Number of tokens"));
     column->addWidget(prompt_);
     column->addWidget(chips_);
@@ -211,7 +205,7 @@ QWidget* GeneratePanel::makeTextGroup() {
         tr("Press Run: the model continues the prompt here, one token at a time. Click a token to go on from there."));
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::goTo);
-    notice_ = hintLabel();
+    notice_ = makeHintLabel();
     notice_->setAccessibleName(tr("Notice"));
     notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // its wrapped text must not move the rest
     column->addWidget(text_, 1);

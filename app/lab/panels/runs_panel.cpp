@@ -80,7 +80,8 @@ RunsPanel::RunsPanel(PanelContext& context, QWidget* parent)
     connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunsPanel::updateButtons);
     for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
         connect(&runs, signal, this, &RunsPanel::updateButtons);
-    connect(&runs, &RunListModel::activeChanged, this, &RunsPanel::updateButtons);
+    for (const auto signal : {&RunListModel::activeChanged, &RunListModel::writtenChanged})
+        connect(&runs, signal, this, &RunsPanel::updateButtons);
     updateButtons();
 }
 
@@ -99,8 +100,7 @@ void RunsPanel::open(int row) {
     if (folder.toStdString() == context_.training().snapshot()->folder)
         context_.training().follow(true);
     else if (!all.empty())
-        context_.training().show(folder, QString::fromStdString(all.back().string()),
-                                 std::stoll(all.back().filename().string().substr(5)));
+        context_.training().show(folder, QString::fromStdString(all.back().string()), *checkpointStep(all.back()));
 }
 
 void RunsPanel::duplicate() {
@@ -120,8 +120,7 @@ void RunsPanel::updateButtons() {
     const auto& runs = context_.runs().runs();
     open_->setEnabled(row >= 0);
     duplicate_->setEnabled(row >= 0);
-    // A run that is open is being written to.
-    delete_->setEnabled(row >= 0 && runs[static_cast<size_t>(row)].folder != context_.runs().active());
+    delete_->setEnabled(row >= 0 && !context_.runs().isInUse(runs[static_cast<size_t>(row)].folder));
     hint_->setText(runs.empty() ? tr("Every run that you train is listed here.")
                                 : tr("Tick runs to compare their curves. Double-click one to open it."));
 }

@@ -3,6 +3,7 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/control_groups.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/recipe_form.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -29,16 +30,6 @@ namespace {
 /// Steps per second along the slider; its right end, one further, is "as fast as possible".
 constexpr std::array kPaces = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0};
 constexpr int kAnimationMs = 120;
-
-int64_t stepOf(const std::filesystem::path& checkpoint) { return std::stoll(checkpoint.filename().string().substr(5)); }
-
-QLabel* hintLabel(const char* name) {
-    auto* label = new QLabel;
-    label->setObjectName(name);
-    label->setProperty("hint", true);
-    label->setWordWrap(true);
-    return label;
-}
 
 QString duration(double seconds) {
     return seconds < 90 ? TrainPanel::tr("%1 s").arg(seconds, 0, 'f', 0)
@@ -105,7 +96,7 @@ QWidget* TrainPanel::makeButtons() {
     state_ = new QLabel;
     state_->setObjectName("trainState");
     state_->setWordWrap(true);
-    hint_ = hintLabel("trainHint");
+    hint_ = makeHintLabel("trainHint");
     column->addWidget(progress_);
     column->addWidget(state_);
     column->addWidget(hint_);
@@ -196,7 +187,7 @@ QWidget* TrainPanel::makeTimeline() {
     live_->setCheckable(true);
     export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
                      tr("Write the view last clicked into, at every moment, as a GIF or as PNG files"));
-    moment_ = hintLabel("moment");
+    moment_ = makeHintLabel("moment");
     column->addLayout(row);
     column->addWidget(moment_);
     assignControlGroup(container, "timeline");
@@ -300,17 +291,17 @@ void TrainPanel::refreshTimeline() {
     timeline_->setEnabled(checkpoints_.size() > 1);
     animate_->setEnabled(checkpoints_.size() > 1);
     export_->setEnabled(checkpoints_.size() > 1);
-    moment_->setText(
-        checkpoints_.empty() ? tr("The moments of a run appear here as it trains.")
-        : isLive
-            ? tr("Showing the run as it is now.")
-            : tr("Showing step %1 of the run.").arg(stepOf(checkpoints_[static_cast<size_t>(timeline_->value())])));
+    moment_->setText(checkpoints_.empty() ? tr("The moments of a run appear here as it trains.")
+                     : isLive             ? tr("Showing the run as it is now.")
+                                          : tr("Showing step %1 of the run.")
+                                    .arg(*checkpointStep(checkpoints_[static_cast<size_t>(timeline_->value())])));
 }
 
 void TrainPanel::scrub(int position) {
     if (position < 0 || position >= static_cast<int>(checkpoints_.size())) return;
     const std::filesystem::path& checkpoint = checkpoints_[static_cast<size_t>(position)];
-    context_.training().show(context_.runs().active(), QString::fromStdString(checkpoint.string()), stepOf(checkpoint));
+    context_.training().show(context_.runs().active(), QString::fromStdString(checkpoint.string()),
+                             *checkpointStep(checkpoint));
     refreshTimeline();
 }
 

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/recipe_form.h"
 
+#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/param_controls.h"
 #include "engine/core/error.h"
 #include "engine/session/snapshot.h"
@@ -64,14 +65,6 @@ constexpr std::array kTrainingParams{
 
 QString fromView(std::string_view text) { return QCoreApplication::translate("attn::Task", std::string(text).c_str()); }
 
-QLabel* hintLabel(const char* name) {
-    auto* label = new QLabel;
-    label->setObjectName(name);
-    label->setProperty("hint", true);
-    label->setWordWrap(true);
-    return label;
-}
-
 } // namespace
 
 RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggestedRecipe(*taskCatalogue().front()))) {
@@ -97,7 +90,7 @@ RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggeste
                              {tr("Constant"), tr("Inverse square root"), tr("Cosine"), tr("Linear")},
                              tr("The learning rate after the warm-up"))}},
         trainingControls_));
-    problem_ = hintLabel("recipeProblem");
+    problem_ = makeHintLabel("recipeProblem");
     column->addWidget(problem_);
     for (ParamControls* controls : {modelControls_, trainingControls_})
         connect(controls, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
@@ -117,7 +110,7 @@ QWidget* RecipeForm::makeTask() {
     task_->setAccessibleName(tr("Task"));
     task_->setToolTip(tr("What the model learns"));
     for (const Task* task : taskCatalogue()) task_->addItem(fromView(task->title));
-    summary_ = hintLabel("taskSummary");
+    summary_ = makeHintLabel("taskSummary");
     taskColumn_->addWidget(task_);
     taskColumn_->addWidget(summary_);
     text_ = new QWidget;
