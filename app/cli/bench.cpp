@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
 class RandomGpt2 : public ModelSource {
 public:
     RandomGpt2() {
-        AttentionSpec attention{
+        LayerAttention attention{
             .heads = {12, 12, 64}, .rule = {.scale = 0.125}, .queryKeyValueBias = true, .outputBias = true};
         config_ = {.name = "gpt2-small-shaped",
                    .family = "gpt2",
@@ -37,7 +37,7 @@ public:
                    .context = 1024,
                    .learnedPositions = true,
                    .feedForward = {.width = 3072},
-                   .layers = std::vector<AttentionSpec>(12, attention)};
+                   .layers = std::vector<LayerAttention>(12, attention)};
     }
     const DecoderConfig& config() const override { return config_; }
     const std::string& configText() const override { return text_; }

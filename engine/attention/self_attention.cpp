@@ -4,7 +4,7 @@
 
 namespace attn {
 
-AttentionNodes selfAttention(const AttentionSpec& spec, const AttentionSite& site) {
+AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& site) {
     Graph& graph = *site.input.graph;
     const auto [H, G, D] = spec.heads;
     const int64_t T = site.input.shape()[0], C = site.residual.shape()[1], S = site.cacheCapacity;

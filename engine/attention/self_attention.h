@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/attention/attention_spec.h"
+#include "engine/attention/layer_attention.h"
 
 #include <string>
 
@@ -31,7 +31,7 @@ struct AttentionNodes {
 /// exist only when their probes are requested, computed from the same q and k.
 ///
 /// Probes: hook_q, hook_k, hook_v (before rotary), hook_rot_q, hook_rot_k, hook_attn_scores, hook_pattern, hook_z.
-AttentionNodes selfAttention(const AttentionSpec& spec, const AttentionSite& site);
+AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& site);
 
 /// Cosines then sines of every position. @return [positions, R] dense
 std::vector<float> rotaryTableValues(const RotaryPosition& rotary, int64_t positions);

@@ -74,7 +74,7 @@ private:
     Tensor finalNorm(Tensor x) { return config_.finalNorm ? norm(x, "ln_final") : x; }
 
     Tensor block(size_t layer, Tensor x, Tensor positions, Tensor keyPositions) {
-        const AttentionSpec& spec = config_.layers[layer];
+        const LayerAttention& spec = config_.layers[layer];
         const std::string prefix = fmt::format("blocks.{}", layer);
         graph_.probe(x, prefix + ".hook_resid_pre", "TC");
 

@@ -35,7 +35,7 @@ struct DecoderConfig {
     bool tiedEmbedding = true;     ///< logits use the embedding
     bool unembedBias = false;
     FeedForwardSpec feedForward;
-    std::vector<AttentionSpec> layers;
+    std::vector<LayerAttention> layers;
     bool operator==(const DecoderConfig&) const = default;
 };
 

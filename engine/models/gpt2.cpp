@@ -20,7 +20,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (width % heads != 0) read.fail("n_head", fmt::format("is {}, which does not divide n_embd {}", heads, width));
     const auto inner = json.find("n_inner");
     const bool attentionOnly = inner != json.end() && *inner == 0; // trained here without feed-forward layers
-    AttentionSpec attention{.heads = {heads, heads, width / heads}, .queryKeyValueBias = true, .outputBias = true};
+    LayerAttention attention{.heads = {heads, heads, width / heads}, .queryKeyValueBias = true, .outputBias = true};
     if (read.flag("scale_attn_weights", true)) attention.rule.scale = 1 / std::sqrt(static_cast<double>(width / heads));
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = width,
@@ -70,7 +70,7 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
 }
 
 nlohmann::json describe(const DecoderConfig& config) {
-    const AttentionSpec& attention = config.layers.front();
+    const LayerAttention& attention = config.layers.front();
     return {{"architectures", {"GPT2LMHeadModel"}},
             {"model_type", "gpt2"},
             {"vocab_size", config.vocabulary},

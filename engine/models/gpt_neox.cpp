@@ -26,7 +26,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (rotated < 2 || rotated > headWidth)
         read.fail("rotary_pct", fmt::format("is {}, which rotates {} of {} features", fraction, rotated, headWidth));
     const bool bias = read.flag("attention_bias", true);
-    const AttentionSpec attention{
+    const LayerAttention attention{
         .heads = {heads, heads, headWidth},
         .rotary = RotaryPosition{.inverseFrequencies = rotaryFrequencies(
                                      read.number("rotary_emb_base", read.number("rope_theta", 10000)), rotated)},
@@ -42,7 +42,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             .tiedEmbedding = !names.contains("embed_out.weight"),
             .feedForward = {.width = read.size("intermediate_size", 4 * width),
                             .activation = read.activation("hidden_act", "gelu")},
-            .layers = std::vector<AttentionSpec>(static_cast<size_t>(read.size("num_hidden_layers")), attention)};
+            .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("num_hidden_layers")), attention)};
 }
 
 WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {

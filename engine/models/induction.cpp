@@ -49,7 +49,7 @@ std::vector<std::string> inductionAlphabet() {
 }
 
 DecoderConfig inductionConfig() {
-    AttentionSpec spec{.heads = {kHeads, kHeads, kHeadWidth}};
+    LayerAttention spec{.heads = {kHeads, kHeads, kHeadWidth}};
     return {.name = "induction",
             .family = "induction",
             .vocabulary = kLetters,

@@ -61,7 +61,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const std::string type = read.text("model_type", "llama");
     const bool bias = read.flag("attention_bias", type == "qwen2");
 
-    const AttentionSpec attention{
+    const LayerAttention attention{
         .heads = {heads, groups, headWidth},
         .rotary = RotaryPosition{.inverseFrequencies = frequenciesOf(read, static_cast<int>(headWidth))},
         .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
@@ -74,7 +74,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                                  : type == "qwen2" && read.has("max_window_layers")
                                      ? static_cast<int64_t>(read.number("max_window_layers", 0))
                                      : 0;
-    std::vector<AttentionSpec> specs(static_cast<size_t>(layers), attention);
+    std::vector<LayerAttention> specs(static_cast<size_t>(layers), attention);
     for (int64_t layer = std::max<int64_t>(firstSliding, 0); layer < layers; ++layer)
         specs[static_cast<size_t>(layer)].rule.window = read.size("sliding_window");
     return {.vocabulary = read.size("vocab_size"),
@@ -108,7 +108,7 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
 }
 
 nlohmann::json describe(const DecoderConfig& config) {
-    const AttentionSpec& attention = config.layers.front();
+    const LayerAttention& attention = config.layers.front();
     return {{"architectures", {"LlamaForCausalLM"}},
             {"model_type", "llama"},
             {"vocab_size", config.vocabulary},

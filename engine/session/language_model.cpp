@@ -120,7 +120,7 @@ void LanguageModel::load(const Progress& progress) {
     }
     if (store_->contains(decoder_names::kRotaryTable)) {
         const auto rotary =
-            std::ranges::find_if(config().layers, [](const AttentionSpec& spec) { return spec.rotary.has_value(); });
+            std::ranges::find_if(config().layers, [](const LayerAttention& spec) { return spec.rotary.has_value(); });
         const std::vector<float> table = rotaryTableValues(*rotary->rotary, config().context);
         const auto columns = static_cast<size_t>(rotary->rotary->inverseFrequencies.size() * 2);
         const auto stride = static_cast<size_t>(store_->entry(decoder_names::kRotaryTable).shape.rowStride());
@@ -135,7 +135,7 @@ void LanguageModel::load(const Progress& progress) {
 
 void LanguageModel::describe() {
     const DecoderConfig& model = config();
-    const AttentionSpec& first = model.layers.front();
+    const LayerAttention& first = model.layers.front();
     info_.name = model.name;
     info_.family = model.family;
     info_.familyTitle = source_->familyTitle();
@@ -159,7 +159,7 @@ void LanguageModel::describe() {
         info_.positionScheme =
             fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",
                         first.rotary->inverseFrequencies.size() * 2, first.heads.width);
-    for (const AttentionSpec& layer : model.layers) info_.slidingWindow.push_back(static_cast<int>(layer.rule.window));
+    for (const LayerAttention& layer : model.layers) info_.slidingWindow.push_back(static_cast<int>(layer.rule.window));
     if (model.context > capacity_)
         info_.warnings.push_back(
             fmt::format("the model allows {} tokens; this program keeps {}", model.context, capacity_));

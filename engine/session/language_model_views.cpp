@@ -17,7 +17,7 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
         decoder_names::kCachePositions, {.shape = {capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
     const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
     for (int layer : layers) {
-        const AttentionSpec& spec = config.layers[static_cast<size_t>(layer)];
+        const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
         const auto cache = [&](const char* letter, int64_t count) {
             return graph->state(fmt::format("blocks.{}.attn.cache_{}", layer, letter),
                                 {.shape = {capacity, count, spec.heads.width}, .liveRows = StepScalar::KeyLength});
@@ -101,7 +101,7 @@ PatternGrid LanguageModel::patternGrid(int size) {
     while ((count + cells - 1) / cells > size) cells *= 2;
     const int pixels = (count + cells - 1) / cells;
     const bool isCausal =
-        std::ranges::all_of(config().layers, [](const AttentionSpec& spec) { return spec.rule.causal; });
+        std::ranges::all_of(config().layers, [](const LayerAttention& spec) { return spec.rule.causal; });
     const bool fits = isCausal && gridSize_ == size && gridCells_ == cells && !grid_.tiles.empty();
     const auto unchanged =
         fits ? static_cast<int>(std::ranges::mismatch(tokens_, gridTokens_).in1 - tokens_.begin()) : 0;
@@ -223,7 +223,7 @@ CellExplanation LanguageModel::explain(const ExplainCellCommand& cell) {
                      .where = info_.name,
                      .hint = fmt::format("the model has {} layers of {} heads and the text {} tokens", info_.layers,
                                          info_.heads, count)});
-    const AttentionSpec& spec = config().layers[static_cast<size_t>(cell.layer)];
+    const LayerAttention& spec = config().layers[static_cast<size_t>(cell.layer)];
     const std::string prefix = fmt::format("blocks.{}.attn", cell.layer);
     CellExplanation result{.layer = cell.layer, .head = cell.head};
     result.keyValueHead = cell.head / static_cast<int>(spec.heads.heads / spec.heads.keyValueHeads);

@@ -221,7 +221,7 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
     const bool isLlama = a.family == "llama";
     const int64_t headWidth = a.width / a.heads;
     const auto roundUp = [](int64_t value) { return (value + 7) / 8 * 8; };
-    AttentionSpec attention{.heads = {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads, headWidth},
+    LayerAttention attention{.heads = {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads, headWidth},
                             .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
                             .queryKeyValueBias = !isLlama,
                             .outputBias = !isLlama};
@@ -242,7 +242,7 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
                         .activation = isLlama ? Activation::Silu : kindNamed(kActivations, "activation", a.activation),
                         .gated = isLlama,
                         .bias = !isLlama},
-        .layers = std::vector<AttentionSpec>(static_cast<size_t>(a.layers), attention)};
+        .layers = std::vector<LayerAttention>(static_cast<size_t>(a.layers), attention)};
 }
 
 } // namespace attn

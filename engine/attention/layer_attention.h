@@ -25,14 +25,15 @@ struct RotaryPosition {
     bool operator==(const RotaryPosition&) const = default;
 };
 
-/// Everything that defines one layer's attention.
-struct AttentionSpec {
+/// Everything that defines one layer's attention as model files describe it: what the fused kernel and its cache
+/// handle.
+struct LayerAttention {
     HeadLayout heads;
     std::optional<RotaryPosition> rotary;
     AttentionRule rule;
     bool queryKeyValueBias = false;
     bool outputBias = false;
-    bool operator==(const AttentionSpec&) const = default;
+    bool operator==(const LayerAttention&) const = default;
 };
 
 } // namespace attn

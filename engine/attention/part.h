@@ -1,0 +1,95 @@
+#pragma once
+
+#include "engine/core/citation.h"
+#include "engine/core/param.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// Where a part sits in an AttentionSpec, in the order in which a reader should meet them.
+enum class Slot : uint8_t {
+    Heads,
+    Position,
+    Score,
+    Mask,
+    Normaliser,
+    Memory,
+    Output,
+    Mixer,
+    Norm,
+    FeedForward,
+    Residual
+};
+inline constexpr std::array<std::string_view, 11> kSlotNames{"heads",      "position",     "score",   "mask",
+                                                             "normaliser", "memory",       "output",  "mixer",
+                                                             "norm",       "feed_forward", "residual"};
+constexpr std::string_view nameOf(Slot slot) { return kSlotNames[static_cast<size_t>(slot)]; }
+
+/// The stages through which an attention flows. A part acts at the stages for which it has a hook; within a stage parts
+/// act in the order of their slots.
+enum class Stage : uint8_t {
+    Keys,        ///< memory may add keys and values
+    QueriesKeys, ///< q and k, before any score: rotations, norms
+    Scores,      ///< sets the scores [B,H,T,S]
+    Bias,        ///< changes the scores before the mask
+    Mask,        ///< hides cells that the mask's expression shows, or weighs them
+    Mix,         ///< sets the pattern, where there is one, and z [B,H,T,D]
+    Output       ///< changes z
+};
+
+struct AttentionFlow;
+struct ReferenceFlow;
+
+/// A part's values in the order of Part::params, all present and in range.
+using PartValues = std::span<const double>;
+
+/// What a part does at one stage: graph nodes, and the same as plain loops in double, which defines it.
+struct Hook {
+    Stage stage;
+    void (*build)(AttentionFlow& flow, PartValues values);
+    void (*reference)(ReferenceFlow& flow, PartValues values);
+};
+
+/// Which masks a part can honour.
+enum class MaskSupport : uint8_t {
+    Any,
+    FullOrCausal, ///< running sums stop at the query, nothing finer
+    FullOnly      ///< every position takes part in every other's result: never under a causal task
+};
+
+class BitRow;
+struct MaskCall;
+
+/// One mechanism of the literature that combines with others: a value. It is in the interface, in the listings and in
+/// the tests by being in the catalogue.
+struct Part {
+    std::string_view id; ///< "alibi"; unique in its slot
+    Slot slot;
+    std::string_view title;
+    std::string_view idea;    ///< two sentences
+    std::string_view formula; ///< one line, in the letters of the conventions
+    Citation source;
+    std::span<const Param> params{};
+    std::string_view time, memory; ///< growth with T (and S, D, w ...), as in "O(T^2 D)"
+
+    std::vector<Hook> hooks{};
+
+    /// For masks: sets the bits of the keys that one query sees. Terms whose arguments are a list of any length say so.
+    void (*maskRow)(const MaskCall& call, int64_t query, BitRow& row) = nullptr;
+    bool takesList = false;
+
+    MaskSupport masks = MaskSupport::Any; ///< for scores, normalisers, memories and mixers
+    bool usesScores = true;         ///< of normalisers: false where q and k meet in another way than score and bias
+    bool actsOnScores = false;      ///< of positions: needs a normaliser that uses scores
+    bool mixesHeads = false;        ///< cannot be fused into a kernel that works head by head
+    bool needsEqualLengths = false; ///< self-attention only: S = T
+    bool isRandom = false;          ///< draws from a seed among its values
+};
+
+} // namespace attn
