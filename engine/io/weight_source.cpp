@@ -1,6 +1,7 @@
 #include "engine/io/weight_source.h"
 
 #include "engine/core/error.h"
+#include "engine/core/nearest_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,18 +81,6 @@ fs::path modelFolder(const fs::path& path) {
                  .hint = "open a Hugging Face folder or a .safetensors file"});
 }
 
-size_t editDistance(const std::string& a, const std::string& b) {
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (size_t i = 1; i <= a.size(); ++i) {
-        size_t diagonal = std::exchange(row[0], i);
-        for (size_t j = 1; j <= b.size(); ++j)
-            diagonal = std::exchange(row[j],
-                                     std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)}));
-    }
-    return row.back();
-}
-
 } // namespace
 
 WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
@@ -168,11 +157,7 @@ std::vector<std::string> WeightSource::names() const {
 
 const StoredTensor& WeightSource::tensor(const std::string& name) const {
     if (const auto found = places_.find(name); found != places_.end()) return files_[found->second].tensors().at(name);
-    std::vector<std::pair<size_t, std::string>> near;
-    for (const auto& [other, place] : places_) near.emplace_back(editDistance(name, other), other);
-    std::ranges::sort(near);
-    std::vector<std::string> nearest;
-    for (size_t i = 0; i < std::min<size_t>(3, near.size()); ++i) nearest.push_back(near[i].second);
+    const std::vector<std::string> nearest = nearestNames(name, names(), 3);
     throw Error({.what = fmt::format("tensor \"{}\" is missing", name),
                  .where = (files_.size() == 1 ? files_.front().path() : folder_).string(),
                  .hint = nearest.empty()

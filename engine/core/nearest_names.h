@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// The `count` names that need the fewest inserted, deleted or replaced letters to become `name`, nearest first, ties
+/// in alphabetical order: what a message offers for a name that does not exist.
+/// @source Levenshtein 1966, "Binary codes capable of correcting deletions, insertions, and reversals"
+std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& names, size_t count);
+
+} // namespace attn
