@@ -80,9 +80,14 @@ struct Part {
 
     std::vector<Hook> hooks{};
 
-    /// For masks: sets the bits of the keys that one query sees. Terms whose arguments are a list of any length say so.
+    /// For masks: sets the bits of the keys that one query sees in a row where none is set. Masks that depend on the
+    /// content have none. @throws Error if the mask has no meaning for the call's size
     void (*maskRow)(const MaskCall& call, int64_t query, BitRow& row) = nullptr;
+    /// What maskRow looks up, worked out once for the values. @throws Error if the values do not fit together
+    std::vector<int64_t> (*prepareMask)(PartValues values) = nullptr;
+    /// The last of `params` describes the members of a list of any length from 1.
     bool takesList = false;
+    std::span<const double> initialList{}; ///< the list to begin with
 
     MaskSupport masks = MaskSupport::Any; ///< for scores, normalisers, memories and mixers
     bool usesScores = true;         ///< of normalisers: false where q and k meet in another way than score and bias

@@ -1,0 +1,138 @@
+#include "engine/attention/mask/expression.h"
+
+#include "engine/attention/mask/terms.h"
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+
+MaskExpression::MaskExpression() : root_{.kind = Kind::Term, .part = &kFullMask} {}
+
+std::string MaskExpression::text() const {
+    std::string text;
+    write(root_, text);
+    return text;
+}
+
+void MaskExpression::write(const Node& node, std::string& text) {
+    const auto list = [&](std::string_view opening, std::string_view between, std::string_view closing) {
+        text += opening;
+        for (size_t i = 0; i < node.operands.size(); ++i) {
+            if (i != 0) text += between;
+            // Only | under & and either under ~ bind less tightly than what they stand in.
+            const Kind inner = node.operands[i].kind;
+            const bool needsBrackets = (node.kind == Kind::And && inner == Kind::Or) ||
+                                       (node.kind == Kind::Not && (inner == Kind::Or || inner == Kind::And));
+            if (needsBrackets) text += '(';
+            write(node.operands[i], text);
+            if (needsBrackets) text += ')';
+        }
+        text += closing;
+    };
+    switch (node.kind) {
+    case Kind::Term:
+        text += termText(*node.part, node.values);
+        break;
+    case Kind::Not:
+        list("~", "", "");
+        break;
+    case Kind::And:
+        list("", " & ", "");
+        break;
+    case Kind::Or:
+        list("", " | ", "");
+        break;
+    case Kind::PerHead:
+        list("per_head(", ", ", ")");
+        break;
+    case Kind::PerLayer:
+        list("per_layer(", ", ", ")");
+        break;
+    }
+}
+
+void MaskExpression::row(const MaskSize& size, int64_t query, BitRow& row) const {
+    row.reset(size.keys);
+    fill(root_, size, query, row);
+}
+
+void MaskExpression::fill(const Node& node, const MaskSize& size, int64_t query, BitRow& row) {
+    switch (node.kind) {
+    case Kind::Term:
+        if (node.isContent())
+            throw Error(
+                {.what = fmt::format("{} hides cells by their content and has no mask of its own", node.part->id),
+                 .where = "mask",
+                 .hint = "run it in an attention to see what it hides"});
+        node.part->maskRow({size, node.values, node.prepared}, query, row);
+        break;
+    case Kind::Not:
+        fill(node.operands[0], size, query, row);
+        row.complement();
+        break;
+    case Kind::And:
+    case Kind::Or: {
+        fill(node.operands[0], size, query, row);
+        BitRow other;
+        for (const Node& operand : std::span(node.operands).subspan(1)) {
+            other.reset(row.size());
+            fill(operand, size, query, other);
+            if (node.kind == Kind::And)
+                row &= other;
+            else
+                row |= other;
+        }
+        break;
+    }
+    case Kind::PerHead:
+        fill(node.operands[static_cast<size_t>(size.head) % node.operands.size()], size, query, row);
+        break;
+    case Kind::PerLayer:
+        fill(node.operands[static_cast<size_t>(size.layer) % node.operands.size()], size, query, row);
+        break;
+    }
+}
+
+bool MaskExpression::contains(const Node& node, Kind kind) {
+    return node.kind == kind ||
+           std::ranges::any_of(node.operands, [&](const Node& operand) { return contains(operand, kind); });
+}
+bool MaskExpression::dependsOnHead() const { return contains(root_, Kind::PerHead); }
+bool MaskExpression::dependsOnLayer() const { return contains(root_, Kind::PerLayer); }
+
+bool MaskExpression::looksAhead(const MaskSize& size) const {
+    BitRow keys;
+    for (int64_t query = 0; query < std::min(size.queries, size.keys); ++query) {
+        row(size, query, keys);
+        if (keys.anyFrom(query + 1)) return true;
+    }
+    return false;
+}
+
+std::span<const MaskExpression::Node> MaskExpression::factors() const {
+    return root_.kind == Kind::And ? std::span(root_.operands) : std::span(&root_, 1);
+}
+
+std::vector<MaskExpression::ContentTerm> MaskExpression::contentTerms() const {
+    std::vector<ContentTerm> terms;
+    for (const Node& factor : factors())
+        if (factor.isContent()) terms.push_back({factor.part, factor.values});
+    return terms;
+}
+
+MaskExpression MaskExpression::staticPart() const {
+    Node rest{.kind = Kind::And};
+    std::ranges::copy_if(factors(), std::back_inserter(rest.operands),
+                         [](const Node& node) { return !node.isContent(); });
+    if (rest.operands.empty()) return {};
+    if (rest.operands.size() == 1) {
+        Node only = std::move(rest.operands.front());
+        return MaskExpression(std::move(only));
+    }
+    return MaskExpression(std::move(rest));
+}
+
+} // namespace attn

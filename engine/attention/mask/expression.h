@@ -1,0 +1,76 @@
+#pragma once
+
+#include "engine/attention/mask/catalogue.h"
+#include "engine/attention/mask/mask_call.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// Which keys each query sees, as a formula over the terms of the catalogue: `causal & (window(32) | global(2))`.
+///
+/// `~` binds tightest, then `&`, then `|`; brackets as usual. `per_head(a, b, ...)` is a for head 0, b for head 1 and
+/// so on, over and over; `per_layer(a, b, ...)` likewise. A term whose mask depends on the content (it has no row of
+/// bits) may stand only beside the outermost `&`, so that it can be split off.
+class MaskExpression {
+public:
+    /// `full`.
+    MaskExpression();
+    /// @param known the terms that the text may name
+    /// @throws Error with the position, what was expected and the nearest name, for anything that is no expression
+    static MaskExpression parse(std::string_view text, std::span<const Part* const> known = maskParts());
+
+    /// Parses back to an equal expression: no needless brackets or blanks.
+    std::string text() const;
+    /// As formulas, up to the order of brackets: (a & b) & c equals a & (b & c), but b & a is another formula.
+    bool operator==(const MaskExpression&) const = default;
+
+    /// The keys that query `query` sees. @param row becomes size.keys long
+    /// @throws Error if a term depends on the content, or has no meaning for the size
+    void row(const MaskSize& size, int64_t query, BitRow& row) const;
+
+    /// Whether heads or layers may have different masks.
+    bool dependsOnHead() const;
+    bool dependsOnLayer() const;
+    /// Whether any query sees a key behind its own position. @throws Error like row
+    bool looksAhead(const MaskSize& size) const;
+
+    /// A term that hides cells by their content.
+    struct ContentTerm {
+        const Part* part;
+        std::vector<double> values;
+        bool operator==(const ContentTerm&) const = default;
+    };
+    /// The operands of the outermost `&` that depend on the content, and the expression without them.
+    std::vector<ContentTerm> contentTerms() const;
+    MaskExpression staticPart() const;
+
+private:
+    friend class MaskParser;
+
+    enum class Kind : uint8_t { Term, Not, And, Or, PerHead, PerLayer };
+    struct Node {
+        Kind kind = Kind::Term;
+        const Part* part = nullptr;   ///< of a term
+        std::vector<double> values{}; ///< of a term, checked
+        std::vector<int64_t> prepared{};
+        std::vector<Node> operands{}; ///< 1 for Not, 2 or more for And and Or, none of their own kind
+        bool operator==(const Node&) const = default;
+
+        bool isContent() const { return kind == Kind::Term && part->maskRow == nullptr; }
+    };
+
+    explicit MaskExpression(Node root) : root_(std::move(root)) {}
+    static void fill(const Node& node, const MaskSize& size, int64_t query, BitRow& row);
+    static void write(const Node& node, std::string& text);
+    static bool contains(const Node& node, Kind kind);
+    /// The operands of the outermost `&`: the root itself if there is none.
+    std::span<const Node> factors() const;
+
+    Node root_;
+};
+
+} // namespace attn

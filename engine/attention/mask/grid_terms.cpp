@@ -1,0 +1,106 @@
+// Masks for images: cells in a sequence, row by row.
+#include "engine/attention/mask/grid.h"
+#include "engine/attention/mask/mask_call.h"
+#include "engine/attention/mask/terms.h"
+
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr Citation kAxial{"Ho et al.", 2019, "Axial Attention in Multidimensional Transformers", "section 3.1",
+                          "arXiv:1912.12180"};
+
+constexpr std::array kGridParams{kRowsParam, kColumnsParam};
+constexpr std::array kShiftedParams{
+    kRowsParam, kColumnsParam, wholeNumber("window", "Window", "Rows and columns of a window", 1, 2),
+    wholeNumber("shift", "Shift", "Cells by which the windows move down and to the right", 0, 1)};
+
+void seeRow(const MaskCall& call, int64_t query, BitRow& row) {
+    const Grid grid{call[0], call[1]};
+    if (!grid.holds(query)) return;
+    const int64_t begin = grid.rowOf(query) * grid.columns;
+    row.setRange(begin, begin + grid.columns);
+}
+
+void seeColumn(const MaskCall& call, int64_t query, BitRow& row) {
+    const Grid grid{call[0], call[1]};
+    if (grid.holds(query)) row.setEvery(grid.columnOf(query), grid.rows * grid.columns, grid.columns);
+}
+
+/// The window's first row or column; windows at the upper and left edge may begin before it.
+int64_t windowBegin(int64_t place, int64_t window, int64_t shift) {
+    const int64_t phase = shift % window;
+    return (place + window - phase) / window * window - window + phase;
+}
+
+} // namespace
+
+const Part kRowMask{
+    .id = "row",
+    .slot = Slot::Mask,
+    .title = "Row of an image",
+    .idea = "A cell sees the cells of its row. With a second layer along the columns it has seen the whole image.",
+    .formula = "⌊i/cols⌋ = ⌊j/cols⌋, i and j < rows·cols",
+    .source = kAxial,
+    .params = kGridParams,
+    .time = "O(T cols D)",
+    .memory = "O(T cols)",
+    .maskRow = seeRow,
+};
+
+const Part kColumnMask{
+    .id = "column",
+    .slot = Slot::Mask,
+    .title = "Column of an image",
+    .idea = "A cell sees the cells of its column. It is the row mask of the image on its side.",
+    .formula = "i mod cols = j mod cols, i and j < rows·cols",
+    .source = kAxial,
+    .params = kGridParams,
+    .time = "O(T rows D)",
+    .memory = "O(T rows)",
+    .maskRow = seeColumn,
+};
+
+const Part kAxialMask{
+    .id = "axial",
+    .slot = Slot::Mask,
+    .title = "Axial",
+    .idea = "A cell sees its row and its column. The paper gives each axis a layer of its own; here both are in one, "
+            "and per_layer(row, column) is the paper's way.",
+    .formula = "row(rows,cols) | column(rows,cols)",
+    .source = kAxial,
+    .params = kGridParams,
+    .time = "O(T (rows + cols) D)",
+    .memory = "O(T (rows + cols))",
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            seeRow(call, query, row);
+            seeColumn(call, query, row);
+        },
+};
+
+const Part kShiftedMask{
+    .id = "shifted",
+    .slot = Slot::Mask,
+    .title = "Shifted windows",
+    .idea = "The image falls into square windows that see only themselves. Every other layer shifts them, so that what "
+            "one layer keeps apart the next one joins.",
+    .formula = "i and j in one window: ⌊(row-shift)/window⌋ and ⌊(column-shift)/window⌋ are equal",
+    .source = {"Liu et al.", 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
+               "section 3.2", "arXiv:2103.14030"},
+    .params = kShiftedParams,
+    .time = "O(T window^2 D)",
+    .memory = "O(T window^2)",
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            const Grid grid{call[0], call[1]};
+            if (!grid.holds(query)) return;
+            const int64_t window = call[2], shift = call[3];
+            const int64_t top = windowBegin(grid.rowOf(query), window, shift);
+            const int64_t left = windowBegin(grid.columnOf(query), window, shift);
+            grid.see({top, top + window, left, left + window}, row);
+        },
+};
+
+} // namespace attn

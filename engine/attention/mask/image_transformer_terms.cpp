@@ -1,0 +1,63 @@
+#include "engine/attention/mask/grid.h"
+#include "engine/attention/mask/mask_call.h"
+#include "engine/attention/mask/terms.h"
+
+#include <array>
+
+namespace attn {
+namespace {
+
+// The paper generates images and so adds a causal mask; here that is `causal & local1d(...)`.
+constexpr Citation kImageTransformer{"Parmar et al.", 2018, "Image Transformer", "section 3.3", "arXiv:1802.05751"};
+
+constexpr std::array kLocal1dParams{wholeNumber("b", "Block", "Tokens in a block", 1, 4),
+                                    wholeNumber("before", "Before", "Keys before the block that it sees too", 0, 2)};
+constexpr std::array kLocal2dParams{kRowsParam,
+                                    kColumnsParam,
+                                    wholeNumber("h", "Block height", "Rows of a query block", 1, 2),
+                                    wholeNumber("w", "Block width", "Columns of a query block", 1, 2),
+                                    wholeNumber("up", "Up", "Rows above the block that it sees too", 0, 1),
+                                    wholeNumber("side", "Side", "Columns to each side that it sees too", 0, 1)};
+
+} // namespace
+
+const Part kLocal1dMask{
+    .id = "local1d",
+    .slot = Slot::Mask,
+    .title = "Local 1D blocks",
+    .idea = "The pixels in raster order fall into blocks of b, and a block sees itself and some keys before it. All "
+            "queries of a block share their keys, which hardware likes.",
+    .formula = "⌊i/b⌋·b - before ≤ j < (⌊i/b⌋+1)·b",
+    .source = kImageTransformer,
+    .params = kLocal1dParams,
+    .time = "O(T (b + before) D)",
+    .memory = "O(T (b + before))",
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            const int64_t begin = query / call[0] * call[0];
+            row.setRange(begin - call[1], begin + call[0]);
+        },
+};
+
+const Part kLocal2dMask{
+    .id = "local2d",
+    .slot = Slot::Mask,
+    .title = "Local 2D blocks",
+    .idea = "The image falls into blocks of h x w, and a block sees itself, some rows above and some columns to each "
+            "side. What is near in the image is seen even where it is far in the sequence.",
+    .formula = "with y, x the block's first row and column: y-up ≤ row of j < y+h, x-side ≤ column of j < x+w+side",
+    .source = kImageTransformer,
+    .params = kLocal2dParams,
+    .time = "O(T (h + up) (w + 2 side) D)",
+    .memory = "O(T (h + up) (w + 2 side))",
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            const Grid grid{call[0], call[1]};
+            if (!grid.holds(query)) return;
+            const int64_t height = call[2], width = call[3], up = call[4], side = call[5];
+            const int64_t top = grid.rowOf(query) / height * height, left = grid.columnOf(query) / width * width;
+            grid.see({top - up, top + height, left - side, left + width + side}, row);
+        },
+};
+
+} // namespace attn

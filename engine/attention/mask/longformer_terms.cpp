@@ -1,0 +1,96 @@
+// Windows around each token, and tokens that see and are seen by all.
+#include "engine/attention/mask/mask_call.h"
+#include "engine/attention/mask/term_params.h"
+#include "engine/attention/mask/terms.h"
+
+#include <array>
+
+namespace attn {
+namespace {
+
+// The paper's window counts both sides; here w counts one side and the token itself, as the formulas say.
+constexpr Citation kLongformer{"Beltagy et al.", 2020, "Longformer: The Long-Document Transformer", "section 3.1",
+                               "arXiv:2004.05150"};
+
+constexpr Param kWidth = wholeNumber("w", "Window", "Keys on one side, the token itself included", 1, 4);
+constexpr Param kDilation = wholeNumber("d", "Dilation", "Distance from one key of the window to the next", 1, 2);
+constexpr Param kGlobals =
+    wholeNumber("g", "Global tokens", "The first g tokens see everything and are seen by all", 0, 1);
+constexpr std::array kWindowParams{kWidth};
+constexpr std::array kDilatedParams{kWidth, kDilation};
+constexpr std::array kGlobalParams{kGlobals};
+constexpr std::array kLongformerParams{kWidth, kDilation, kGlobals};
+
+void seeWindow(int64_t query, int64_t width, int64_t dilation, BitRow& row) {
+    const int64_t reach = (width - 1) * dilation;
+    row.setEvery(query - reach, query + reach + 1, dilation);
+}
+
+void seeGlobals(int64_t query, int64_t globals, BitRow& row) {
+    row.setRange(0, query < globals ? row.size() : globals);
+}
+
+} // namespace
+
+const Part kWindowMask{
+    .id = "window",
+    .slot = Slot::Mask,
+    .title = "Local window",
+    .idea = "A query sees the keys near it. Layers on top of each other still carry news over the whole text, w-1 "
+            "tokens further each.",
+    .formula = "|i-j| < w",
+    .source = kLongformer,
+    .params = kWindowParams,
+    .time = "O(T w D)",
+    .memory = "O(T w)",
+    .maskRow = [](const MaskCall& call, int64_t query,
+                  BitRow& row) { row.setRange(query - call[0] + 1, query + call[0]); },
+};
+
+const Part kDilatedMask{
+    .id = "dilated",
+    .slot = Slot::Mask,
+    .title = "Dilated window",
+    .idea = "A window with gaps: it leaves d-1 keys out between two that it sees. It reaches d times as far for the "
+            "same work.",
+    .formula = "|i-j| < w·d and (i-j) mod d = 0",
+    .source = kLongformer,
+    .params = kDilatedParams,
+    .time = "O(T w D)",
+    .memory = "O(T w)",
+    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeWindow(query, call[0], call[1], row); },
+};
+
+const Part kGlobalMask{
+    .id = "global",
+    .slot = Slot::Mask,
+    .title = "Global tokens",
+    .idea = "The first g tokens see everything and are seen by all. They gather what the whole text says and hand it "
+            "out again, two steps between any two tokens.",
+    .formula = "i < g or j < g",
+    .source = kLongformer,
+    .params = kGlobalParams,
+    .time = "O(T g D)",
+    .memory = "O(T g)",
+    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeGlobals(query, call[0], row); },
+};
+
+const Part kLongformerMask{
+    .id = "longformer",
+    .slot = Slot::Mask,
+    .title = "Longformer",
+    .idea = "A window, dilated if d is above 1, for what is near, and a few global tokens for the task. The work grows "
+            "with the text's length, not with its square.",
+    .formula = "dilated(w,d) | global(g)",
+    .source = kLongformer,
+    .params = kLongformerParams,
+    .time = "O(T (w + g) D)",
+    .memory = "O(T (w + g))",
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            seeWindow(query, call[0], call[1], row);
+            seeGlobals(query, call[2], row);
+        },
+};
+
+} // namespace attn

@@ -1,0 +1,117 @@
+// Masks that follow from an order of the tokens.
+#include "engine/attention/mask/mask_call.h"
+#include "engine/attention/mask/permutation.h"
+#include "engine/attention/mask/term_params.h"
+#include "engine/attention/mask/terms.h"
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr Citation kTransformer{"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.3",
+                                "arXiv:1706.03762"};
+constexpr Citation kXlnet{"Yang et al.", 2019,
+                          "XLNet: Generalized Autoregressive Pretraining for Language Understanding", "section 2.3",
+                          "arXiv:1906.08237"};
+
+constexpr std::array kPrefixParams{wholeNumber("p", "Prefix", "Keys before this one are seen by every query", 0, 8)};
+constexpr std::array kOrderParams{
+    wholeNumber("order", "Order",
+                "The tokens in the order in which they are predicted; tokens beyond the list follow as they stand", 0,
+                0, kLongestMask - 1)};
+constexpr std::array<double, 8> kInitialOrder{2, 5, 0, 7, 3, 6, 1, 4};
+
+/// Sees the first `count` tokens of the order, which beyond the list is the order of the sequence.
+void seeFirstOfOrder(const MaskCall& call, int64_t count, BitRow& row) {
+    const auto listed = std::min<int64_t>(count, std::ssize(call.values));
+    for (int64_t place = 0; place < listed; ++place)
+        if (const int64_t key = call[static_cast<size_t>(place)]; key < call.keys()) row.set(key);
+    row.setRange(std::ssize(call.values), count);
+}
+
+int64_t rankOf(const MaskCall& call, int64_t query) {
+    return query < std::ssize(call.prepared) ? call.prepared[static_cast<size_t>(query)] : query;
+}
+
+} // namespace
+
+const Part kFullMask{
+    .id = "full",
+    .slot = Slot::Mask,
+    .title = "Full",
+    .idea = "Every query sees every key. Encoders and cross-attention work like this.",
+    .formula = "always",
+    .source = kTransformer,
+    .time = "O(T S D)",
+    .memory = "O(T S)",
+    .maskRow = [](const MaskCall& call, int64_t, BitRow& row) { row.setRange(0, call.keys()); },
+};
+
+const Part kCausalMask{
+    .id = "causal",
+    .slot = Slot::Mask,
+    .title = "Causal",
+    .idea = "A query sees its own token and those before it. So a decoder can be trained on all positions at once and "
+            "still never looks ahead.",
+    .formula = "j ≤ i",
+    .source = kTransformer,
+    .time = "O(T^2 D)",
+    .memory = "O(T^2)",
+    .maskRow = [](const MaskCall&, int64_t query, BitRow& row) { row.setRange(0, query + 1); },
+};
+
+const Part kPrefixMask{
+    .id = "prefix",
+    .slot = Slot::Mask,
+    .title = "Prefix",
+    .idea = "The first p tokens are seen by every query, the rest only by those that come after them. A question is "
+            "read in both directions while its answer is written from left to right.",
+    .formula = "j ≤ i or j < p",
+    .source = {"Raffel et al.", 2020,
+               "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer", "section 3.2.1",
+               "arXiv:1910.10683"},
+    .params = kPrefixParams,
+    .time = "O(T^2 D)",
+    .memory = "O(T^2)",
+    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { row.setRange(0, std::max(query + 1, call[0])); },
+};
+
+const Part kXlnetMask{
+    .id = "xlnet",
+    .slot = Slot::Mask,
+    .title = "XLNet, content stream",
+    .idea = "Causal in an order of its own: a query sees itself and the tokens that stand before it in the order. "
+            "Over many orders every token learns to be predicted from both sides.",
+    .formula = "P M Pᵀ with M causal: rank of j ≤ rank of i in the order π",
+    .source = kXlnet,
+    .params = kOrderParams,
+    .time = "O(T^2 D)",
+    .memory = "O(T^2)",
+    .maskRow = [](const MaskCall& call, int64_t query,
+                  BitRow& row) { seeFirstOfOrder(call, rankOf(call, query) + 1, row); },
+    .prepareMask = inversePermutation,
+    .takesList = true,
+    .initialList = kInitialOrder,
+};
+
+const Part kXlnetQueryMask{
+    .id = "xlnet_query",
+    .slot = Slot::Mask,
+    .title = "XLNet, query stream",
+    .idea = "As the content stream, but a query does not see itself. It knows where the token is that it has to "
+            "predict, not which it is.",
+    .formula = "rank of j < rank of i in the order π",
+    .source = kXlnet,
+    .params = kOrderParams,
+    .time = "O(T^2 D)",
+    .memory = "O(T^2)",
+    .maskRow = [](const MaskCall& call, int64_t query,
+                  BitRow& row) { seeFirstOfOrder(call, rankOf(call, query), row); },
+    .prepareMask = inversePermutation,
+    .takesList = true,
+    .initialList = kInitialOrder,
+};
+
+} // namespace attn

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "engine/attention/mask/bit_row.h"
+
+#include <span>
+#include <vector>
+
+namespace attn {
+
+/// The arguments of `painted` that draw these rows.
+/// @param rows n rows of n keys, from 1 to 65,536
+std::vector<double> paintedValues(std::span<const BitRow> rows);
+
+} // namespace attn

@@ -1,0 +1,54 @@
+#include "engine/attention/mask/reach.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+namespace {
+
+/// What `frontier` sees at the size's layer, itself included.
+BitRow seenBy(const MaskExpression& mask, const MaskSize& size, const BitRow& frontier) {
+    BitRow reached = frontier, row;
+    frontier.forEach([&](int64_t token) {
+        mask.row(size, token, row);
+        reached |= row;
+    });
+    return reached;
+}
+
+} // namespace
+
+std::vector<int> layersToReach(const MaskExpression& mask, MaskSize size, int64_t query, int layers) {
+    if (size.queries != size.keys)
+        throw Error({.what = fmt::format("{} queries and {} keys cannot stand in layers on top of each other",
+                                         size.queries, size.keys),
+                     .where = "receptive field",
+                     .hint = "choose as many keys as queries"});
+    std::vector<int> first(static_cast<size_t>(size.keys), -1);
+    BitRow reached(size.keys);
+    reached.set(query);
+    first[static_cast<size_t>(query)] = 0;
+    BitRow frontier = reached;
+    for (int depth = 1; depth <= layers && frontier.any(); ++depth) {
+        BitRow now = reached;
+        if (mask.dependsOnLayer()) {
+            // The layer on top of `depth` layers is another one each time: go down from it again.
+            now = BitRow(size.keys);
+            now.set(query);
+            for (size.layer = depth - 1; size.layer >= 0; --size.layer) now = seenBy(mask, size, now);
+        } else {
+            now |= seenBy(mask, size, frontier);
+            frontier = BitRow(size.keys);
+        }
+        now.forEach([&](int64_t key) {
+            if (reached.test(key)) return;
+            first[static_cast<size_t>(key)] = depth;
+            if (!mask.dependsOnLayer()) frontier.set(key);
+        });
+        reached = now;
+    }
+    return first;
+}
+
+} // namespace attn

@@ -1,0 +1,81 @@
+#include "engine/attention/mask/mask_call.h"
+#include "engine/attention/mask/term_params.h"
+#include "engine/attention/mask/terms.h"
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr Citation kSparseTransformer{"Child et al.", 2019, "Generating Long Sequences with Sparse Transformers",
+                                      "section 4.3", "arXiv:1904.10509"};
+
+constexpr Param kStride = wholeNumber("l", "Stride", "Near the square root of the length makes both parts equal", 1, 8);
+constexpr Param kSummaries = wholeNumber("c", "Summary cells", "The last c tokens of each block of l", 1, 2);
+constexpr std::array kStridedParams{kStride};
+constexpr std::array kFixedParams{kStride, kSummaries};
+
+/// The last `count` tokens of every block of `length`, up to the query.
+void seeSummaries(int64_t query, int64_t length, int64_t count, BitRow& row) {
+    count = std::min(count, length);
+    if (length < 64) { // a stride fills a word at a time, and there are few of them
+        for (int64_t first = length - count; first < length; ++first) row.setEvery(first, query + 1, length);
+        return;
+    }
+    for (int64_t end = length; end - count <= query; end += length) row.setRange(end - count, std::min(end, query + 1));
+}
+
+} // namespace
+
+const Part kStridedMask{
+    .id = "strided",
+    .slot = Slot::Mask,
+    .title = "Strided",
+    .idea = "A query sees the l keys before it and then every l-th. Two steps link any two tokens, which suits data "
+            "with a period: the rows of an image.",
+    .formula = "j ≤ i and (i-j ≤ l or (i-j) mod l = 0)",
+    .source = kSparseTransformer,
+    .params = kStridedParams,
+    .time = "O(T (l + T/l) D)",
+    .memory = "O(T (l + T/l))",
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            row.setRange(query - call[0], query + 1);
+            row.setEvery(query % call[0], query + 1, call[0]);
+        },
+};
+
+const Part kFixedMask{
+    .id = "fixed",
+    .slot = Slot::Mask,
+    .title = "Fixed",
+    .idea = "A query sees its own block of l tokens and the last c of every block before. Those learn to sum their "
+            "block up, which suits text.",
+    .formula = "j ≤ i and (⌊j/l⌋ = ⌊i/l⌋ or j mod l ≥ l-c)",
+    .source = kSparseTransformer,
+    .params = kFixedParams,
+    .time = "O(T (l + c T/l) D)",
+    .memory = "O(T (l + c T/l))",
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            row.setRange(query / call[0] * call[0], query + 1);
+            seeSummaries(query, call[0], call[1], row);
+        },
+};
+
+const Part kSummaryMask{
+    .id = "summary",
+    .slot = Slot::Mask,
+    .title = "Summary cells",
+    .idea = "A query sees the last c tokens of every block of l, as far as they are not ahead. It is the second of the "
+            "fixed pattern's two heads.",
+    .formula = "j ≤ i and j mod l ≥ l-c",
+    .source = kSparseTransformer,
+    .params = kFixedParams,
+    .time = "O(T (c T/l) D)",
+    .memory = "O(T (c T/l))",
+    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeSummaries(query, call[0], call[1], row); },
+};
+
+} // namespace attn
