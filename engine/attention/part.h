@@ -34,13 +34,14 @@ constexpr std::string_view nameOf(Slot slot) { return kSlotNames[static_cast<siz
 /// The stages through which an attention flows. A part acts at the stages for which it has a hook; within a stage parts
 /// act in the order of their slots.
 enum class Stage : uint8_t {
-    Keys,        ///< memory may add keys and values
+    Inputs,      ///< the stream that q and k (and v) are made of
     QueriesKeys, ///< q and k, before any score: rotations, norms
     Scores,      ///< sets the scores [B,H,T,S]
     Bias,        ///< changes the scores before the mask
-    Mask,        ///< hides cells that the mask's expression shows, or weighs them
-    Mix,         ///< sets the pattern, where there is one, and z [B,H,T,D]
-    Output       ///< changes z
+    Mask,        ///< hides more cells than the mask's expression does, or weighs them
+    Normalise,   ///< sets the pattern [B,H,T,S], or z where none is formed
+    Weights,     ///< changes the pattern
+    Output       ///< changes z [B,H,T,D], which is pattern . v unless it was set
 };
 
 struct AttentionFlow;
@@ -78,6 +79,7 @@ struct Part {
     std::span<const Param> params{};
     std::string_view time, memory; ///< growth with T (and S, D, w ...), as in "O(T^2 D)"
 
+    std::string_view caution{}; ///< a sentence where a part leaks what a mask hides, as in its own paper
     std::vector<Hook> hooks{};
 
     /// For masks: sets the bits of the keys that one query sees in a row where none is set. Masks that depend on the
@@ -92,6 +94,7 @@ struct Part {
     MaskSupport masks = MaskSupport::Any; ///< for scores, normalisers, memories and mixers
     bool usesScores = true;         ///< of normalisers: false where q and k meet in another way than score and bias
     bool actsOnScores = false;      ///< of positions: needs a normaliser that uses scores
+    bool needsPattern = false;      ///< reads the weights of single keys
     bool mixesHeads = false;        ///< cannot be fused into a kernel that works head by head
     bool needsEqualLengths = false; ///< self-attention only: S = T
     bool isRandom = false;          ///< draws from a seed among its values

@@ -1,5 +1,6 @@
 #include "engine/attention/mask/catalogue.h"
 
+#include "engine/attention/mask/content_terms.h"
 #include "engine/attention/mask/terms.h"
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@ std::span<const Part* const> maskParts() {
                                        &kLongToGlobalMask, &kLongToLongMask,     &kEtcMask,
                                        &kLongformerMask,   &kBigBirdMask,        &kRowMask,
                                        &kColumnMask,       &kAxialMask,          &kShiftedMask,
+                                       &kLshMask,          &kRoutingMask,        &kAdaptiveSpanMask,
                                        &kPaintedMask};
     return kParts;
 }

@@ -1,0 +1,139 @@
+#include "app/cli/command.h"
+
+#include "engine/attention/heads/heads.h"
+#include "engine/attention/random_features.h"
+#include "engine/core/error.h"
+#include "engine/io/json_file.h"
+#include "engine/io/safetensors.h"
+#include "engine/io/tensor_writer.h"
+#include "engine/session/attention_run.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace attn::cli {
+namespace {
+
+struct Options {
+    std::string spec, input, random, out, device;
+    uint64_t seed = 0;
+    int64_t layer = 0;
+    bool validation = false;
+};
+
+AttentionSpec readSpec(const std::string& text) {
+    if (std::filesystem::is_regular_file(text)) return attentionSpecFromJson(readJsonFile(text));
+    return AttentionSpec::parse(text);
+}
+
+struct Inputs {
+    AttentionSizes sizes;
+    std::vector<float> q, k, v;
+};
+
+/// q [H,T,D] or [T,D], k and v [G,S,D] or [S,D].
+Inputs readInputs(const std::string& path, const HeadCounts& counts) {
+    const SafetensorsFile file(path);
+    Inputs inputs;
+    const auto read = [&](const std::string& name, int64_t heads, int64_t& rows) {
+        const auto found = file.tensors().find(name);
+        if (found == file.tensors().end())
+            throw Error({.what = fmt::format("has no tensor \"{}\"", name), .where = path, .hint = "it needs q, k and v"});
+        std::vector<int64_t> shape = found->second.shape;
+        if (shape.size() == 2) shape.insert(shape.begin(), 1);
+        if (shape.size() != 3 || shape[0] != heads)
+            throw Error({.what = fmt::format("{} is {}, not [{}, rows, width]", name, Shape(found->second.shape).text(), heads),
+                         .where = path,
+                         .hint = "choose the heads of the spec to fit, as in heads=multi_head(4)"});
+        rows = shape[1];
+        if (inputs.sizes.width == 0) inputs.sizes.width = shape[2];
+        if (shape[2] != inputs.sizes.width)
+            throw Error({.what = fmt::format("{} is {} wide and q {}", name, shape[2], inputs.sizes.width),
+                         .where = path,
+                         .hint = "q, k and v share their last axis"});
+        std::vector<float> values(static_cast<size_t>(heads * rows * shape[2]));
+        file.read(found->second, 0, values);
+        return values;
+    };
+    inputs.sizes.width = 0;
+    int64_t values = 0;
+    inputs.q = read("q", counts.heads, inputs.sizes.queries);
+    inputs.k = read("k", counts.groups, inputs.sizes.keys);
+    inputs.v = read("v", counts.groups, values);
+    if (values != inputs.sizes.keys)
+        throw Error({.what = fmt::format("there are {} keys and {} values", inputs.sizes.keys, values),
+                     .where = path,
+                     .hint = "each key has one value"});
+    return inputs;
+}
+
+Inputs drawInputs(const std::string& sizes, const HeadCounts& counts, uint64_t seed) {
+    int64_t T = 0, D = 0;
+    char rest = 0;
+    if (std::sscanf(sizes.c_str(), "%ld,%ld%c", &T, &D, &rest) != 2 || T < 1 || D < 1 || T > 65536 || D > 1024)
+        throw Error({.what = fmt::format("\"{}\" is not tokens and width", sizes),
+                     .where = "--random",
+                     .hint = "write for example --random 64,16, up to 65536 tokens and a width of 1024"});
+    return {.sizes = {.queries = T, .keys = T, .width = D},
+            .q = gaussianRows(counts.heads * T, D, 1, 3 * seed),
+            .k = gaussianRows(counts.groups * T, D, 1, 3 * seed + 1),
+            .v = gaussianRows(counts.groups * T, D, 1, 3 * seed + 2)};
+}
+
+int attend(const Options& options) {
+    const AttentionSpec spec = readSpec(options.spec);
+    const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+    if (options.input.empty() == options.random.empty())
+        throw Error({.what = "give either --input or --random", .where = "attend", .hint = "--random 64,16 draws both"});
+    Inputs inputs = options.input.empty() ? drawInputs(options.random, counts, options.seed)
+                                          : readInputs(options.input, counts);
+    inputs.sizes.layer = options.layer;
+    gpu::Context context({.device = options.device.empty() ? std::nullopt : std::optional(options.device),
+                          .validation = options.validation});
+    KernelLibrary kernels(context);
+    AttentionRun attention(context, kernels, spec, inputs.sizes, {}, options.seed);
+    attention.setInputs(inputs.q, inputs.k, inputs.v);
+    attention.run();
+    std::vector<NamedTensor> results;
+    for (const std::string& name : attention.results()) {
+        results.push_back(attention.result(name));
+        if (name == "z") results.back().name = "output";
+    }
+    std::vector<WrittenTensor> written;
+    for (const NamedTensor& result : results) {
+        written.push_back({.name = result.name, .shape = result.shape.extents(), .values = result.values});
+        fmt::print(stderr, "{} {}\n", result.name, result.shape.text());
+    }
+    if (options.out.ends_with(".npz")) writeNpz(options.out, written);
+    else if (options.out.ends_with(".safetensors")) writeSafetensors(options.out, written, {{"spec", spec.text()}});
+    else
+        throw Error(
+            {.what = "the ending says no format", .where = options.out, .hint = "end the name in .npz or .safetensors"});
+    return kDone;
+}
+
+} // namespace
+
+void addAttend(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("attend", "run one attention of any composition and write what it forms");
+    const auto options = std::make_shared<Options>();
+    command->add_option("--spec", options->spec, "an expression, or a file with one as JSON")->required();
+    command->add_option("--input", options->input, "a .safetensors file with q, k and v: [heads, tokens, width]");
+    command->add_option("--random", options->random, "T,D: normal random q, k and v of T tokens and width D for each head");
+    command->add_option("--seed", options->seed, "of random inputs and of what the spec would learn");
+    command->add_option("--layer", options->layer, "for masks and positions that differ between layers")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
+    command->add_flag("--validation", options->validation, "load the Vulkan validation layer")->group("");
+    command->add_option("--out", options->out, "file to write: .safetensors or .npz")->required();
+    command->footer(
+        "Writes scores, pattern and output, and what the parts show besides. Example:\n"
+        "  attention-cli attend --spec 'heads=multi_head(4), position=alibi, mask=causal & window(16)' \\\n"
+        "      --random 64,16 --out attention.npz\n"
+        "Parts: attention-cli parts. Masks: attention-cli mask --help.");
+    command->callback([=, &run] { run = [=] { return attend(*options); }; });
+}
+
+} // namespace attn::cli

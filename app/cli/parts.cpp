@@ -1,0 +1,70 @@
+#include "app/cli/command.h"
+
+#include "engine/attention/catalogue.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace attn::cli {
+namespace {
+
+nlohmann::json toJson(const Part& part) {
+    nlohmann::json params = nlohmann::json::array();
+    for (const Param& param : part.params)
+        params.push_back({{"id", param.id},
+                          {"title", param.title},
+                          {"help", param.help},
+                          {"minimum", param.minimum},
+                          {"maximum", param.maximum},
+                          {"initial", param.initial}});
+    nlohmann::json entry{{"id", part.id},
+                         {"slot", nameOf(part.slot)},
+                         {"title", part.title},
+                         {"idea", part.idea},
+                         {"formula", part.formula},
+                         {"citation",
+                          {{"authors", part.source.authors},
+                           {"year", part.source.year},
+                           {"title", part.source.title},
+                           {"where", part.source.where},
+                           {"address", part.source.address}}},
+                         {"time", part.time},
+                         {"memory", part.memory},
+                         {"parameters", std::move(params)}};
+    if (!part.caution.empty()) entry["caution"] = part.caution;
+    return entry;
+}
+
+} // namespace
+
+void addParts(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("parts", "list the parts that attention is composed of, with their sources");
+    struct Options {
+        bool json = false;
+        std::string slot;
+    };
+    const auto options = std::make_shared<Options>();
+    command->add_flag("--json", options->json, "machine-readable, with formulas, parameters and growth");
+    command->add_option("--slot", options->slot, "only these")
+        ->check(CLI::IsMember(std::vector<std::string>(kSlotNames.begin(), kSlotNames.end())));
+    command->callback([=, &run] {
+        run = [=] {
+            nlohmann::json list = nlohmann::json::array();
+            std::string_view slot;
+            for (const Part* part : partCatalogue()) {
+                const std::string_view own = nameOf(part->slot);
+                if (!options->slot.empty() && own != options->slot) continue;
+                list.push_back(toJson(*part));
+                if (options->json) continue;
+                if (own != slot) fmt::print("{}{}\n", slot.empty() ? "" : "\n", own);
+                slot = own;
+                fmt::print("  {:18} {}: {} {}, {}\n", part->id, part->title, part->source.authors, part->source.year,
+                           part->source.address);
+            }
+            if (options->json) fmt::print("{}\n", list.dump(2));
+            return kDone;
+        };
+    });
+}
+
+} // namespace attn::cli

@@ -1,0 +1,209 @@
+#include "engine/attention/attention_spec.h"
+
+#include "engine/attention/catalogue.h"
+#include "engine/attention/mask/catalogue.h"
+#include "engine/core/error.h"
+#include "engine/core/nearest_names.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <charconv>
+
+namespace attn {
+namespace {
+
+const std::map<Slot, std::string_view> kDefaults{
+    {Slot::Heads, "single"}, {Slot::Position, "none"}, {Slot::Score, "scaled_dot"}, {Slot::Normaliser, "softmax"},
+    {Slot::Memory, "none"},  {Slot::Output, "plain"},  {Slot::Mixer, "attention"}};
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+    return text;
+}
+
+/// Pieces between commas that stand in no bracket.
+std::vector<std::string_view> splitAtCommas(std::string_view text) {
+    std::vector<std::string_view> pieces;
+    int depth = 0;
+    size_t begin = 0;
+    for (size_t i = 0; i <= text.size(); ++i) {
+        if (i == text.size() || (text[i] == ',' && depth == 0)) {
+            pieces.push_back(trimmed(text.substr(begin, i - begin)));
+            begin = i + 1;
+        } else if (text[i] == '(') ++depth;
+        else if (text[i] == ')') --depth;
+    }
+    return pieces;
+}
+
+[[noreturn]] void fail(std::string_view where, std::string what, std::string hint) {
+    throw Error({.what = std::move(what), .where = std::string(where), .hint = std::move(hint)});
+}
+
+double numberOf(std::string_view text, std::string_view where) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+        fail(where, fmt::format("\"{}\" is not a number", text), "write 64 or 0.5");
+    return value;
+}
+
+void requireInRange(const Part& part, const Param& param, double value) {
+    const bool isWhole = param.kind == Param::Kind::Real || value == std::floor(value);
+    if (isWhole && value >= param.minimum && value <= param.maximum) return;
+    fail(fmt::format("{}.{}", part.id, param.id), fmt::format("{} = {} is out of range", param.id, value),
+         fmt::format("choose {} from {} to {}", param.kind == Param::Kind::Real ? "a number" : "a whole number",
+                     param.minimum, param.maximum));
+}
+
+PartChoice choiceOf(Slot slot, std::string_view text) {
+    const size_t bracket = text.find('(');
+    const std::string_view id = trimmed(text.substr(0, bracket));
+    const Part& part = partNamed(slot, id);
+    PartChoice choice{.id = std::string(part.id), .values = initialValues(part)};
+    if (bracket == std::string_view::npos) return choice;
+    if (!text.ends_with(')')) fail(text, "a closing bracket is missing", "write it as " + std::string(id) + "(...)");
+    const std::string_view inside = trimmed(text.substr(bracket + 1, text.size() - bracket - 2));
+    size_t place = 0;
+    for (const std::string_view argument : inside.empty() ? std::vector<std::string_view>{} : splitAtCommas(inside)) {
+        const size_t equals = argument.find('=');
+        size_t index = place++;
+        if (equals != std::string_view::npos) {
+            const std::string_view name = trimmed(argument.substr(0, equals));
+            const auto found = std::ranges::find(part.params, name, &Param::id);
+            index = static_cast<size_t>(found - part.params.begin());
+            if (found == part.params.end()) {
+                std::vector<std::string> names;
+                for (const Param& param : part.params) names.emplace_back(param.id);
+                fail(text, fmt::format("{} has no parameter \"{}\"", id, name),
+                     names.empty() ? "it takes none" : "it has " + fmt::format("{}", fmt::join(names, ", ")));
+            }
+        }
+        if (index >= part.params.size())
+            fail(text, fmt::format("{} takes {} numbers", id, part.params.size()), "leave the rest out");
+        const double value =
+            numberOf(trimmed(equals == std::string_view::npos ? argument : argument.substr(equals + 1)), text);
+        requireInRange(part, part.params[index], value);
+        choice.values[index] = value;
+    }
+    return choice;
+}
+
+std::string textOf(const Part& part, const std::vector<double>& values) {
+    std::string inside;
+    for (size_t i = 0; i < values.size(); ++i)
+        if (values[i] != part.params[i].initial)
+            inside += fmt::format("{}{} = {}", inside.empty() ? "" : ", ", part.params[i].id, values[i]);
+    return inside.empty() ? std::string(part.id) : fmt::format("{}({})", part.id, inside);
+}
+
+Slot slotNamed(std::string_view name) {
+    std::vector<std::string> names;
+    for (const Slot slot : kSpecSlots) {
+        if (nameOf(slot) == name) return slot;
+        names.emplace_back(nameOf(slot));
+    }
+    if (name == nameOf(Slot::Mask)) return Slot::Mask;
+    names.emplace_back(nameOf(Slot::Mask));
+    fail(name, fmt::format("an attention has no \"{}\"", name),
+         fmt::format("did you mean {}? All: {}", nearestNames(name, names, 1).front(), fmt::join(names, ", ")));
+}
+
+} // namespace
+
+AttentionSpec::AttentionSpec() {
+    for (const auto& [slot, id] : kDefaults) set(slot, id);
+}
+
+const Part& AttentionSpec::part(Slot slot) const { return partNamed(slot, parts.at(slot).id); }
+
+void AttentionSpec::set(Slot slot, std::string_view id, std::span<const double> values) {
+    const Part& part = partNamed(slot, id);
+    PartChoice choice{.id = std::string(id), .values = initialValues(part)};
+    for (size_t i = 0; i < std::min(values.size(), choice.values.size()); ++i) {
+        requireInRange(part, part.params[i], values[i]);
+        choice.values[i] = values[i];
+    }
+    parts[slot] = std::move(choice);
+}
+
+AttentionSpec AttentionSpec::parse(std::string_view text) {
+    AttentionSpec spec;
+    std::vector<Slot> seen;
+    for (const std::string_view entry : splitAtCommas(text)) {
+        // An entry without a slot is a mask; `=` may also stand inside brackets.
+        const size_t equals = entry.find('='), bracket = entry.find('(');
+        const bool namesSlot = equals != std::string_view::npos && (bracket == std::string_view::npos || equals < bracket);
+        if (entry.empty()) fail(text, "an entry is empty", "write slot=part, slot=part, ... or a mask alone");
+        const Slot slot = namesSlot ? slotNamed(trimmed(entry.substr(0, equals))) : Slot::Mask;
+        if (std::ranges::count(seen, slot)) fail(entry, fmt::format("{} is said twice", nameOf(slot)), "leave one");
+        seen.push_back(slot);
+        const std::string_view value = trimmed(namesSlot ? entry.substr(equals + 1) : entry);
+        if (slot == Slot::Mask) spec.mask = MaskExpression::parse(value);
+        else spec.parts[slot] = choiceOf(slot, value);
+    }
+    return spec;
+}
+
+std::string AttentionSpec::text() const {
+    std::string result;
+    const auto add = [&](Slot slot, const std::string& value) {
+        result += fmt::format("{}{}={}", result.empty() ? "" : ", ", nameOf(slot), value);
+    };
+    for (const Slot slot : kSpecSlots) {
+        const std::string value = textOf(part(slot), parts.at(slot).values);
+        if (value != kDefaults.at(slot)) add(slot, value);
+    }
+    if (result.empty() || mask != MaskExpression()) add(Slot::Mask, mask.text());
+    return result;
+}
+
+nlohmann::json toJson(const AttentionSpec& spec) {
+    nlohmann::json json;
+    for (const Slot slot : kSpecSlots) {
+        const Part& part = spec.part(slot);
+        nlohmann::json entry{{"id", part.id}};
+        for (size_t i = 0; i < part.params.size(); ++i) entry[std::string(part.params[i].id)] = spec.values(slot)[i];
+        json[std::string(nameOf(slot))] = std::move(entry);
+    }
+    json[std::string(nameOf(Slot::Mask))] = spec.mask.text();
+    return json;
+}
+
+AttentionSpec attentionSpecFromJson(const nlohmann::json& json) {
+    if (json.is_string()) return AttentionSpec::parse(json.get<std::string>());
+    if (!json.is_object()) fail("attention", "is neither an object nor an expression", "give slots and their parts");
+    AttentionSpec spec;
+    for (const auto& [name, entry] : json.items()) {
+        const Slot slot = slotNamed(name);
+        if (slot == Slot::Mask) {
+            if (!entry.is_string()) fail(name, "is not an expression", "write for example \"causal & window(64)\"");
+            spec.mask = MaskExpression::parse(entry.get<std::string>());
+            continue;
+        }
+        if (entry.is_string()) {
+            spec.parts[slot] = choiceOf(slot, entry.get<std::string>());
+            continue;
+        }
+        if (!entry.is_object() || !entry.contains("id") || !entry["id"].is_string())
+            fail(name, "has no id", "write {\"id\": \"...\"} with its parameters");
+        const Part& part = partNamed(slot, entry["id"].get<std::string>());
+        std::vector<double> values = initialValues(part);
+        for (const auto& [key, value] : entry.items()) {
+            if (key == "id") continue;
+            const auto found = std::ranges::find(part.params, key, &Param::id);
+            if (found == part.params.end() || !value.is_number())
+                fail(fmt::format("{}.{}", name, key), "is no number of this part", "see attention-cli parts --json");
+            values[static_cast<size_t>(found - part.params.begin())] = value.get<double>();
+        }
+        spec.set(slot, part.id, values);
+    }
+    return spec;
+}
+
+} // namespace attn

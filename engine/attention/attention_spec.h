@@ -1,0 +1,67 @@
+#pragma once
+
+#include "engine/attention/mask/expression.h"
+#include "engine/attention/part.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// A part and its values, in the order of Part::params.
+struct PartChoice {
+    std::string id;
+    std::vector<double> values;
+    bool operator==(const PartChoice&) const = default;
+};
+
+/// One attention as a composition: Heads x Memory x Position x Score x Mask x Normaliser x Output. Copyable, comparable, and
+/// written as a small expression: `heads=grouped_query(8, 2), position=alibi, mask=causal & window(64)`. What is not said is
+/// the default of its slot; values in brackets follow the part's params, by place or by name: `position=rope(base=500)`.
+struct AttentionSpec {
+    std::map<Slot, PartChoice> parts; ///< one for each of kSpecSlots
+    MaskExpression mask;
+
+    /// Every slot's default: one head, no position, scaled_dot, softmax, no memory, plain; mask full.
+    AttentionSpec();
+
+    /// @throws Error naming the place, what was expected and the nearest known name
+    static AttentionSpec parse(std::string_view text);
+    /// The shortest expression that parses back to this: defaults are left out, except that a spec of defaults alone names
+    /// its mask.
+    std::string text() const;
+
+    const Part& part(Slot slot) const;
+    PartValues values(Slot slot) const { return parts.at(slot).values; }
+    /// @throws Error naming the parameter and its range
+    void set(Slot slot, std::string_view id, std::span<const double> values = {});
+
+    bool operator==(const AttentionSpec&) const = default;
+};
+/// The slots that a spec fills, besides the mask.
+inline constexpr std::array kSpecSlots{Slot::Heads,  Slot::Position, Slot::Score, Slot::Normaliser,
+                                       Slot::Memory, Slot::Output,   Slot::Mixer};
+
+nlohmann::json toJson(const AttentionSpec& spec);
+/// @throws Error naming the field
+AttentionSpec attentionSpecFromJson(const nlohmann::json& json);
+
+/// Where an attention is to be used.
+struct AttentionUse {
+    bool isCausalTask = false; ///< nothing may look ahead
+    bool isCross = false;      ///< queries and keys come from different sequences
+    int64_t headWidth = 16;    ///< D
+};
+
+/// Why parts do not combine, in a sentence, and the nearest spec that does.
+struct SpecProblem {
+    std::string sentence;
+    std::optional<AttentionSpec> nearest;
+};
+std::vector<SpecProblem> check(const AttentionSpec& spec, const AttentionUse& use = {});
+
+} // namespace attn

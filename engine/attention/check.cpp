@@ -1,0 +1,136 @@
+#include "engine/attention/attention_spec.h"
+#include "engine/attention/heads/heads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace attn {
+namespace {
+
+const MaskExpression& causalMask() {
+    static const MaskExpression kCausal = MaskExpression::parse("causal");
+    return kCausal;
+}
+
+/// Gathers problems; each offers the spec with its own fault mended.
+class Checker {
+public:
+    Checker(const AttentionSpec& spec, const AttentionUse& use) : spec_(spec), use_(use) {}
+
+    std::vector<SpecProblem> run() {
+        const Part &heads = spec_.part(Slot::Heads), &position = spec_.part(Slot::Position);
+        const Part &score = spec_.part(Slot::Score), &memory = spec_.part(Slot::Memory), &mixer = spec_.part(Slot::Mixer);
+        const Part& output = spec_.part(Slot::Output);
+        const bool isAttention = mixer.id == "attention";
+        const Part& core = isAttention ? spec_.part(Slot::Normaliser) : mixer;
+
+        const HeadCounts counts = headCounts(heads, spec_.values(Slot::Heads));
+        if (counts.heads % counts.groups != 0)
+            add(fmt::format("{} heads cannot share {} key/value heads; their number must divide that of the heads",
+                            counts.heads, counts.groups),
+                [&](AttentionSpec& nearest) {
+                    int64_t groups = counts.groups;
+                    while (counts.heads % groups != 0) --groups;
+                    nearest.parts[Slot::Heads].values[1] = static_cast<double>(groups);
+                });
+        if (position.id == "rope" && spec_.values(Slot::Position)[1] * static_cast<double>(use_.headWidth) < 2)
+            add(fmt::format("rope turns pairs of features, and this fraction of {} leaves none", use_.headWidth),
+                [](AttentionSpec& nearest) { nearest.parts[Slot::Position].values[1] = 1; });
+
+        if (!core.usesScores) {
+            const auto needsScores = [&](const Part& part, Slot slot, std::string_view fallback) {
+                add(fmt::format("{} needs a score for every pair of tokens, and {} forms none", part.title, core.title),
+                    [slot, fallback](AttentionSpec& nearest) { nearest.set(slot, fallback); });
+            };
+            if (position.actsOnScores) needsScores(position, Slot::Position, isAttention ? "rope" : "none");
+            if (score.id != "scaled_dot") needsScores(score, Slot::Score, "scaled_dot");
+            if (heads.actsOnScores) {
+                add(fmt::format("{} needs a score for every pair of tokens, and {} forms none", heads.title, core.title),
+                    [&](AttentionSpec& nearest) { nearest.set(Slot::Heads, "multi_head", spec_.values(Slot::Heads)); });
+            }
+            if (memory.id != "none") needsScores(memory, Slot::Memory, "none");
+            for (const auto& term : spec_.mask.contentTerms()) {
+                add(fmt::format("{} hides single pairs of tokens, and {} never forms them", term.part->title, core.title),
+                    [&](AttentionSpec& nearest) { nearest.mask = spec_.mask.staticPart(); });
+                break;
+            }
+            if (!isAttention && spec_.parts.at(Slot::Normaliser) != AttentionSpec().parts.at(Slot::Normaliser))
+                add(fmt::format("{} stands in the place of attention and has no use for {}", mixer.title,
+                                spec_.part(Slot::Normaliser).title),
+                    [](AttentionSpec& nearest) { nearest.set(Slot::Normaliser, "softmax"); });
+        }
+
+        checkMask(core);
+        if (use_.isCross) {
+            for (const Slot slot : kSpecSlots)
+                if (spec_.part(slot).needsEqualLengths)
+                    add(fmt::format("{} works within one sequence, and here keys come from another", spec_.part(slot).title),
+                        [slot](AttentionSpec& nearest) { nearest.parts[slot] = AttentionSpec().parts.at(slot); });
+        }
+        if (output.mixesHeads && counts.heads == 1)
+            add(fmt::format("{} mixes heads, and there is only one", output.title),
+                [](AttentionSpec& nearest) { nearest.set(Slot::Output, "plain"); });
+        return std::move(problems_);
+    }
+
+private:
+    void add(std::string sentence, const std::function<void(AttentionSpec&)>& mend) {
+        AttentionSpec nearest = spec_;
+        mend(nearest);
+        problems_.push_back({std::move(sentence), std::move(nearest)});
+    }
+
+    /// The nearest core that can be causal.
+    static void makeCausal(AttentionSpec& nearest) {
+        const bool isEfficient = nearest.parts.at(Slot::Normaliser).id == "efficient";
+        if (isEfficient) nearest.set(Slot::Normaliser, "efficient_running");
+        else if (nearest.part(Slot::Normaliser).masks == MaskSupport::FullOnly) nearest.set(Slot::Normaliser, "softmax");
+        if (nearest.part(Slot::Mixer).masks == MaskSupport::FullOnly) nearest.set(Slot::Mixer, "attention");
+        nearest.mask = causalMask();
+    }
+
+    bool looksAhead(const MaskExpression& mask) const {
+        constexpr int64_t kProbe = 64; // long enough for every term to show its shape
+        try {
+            return mask.staticPart().looksAhead({.queries = kProbe, .keys = kProbe});
+        } catch (const std::exception&) {
+            return false; // a term that has no meaning at this size; whoever builds it says so
+        }
+    }
+
+    void checkMask(const Part& core) {
+        const bool isFull = spec_.mask == MaskExpression();
+        if (core.masks == MaskSupport::FullOnly) {
+            if (use_.isCausalTask || !isFull) {
+                const std::string_view why =
+                    core.id == "efficient" ? "; with running sums it can" : ", so nothing can be hidden from a position";
+                add(fmt::format("{} lets every position take part in every result{}", core.title, why), makeCausal);
+            }
+            return;
+        }
+        if (core.masks == MaskSupport::FullOrCausal && !isFull && spec_.mask != causalMask())
+            add(fmt::format("{} works with running sums: it knows a full or a causal mask, and not {}", core.title,
+                            spec_.mask.text()),
+                [&](AttentionSpec& nearest) {
+                    nearest.mask = looksAhead(spec_.mask) && !use_.isCausalTask ? MaskExpression() : causalMask();
+                });
+        else if (use_.isCausalTask && looksAhead(spec_.mask))
+            add(fmt::format("the task asks for the next token, and the mask {} shows it", spec_.mask.text()),
+                [&](AttentionSpec& nearest) {
+                    nearest.mask = isFull ? causalMask()
+                                          : MaskExpression::parse(fmt::format("causal & ({})", spec_.mask.text()));
+                });
+    }
+
+    const AttentionSpec& spec_;
+    const AttentionUse& use_;
+    std::vector<SpecProblem> problems_;
+};
+
+} // namespace
+
+std::vector<SpecProblem> check(const AttentionSpec& spec, const AttentionUse& use) { return Checker(spec, use).run(); }
+
+} // namespace attn

@@ -1,0 +1,181 @@
+#include "engine/attention/flow.h"
+
+#include "engine/attention/heads/heads.h"
+#include "engine/attention/mask/bit_row.h"
+#include "engine/attention/terms.h"
+#include "engine/core/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+bool isMixer(const AttentionSpec& spec) { return spec.parts.at(Slot::Mixer).id != "attention"; }
+
+/// Calls `run` with each of the spec's hooks of a stage and the values of its part, slot by slot.
+template <class Run> void forHooks(const AttentionSpec& spec, Stage stage, Run&& run) {
+    const auto of = [&](const Part& part, PartValues values) {
+        for (const Hook& hook : part.hooks)
+            if (hook.stage == stage) run(hook, values);
+    };
+    for (const Slot slot : kSpecSlots) of(spec.part(slot), spec.values(slot));
+    if (stage == Stage::Mask)
+        for (const auto& term : spec.mask.contentTerms()) of(*term.part, term.values);
+}
+
+bool isFull(const MaskExpression& mask) { return mask == MaskExpression(); }
+bool isCausalMask(const MaskExpression& mask) {
+    static const MaskExpression kCausal = MaskExpression::parse("causal");
+    return mask == kCausal;
+}
+double scaleOf(const AttentionSpec& spec, int64_t width) {
+    return spec.parts.at(Slot::Score).id == "scaled_dot" ? 1 / std::sqrt(static_cast<double>(width)) : 1;
+}
+
+/// The cells that the expression shows. @return [H,T,S], or [1,T,S] where heads do not differ
+std::vector<float> maskCells(const MaskExpression& mask, int64_t heads, int64_t queries, int64_t keys, int64_t layer) {
+    std::vector<float> cells;
+    BitRow row;
+    for (int64_t head = 0; head < heads; ++head)
+        for (int64_t query = 0; query < queries; ++query) {
+            mask.row({.queries = queries,
+                      .keys = keys,
+                      .head = static_cast<int>(head),
+                      .heads = static_cast<int>(heads),
+                      .layer = static_cast<int>(layer)},
+                     query, row);
+            for (int64_t key = 0; key < keys; ++key) cells.push_back(row.test(key) ? 1.0f : 0.0f);
+        }
+    return cells;
+}
+
+/// One key/value head for every query head. @param x [B,G,S,D]  @return [B,H,S,D]
+Tensor repeated(const AttentionFlow& flow, Tensor x) {
+    const int64_t B = flow.batch, H = flow.heads, G = x.shape()[1], S = flow.keys, D = flow.width;
+    if (G == H) return x;
+    return reshape(broadcast(reshape(x, {B * G, 1, S, D}), {B * G, H / G, S, D}), {B, H, S, D});
+}
+
+void require(const AttentionSpec& spec, int64_t width) {
+    const auto problems = check(spec, {.headWidth = width});
+    if (problems.empty()) return;
+    throw Error({.what = problems.front().sentence,
+                 .where = spec.text(),
+                 .hint = problems.front().nearest ? "the nearest that works: " + problems.front().nearest->text() : ""});
+}
+
+} // namespace
+
+Tensor AttentionFlow::parameter(const std::string& name, Shape shape, InitialValue initial) {
+    const std::string full = prefix + "." + name;
+    if (std::ranges::none_of(parameters, [&](const FlowParameter& known) { return known.name == full; }))
+        parameters.push_back({full, shape, initial});
+    return graph.parameter(full, std::move(shape));
+}
+
+Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::vector<float> values) {
+    const std::string full = prefix + "." + name;
+    if (std::ranges::none_of(constants, [&](const FlowConstant& known) { return known.name == full; }))
+        constants.push_back({full, shape, std::move(values)});
+    return graph.parameter(full, std::move(shape));
+}
+
+bool AttentionFlow::isCausal() const { return isCausalMask(spec.mask); }
+double AttentionFlow::scoreScale() const { return scaleOf(spec, width); }
+bool ReferenceFlow::isVisible(int64_t head, int64_t t, int64_t s) const {
+    return mask[static_cast<size_t>((head * queries + t) * keys + s)] != 0;
+}
+bool ReferenceFlow::isCausal() const { return isCausalMask(spec.mask); }
+double ReferenceFlow::scoreScale() const { return scaleOf(spec, width); }
+
+Dense::Dense(std::vector<int64_t> shape, double value)
+    : extents(std::move(shape)),
+      data(static_cast<size_t>(std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies{})), value) {}
+
+size_t Dense::offset(std::initializer_list<int64_t> index) const {
+    int64_t at = 0;
+    size_t axis = 0;
+    for (int64_t i : index) at = at * extents[axis++] + i;
+    return static_cast<size_t>(at);
+}
+
+void buildInputs(AttentionFlow& flow) {
+    forHooks(flow.spec, Stage::Inputs, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
+}
+
+void buildAttention(AttentionFlow& flow) {
+    require(flow.spec, flow.width);
+    const auto run = [&](Stage stage) {
+        forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
+    };
+    if (!flow.hasInputs)
+        for (Tensor* x : {&flow.q, &flow.k}) {
+            flow.stream = *x;
+            run(Stage::Inputs);
+            *x = flow.stream;
+        }
+    run(Stage::QueriesKeys);
+    flow.k = repeated(flow, flow.k);
+    flow.v = repeated(flow, flow.v);
+    if (const MaskExpression mask = flow.spec.mask.staticPart(); !isFull(mask)) {
+        const int64_t heads = mask.dependsOnHead() ? flow.heads : 1;
+        flow.mask = flow.constant("mask", {heads, flow.queries, flow.keys},
+                                  maskCells(mask, heads, flow.queries, flow.keys, flow.layer));
+    }
+    const bool formsScores = !isMixer(flow.spec) && flow.spec.part(Slot::Normaliser).usesScores;
+    if (formsScores) {
+        run(Stage::Scores);
+        run(Stage::Bias);
+        if (flow.mask) flow.scores = select(flow.mask, flow.scores, fill(flow.graph, {1, 1}, kMasked));
+        run(Stage::Mask);
+    }
+    run(Stage::Normalise);
+    if (formsScores) run(Stage::Weights);
+    if (!flow.z) flow.z = batchedMatmul(flow.pattern, flow.v);
+    run(Stage::Output);
+}
+
+void referenceAttention(ReferenceFlow& flow) {
+    require(flow.spec, flow.width);
+    const auto run = [&](Stage stage) {
+        forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.reference(flow, values); });
+    };
+    for (Dense* x : {&flow.q, &flow.k})
+        for (int64_t h = 0; h < x->extents[0]; ++h) {
+            const auto rows = x->extents[1];
+            const auto begin = x->data.begin() + h * rows * flow.width;
+            flow.stream = Dense({rows, flow.width});
+            std::copy_n(begin, rows * flow.width, flow.stream.data.begin());
+            run(Stage::Inputs);
+            std::ranges::copy(flow.stream.data, begin);
+        }
+    run(Stage::QueriesKeys);
+    for (const float cell : maskCells(flow.spec.mask.staticPart(), flow.heads, flow.queries, flow.keys, flow.layer))
+        flow.mask.push_back(cell != 0);
+    const bool formsScores = !isMixer(flow.spec) && flow.spec.part(Slot::Normaliser).usesScores;
+    if (formsScores) {
+        flow.scores = Dense({flow.heads, flow.queries, flow.keys});
+        run(Stage::Scores);
+        run(Stage::Bias);
+        for (size_t cell = 0; cell < flow.mask.size(); ++cell)
+            if (!flow.mask[cell]) flow.scores.data[cell] = kMasked;
+        run(Stage::Mask);
+    }
+    run(Stage::Normalise);
+    if (formsScores) run(Stage::Weights);
+    if (flow.z.data.empty()) {
+        flow.z = Dense({flow.heads, flow.queries, flow.width});
+        for (int64_t h = 0; h < flow.heads; ++h)
+            for (int64_t t = 0; t < flow.queries; ++t)
+                for (int64_t s = 0; s < flow.keys; ++s)
+                    for (int64_t d = 0; d < flow.width; ++d)
+                        flow.z.at(h, t, d) += flow.pattern.at(h, t, s) * flow.v.at(h, s, d);
+    }
+    run(Stage::Output);
+}
+
+} // namespace attn

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "engine/attention/attention_spec.h"
+#include "engine/ops/tensor_ops.h"
+
+#include <functional>
+
+namespace attn {
+
+/// How a part's parameter begins.
+struct InitialValue {
+    enum class Kind : uint8_t { Zero, One, Normal, Identity } kind = Kind::Zero;
+    double deviation = 0.02; ///< of Normal
+};
+
+/// Numbers a graph needs that nothing learns: frequencies, slopes, masks, random features.
+struct FlowConstant {
+    std::string name;
+    Shape shape;
+    std::vector<float> values; ///< dense
+};
+struct FlowParameter {
+    std::string name;
+    Shape shape;
+    InitialValue initial;
+};
+
+/// An attention while its graph is built: the parts of a spec act on it, stage by stage. Leading axes are sequences and heads;
+/// key/value heads are repeated to one per head when the scores begin.
+struct AttentionFlow {
+    Graph& graph;
+    const AttentionSpec& spec;
+    std::string prefix; ///< of parameters and constants: "blocks.0.attn"
+    int64_t layer = 0;
+    int64_t batch = 1, heads = 1, groups = 1, queries = 1, keys = 1, width = 1;
+
+    bool hasInputs = false; ///< Stage::Inputs has run on what q and k were made of; else it runs on them
+    Tensor stream;          ///< [.., T, width]: what Stage::Inputs acts on
+    Tensor q;       ///< [B,H,T,D]
+    Tensor k, v;    ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on
+    Tensor mask;    ///< [1|H,T,S]: 1 where visible; null when everything is
+    Tensor scores;  ///< [B,H,T,S]
+    Tensor pattern; ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
+    Tensor z;       ///< [B,H,T,D]
+    /// What a part has to show besides: "xl.content", "linformer.factors" ... Side branches: nothing else reads them.
+    std::vector<std::pair<std::string, Tensor>> shown{};
+
+    std::vector<Tensor> penalties{}; ///< [1] each: to be added to a loss
+
+    std::vector<FlowParameter> parameters{};
+    std::vector<FlowConstant> constants{};
+
+    Tensor parameter(const std::string& name, Shape shape, InitialValue initial = {});
+    Tensor constant(const std::string& name, Shape shape, std::vector<float> values);
+    void show(const std::string& name, Tensor tensor) { shown.emplace_back(name, tensor); }
+    bool isCausal() const; ///< the mask's expression hides everything that lies ahead
+    /// What the score part multiplies q.k with, for positions that add terms of their own to it.
+    double scoreScale() const;
+};
+
+/// Row-major numbers of any rank, for references.
+struct Dense {
+    std::vector<int64_t> extents;
+    std::vector<double> data;
+
+    Dense() = default;
+    explicit Dense(std::vector<int64_t> shape, double value = 0);
+    template <class... Index> double& at(Index... index) { return data[offset({static_cast<int64_t>(index)...})]; }
+    template <class... Index> double at(Index... index) const { return data[offset({static_cast<int64_t>(index)...})]; }
+
+private:
+    size_t offset(std::initializer_list<int64_t> index) const;
+};
+
+/// The same in plain loops over one sequence, in double.
+struct ReferenceFlow {
+    const AttentionSpec& spec;
+    int64_t layer = 0;
+    int64_t heads = 1, queries = 1, keys = 1, width = 1;
+
+    Dense stream;           ///< [rows, width]
+    Dense q;                ///< [H,T,D]
+    Dense k, v;             ///< [H,S,D]: key/value heads repeated
+    std::vector<char> mask; ///< [H,T,S]
+    Dense scores, pattern;  ///< [H,T,S]
+    Dense z;                ///< [H,T,D]
+    std::map<std::string, Dense> parameters{}; ///< by their names without the prefix; constants among them
+
+    bool isVisible(int64_t head, int64_t t, int64_t s) const;
+    bool isCausal() const;
+    double scoreScale() const;
+};
+
+/// Stage::Inputs alone, on flow.stream.
+void buildInputs(AttentionFlow& flow);
+/// Runs the spec's parts over q, k and v. @param flow with q, k, v, sizes and prefix set; the rest is filled in
+/// @throws Error as check()
+void buildAttention(AttentionFlow& flow);
+void referenceAttention(ReferenceFlow& flow);
+
+} // namespace attn

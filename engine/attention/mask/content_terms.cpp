@@ -1,0 +1,291 @@
+#include "engine/attention/mask/content_terms.h"
+#include "engine/attention/random_features.h"
+#include "engine/attention/terms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+constexpr Param kSeed{"seed", "Seed", "Of the random directions", Param::Kind::Integer, 0, 1e6, 1, 0};
+
+void hideUnless(AttentionFlow& flow, Tensor isVisible) {
+    flow.scores = select(isVisible, flow.scores, fill(flow.graph, {1, 1}, kMasked));
+}
+
+template <class Visible> void hideReference(ReferenceFlow& flow, Visible&& isVisible) {
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s)
+                if (!isVisible(h, t, s)) flow.scores.at(h, t, s) = kMasked;
+}
+
+// LSH ----------------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 3> kLshParams{
+    {{"buckets", "Buckets", "An even number", Param::Kind::Integer, 2, 256, 2, 4},
+     {"rounds", "Rounds", "Hashes; a pair that falls together in one of them is visible", Param::Kind::Integer, 1, 8, 1, 1},
+     kSeed}};
+
+struct Lsh {
+    int64_t half, rounds;
+    uint64_t seed;
+    explicit Lsh(PartValues values)
+        : half(static_cast<int64_t>(values[0]) / 2), rounds(static_cast<int64_t>(values[1])),
+          seed(static_cast<uint64_t>(values[2])) {}
+};
+
+/// Which bucket each row falls into, for each round. @param x [B,H,rows,D]  @return I32 [B,H,rows,rounds]
+Tensor bucketsOf(AttentionFlow& flow, Tensor x, const Lsh& lsh) {
+    const Tensor directions = flow.constant("mask.directions", {lsh.rounds * lsh.half, flow.width},
+                                            gaussianRows(lsh.rounds * lsh.half, flow.width, 1, lsh.seed));
+    const int64_t rows = x.shape()[2];
+    const Tensor along =
+        reshape(product(x, directions), {flow.batch * flow.heads, rows, lsh.rounds, lsh.half}); // [BH,rows,rounds,half]
+    return reshape(argmax(beside(along, unary(along, Unary::Negate))), {flow.batch, flow.heads, rows, lsh.rounds});
+}
+
+void buildLsh(AttentionFlow& flow, PartValues values) {
+    const Lsh lsh(values);
+    const Tensor query = toReal(bucketsOf(flow, flow.q, lsh)), key = toReal(bucketsOf(flow, flow.k, lsh));
+    flow.show("lsh.buckets", key);
+    Tensor isTogether;
+    for (int64_t round = 0; round < lsh.rounds; ++round) {
+        const Tensor own = slice(query, 3, round, 1);                                    // [B,H,T,1]
+        const Tensor others = permute(slice(key, 3, round, 1), {0, 1, 3, 2});            // [B,H,1,S]
+        const Tensor same = binary(own, others, Binary::Equal);                          // [B,H,T,S]
+        isTogether = isTogether ? binary(isTogether, same, Binary::Maximum) : same;
+        // Sorted by bucket, and within one by position: what a kernel that works in chunks walks along.
+        if (round == 0) flow.show("lsh.order", sortOrder(reshape(others, {flow.batch, flow.heads, flow.keys})));
+    }
+    flow.show("mask.content", isTogether);
+    hideUnless(flow, isTogether);
+}
+void referenceLsh(ReferenceFlow& flow, PartValues values) {
+    const Lsh lsh(values);
+    const Dense& directions = flow.parameters.at("mask.directions");
+    const auto bucket = [&](const Dense& x, int64_t h, int64_t row, int64_t round) {
+        int64_t best = 0;
+        double largest = -1e300;
+        for (int64_t b = 0; b < 2 * lsh.half; ++b) {
+            double along = 0;
+            for (int64_t d = 0; d < flow.width; ++d)
+                along += x.at(h, row, d) * directions.at(round * lsh.half + b % lsh.half, d);
+            if (b >= lsh.half) along = -along;
+            if (along > largest) {
+                largest = along;
+                best = b;
+            }
+        }
+        return best;
+    };
+    hideReference(flow, [&](int64_t h, int64_t t, int64_t s) {
+        for (int64_t round = 0; round < lsh.rounds; ++round)
+            if (bucket(flow.q, h, t, round) == bucket(flow.k, h, s, round)) return true;
+        return false;
+    });
+}
+
+// Routing ------------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 4> kRoutingParams{
+    {{"clusters", "Clusters", "Centroids", Param::Kind::Integer, 1, 256, 1, 4},
+     {"members", "Members", "Queries and keys nearest to a centroid that meet there", Param::Kind::Integer, 1, 4096, 1, 8},
+     {"rounds", "Rounds", "Of k-means from random centroids", Param::Kind::Integer, 0, 8, 1, 3}, kSeed}};
+
+/// Random centroids brought to the data: each round every row joins the nearest, which moves to the mean of its rows.
+/// @param x [B,H,rows,D] of length 1  @return [B,H,c,D]
+Tensor centroidsOf(AttentionFlow& flow, Tensor x, PartValues values) {
+    const auto count = static_cast<int64_t>(values[0]);
+    std::vector<float> numbers(static_cast<size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), 0.0f);
+    const Tensor names = flow.constant("mask.clusters", {count, 1}, std::move(numbers));
+    Tensor centroids = unitRows(broadcast(flow.constant("mask.centroids", {1, 1, count, flow.width},
+                                                        gaussianRows(count, flow.width, 1, static_cast<uint64_t>(values[3]))),
+                                          {flow.batch, flow.heads, count, flow.width}));
+    for (int round = 0; round < static_cast<int>(values[2]); ++round) {
+        const Tensor nearest = toReal(argmax(product(x, centroids)));                              // [B,H,rows]
+        const Tensor row = reshape(nearest, {flow.batch, flow.heads, 1, x.shape()[2]});
+        const Tensor joins = binary(names, row, Binary::Equal);                                    // [B,H,c,rows]
+        const Tensor isEmpty = binary(sumOver(joins, -1), fill(flow.graph, {1, 1}, 0.5), Binary::Less); // [B,H,c,1]
+        centroids = select(isEmpty, centroids, unitRows(batchedMatmul(joins, x)));
+    }
+    return centroids;
+}
+
+/// 1 for the `members` rows nearest to each centroid. @return [B,H,c,rows]
+Tensor membersOf(AttentionFlow& flow, Tensor x, Tensor centroids, PartValues values) {
+    const int64_t rows = x.shape()[2], count = centroids.shape()[2];
+    const int64_t members = std::min(static_cast<int64_t>(values[1]), rows);
+    const Tensor near = product(centroids, x); // [B,H,c,rows]
+    const Tensor best = topK(reshape(near, {flow.batch * flow.heads * count, rows}), members).values;
+    const Tensor least = reshape(slice(best, 1, members - 1, 1), {flow.batch, flow.heads, count, 1});
+    return affine(binary(near, least, Binary::Less), -1, 1);
+}
+
+void buildRouting(AttentionFlow& flow, PartValues values) {
+    const Tensor q = stopGradient(unitRows(flow.q)), k = stopGradient(unitRows(flow.k));
+    const Tensor centroids = centroidsOf(flow, k, values);
+    const Tensor queries = membersOf(flow, q, centroids, values), keys = membersOf(flow, k, centroids, values);
+    const Tensor together = batchedMatmul(queries, keys, {.transposeA = true}); // [B,H,T,S]: clusters they share
+    const Tensor isTogether = affine(binary(together, fill(flow.graph, {1, 1}, 0.5), Binary::Less), -1, 1);
+    flow.show("routing.clusters", keys);
+    flow.show("mask.content", isTogether);
+    hideUnless(flow, isTogether);
+}
+void referenceRouting(ReferenceFlow& flow, PartValues values) {
+    const auto count = static_cast<size_t>(values[0]);
+    const auto D = static_cast<size_t>(flow.width);
+    using Rows = std::vector<std::vector<double>>;
+    const auto unit = [](std::vector<double> x) {
+        double sum = 1e-12;
+        for (double value : x) sum += value * value;
+        for (double& value : x) value /= std::sqrt(sum);
+        return x;
+    };
+    const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
+        return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+    };
+    for (int64_t h = 0; h < flow.heads; ++h) {
+        const auto rowsOf = [&](const Dense& x) {
+            Rows rows;
+            for (int64_t i = 0; i < x.extents[1]; ++i) {
+                const double* begin = &x.data[static_cast<size_t>(h * x.extents[1] + i) * D];
+                rows.push_back(unit({begin, begin + D}));
+            }
+            return rows;
+        };
+        const Rows q = rowsOf(flow.q), k = rowsOf(flow.k);
+        Rows centroids;
+        const Dense& start = flow.parameters.at("mask.centroids");
+        for (size_t c = 0; c < count; ++c)
+            centroids.push_back(unit({start.data.begin() + static_cast<std::ptrdiff_t>(c * D),
+                                      start.data.begin() + static_cast<std::ptrdiff_t>((c + 1) * D)}));
+        for (int round = 0; round < static_cast<int>(values[2]); ++round) {
+            Rows sums(count, std::vector<double>(D, 0));
+            std::vector<bool> isEmpty(count, true);
+            for (const auto& row : k) {
+                size_t nearest = 0;
+                for (size_t c = 1; c < count; ++c)
+                    if (dot(row, centroids[c]) > dot(row, centroids[nearest])) nearest = c;
+                for (size_t d = 0; d < D; ++d) sums[nearest][d] += row[d];
+                isEmpty[nearest] = false;
+            }
+            for (size_t c = 0; c < count; ++c)
+                if (!isEmpty[c]) centroids[c] = unit(sums[c]);
+        }
+        const auto members = [&](const Rows& rows, size_t c) {
+            std::vector<double> near;
+            for (const auto& row : rows) near.push_back(dot(row, centroids[c]));
+            std::vector<double> falling = near;
+            std::ranges::sort(falling, std::greater{});
+            const double least = falling[std::min(static_cast<size_t>(values[1]), rows.size()) - 1];
+            std::vector<bool> result;
+            for (double value : near) result.push_back(value >= least);
+            return result;
+        };
+        std::vector<std::vector<bool>> queries, keys;
+        for (size_t c = 0; c < count; ++c) {
+            queries.push_back(members(q, c));
+            keys.push_back(members(k, c));
+        }
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s) {
+                bool isTogether = false;
+                for (size_t c = 0; c < count; ++c)
+                    isTogether = isTogether || (queries[c][static_cast<size_t>(t)] && keys[c][static_cast<size_t>(s)]);
+                if (!isTogether) flow.scores.at(h, t, s) = kMasked;
+            }
+    }
+}
+
+// Adaptive span ------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 3> kSpanParams{
+    {{"span", "Longest span", "Keys further away are never seen", Param::Kind::Integer, 1, 8192, 1, 32},
+     {"ramp", "Ramp", "Tokens over which the mask falls from 1 to 0", Param::Kind::Real, 1, 1024, 1, 8},
+     {"penalty", "Penalty", "On the mean span, as a share of the longest, added to the loss", Param::Kind::Real, 0, 1, 0.001,
+      0.002}}};
+
+/// z = span * clamp(parameter + 1/2, 0, 1): half of the longest span to begin with. @return [H,1], as a share
+Tensor spanShare(AttentionFlow& flow) {
+    return clamp(affine(flow.parameter("mask.span", {flow.heads, 1}, {InitialValue::Kind::Zero}), 1, 0.5), 0, 1);
+}
+void buildAdaptiveSpan(AttentionFlow& flow, PartValues values) {
+    const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
+    const Tensor share = spanShare(flow);
+    const Tensor distance = flow.constant("mask.distance", {1, count}, byDistance(T, flow.keys, [](int64_t d) {
+                                              return static_cast<double>(std::abs(d));
+                                          }));
+    const Tensor factor = clamp(affine(minus(affine(share, values[0], values[1]), distance), 1 / values[1], 0), 0, 1);
+    const Tensor byCell = diagonals(broadcast(reshape(factor, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
+    flow.show("mask.factor", byCell);
+    flow.penalties.push_back(affine(reshape(reduce(share, Reduction::Mean, {0}), {1}), values[2], 0));
+    const Tensor logarithm = unary(clamp(byCell, 1e-20, 1), Unary::Logarithm);
+    flow.scores = plus(flow.scores, logarithm);
+    hideUnless(flow, byCell);
+}
+void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
+    const Dense& span = flow.parameters.at("mask.span");
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s) {
+                const double z = values[0] * std::clamp(span.at(h, 0) + 0.5, 0.0, 1.0);
+                const double factor =
+                    std::clamp((values[1] + z - static_cast<double>(std::abs(t - s))) / values[1], 0.0, 1.0);
+                double& score = flow.scores.at(h, t, s);
+                score = factor == 0 || score <= kMasked ? kMasked : score + std::log(factor);
+            }
+}
+
+} // namespace
+
+const Part kLshMask{
+    .id = "lsh",
+    .slot = Slot::Mask,
+    .title = "Hash buckets (Reformer)",
+    .idea = "Queries and keys are hashed by random directions, so that similar ones tend to share a bucket, and only those that "
+            "do meet. More rounds make it less likely that a match is missed.",
+    .formula = "i sees j iff h(q_i) = h(k_j) in some round, h(x) = argmax [x R; -x R]",
+    .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2, LSH attention", "arXiv:2001.04451"},
+    .params = kLshParams,
+    .time = "O(rounds T^2 / buckets D) in sorted chunks; T^2 here",
+    .memory = "O(T^2) here",
+    .hooks = {{Stage::Mask, buildLsh, referenceLsh}},
+    .isRandom = true};
+
+const Part kRoutingMask{
+    .id = "routing",
+    .slot = Slot::Mask,
+    .title = "Clusters (Routing Transformer)",
+    .idea = "Queries and keys meet where both are among the nearest of some centroid. Here the centroids are found anew in each "
+            "sequence by a few rounds of k-means on the keys, rather than kept as a running mean over training.",
+    .formula = "i sees j iff some cluster c has q_i and k_j among the w nearest to mu_c",
+    .source = {"Roy et al.", 2021, "Efficient Content-Based Sparse Attention with Routing Transformers", "section 4.1",
+               "arXiv:2003.05997"},
+    .params = kRoutingParams,
+    .time = "O(T c D + c w^2 D); T^2 here",
+    .memory = "O(T^2) here",
+    .caution = "Clusters are chosen by looking at the whole sequence, as in the paper: under a causal mask which keys are "
+               "visible still depends on later tokens.",
+    .hooks = {{Stage::Mask, buildRouting, referenceRouting}},
+    .isRandom = true};
+
+const Part kAdaptiveSpanMask{
+    .id = "adaptive_span",
+    .slot = Slot::Mask,
+    .title = "Adaptive span",
+    .idea = "Each head learns how far it looks: a soft mask falls from 1 to 0 beyond its span, and a penalty keeps spans short. "
+            "Most heads of a language model end up looking at a few tokens.",
+    .formula = "A(i,j) ~ m_z(i - j) e^(s(i,j)), m_z(x) = clamp((R + z - x) / R, 0, 1)",
+    .source = {"Sukhbaatar et al.", 2019, "Adaptive Attention Span in Transformers", "section 2.2", "arXiv:1905.07799"},
+    .params = kSpanParams,
+    .time = "O(T span D)",
+    .memory = "O(H) parameters",
+    .hooks = {{Stage::Mask, buildAdaptiveSpan, referenceAdaptiveSpan}}};
+
+} // namespace attn

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "engine/attention/part.h"
+
+namespace attn {
+
+extern const Part kAttentionMixer, kFourierMixer, kMlpMixer, kFastWeightMixer;
+
+} // namespace attn

@@ -1,0 +1,228 @@
+#include "engine/attention/normaliser/feature_mix.h"
+#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/terms.h"
+
+#include <cmath>
+
+// Normalisers that work on channels: Efficient Attention, XCiT, AFT.
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+/// Softmax over an axis other than the last. @param x [B,H,S,D]
+Tensor softmaxOverPositions(Tensor x) { return permute(softmax(permute(x, {0, 1, 3, 2})), {0, 1, 3, 2}); }
+
+std::vector<double> softmaxOf(std::vector<double> x) {
+    double maximum = kMasked, sum = 0;
+    for (double value : x) maximum = std::max(maximum, value);
+    for (double& value : x) sum += value = std::exp(value - maximum);
+    for (double& value : x) value /= sum;
+    return x;
+}
+
+/// Softmax over the features of one query.
+std::vector<double> queryFeatures(const ReferenceFlow& flow, int64_t h, int64_t t) {
+    const double* row = &flow.q.data[static_cast<size_t>((h * flow.queries + t) * flow.width)];
+    return softmaxOf({row, row + flow.width});
+}
+
+// Efficient Attention --------------------------------------------------------------------------------------------------
+
+void buildEfficient(AttentionFlow& flow, PartValues) {
+    const Tensor a = softmax(flow.q), b = softmaxOverPositions(flow.k);
+    flow.z = featureMix(flow, a, b, flow.v, false);
+    flow.pattern = featurePattern(flow, a, b, false);
+    flow.show("efficient.queries", a);
+    flow.show("efficient.keys", b);
+}
+void referenceEfficient(ReferenceFlow& flow, PartValues) {
+    Dense b = flow.k;
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t d = 0; d < flow.width; ++d) {
+            std::vector<double> column;
+            for (int64_t s = 0; s < flow.keys; ++s) column.push_back(flow.k.at(h, s, d));
+            column = softmaxOf(column);
+            for (int64_t s = 0; s < flow.keys; ++s) b.at(h, s, d) = column[static_cast<size_t>(s)];
+        }
+    referenceFeatureMix(
+        flow,
+        [&](int64_t h, int64_t t, int64_t s) {
+            const auto a = queryFeatures(flow, h, t);
+            double sum = 0;
+            for (int64_t d = 0; d < flow.width; ++d) sum += a[static_cast<size_t>(d)] * b.at(h, s, d);
+            return sum;
+        },
+        false);
+}
+
+void buildRunningEfficient(AttentionFlow& flow, PartValues) {
+    const Tensor b = unary(flow.k, Unary::Exponential);
+    const Tensor total = flow.isCausal() ? cumulativeSum(b, 2) : sumOver(b, 2); // [B,H,T|1,D]
+    const Tensor a = over(softmax(flow.q), total);
+    flow.z = featureMix(flow, a, b, flow.v, false);
+    flow.pattern = featurePattern(flow, a, b, false);
+}
+void referenceRunningEfficient(ReferenceFlow& flow, PartValues) {
+    referenceFeatureMix(
+        flow,
+        [&](int64_t h, int64_t t, int64_t s) {
+            const auto a = queryFeatures(flow, h, t);
+            double sum = 0;
+            for (int64_t d = 0; d < flow.width; ++d) {
+                double total = 0;
+                for (int64_t j = 0; j < flow.keys; ++j)
+                    if (flow.isVisible(h, t, j)) total += std::exp(flow.k.at(h, j, d));
+                sum += a[static_cast<size_t>(d)] * std::exp(flow.k.at(h, s, d)) / total;
+            }
+            return sum;
+        },
+        false);
+}
+
+// XCiT -----------------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 1> kXcitParams{
+    {{"temperature", "Temperature", "Divides the cosine of two channels", Param::Kind::Real, 0.01, 10, 0.01, 1}}};
+
+void buildXcit(AttentionFlow& flow, PartValues values) {
+    const auto channels = [](Tensor x) { return unitRows(permute(x, {0, 1, 3, 2})); }; // [B,H,D,T], each of length 1
+    const Tensor weights = softmax(affine(product(channels(flow.q), channels(flow.k)), 1 / values[0], 0)); // [B,H,D,D]
+    flow.show("xcit.channels", weights);
+    flow.z = product(flow.v, weights); // z[t,d] = sum_e weights[d,e] v[t,e]
+}
+void referenceXcit(ReferenceFlow& flow, PartValues values) {
+    flow.z = Dense({flow.heads, flow.queries, flow.width});
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t d = 0; d < flow.width; ++d) {
+            std::vector<double> scores;
+            for (int64_t e = 0; e < flow.width; ++e) {
+                double dot = 0, qq = 1e-12, kk = 1e-12;
+                for (int64_t t = 0; t < flow.queries; ++t) {
+                    dot += flow.q.at(h, t, d) * flow.k.at(h, t, e);
+                    qq += flow.q.at(h, t, d) * flow.q.at(h, t, d);
+                    kk += flow.k.at(h, t, e) * flow.k.at(h, t, e);
+                }
+                scores.push_back(dot / (std::sqrt(qq * kk) * values[0]));
+            }
+            scores = softmaxOf(scores);
+            for (int64_t t = 0; t < flow.queries; ++t)
+                for (int64_t e = 0; e < flow.width; ++e)
+                    flow.z.at(h, t, d) += scores[static_cast<size_t>(e)] * flow.v.at(h, t, e);
+        }
+}
+
+// AFT ------------------------------------------------------------------------------------------------------------------
+
+void buildAft(AttentionFlow& flow, PartValues) {
+    const int64_t B = flow.batch, H = flow.heads, T = flow.queries, S = flow.keys, D = flow.width;
+    const Tensor bias = flow.parameter("normaliser.w", {T, S}, {InitialValue::Kind::Normal, 0.5});
+    Tensor factor = unary(bias, Unary::Exponential); // [T,S]
+    if (flow.mask) factor = times(factor, flow.mask);
+    const Tensor weight = unary(flow.k, Unary::Exponential); // [B,H,S,D]
+    const Tensor mixed = share(batchedMatmul(factor, times(weight, flow.v)), batchedMatmul(factor, weight));
+    flow.z = times(unary(flow.q, Unary::Sigmoid), mixed);
+    const Tensor perChannel = times(factor, reshape(permute(weight, {0, 1, 3, 2}), {B * H, D, 1, S})); // [BH,D,T,S]
+    if (!flow.mask || flow.mask.shape().rank() == 2 || flow.mask.shape()[1] == 1)
+        flow.show("aft.channels", share(perChannel, sumOver(perChannel, -1)));
+}
+void buildSimpleAft(AttentionFlow& flow, PartValues) {
+    const Tensor weight = unary(flow.k, Unary::Exponential), weighed = times(weight, flow.v);
+    const auto total = [&](Tensor x) { return flow.isCausal() ? cumulativeSum(x, 2) : sumOver(x, 2); };
+    flow.z = times(unary(flow.q, Unary::Sigmoid), share(total(weighed), total(weight)));
+}
+void referenceAftWith(ReferenceFlow& flow, const Dense* bias) {
+    flow.z = Dense({flow.heads, flow.queries, flow.width});
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t d = 0; d < flow.width; ++d) {
+                double top = 0, bottom = 0;
+                for (int64_t s = 0; s < flow.keys; ++s) {
+                    if (!flow.isVisible(h, t, s)) continue;
+                    const double weight = std::exp(flow.k.at(h, s, d) + (bias ? bias->at(t, s) : 0));
+                    top += weight * flow.v.at(h, s, d);
+                    bottom += weight;
+                }
+                flow.z.at(h, t, d) = (bottom == 0 ? 0 : top / bottom) / (1 + std::exp(-flow.q.at(h, t, d)));
+            }
+}
+void referenceAft(ReferenceFlow& flow, PartValues) { referenceAftWith(flow, &flow.parameters.at("normaliser.w")); }
+void referenceSimpleAft(ReferenceFlow& flow, PartValues) { referenceAftWith(flow, nullptr); }
+
+} // namespace
+
+const Part kEfficientNormaliser{
+    .id = "efficient",
+    .slot = Slot::Normaliser,
+    .title = "Efficient Attention",
+    .idea = "Softmax over the features of each query and, separately, over the positions of each feature of the keys. The "
+            "values are gathered into as many summaries as there are features, which every query then mixes.",
+    .formula = "z = rho_q(Q) (rho_k(K)^T V)",
+    .source = {"Shen et al.", 2021, "Efficient Attention: Attention with Linear Complexities", "section 3.2",
+               "arXiv:1812.01243"},
+    .time = "O(T D^2)",
+    .memory = "O(T D + D^2)",
+    .hooks = {{Stage::Normalise, buildEfficient, referenceEfficient}},
+    .masks = MaskSupport::FullOnly,
+    .usesScores = false};
+
+const Part kRunningEfficientNormaliser{
+    .id = "efficient_running",
+    .slot = Slot::Normaliser,
+    .title = "Efficient Attention, running",
+    .idea = "Efficient Attention whose softmax over positions runs along: each position divides by the sum of what it may "
+            "see. Under a full mask it equals the original.",
+    .formula = "z_i = sum_f rho_q(q_i)_f (sum_{j<=i} e^(k_jf) v_j) / (sum_{j<=i} e^(k_jf))",
+    .source = {"Shen et al.", 2021, "Efficient Attention: Attention with Linear Complexities",
+               "section 3.2, with running sums (ours)", "arXiv:1812.01243"},
+    .time = "O(T D^2)",
+    .memory = "O(T D + D^2)",
+    .hooks = {{Stage::Normalise, buildRunningEfficient, referenceRunningEfficient}},
+    .masks = MaskSupport::FullOrCausal,
+    .usesScores = false};
+
+const Part kXcitNormaliser{
+    .id = "xcit",
+    .slot = Slot::Normaliser,
+    .title = "Cross-covariance (XCiT)",
+    .idea = "Channels attend to channels: their similarity is taken over all tokens. Tokens never mix within it, so it has a "
+            "map of channels and none of tokens.",
+    .formula = "z = V softmax(K'^T Q' / tau), columns of K' and Q' of length 1",
+    .source = {"El-Nouby et al.", 2021, "XCiT: Cross-Covariance Image Transformers", "section 3.2", "arXiv:2106.09681"},
+    .params = kXcitParams,
+    .time = "O(T D^2)",
+    .memory = "O(D^2)",
+    .hooks = {{Stage::Normalise, buildXcit, referenceXcit}},
+    .masks = MaskSupport::FullOnly,
+    .usesScores = false,
+    .needsEqualLengths = true};
+
+const Part kAftNormaliser{
+    .id = "aft",
+    .slot = Slot::Normaliser,
+    .title = "Attention free (AFT-full)",
+    .idea = "Each channel has weights of its own: the exponential of the key plus a learned number for the pair of positions. "
+            "The query only gates the result.",
+    .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), per channel",
+    .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.1", "arXiv:2105.14103"},
+    .time = "O(T S D)",
+    .memory = "O(T D) and O(T S) parameters",
+    .hooks = {{Stage::Normalise, buildAft, referenceAft}},
+    .usesScores = false};
+
+const Part kSimpleAftNormaliser{
+    .id = "aft_simple",
+    .slot = Slot::Normaliser,
+    .title = "Attention free, simple (AFT-simple)",
+    .idea = "AFT without the bias of positions: one weighted mean of the values per channel, gated by the query. Linear in the "
+            "length, and a running sum under a causal mask.",
+    .formula = "z_i = sigma(q_i) * sum_j e^(k_j) v_j / sum_j e^(k_j), per channel",
+    .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2", "arXiv:2105.14103"},
+    .time = "O(T D)",
+    .memory = "O(T D)",
+    .hooks = {{Stage::Normalise, buildSimpleAft, referenceSimpleAft}},
+    .masks = MaskSupport::FullOrCausal,
+    .usesScores = false};
+
+} // namespace attn

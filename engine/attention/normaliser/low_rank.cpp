@@ -1,0 +1,147 @@
+#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/terms.h"
+
+#include <cmath>
+
+// Keys and values are first brought down to a fixed number of rows.
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+enum class Projection { Learned, MeanPool, MaxPool, Convolution };
+
+constexpr std::array<Param, 3> kLinformerParams{
+    {{"rank", "Rank", "Rows that keys and values are brought down to", Param::Kind::Integer, 1, 1024, 1, 16},
+     {"projection", "Projection", "0 learned matrix, 1 mean of blocks, 2 maximum of blocks, 3 convolution",
+      Param::Kind::Integer, 0, 3, 1, 0},
+     {"shared", "Shared", "One projection for keys and values", Param::Kind::Toggle, 0, 1, 1, 0}}};
+
+/// Blocks of equal length that cover all keys; the last may be shorter.
+struct Blocks {
+    int64_t length, count;
+    Blocks(int64_t keys, int64_t rank) : length((keys + rank - 1) / rank), count((keys + length - 1) / length) {}
+};
+
+std::string nameOf(bool isShared, bool isKey) { return isShared || isKey ? "normaliser.E" : "normaliser.F"; }
+
+/// @param x [B,H,S,D]  @return [B,H,rank,D]
+Tensor projected(AttentionFlow& flow, Tensor x, PartValues values, bool isKey) {
+    const auto rank = static_cast<int64_t>(values[0]);
+    const int64_t B = flow.batch, H = flow.heads, S = flow.keys, D = flow.width;
+    const std::string name = nameOf(values[2] != 0, isKey);
+    const Blocks blocks(S, rank);
+    const auto inBlocks = [&](Tensor rows) { return pad(rows, 2, 0, blocks.count * blocks.length - S); };
+    switch (static_cast<Projection>(static_cast<int>(values[1]))) {
+    case Projection::Learned: {
+        const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(S))};
+        return batchedMatmul(flow.parameter(name, {rank, S}, initial), x); // [rank,S] . [B,H,S,D]
+    }
+    case Projection::MeanPool: {
+        std::vector<float> means(static_cast<size_t>(blocks.count * S), 0);
+        for (int64_t j = 0; j < S; ++j) {
+            const int64_t block = j / blocks.length, size = std::min(blocks.length, S - block * blocks.length);
+            means[static_cast<size_t>(block * S + j)] = 1 / static_cast<float>(size);
+        }
+        return batchedMatmul(flow.constant("normaliser.means", {blocks.count, S}, std::move(means)), x);
+    }
+    case Projection::MaxPool: {
+        std::vector<float> absent(static_cast<size_t>(blocks.count * blocks.length), 0);
+        for (size_t j = static_cast<size_t>(S); j < absent.size(); ++j) absent[j] = static_cast<float>(kMasked);
+        const Tensor penalty =
+            flow.constant("normaliser.absent", {1, blocks.count, blocks.length, 1}, std::move(absent));
+        const Tensor rows = reshape(inBlocks(x), {B * H, blocks.count, blocks.length, D});
+        return reshape(reduce(plus(rows, penalty), Reduction::Maximum, {2}), {B, H, blocks.count, D});
+    }
+    case Projection::Convolution: break;
+    }
+    const int64_t wide = blocks.length * D;
+    const Tensor kernel =
+        flow.parameter(name, {D, wide}, {InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(wide))});
+    return product(reshape(inBlocks(x), {B, H, blocks.count, wide}), kernel); // stride = length of the kernel
+}
+
+void buildLinformer(AttentionFlow& flow, PartValues values) {
+    const Tensor k = projected(flow, flow.k, values, true), v = projected(flow, flow.v, values, false);
+    const Tensor weights =
+        softmax(affine(product(flow.q, k), 1 / std::sqrt(static_cast<double>(flow.width)), 0)); // [B,H,T,rank]
+    flow.z = batchedMatmul(weights, v);
+    flow.show("linformer.weights", weights);
+    flow.show("linformer.keys", k);
+    flow.show("linformer.values", v);
+    const auto projection = static_cast<Projection>(static_cast<int>(values[1]));
+    if (projection == Projection::Learned)
+        flow.pattern = batchedMatmul(
+            weights, flow.parameter(nameOf(values[2] != 0, false), {static_cast<int64_t>(values[0]), flow.keys}));
+    if (projection == Projection::MeanPool) {
+        for (const FlowConstant& constant : flow.constants)
+            if (constant.name.ends_with("normaliser.means"))
+                flow.pattern = batchedMatmul(weights, flow.constant("normaliser.means", constant.shape, constant.values));
+    }
+}
+
+void referenceLinformer(ReferenceFlow& flow, PartValues values) {
+    const auto rank = static_cast<int64_t>(values[0]);
+    const auto projection = static_cast<Projection>(static_cast<int>(values[1]));
+    const Blocks blocks(flow.keys, rank);
+    const int64_t rows = projection == Projection::Learned ? rank : blocks.count, D = flow.width;
+    const auto project = [&](const Dense& x, int64_t h, int64_t row, int64_t d, bool isKey) {
+        double sum = projection == Projection::MaxPool ? kMasked : 0;
+        if (projection == Projection::Learned) {
+            const Dense& e = flow.parameters.at(nameOf(values[2] != 0, isKey));
+            for (int64_t s = 0; s < flow.keys; ++s) sum += e.at(row, s) * x.at(h, s, d);
+            return sum;
+        }
+        const int64_t begin = row * blocks.length, end = std::min(begin + blocks.length, flow.keys);
+        for (int64_t s = begin; s < end; ++s) {
+            if (projection == Projection::MaxPool) sum = std::max(sum, x.at(h, s, d));
+            if (projection == Projection::MeanPool) sum += x.at(h, s, d) / static_cast<double>(end - begin);
+            if (projection == Projection::Convolution) {
+                const Dense& kernel = flow.parameters.at(nameOf(values[2] != 0, isKey));
+                for (int64_t e = 0; e < D; ++e) sum += kernel.at(d, (s - begin) * D + e) * x.at(h, s, e);
+            }
+        }
+        return sum;
+    };
+    flow.z = Dense({flow.heads, flow.queries, D});
+    for (int64_t h = 0; h < flow.heads; ++h) {
+        Dense k({rows, D}), v({rows, D});
+        for (int64_t row = 0; row < rows; ++row)
+            for (int64_t d = 0; d < D; ++d) {
+                k.at(row, d) = project(flow.k, h, row, d, true);
+                v.at(row, d) = project(flow.v, h, row, d, false);
+            }
+        for (int64_t t = 0; t < flow.queries; ++t) {
+            std::vector<double> weights(static_cast<size_t>(rows));
+            double sum = 0;
+            for (int64_t row = 0; row < rows; ++row) {
+                double score = 0;
+                for (int64_t d = 0; d < D; ++d) score += flow.q.at(h, t, d) * k.at(row, d);
+                sum += weights[static_cast<size_t>(row)] = std::exp(score / std::sqrt(static_cast<double>(D)));
+            }
+            for (int64_t row = 0; row < rows; ++row)
+                for (int64_t d = 0; d < D; ++d)
+                    flow.z.at(h, t, d) += weights[static_cast<size_t>(row)] / sum * v.at(row, d);
+        }
+    }
+}
+
+} // namespace
+
+const Part kLinformerNormaliser{
+    .id = "linformer",
+    .slot = Slot::Normaliser,
+    .title = "Linformer",
+    .idea = "Keys and values are projected from S rows to a few before softmax, since patterns are nearly of low rank. Every "
+            "projected row holds a piece of every position, so nothing can be hidden from anyone.",
+    .formula = "z = softmax(Q (E K)^T / sqrt(D)) (F V), E and F in R^(k x S)",
+    .source = {"Wang et al.", 2020, "Linformer: Self-Attention with Linear Complexity", "section 4", "arXiv:2006.04768"},
+    .params = kLinformerParams,
+    .time = "O(T k D)",
+    .memory = "O(T k) and O(k S) parameters",
+    .hooks = {{Stage::Normalise, buildLinformer, referenceLinformer}},
+    .masks = MaskSupport::FullOnly,
+    .usesScores = false};
+
+} // namespace attn

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "engine/attention/part.h"
+
+namespace attn {
+
+extern const Part kSoftmaxNormaliser, kLinearNormaliser, kRandomFeatureNormaliser, kPerformerNormaliser,
+    kEfficientNormaliser, kRunningEfficientNormaliser, kXcitNormaliser, kAftNormaliser, kSimpleAftNormaliser,
+    kLinformerNormaliser;
+
+} // namespace attn

@@ -1,0 +1,218 @@
+#include "engine/attention/position/positions.h"
+#include "engine/attention/position/sinusoid.h"
+#include "engine/attention/terms.h"
+
+#include <cmath>
+
+// Positions that are added to the stream from which queries, keys and values are made.
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+constexpr Param kBase{"base", "Base", "Wavelengths grow from 2 pi to this times 2 pi", Param::Kind::Real, 2, 1e6, 1, 10000};
+constexpr std::array<Param, 1> kBaseParams{kBase};
+
+int64_t rowsOf(const AttentionFlow& flow) { return flow.stream.shape()[-2]; }
+int64_t widthOf(const AttentionFlow& flow) { return flow.stream.shape()[-1]; }
+
+/// Adds rows [rows, width] that are known beforehand.
+void addConstant(AttentionFlow& flow, const std::string& name, const std::function<double(int64_t, int64_t)>& value) {
+    const int64_t rows = rowsOf(flow), width = widthOf(flow);
+    std::vector<float> values;
+    values.reserve(static_cast<size_t>(rows * width));
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t d = 0; d < width; ++d) values.push_back(static_cast<float>(value(i, d)));
+    const Tensor table = flow.constant(name + std::to_string(rows), {rows, width}, std::move(values));
+    flow.stream = plus(flow.stream, table);
+}
+
+void addReference(ReferenceFlow& flow, const std::function<double(int64_t, int64_t)>& value) {
+    for (int64_t i = 0; i < flow.stream.extents[0]; ++i)
+        for (int64_t d = 0; d < flow.stream.extents[1]; ++d) flow.stream.at(i, d) += value(i, d);
+}
+
+// Sinusoidal ---------------------------------------------------------------------------------------------------------
+
+void buildSinusoidal(AttentionFlow& flow, PartValues values) {
+    if (flow.layer > 0) return;
+    addConstant(flow, "position.sinusoid",
+                [&](int64_t i, int64_t d) { return sinusoid(i, d, widthOf(flow), values[0]); });
+}
+void referenceSinusoidal(ReferenceFlow& flow, PartValues values) {
+    if (flow.layer > 0) return;
+    addReference(flow, [&](int64_t i, int64_t d) { return sinusoid(i, d, flow.stream.extents[1], values[0]); });
+}
+
+// Universal Transformer: position and time -----------------------------------------------------------------------------
+
+void buildUniversal(AttentionFlow& flow, PartValues values) {
+    addConstant(flow, "position.time" + std::to_string(flow.layer) + ".", [&](int64_t i, int64_t d) {
+        return sinusoid(i + 1, d, widthOf(flow), values[0]) + sinusoid(flow.layer + 1, d, widthOf(flow), values[0]);
+    });
+}
+void referenceUniversal(ReferenceFlow& flow, PartValues values) {
+    const int64_t width = flow.stream.extents[1];
+    addReference(flow, [&](int64_t i, int64_t d) {
+        return sinusoid(i + 1, d, width, values[0]) + sinusoid(flow.layer + 1, d, width, values[0]);
+    });
+}
+
+// Learned ------------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 1> kLearnedParams{
+    {{"length", "Length", "Positions beyond the last one share its row", Param::Kind::Integer, 1, 65536, 1, 1024}}};
+
+/// The rows of a learned table that `index` names. @return [rows of the stream, width]
+Tensor rowsOfTable(AttentionFlow& flow, const std::string& name, int64_t rows, int64_t width,
+                   const std::function<int64_t(int64_t)>& index) {
+    const Tensor table = flow.parameter(name, {rows, width}, {InitialValue::Kind::Normal});
+    std::vector<float> ids;
+    for (int64_t i = 0; i < rowsOf(flow); ++i) ids.push_back(static_cast<float>(std::min(index(i), rows - 1)));
+    return take(table, toInteger(flow.constant(name + ".rows" + std::to_string(ids.size()), {rowsOf(flow)}, ids)));
+}
+
+void buildLearned(AttentionFlow& flow, PartValues values) {
+    if (flow.layer > 0) return;
+    const auto length = static_cast<int64_t>(values[0]);
+    flow.stream = plus(flow.stream, rowsOfTable(flow, "position.table", length, widthOf(flow), [](int64_t i) { return i; }));
+}
+void referenceLearned(ReferenceFlow& flow, PartValues values) {
+    if (flow.layer > 0) return;
+    const Dense& table = flow.parameters.at("position.table");
+    const auto last = static_cast<int64_t>(values[0]) - 1;
+    addReference(flow, [&](int64_t i, int64_t d) { return table.at(std::min(i, last), d); });
+}
+
+// Two-dimensional ----------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 2> kSinusoidal2dParams{
+    {{"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}, kBase}};
+
+/// The first half of the features says the row, the second half the column.
+double sinusoid2d(int64_t i, int64_t d, int64_t width, PartValues values) {
+    const auto columns = static_cast<int64_t>(values[0]);
+    const int64_t half = (width + 1) / 2;
+    return d < half ? sinusoid(i / columns, d, half, values[1]) : sinusoid(i % columns, d - half, width - half, values[1]);
+}
+void buildSinusoidal2d(AttentionFlow& flow, PartValues values) {
+    if (flow.layer > 0) return;
+    addConstant(flow, "position.sinusoid", [&](int64_t i, int64_t d) { return sinusoid2d(i, d, widthOf(flow), values); });
+}
+void referenceSinusoidal2d(ReferenceFlow& flow, PartValues values) {
+    if (flow.layer > 0) return;
+    addReference(flow, [&](int64_t i, int64_t d) { return sinusoid2d(i, d, flow.stream.extents[1], values); });
+}
+
+constexpr std::array<Param, 2> kLearned2dParams{
+    {{"rows", "Rows", "Of the grid", Param::Kind::Integer, 1, 1024, 1, 8},
+     {"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}}};
+
+void buildLearned2d(AttentionFlow& flow, PartValues values) {
+    if (flow.layer > 0) return;
+    const auto rows = static_cast<int64_t>(values[0]), columns = static_cast<int64_t>(values[1]);
+    const int64_t half = (widthOf(flow) + 1) / 2;
+    const Tensor row = rowsOfTable(flow, "position.rows", rows, half, [&](int64_t i) { return i / columns; });
+    const Tensor column =
+        rowsOfTable(flow, "position.columns", columns, widthOf(flow) - half, [&](int64_t i) { return i % columns; });
+    flow.stream = plus(flow.stream, beside(row, column));
+}
+void referenceLearned2d(ReferenceFlow& flow, PartValues values) {
+    if (flow.layer > 0) return;
+    const Dense &row = flow.parameters.at("position.rows"), &column = flow.parameters.at("position.columns");
+    const auto rows = static_cast<int64_t>(values[0]), columns = static_cast<int64_t>(values[1]);
+    addReference(flow, [&](int64_t i, int64_t d) {
+        const int64_t half = row.extents[1];
+        return d < half ? row.at(std::min(i / columns, rows - 1), d) : column.at(i % columns, d - half);
+    });
+}
+
+} // namespace
+
+double sinusoid(int64_t position, int64_t feature, int64_t width, double base) {
+    const double frequency = std::pow(base, -static_cast<double>(feature / 2 * 2) / static_cast<double>(width));
+    const double angle = static_cast<double>(position) * frequency;
+    return feature % 2 == 0 ? std::sin(angle) : std::cos(angle);
+}
+
+const Part kNoPosition{.id = "none",
+                       .slot = Slot::Position,
+                       .title = "No positions",
+                       .idea = "Nothing says where a token stands: under a full mask attention sees a set. Under a causal mask "
+                               "the number of visible keys still leaks the position, and decoders learn to use it.",
+                       .formula = "s(i,j) = q_i . k_j",
+                       .source = {"Kazemnejad et al.", 2023,
+                                  "The Impact of Positional Encoding on Length Generalization in Transformers",
+                                  "section 5", "arXiv:2305.19466"},
+                       .time = "0",
+                       .memory = "0"};
+
+const Part kSinusoidalPosition{
+    .id = "sinusoidal",
+    .slot = Slot::Position,
+    .title = "Sinusoidal",
+    .idea = "Adds to every token a row of sines and cosines whose wavelengths form a geometric series. Moving by a fixed "
+            "distance is the same rotation everywhere, so a head can learn to look a distance away.",
+    .formula = "f(i,2m) = sin(i / N^(2m/C)), f(i,2m+1) = cos(i / N^(2m/C)); f(i+d) = diag(f(d)) f(i) in complex pairs",
+    .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.5", "arXiv:1706.03762"},
+    .params = kBaseParams,
+    .time = "O(T C)",
+    .memory = "O(T C)",
+    .hooks = {{Stage::Inputs, buildSinusoidal, referenceSinusoidal}}};
+
+const Part kLearnedPosition{
+    .id = "learned",
+    .slot = Slot::Position,
+    .title = "Learned",
+    .idea = "Adds to every token a row of a table that is learned, one row a position. It knows nothing of positions that "
+            "training never reached.",
+    .formula = "x_i + P[i]",
+    .source = {"Gehring et al.", 2017, "Convolutional Sequence to Sequence Learning", "section 3.1", "arXiv:1705.03122"},
+    .params = kLearnedParams,
+    .time = "O(T C)",
+    .memory = "O(L C) parameters for L positions",
+    .hooks = {{Stage::Inputs, buildLearned, referenceLearned}}};
+
+const Part kSinusoidal2dPosition{
+    .id = "sinusoidal_2d",
+    .slot = Slot::Position,
+    .title = "Sinusoidal on a grid",
+    .idea = "Half of the features carry the sinusoid of the row, half that of the column. Patches of an image that share a "
+            "row or a column share half of their position.",
+    .formula = "f(i) = [f(floor(i / columns)), f(i mod columns)]",
+    .source = {"Parmar et al.", 2018, "Image Transformer", "section 3.1", "arXiv:1802.05751"},
+    .params = kSinusoidal2dParams,
+    .time = "O(T C)",
+    .memory = "O(T C)",
+    .hooks = {{Stage::Inputs, buildSinusoidal2d, referenceSinusoidal2d}}};
+
+const Part kLearned2dPosition{
+    .id = "learned_2d",
+    .slot = Slot::Position,
+    .title = "Learned on a grid",
+    .idea = "One learned half row for every row of an image and one for every column, put side by side. An H x W grid costs "
+            "H + W half rows of parameters rather than H W whole ones.",
+    .formula = "x_i + [R[floor(i / columns)], K[i mod columns]]",
+    .source = {"Dosovitskiy et al.", 2021,
+               "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale", "appendix D.4",
+               "arXiv:2010.11929"},
+    .params = kLearned2dParams,
+    .time = "O(T C)",
+    .memory = "O((rows + columns) C) parameters",
+    .hooks = {{Stage::Inputs, buildLearned2d, referenceLearned2d}}};
+
+const Part kUniversalPosition{
+    .id = "universal",
+    .slot = Slot::Position,
+    .title = "Position and time",
+    .idea = "Adds the sinusoid of the position and that of the layer, before every layer. A network that applies one shared "
+            "layer again and again can tell both where and how often.",
+    .formula = "P(i,t) = f(i) + f(t), i and t from 1",
+    .source = {"Dehghani et al.", 2019, "Universal Transformers", "section 2.1, equations 6 and 7", "arXiv:1807.03819"},
+    .params = kBaseParams,
+    .time = "O(T C) a layer",
+    .memory = "O(T C)",
+    .hooks = {{Stage::Inputs, buildUniversal, referenceUniversal}}};
+
+} // namespace attn

@@ -1,0 +1,201 @@
+#include "engine/attention/position/positions.h"
+#include "engine/attention/terms.h"
+
+#include <algorithm>
+#include <cmath>
+
+// Positions that add to (or multiply) the score what depends on the head and the distance alone.
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+/// Adds numbers by head and distance. @param byHead [H, T + S - 1]
+void addByDistance(AttentionFlow& flow, Tensor byHead) {
+    const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
+    const Tensor bias = diagonals(broadcast(reshape(byHead, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
+    flow.show("position.bias", bias);
+    flow.scores = plus(flow.scores, bias);
+}
+
+template <class Bias> void addReference(ReferenceFlow& flow, Bias&& bias) {
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s) flow.scores.at(h, t, s) += bias(h, t - s);
+}
+
+// ALiBi --------------------------------------------------------------------------------------------------------------
+
+double alibiSlope(int64_t head, int64_t heads) {
+    return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
+}
+
+void buildAlibi(AttentionFlow& flow, PartValues) {
+    std::vector<float> values;
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (float distance : byDistance(flow.queries, flow.keys, [&](int64_t d) {
+                 return alibiSlope(h, flow.heads) * static_cast<double>(flow.isCausal() ? d : -std::abs(d));
+             }))
+            values.push_back(distance);
+    addByDistance(flow, flow.constant("position.alibi", {flow.heads, flow.queries + flow.keys - 1}, std::move(values)));
+}
+void referenceAlibi(ReferenceFlow& flow, PartValues) {
+    addReference(flow, [&](int64_t h, int64_t distance) {
+        return -alibiSlope(h, flow.heads) * static_cast<double>(flow.isCausal() ? distance : std::abs(distance));
+    });
+}
+
+// T5 -----------------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 2> kT5Params{
+    {{"buckets", "Buckets", "Rows of the table", Param::Kind::Integer, 4, 256, 2, 32},
+     {"reach", "Reach", "Distances from here on share the last bucket", Param::Kind::Integer, 8, 65536, 1, 128}}};
+
+/// Half of the buckets hold one distance each, the rest grow logarithmically up to `reach`; when both directions are
+/// visible each has half of all buckets.
+int64_t t5Bucket(int64_t distance, bool isCausal, int64_t buckets, int64_t reach) {
+    int64_t first = 0, n = distance; // of query minus key
+    if (!isCausal) {
+        buckets /= 2;
+        if (n < 0) first = buckets;
+        n = std::abs(n);
+    }
+    n = std::max<int64_t>(n, 0);
+    const int64_t exact = buckets / 2;
+    if (n < exact) return first + n;
+    const double ratio = std::log(static_cast<double>(n) / static_cast<double>(exact)) /
+                         std::log(static_cast<double>(reach) / static_cast<double>(exact));
+    return first + std::min(exact + static_cast<int64_t>(ratio * static_cast<double>(buckets - exact)), buckets - 1);
+}
+
+/// Numbers from a learned table [rows, H] by distance of the key from the query.
+void addLearned(AttentionFlow& flow, const char* name, int64_t rows, const std::function<int64_t(int64_t)>& row) {
+    const Tensor table = flow.parameter(name, {rows, flow.heads}, {InitialValue::Kind::Normal, 0.2});
+    const Tensor ids = toInteger(flow.constant(std::string(name) + ".rows", {flow.queries + flow.keys - 1},
+                                               byDistance(flow.queries, flow.keys, row)));
+    addByDistance(flow, permute(take(table, ids), {1, 0})); // [T+S-1,H] -> [H,T+S-1]
+}
+
+void buildT5(AttentionFlow& flow, PartValues values) {
+    const auto buckets = static_cast<int64_t>(values[0]), reach = static_cast<int64_t>(values[1]);
+    addLearned(flow, "position.buckets", buckets,
+               [&](int64_t d) { return t5Bucket(-d, flow.isCausal(), buckets, reach); });
+}
+void referenceT5(ReferenceFlow& flow, PartValues values) {
+    const auto buckets = static_cast<int64_t>(values[0]), reach = static_cast<int64_t>(values[1]);
+    const Dense& table = flow.parameters.at("position.buckets");
+    addReference(flow, [&](int64_t h, int64_t distance) {
+        return table.at(t5Bucket(distance, flow.isCausal(), buckets, reach), h);
+    });
+}
+
+// Toeplitz -----------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 1> kToeplitzParams{
+    {{"reach", "Reach", "Distances beyond this one share its number", Param::Kind::Integer, 1, 4096, 1, 64}}};
+
+void buildToeplitz(AttentionFlow& flow, PartValues values) {
+    const auto reach = static_cast<int64_t>(values[0]);
+    addLearned(flow, "position.diagonals", 2 * reach + 1,
+               [&](int64_t d) { return std::clamp(d, -reach, reach) + reach; });
+}
+void referenceToeplitz(ReferenceFlow& flow, PartValues values) {
+    const auto reach = static_cast<int64_t>(values[0]);
+    const Dense& table = flow.parameters.at("position.diagonals");
+    addReference(flow, [&](int64_t h, int64_t distance) {
+        return table.at(std::clamp(-distance, -reach, reach) + reach, h);
+    });
+}
+
+// DA-Transformer -----------------------------------------------------------------------------------------------------
+
+constexpr double kInitialAlpha = 0.1;
+
+void buildDistanceAware(AttentionFlow& flow, PartValues) {
+    const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
+    const Tensor alpha = flow.parameter("position.alpha", {H, 1}, {InitialValue::Kind::Normal, kInitialAlpha});
+    const Tensor beta = flow.parameter("position.beta", {H, 1}, {InitialValue::Kind::Normal, 1});
+    const Tensor distance = flow.constant(
+        "position.distance", {1, count}, byDistance(T, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
+    const Tensor top = affine(unary(beta, Unary::Exponential), 1, 1);
+    const Tensor bottom = affine(unary(minus(beta, times(alpha, distance)), Unary::Exponential), 1, 1);
+    const Tensor weights = over(top, bottom); // [H, T + S - 1]
+    const Tensor byCell = diagonals(broadcast(reshape(weights, {H, 1, count}), {H, T, count}), flow.keys);
+    flow.show("position.bias", byCell);
+    flow.scores = times(unary(flow.scores, Unary::Relu), byCell);
+}
+void referenceDistanceAware(ReferenceFlow& flow, PartValues) {
+    const Dense &alpha = flow.parameters.at("position.alpha"), &beta = flow.parameters.at("position.beta");
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s) {
+                const double b = beta.at(h, 0), a = alpha.at(h, 0);
+                double& score = flow.scores.at(h, t, s);
+                score = std::max(score, 0.0) * (1 + std::exp(b)) /
+                        (1 + std::exp(b - a * static_cast<double>(std::abs(t - s))));
+            }
+}
+
+} // namespace
+
+const Part kAlibiPosition{
+    .id = "alibi",
+    .slot = Slot::Position,
+    .title = "ALiBi",
+    .idea = "Subtracts from every score the distance times a slope, one slope a head in a geometric series. Nothing is added "
+            "to the tokens, and a model trained on short texts works on longer ones.",
+    .formula = "s(i,j) = q_i.k_j / sqrt(D) - m_h (i - j), m_h = 2^(-8h/H); |i - j| where keys lie ahead",
+    .source = {"Press et al.", 2022,
+               "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation", "section 3",
+               "arXiv:2108.12409"},
+    .time = "O(T S)",
+    .memory = "0",
+    .hooks = {{Stage::Bias, buildAlibi, referenceAlibi}},
+    .actsOnScores = true};
+
+const Part kT5Position{
+    .id = "t5",
+    .slot = Slot::Position,
+    .title = "T5 buckets",
+    .idea = "Adds a learned number per head and bucket of distances: near distances have a bucket each, far ones share "
+            "buckets that grow logarithmically. T5 goes without the division by sqrt(D).",
+    .formula = "s(i,j) = q_i.k_j + b_h[bucket(j - i)]",
+    .source = {"Raffel et al.", 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
+               "section 2.1", "arXiv:1910.10683"},
+    .params = kT5Params,
+    .time = "O(T S)",
+    .memory = "O(buckets H) parameters",
+    .hooks = {{Stage::Bias, buildT5, referenceT5}},
+    .actsOnScores = true};
+
+const Part kToeplitzPosition{
+    .id = "toeplitz",
+    .slot = Slot::Position,
+    .title = "Free bias by distance",
+    .idea = "Adds a learned number per head and distance: a Toeplitz matrix with a free choice on every diagonal. T5's "
+            "buckets are this with diagonals tied together.",
+    .formula = "s(i,j) = q_i.k_j / sqrt(D) + b_h[clip(j - i)]",
+    .source = {"Liu et al.", 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
+               "section 3.2, equation 4, in one dimension", "arXiv:2103.14030"},
+    .params = kToeplitzParams,
+    .time = "O(T S)",
+    .memory = "O(reach H) parameters",
+    .hooks = {{Stage::Bias, buildToeplitz, referenceToeplitz}},
+    .actsOnScores = true};
+
+const Part kDistanceAwarePosition{
+    .id = "distance_aware",
+    .slot = Slot::Position,
+    .title = "Distance weighting, DA-Transformer",
+    .idea = "Multiplies the score, after ReLU, by a learned sigmoid-shaped function of the distance. Each head finds out by "
+            "itself whether it prefers near or far tokens.",
+    .formula = "s(i,j) = ReLU(q_i.k_j) (1 + e^beta) / (1 + e^(beta - alpha |i - j|)) / sqrt(D)",
+    .source = {"Wu et al.", 2021, "DA-Transformer: Distance-aware Transformer", "section 3.2, equations 4 to 6",
+               "arXiv:2010.06925"},
+    .time = "O(T S)",
+    .memory = "O(H) parameters",
+    .hooks = {{Stage::Bias, buildDistanceAware, referenceDistanceAware}},
+    .actsOnScores = true};
+
+} // namespace attn

@@ -1,0 +1,133 @@
+#include "engine/attention/position/positions.h"
+#include "engine/attention/position/sinusoid.h"
+#include "engine/attention/terms.h"
+
+#include <algorithm>
+
+// Positions that meet the queries: terms of the score that depend on the query's content and the distance of the key.
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+/// Rows of a table for every distance from -(T - 1) to S - 1. @return [T + S - 1, columns of the table]
+Tensor rowsByDistance(AttentionFlow& flow, Tensor table, const std::string& name,
+                      const std::function<int64_t(int64_t)>& row) {
+    const int64_t count = flow.queries + flow.keys - 1;
+    return take(table, toInteger(flow.constant(name + ".rows", {count}, byDistance(flow.queries, flow.keys, row))));
+}
+
+// Shaw ---------------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 1> kShawParams{
+    {{"clip", "Clip", "Distances beyond this one share its row", Param::Kind::Integer, 1, 1024, 1, 16}}};
+
+int64_t clipped(int64_t distance, int64_t clip) { return std::clamp(distance, -clip, clip) + clip; }
+
+void buildShawKeys(AttentionFlow& flow, PartValues values) {
+    const auto clip = static_cast<int64_t>(values[0]);
+    const Tensor table = flow.parameter("position.keys", {2 * clip + 1, flow.width}, {InitialValue::Kind::Normal});
+    const Tensor rows = rowsByDistance(flow, table, "position.keys", [&](int64_t d) { return clipped(d, clip); });
+    const Tensor term = affine(diagonals(product(flow.q, rows), flow.keys), flow.scoreScale(), 0); // [B,H,T,S]
+    flow.show("shaw.keys", term);
+    flow.scores = plus(flow.scores, term);
+}
+void buildShawValues(AttentionFlow& flow, PartValues values) {
+    const auto clip = static_cast<int64_t>(values[0]);
+    const Tensor table = flow.parameter("position.values", {2 * clip + 1, flow.width}, {InitialValue::Kind::Normal});
+    const Tensor rows = rowsByDistance(flow, table, "position.values", [&](int64_t d) { return clipped(d, clip); });
+    flow.z = plus(flow.z, batchedMatmul(undiagonals(flow.pattern), rows)); // [B,H,T,T+S-1] . [T+S-1,D]
+}
+void referenceShawKeys(ReferenceFlow& flow, PartValues values) {
+    const auto clip = static_cast<int64_t>(values[0]);
+    const Dense& table = flow.parameters.at("position.keys");
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s)
+                for (int64_t d = 0; d < flow.width; ++d)
+                    flow.scores.at(h, t, s) += flow.scoreScale() * flow.q.at(h, t, d) * table.at(clipped(s - t, clip), d);
+}
+void referenceShawValues(ReferenceFlow& flow, PartValues values) {
+    const auto clip = static_cast<int64_t>(values[0]);
+    const Dense& table = flow.parameters.at("position.values");
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s)
+                for (int64_t d = 0; d < flow.width; ++d)
+                    flow.z.at(h, t, d) += flow.pattern.at(h, t, s) * table.at(clipped(s - t, clip), d);
+}
+
+// Transformer-XL -----------------------------------------------------------------------------------------------------
+
+/// r of every distance i - j, as the score's columns run: j - i from -(T - 1) to S - 1.
+void buildTransformerXl(AttentionFlow& flow, PartValues) {
+    const int64_t D = flow.width, H = flow.heads, count = flow.queries + flow.keys - 1;
+    std::vector<float> values;
+    for (int64_t distance = 1 - flow.queries; distance < flow.keys; ++distance)
+        for (int64_t d = 0; d < D; ++d) values.push_back(static_cast<float>(sinusoid(-distance, d, D, 10000)));
+    const Tensor r = flow.constant("position.sinusoid", {count, D}, std::move(values));
+    const Tensor w = flow.parameter("position.W_R", {H, D, D}, {InitialValue::Kind::Normal, 0.2});
+    const Tensor u = flow.parameter("position.u", {H, 1, D}, {InitialValue::Kind::Normal, 0.2});
+    const Tensor v = flow.parameter("position.v", {H, 1, D}, {InitialValue::Kind::Normal, 0.2});
+    const Tensor rows = product(reshape(r, {1, count, D}), w); // [1,count,D] . [H,D,D]^T -> [H,count,D]
+    const auto scaled = [&](Tensor x) { return affine(x, flow.scoreScale(), 0); };
+    const Tensor contentPosition = scaled(diagonals(product(flow.q, rows), flow.keys)); // [B,H,T,S]
+    const Tensor globalContent = scaled(product(u, flow.k));                            // [B,H,1,S]
+    const Tensor globalPosition =
+        scaled(diagonals(broadcast(product(v, rows), {H, flow.queries, count}), flow.keys)); // [H,T,S]
+    flow.show("xl.content", flow.scores);
+    flow.show("xl.content_position", contentPosition);
+    flow.show("xl.global_content", globalContent);
+    flow.show("xl.global_position", globalPosition);
+    flow.scores = plus(plus(plus(flow.scores, contentPosition), globalContent), globalPosition);
+}
+void referenceTransformerXl(ReferenceFlow& flow, PartValues) {
+    const Dense &w = flow.parameters.at("position.W_R"), &u = flow.parameters.at("position.u"),
+                &v = flow.parameters.at("position.v");
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s) {
+                double sum = 0;
+                for (int64_t d = 0; d < flow.width; ++d) {
+                    double r = 0; // (W_R r_{i-j})_d
+                    for (int64_t e = 0; e < flow.width; ++e) r += w.at(h, d, e) * sinusoid(t - s, e, flow.width, 10000);
+                    sum += flow.q.at(h, t, d) * r + u.at(h, 0, d) * flow.k.at(h, s, d) + v.at(h, 0, d) * r;
+                }
+                flow.scores.at(h, t, s) += flow.scoreScale() * sum;
+            }
+}
+
+} // namespace
+
+const Part kShawPosition{
+    .id = "shaw",
+    .slot = Slot::Position,
+    .title = "Relative, Shaw",
+    .idea = "Each distance up to a limit has a learned row that joins the key when scores are taken and another that joins "
+            "the value when values are mixed. The same rows serve every position.",
+    .formula = "s(i,j) = q_i . (k_j + aK[clip(j-i)]) / sqrt(D); z_i = sum_j A(i,j) (v_j + aV[clip(j-i)])",
+    .source = {"Shaw et al.", 2018, "Self-Attention with Relative Position Representations", "section 3.2",
+               "arXiv:1803.02155"},
+    .params = kShawParams,
+    .time = "O(T S D)",
+    .memory = "O(T S) and O(clip D) parameters",
+    .hooks = {{Stage::Bias, buildShawKeys, referenceShawKeys}, {Stage::Output, buildShawValues, referenceShawValues}},
+    .actsOnScores = true,
+    .needsPattern = true};
+
+const Part kTransformerXlPosition{
+    .id = "transformer_xl",
+    .slot = Slot::Position,
+    .title = "Relative, Transformer-XL",
+    .idea = "The score is a sum of four: content with content, content with distance, and two biases that are the same for "
+            "every query, one on content and one on distance. Distances are sinusoids, so longer ones than in training work.",
+    .formula = "s(i,j) = (q_i.k_j + q_i.W_R r_{i-j} + u.k_j + v.W_R r_{i-j}) / sqrt(D)",
+    .source = {"Dai et al.", 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
+               "section 3.3", "arXiv:1901.02860"},
+    .time = "O(T S D)",
+    .memory = "O(T S)",
+    .hooks = {{Stage::Bias, buildTransformerXl, referenceTransformerXl}},
+    .actsOnScores = true};
+
+} // namespace attn

@@ -1,0 +1,91 @@
+#include "engine/attention/position/positions.h"
+#include "engine/attention/terms.h"
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+constexpr std::array<Param, 3> kParams{
+    {{"base", "Base", "Wavelengths grow from 2 pi to nearly this times 2 pi", Param::Kind::Real, 2, 1e7, 1, 10000},
+     {"fraction", "Fraction", "Share of each head's features that is rotated", Param::Kind::Real, 0.1, 1, 0.1, 1},
+     {"interleaved", "Interleaved", "Pairs (2m, 2m+1) as in the paper, rather than (m, m + R/2) as in most code",
+      Param::Kind::Toggle, 0, 1, 1, 0}}};
+
+struct Rotation {
+    int64_t pairs;
+    double base;
+    bool isInterleaved;
+
+    Rotation(int64_t width, PartValues values)
+        : pairs(static_cast<int64_t>(values[1] * static_cast<double>(width)) / 2), base(values[0]),
+          isInterleaved(values[2] != 0) {}
+
+    int64_t first(int64_t pair) const { return isInterleaved ? 2 * pair : pair; }
+    int64_t second(int64_t pair) const { return isInterleaved ? 2 * pair + 1 : pair + pairs; }
+    double angle(int64_t position, int64_t pair) const {
+        return static_cast<double>(position) * std::pow(base, -static_cast<double>(pair) / static_cast<double>(pairs));
+    }
+};
+
+/// x cos + (x with its pairs turned by a quarter) sin. @param x [B,H,rows,D]
+Tensor rotated(AttentionFlow& flow, Tensor x, const Rotation& rotation) {
+    const int64_t rows = x.shape()[2], D = flow.width;
+    std::vector<float> cosines(static_cast<size_t>(rows * D), 1), sines(static_cast<size_t>(rows * D), 0),
+        quarter(static_cast<size_t>(D * D), 0); // [D,D]: rows are outputs
+    for (int64_t pair = 0; pair < rotation.pairs; ++pair) {
+        const auto a = static_cast<size_t>(rotation.first(pair)), b = static_cast<size_t>(rotation.second(pair));
+        quarter[a * static_cast<size_t>(D) + b] = -1;
+        quarter[b * static_cast<size_t>(D) + a] = 1;
+        for (int64_t i = 0; i < rows; ++i)
+            for (const size_t feature : {a, b}) {
+                const size_t at = static_cast<size_t>(i * D) + feature;
+                cosines[at] = static_cast<float>(std::cos(rotation.angle(i, pair)));
+                sines[at] = static_cast<float>(std::sin(rotation.angle(i, pair)));
+            }
+    }
+    const std::string suffix = std::to_string(rows);
+    const Tensor turned = product(x, flow.constant("position.quarter", {D, D}, std::move(quarter)));
+    return plus(times(x, flow.constant("position.cosines" + suffix, {rows, D}, std::move(cosines))),
+                times(turned, flow.constant("position.sines" + suffix, {rows, D}, std::move(sines))));
+}
+
+void build(AttentionFlow& flow, PartValues values) {
+    const Rotation rotation(flow.width, values);
+    if (rotation.pairs == 0) return;
+    flow.q = rotated(flow, flow.q, rotation);
+    flow.k = rotated(flow, flow.k, rotation);
+}
+
+void reference(ReferenceFlow& flow, PartValues values) {
+    const Rotation rotation(flow.width, values);
+    for (Dense* x : {&flow.q, &flow.k})
+        for (int64_t h = 0; h < x->extents[0]; ++h)
+            for (int64_t i = 0; i < x->extents[1]; ++i)
+                for (int64_t pair = 0; pair < rotation.pairs; ++pair) {
+                    double &a = x->at(h, i, rotation.first(pair)), &b = x->at(h, i, rotation.second(pair));
+                    const double angle = rotation.angle(i, pair), before = a;
+                    a = before * std::cos(angle) - b * std::sin(angle);
+                    b = b * std::cos(angle) + before * std::sin(angle);
+                }
+}
+
+} // namespace
+
+const Part kRotaryPosition{
+    .id = "rope",
+    .slot = Slot::Position,
+    .title = "Rotary (RoPE)",
+    .idea = "Turns pairs of features of queries and keys by angles that grow with the position. In their dot product only the "
+            "difference of the two angles is left, so the score depends on the distance.",
+    .formula = "s(i,j) = Re[q_i conj(k_j) e^(I (i - j) theta_m)] summed over pairs m, theta_m = N^(-2m/R)",
+    .source = {"Su et al.", 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", "section 3.2 to 3.4",
+               "arXiv:2104.09864"},
+    .params = kParams,
+    .time = "O(T D)",
+    .memory = "O(T D)",
+    .hooks = {{Stage::QueriesKeys, build, reference}}};
+
+} // namespace attn

@@ -1,0 +1,164 @@
+#include "engine/attention/score/scores.h"
+#include "engine/attention/terms.h"
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+template <class Score> void forCells(ReferenceFlow& flow, Score&& score) {
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s) flow.scores.at(h, t, s) = score(h, t, s);
+}
+
+double dotOf(const ReferenceFlow& flow, int64_t h, int64_t t, int64_t s) {
+    double sum = 0;
+    for (int64_t d = 0; d < flow.width; ++d) sum += flow.q.at(h, t, d) * flow.k.at(h, s, d);
+    return sum;
+}
+
+// Dot and scaled dot -------------------------------------------------------------------------------------------------
+
+void buildDot(AttentionFlow& flow, PartValues) {
+    const Tensor scores = product(flow.q, flow.k); // [B,H,T,D] . [B,H,S,D]^T
+    const double factor = flow.scoreScale();
+    flow.scores = factor == 1 ? scores : affine(scores, factor, 0);
+}
+void referenceDot(ReferenceFlow& flow, PartValues) {
+    forCells(flow, [&](int64_t h, int64_t t, int64_t s) { return flow.scoreScale() * dotOf(flow, h, t, s); });
+}
+
+// Additive -----------------------------------------------------------------------------------------------------------
+
+void buildAdditive(AttentionFlow& flow, PartValues) {
+    const int64_t B = flow.batch, H = flow.heads, T = flow.queries, S = flow.keys, D = flow.width;
+    const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(D))};
+    const Tensor w = flow.parameter("score.W", {H, D, D}, initial), u = flow.parameter("score.U", {H, D, D}, initial);
+    const Tensor v = flow.parameter("score.v", {H, D}, {InitialValue::Kind::Normal, 1});
+    const Tensor query = reshape(product(flow.q, w), {B * H, T, 1, D}), key = reshape(product(flow.k, u), {B * H, 1, S, D});
+    Tensor weights = reshape(broadcast(reshape(v, {1, H, D}), {B, H, D}), {B * H, 1, 1, D});
+    const Tensor terms = times(unary(plus(query, key), Unary::Tanh), weights); // [BH,T,S,D]
+    flow.scores = reshape(sumOver(terms, -1), {B, H, T, S});
+}
+void referenceAdditive(ReferenceFlow& flow, PartValues) {
+    const Dense &w = flow.parameters.at("score.W"), &u = flow.parameters.at("score.U"), &v = flow.parameters.at("score.v");
+    forCells(flow, [&](int64_t h, int64_t t, int64_t s) {
+        double sum = 0;
+        for (int64_t d = 0; d < flow.width; ++d) {
+            double inner = 0;
+            for (int64_t e = 0; e < flow.width; ++e)
+                inner += w.at(h, d, e) * flow.q.at(h, t, e) + u.at(h, d, e) * flow.k.at(h, s, e);
+            sum += v.at(h, d) * std::tanh(inner);
+        }
+        return sum;
+    });
+}
+
+// Bilinear -----------------------------------------------------------------------------------------------------------
+
+void buildBilinear(AttentionFlow& flow, PartValues) {
+    const int64_t D = flow.width;
+    const Tensor w = flow.parameter("score.W", {flow.heads, D, D},
+                                    {InitialValue::Kind::Normal, 1 / static_cast<double>(D)});
+    flow.scores = product(batchedMatmul(flow.q, w), flow.k); // q W k^T
+}
+void referenceBilinear(ReferenceFlow& flow, PartValues) {
+    const Dense& w = flow.parameters.at("score.W");
+    forCells(flow, [&](int64_t h, int64_t t, int64_t s) {
+        double sum = 0;
+        for (int64_t d = 0; d < flow.width; ++d)
+            for (int64_t e = 0; e < flow.width; ++e) sum += flow.q.at(h, t, d) * w.at(h, d, e) * flow.k.at(h, s, e);
+        return sum;
+    });
+}
+
+// Cosine -------------------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 1> kCosineParams{
+    {{"temperature", "Temperature", "Divides the cosine: small ones make sharp patterns", Param::Kind::Real, 0.01, 10, 0.01,
+      0.1}}};
+
+void buildCosine(AttentionFlow& flow, PartValues values) {
+    flow.scores = affine(product(unitRows(flow.q), unitRows(flow.k)), 1 / values[0], 0);
+}
+void referenceCosine(ReferenceFlow& flow, PartValues values) {
+    const auto norm = [&](const Dense& x, int64_t h, int64_t i) {
+        double sum = 1e-12;
+        for (int64_t d = 0; d < flow.width; ++d) sum += x.at(h, i, d) * x.at(h, i, d);
+        return std::sqrt(sum);
+    };
+    forCells(flow, [&](int64_t h, int64_t t, int64_t s) {
+        return dotOf(flow, h, t, s) / (norm(flow.q, h, t) * norm(flow.k, h, s) * values[0]);
+    });
+}
+
+} // namespace
+
+const Part kScaledDotScore{
+    .id = "scaled_dot",
+    .slot = Slot::Score,
+    .title = "Scaled dot product",
+    .idea = "How well a query and a key agree, feature by feature. The division keeps the variance of the sum near one "
+            "whatever the head's width, so that softmax does not saturate.",
+    .formula = "s(i,j) = q_i . k_j / sqrt(D)",
+    .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
+    .time = "O(T S D)",
+    .memory = "O(T S), or O(T) fused",
+    .hooks = {{Stage::Scores, buildDot, referenceDot}}};
+
+const Part kDotScore{.id = "dot",
+                     .slot = Slot::Score,
+                     .title = "Dot product",
+                     .idea = "How well a query and a key agree, without a scale. Wide heads make it large and softmax sharp, "
+                             "unless the weights learn to be small.",
+                     .formula = "s(i,j) = q_i . k_j",
+                     .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
+                                "section 3.1, equation 8 (dot)", "arXiv:1508.04025"},
+                     .time = "O(T S D)",
+                     .memory = "O(T S), or O(T) fused",
+                     .hooks = {{Stage::Scores, buildDot, referenceDot}}};
+
+const Part kAdditiveScore{
+    .id = "additive",
+    .slot = Slot::Score,
+    .title = "Additive",
+    .idea = "A small network with one hidden layer looks at a query and a key together. The first attention of machine "
+            "translation scored like this.",
+    .formula = "s(i,j) = v . tanh(W q_i + U k_j)",
+    .source = {"Bahdanau et al.", 2015, "Neural Machine Translation by Jointly Learning to Align and Translate",
+               "section 3.1 and appendix A.1.2", "arXiv:1409.0473"},
+    .time = "O(T S D)",
+    .memory = "O(T S D)",
+    .hooks = {{Stage::Scores, buildAdditive, referenceAdditive}}};
+
+const Part kBilinearScore{
+    .id = "bilinear",
+    .slot = Slot::Score,
+    .title = "Bilinear (general)",
+    .idea = "A learned matrix says which feature of a query goes with which feature of a key. With projections of queries "
+            "and keys already learned it adds nothing that they could not do.",
+    .formula = "s(i,j) = q_i^T W k_j",
+    .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
+               "section 3.1, equation 8 (general)", "arXiv:1508.04025"},
+    .time = "O(T S D)",
+    .memory = "O(T S) and O(D^2) parameters",
+    .hooks = {{Stage::Scores, buildBilinear, referenceBilinear}}};
+
+const Part kCosineScore{
+    .id = "cosine",
+    .slot = Slot::Score,
+    .title = "Cosine with temperature",
+    .idea = "Only the directions of query and key count, so no token can win by being long. The temperature sets how sharp "
+            "the pattern is.",
+    .formula = "s(i,j) = cos(q_i, k_j) / tau",
+    .source = {"Liu et al.", 2022, "Swin Transformer V2: Scaling Up Capacity and Resolution", "section 3.2",
+               "arXiv:2111.09883"},
+    .params = kCosineParams,
+    .time = "O(T S D)",
+    .memory = "O(T S)",
+    .hooks = {{Stage::Scores, buildCosine, referenceCosine}}};
+
+} // namespace attn

@@ -1,0 +1,151 @@
+#include "engine/session/attention_run.h"
+
+#include "engine/attention/heads/heads.h"
+#include "engine/attention/random_features.h"
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+const std::string kPrefix = "attention";
+
+void writeRows(std::span<float> padded, const Shape& shape, std::span<const float> dense, int64_t firstRow = 0) {
+    const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
+    for (size_t row = 0; row < padded.size() / stride; ++row)
+        std::copy_n(dense.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns), columns,
+                    padded.begin() + static_cast<std::ptrdiff_t>(row * stride));
+}
+
+} // namespace
+
+struct AttentionRun::Impl {
+    TensorStore store;
+    std::unique_ptr<GpuExecutor> executor;
+    std::map<std::string, Shape> shapes; ///< of the inputs
+    explicit Impl(gpu::Context& context) : store(context) {}
+
+    void write(const std::string& name, std::span<const float> values) {
+        const Shape shape = store.entry(name).shape;
+        store.write(name, [&](int64_t firstRow, std::span<float> rows) { writeRows(rows, shape, values, firstRow); });
+    }
+};
+
+AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
+                           const AttentionSizes& sizes, std::span<const std::string> wanted, uint64_t seed)
+    : impl_(std::make_unique<Impl>(context)) {
+    const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+    heads_ = counts.heads;
+    groups_ = counts.groups;
+    const auto graph = std::make_shared<Graph>();
+    AttentionFlow flow{.graph = *graph,
+                       .spec = spec,
+                       .prefix = kPrefix,
+                       .layer = sizes.layer,
+                       .heads = heads_,
+                       .groups = groups_,
+                       .queries = sizes.queries,
+                       .keys = sizes.keys,
+                       .width = sizes.width};
+    impl_->shapes = {{"q", {1, heads_, sizes.queries, sizes.width}},
+                     {"k", {1, groups_, sizes.keys, sizes.width}},
+                     {"v", {1, groups_, sizes.keys, sizes.width}}};
+    flow.q = graph->input("q", {.shape = impl_->shapes.at("q")});
+    flow.k = graph->input("k", {.shape = impl_->shapes.at("k")});
+    flow.v = graph->input("v", {.shape = impl_->shapes.at("v")});
+    buildAttention(flow);
+
+    std::map<std::string, Tensor> outputs;
+    const auto offer = [&](const std::string& name, Tensor tensor) {
+        if (tensor && (wanted.empty() || std::ranges::find(wanted, name) != wanted.end())) outputs[name] = tensor;
+    };
+    offer("z", flow.z);
+    offer("scores", flow.scores);
+    offer("pattern", flow.pattern);
+    for (const auto& [name, tensor] : flow.shown)
+        if (graph->node(tensor.node).kind == NodeKind::Operation) offer(name, tensor);
+    const auto plan = compile(graph, outputs);
+    std::vector<std::pair<std::string, Shape>> sources;
+    const auto isPlanned = [&](const std::string& name) {
+        return std::ranges::any_of(plan->tensors, [&](const PlannedTensor& tensor) { return tensor.name == name; });
+    };
+    for (const FlowParameter& parameter : flow.parameters)
+        if (isPlanned(parameter.name)) sources.emplace_back(parameter.name, parameter.shape);
+    for (const FlowConstant& constant : flow.constants)
+        if (isPlanned(constant.name)) sources.emplace_back(constant.name, constant.shape);
+    impl_->store.reserve(sources);
+    for (const FlowConstant& constant : flow.constants)
+        if (isPlanned(constant.name)) impl_->write(constant.name, constant.values);
+    for (const FlowParameter& parameter : flow.parameters) {
+        if (!isPlanned(parameter.name)) continue;
+        impl_->write(parameter.name, initialValuesOf(parameter, seed + parameters_.size()));
+        parameters_.push_back(parameter);
+        parameters_.back().name.erase(0, kPrefix.size() + 1);
+    }
+    impl_->executor = std::make_unique<GpuExecutor>(context, kernels, impl_->store, plan);
+}
+
+AttentionRun::~AttentionRun() = default;
+AttentionRun::AttentionRun(AttentionRun&&) noexcept = default;
+
+void AttentionRun::setInputs(std::span<const float> q, std::span<const float> k, std::span<const float> v) {
+    const std::array<std::pair<const char*, std::span<const float>>, 3> all{{{"q", q}, {"k", k}, {"v", v}}};
+    for (const auto& [name, values] : all) {
+        const Shape& shape = impl_->shapes.at(name);
+        if (static_cast<int64_t>(values.size()) != shape.elements())
+            throw Error({.what = fmt::format("{} has {} numbers, not {}", name, values.size(), shape.elements()),
+                         .where = name,
+                         .hint = fmt::format("its shape is {}", shape.text())});
+        if (impl_->executor->hasInput(name)) writeRows(impl_->executor->input(name), shape, values);
+    }
+}
+
+void AttentionRun::setParameter(const std::string& name, std::span<const float> values) {
+    const auto found = std::ranges::find(parameters_, name, &FlowParameter::name);
+    if (found == parameters_.end() || static_cast<int64_t>(values.size()) != found->shape.elements())
+        throw Error({.what = "this attention learns no such tensor, or of another size", .where = name, .hint = {}});
+    impl_->write(kPrefix + "." + name, values);
+}
+
+void AttentionRun::run() { impl_->executor->run({}); }
+
+std::vector<std::string> AttentionRun::results() const {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : impl_->executor->plan().results) names.push_back(name);
+    return names;
+}
+
+NamedTensor AttentionRun::result(const std::string& name) const {
+    const PlannedTensor& tensor = impl_->executor->plan().result(name);
+    const Shape& shape = tensor.type.shape;
+    std::vector<int64_t> extents = shape.extents();
+    if (extents.size() > 2 && extents.front() == 1) extents.erase(extents.begin());
+    NamedTensor result{.name = name, .shape = Shape(std::move(extents)), .values = {}};
+    const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
+    const bool isInteger = tensor.type.dtype == DType::I32;
+    for (size_t row = 0; row < static_cast<size_t>(shape.rows()); ++row)
+        for (size_t c = 0; c < columns; ++c)
+            result.values.push_back(
+                isInteger ? static_cast<float>(impl_->executor->resultIntegers(name)[row * stride + c])
+                          : impl_->executor->result(name)[row * stride + c]);
+    return result;
+}
+
+uint64_t AttentionRun::deviceBytes() const { return impl_->executor->deviceBytes() + impl_->store.bytes(); }
+
+std::vector<float> initialValuesOf(const FlowParameter& parameter, uint64_t seed) {
+    const int64_t rows = parameter.shape.rows(), columns = parameter.shape.columns();
+    const InitialValue& initial = parameter.initial;
+    std::vector<float> values(static_cast<size_t>(rows * columns), initial.kind == InitialValue::Kind::One ? 1.0f : 0.0f);
+    if (initial.kind == InitialValue::Kind::Normal) return gaussianRows(rows, columns, initial.deviation, seed);
+    if (initial.kind == InitialValue::Kind::Identity) {
+        values = gaussianRows(rows, columns, initial.deviation, seed);
+        for (int64_t i = 0; i < std::min(rows, columns); ++i) values[static_cast<size_t>(i * columns + i)] += 1;
+    }
+    return values;
+}
+
+} // namespace attn

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "engine/attention/flow.h"
+#include "engine/runtime/gpu_executor.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// Sizes of an attention by itself.
+struct AttentionSizes {
+    int64_t queries = 1, keys = 1; ///< T, S
+    int64_t width = 16;            ///< D
+    int64_t layer = 0;             ///< for masks and positions that differ between layers
+    bool operator==(const AttentionSizes&) const = default;
+};
+
+/// Dense numbers with their extents.
+struct NamedTensor {
+    std::string name;
+    Shape shape;
+    std::vector<float> values;
+};
+
+/// One attention of any spec by itself on a device, without a model around it: what the playground and `attention-cli attend`
+/// run. What the spec learns begins as training would begin it, from a seed.
+class AttentionRun {
+public:
+    /// @param wanted which results to compute: "z", "scores", "pattern", "mask" and what the spec's parts show besides; those
+    ///               that the spec does not form are left out. Empty: all
+    /// @throws Error as check(), and for more memory than the device has
+    AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec, const AttentionSizes& sizes,
+                 std::span<const std::string> wanted = {}, uint64_t seed = 0);
+    ~AttentionRun();
+    AttentionRun(AttentionRun&&) noexcept;
+
+    int64_t heads() const { return heads_; }   ///< H
+    int64_t groups() const { return groups_; } ///< G
+
+    /// @param q [H,T,D]  @param k, v [G,S,D], dense  @throws Error naming the one that has another size
+    void setInputs(std::span<const float> q, std::span<const float> k, std::span<const float> v);
+    /// What the spec learns, by name without a prefix: "position.table".
+    const std::vector<FlowParameter>& parameters() const { return parameters_; }
+    void setParameter(const std::string& name, std::span<const float> values);
+
+    void run();
+    /// Names of what was wanted and is formed.
+    std::vector<std::string> results() const;
+    /// Without the axis of sequences: scores and pattern [H,T,S], z [H,T,D].
+    NamedTensor result(const std::string& name) const;
+    uint64_t deviceBytes() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+    int64_t heads_ = 1, groups_ = 1;
+    std::vector<FlowParameter> parameters_;
+};
+
+/// Normal numbers for a parameter to begin with.
+std::vector<float> initialValuesOf(const FlowParameter& parameter, uint64_t seed);
+
+} // namespace attn

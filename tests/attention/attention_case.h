@@ -1,0 +1,37 @@
+#pragma once
+
+#include "engine/attention/catalogue.h"
+#include "engine/attention/flow.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+/// An attention of a spec with random q, k and v: as a graph and as plain loops.
+struct AttentionCase {
+    AttentionSpec spec;
+    int64_t queries = 6, keys = 6, width = 4, batch = 1, layer = 0;
+    uint64_t seed = 1;
+
+    std::shared_ptr<Graph> graph;
+    std::map<std::string, std::vector<double>> values; ///< of inputs, parameters and constants
+    std::map<std::string, Tensor> outputs;             ///< "z"; "pattern" and "scores" where they are formed; shown ones
+    std::vector<Tensor> penalties;
+    std::vector<std::string> learned; ///< names of parameters
+    int64_t heads = 1, groups = 1;
+
+    /// Builds the graph and draws the numbers.
+    void build();
+    /// The reference's answer for one of the batch.
+    ReferenceFlow reference(int64_t sequence = 0) const;
+    /// The graph's answers in double. @param withGradients also "d NAME" of sum(z * direction) for q, k, v and parameters
+    std::map<std::string, std::vector<double>> onHost() const;
+};
+
+/// The catalogue's part in the nearest spec that works: under a causal mask where the part can be.
+AttentionSpec specWith(const Part& part);
+
+} // namespace attn::test
