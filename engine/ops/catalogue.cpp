@@ -46,7 +46,27 @@ std::span<const Op* const> opCatalogue() {
                                      &kClipFactor,
                                      &kAdam,
                                      &kSgd,
-                                     &kAccumulate};
+                                     &kAccumulate,
+                                     &kBatchedMatmul,
+                                     &kPermute,
+                                     &kSlice,
+                                     &kPad,
+                                     &kConcatenate,
+                                     &kBroadcast,
+                                     &kUnary,
+                                     &kUnaryGradient,
+                                     &kBinary,
+                                     &kSelect,
+                                     &kToReal,
+                                     &kToInteger,
+                                     &kStopGradient,
+                                     &kReduce,
+                                     &kCumulativeSum,
+                                     &kTake,
+                                     &kPut,
+                                     &kArgmax,
+                                     &kSortOrder,
+                                     &kInverseOrder};
     return kOps;
 }
 

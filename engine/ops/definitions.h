@@ -16,4 +16,9 @@ extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kActivat
     kFusedAttentionGradient, kCrossEntropy, kCrossEntropyGradient, kDropout, kSquareNorms, kClipFactor, kAdam, kSgd,
     kAccumulate;
 
+// Of tensors in general.
+extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast, kUnary, kUnaryGradient, kBinary,
+    kSelect, kToReal, kToInteger, kStopGradient, kReduce, kCumulativeSum, kTake, kPut, kArgmax, kSortOrder,
+    kInverseOrder;
+
 } // namespace attn

@@ -3,6 +3,7 @@
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
 #include "engine/ops/rules.h"
+#include "engine/ops/tensor_ops.h"
 
 #include <cmath>
 #include <numbers>
@@ -48,25 +49,25 @@ double activationDerivative(Activation activation, double x) {
 
 namespace {
 
-enum class Binary : uint32_t { Add, Multiply, Swiglu };
+enum class Pair : uint32_t { Add, Multiply, Swiglu };
 
-std::vector<TensorType> inferBinary(std::span<const TensorType> inputs, const Attributes&) {
+std::vector<TensorType> inferPair(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 2, "elementwise");
     require(inputs[0].shape == inputs[1].shape, "elementwise",
             fmt::format("shapes {} and {} differ", inputs[0].shape.text(), inputs[1].shape.text()));
     return {inputs[0]};
 }
 
-template <Binary kind> void referenceBinary(const ReferenceCall& call) {
+template <Pair kind> void referencePair(const ReferenceCall& call) {
     forEach(call.outputs[0], [&](int64_t row, int64_t column) {
         const double a = call.inputs[0].row(row)[column], b = call.inputs[1].row(row)[column];
-        if constexpr (kind == Binary::Add) return a + b;
-        if constexpr (kind == Binary::Multiply) return a * b;
+        if constexpr (kind == Pair::Add) return a + b;
+        if constexpr (kind == Pair::Multiply) return a * b;
         return activationValue(Activation::Silu, a) * b;
     });
 }
 
-template <Binary kind> std::vector<Dispatch> dispatchBinary(const OpTypes& types, const KernelTraits&) {
+template <Pair kind> std::vector<Dispatch> dispatchPair(const OpTypes& types, const KernelTraits&) {
     const TensorType& out = types.outputs[0];
     return {{.shader = "ops/binary",
              .bindings = {load4(0), load4(1), writeOutput(0)},
@@ -115,7 +116,7 @@ std::vector<Tensor> gradientActivate(const GradientCall& call) {
 
 std::vector<TensorType> inferActivateGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
     requireWhole(inputs, "activate_gradient");
-    return inferBinary(inputs, attributes);
+    return inferPair(inputs, attributes);
 }
 
 void referenceActivateGradient(const ReferenceCall& call) {
@@ -181,19 +182,19 @@ std::vector<Tensor> gradientScale(const GradientCall& call) {
 } // namespace
 
 const Op kAdd{.name = "add",
-              .infer = inferBinary,
-              .reference = referenceBinary<Binary::Add>,
-              .dispatch = dispatchBinary<Binary::Add>,
+              .infer = inferPair,
+              .reference = referencePair<Pair::Add>,
+              .dispatch = dispatchPair<Pair::Add>,
               .gradient = gradientAdd};
 const Op kMultiply{.name = "multiply",
-                   .infer = inferBinary,
-                   .reference = referenceBinary<Binary::Multiply>,
-                   .dispatch = dispatchBinary<Binary::Multiply>,
+                   .infer = inferPair,
+                   .reference = referencePair<Pair::Multiply>,
+                   .dispatch = dispatchPair<Pair::Multiply>,
                    .gradient = gradientMultiply};
 const Op kSwiglu{.name = "swiglu",
-                 .infer = inferBinary,
-                 .reference = referenceBinary<Binary::Swiglu>,
-                 .dispatch = dispatchBinary<Binary::Swiglu>,
+                 .infer = inferPair,
+                 .reference = referencePair<Pair::Swiglu>,
+                 .dispatch = dispatchPair<Pair::Swiglu>,
                  .gradient = gradientSwiglu};
 const Op kActivate{.name = "activate",
                    .infer = inferUnary,
@@ -214,8 +215,12 @@ const Op kScale{.name = "scale",
                 .dispatch = dispatchScale,
                 .gradient = gradientScale};
 
-Tensor add(Tensor a, Tensor b) { return a.graph->add(kAdd, {a, b}); }
-Tensor multiply(Tensor a, Tensor b) { return a.graph->add(kMultiply, {a, b}); }
+Tensor add(Tensor a, Tensor b) {
+    return a.shape() == b.shape() ? a.graph->add(kAdd, {a, b}) : binary(a, b, Binary::Add);
+}
+Tensor multiply(Tensor a, Tensor b) {
+    return a.shape() == b.shape() ? a.graph->add(kMultiply, {a, b}) : binary(a, b, Binary::Multiply);
+}
 Tensor swiglu(Tensor gate, Tensor up) { return gate.graph->add(kSwiglu, {gate, up}); }
 Tensor activate(Tensor x, Activation activation) {
     return x.graph->add(kActivate, {x}, {{"activation", static_cast<double>(activation)}});

@@ -29,6 +29,9 @@ Tensor activateGradient(Tensor x, Tensor dy, Activation activation);
 /// twice.
 Tensor addTo(Tensor sum, Tensor term);
 
+/// Sums of x over the axes along which `shape` would be repeated to become x's. @return of that shape
+Tensor sumTo(Tensor x, const Shape& shape);
+
 /// result[s,g,:] = sum over t and the heads h of group g of pattern[h,t,s] x[t,h,:].
 /// @param pattern [H,T,S]  @param x [T,H,D]  @return [S,groups,D]
 Tensor attentionMixTransposed(Tensor pattern, Tensor x, int64_t groups);

@@ -25,10 +25,10 @@ struct MatmulOptions {
 /// x . w^T with weights in [out, in] layout. @param x [...,K]  @param w [N,K]  @return [...,N]
 Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options = {});
 
-/// Element-wise, same shapes.
+/// Element-wise; different shapes are broadcast (binary() in tensor_ops.h).
 Tensor add(Tensor a, Tensor b);
 Tensor multiply(Tensor a, Tensor b);
-/// silu(gate) * up. @source Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202
+/// silu(gate) * up, of one shape. @source Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202
 Tensor swiglu(Tensor gate, Tensor up);
 Tensor activate(Tensor x, Activation activation);
 

@@ -7,4 +7,6 @@
 #include "tensor.glsl"
 #include "lanes8.glsl"
 #define X_IS_TRANSPOSED 0
+#define W_IS_TRANSPOSED 0
+#define BATCHED 0
 #include "matmul_outer.glsl"

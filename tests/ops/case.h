@@ -42,4 +42,8 @@ AttentionInputs wholeAttention(Case& test, AttentionRule& rule);
 /// Cases of the ops of gradients and training.
 void addTrainingBuilders(std::map<std::string, Builder>& all);
 
+/// The ops of tensor_ops.h with axes of up to `most` indices, for the device's sweep and, where a gradient flows, for
+/// that of gradients: each returns what is compared.
+std::map<std::string, std::function<Tensor(Case&)>> tensorCases(int64_t most);
+
 } // namespace attn::test

@@ -35,7 +35,11 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "clip_factor",
                                              "adam",
                                              "sgd",
-                                             "accumulate"};
+                                             "accumulate",
+                                             "unary_gradient",
+                                             "argmax",
+                                             "sort_order",
+                                             "inverse_order"};
 
 std::map<std::string, Builder> builders() {
     std::map<std::string, Builder> all;
@@ -98,6 +102,8 @@ std::map<std::string, Builder> builders() {
                  crossEntropy(t.real("logits", {6, 5}), targets, t.real("weights", {6}), randomSize(2) == 1 ? 0 : 0.2));
     };
     all["dropout"] = [](Case& t) { t.expect("y", dropout(t.real("x", {5, 9}), 0.4, 3)); };
+    for (const auto& [name, build] : tensorCases(7))
+        if (!kWithoutGradient.contains(name)) all[name] = [build](Case& t) { t.expect("y", build(t)); };
     return all;
 }
 

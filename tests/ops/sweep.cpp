@@ -205,6 +205,7 @@ std::map<std::string, Builder> builders() {
         t.expect("indices", top.indices);
     };
     addTrainingBuilders(all);
+    for (const auto& [name, build] : tensorCases(40)) all[name] = [build](Case& t) { t.expect("out", build(t)); };
     return all;
 }
 
@@ -242,7 +243,8 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
     };
     for (const char* name : {"matmul", "fused_attention"}) check(name);
     traits.subgroupSize = 32; // four sets of eight lanes
-    for (const char* name : {"matmul_plain", "matmul_transposed", "fused_attention_gradient"}) check(name);
+    for (const char* name : {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul"})
+        check(name);
 }
 
 TEST_CASE("softmax: a fully masked row returns zeros, not NaN", "[ops][gpu]") {

@@ -1,0 +1,132 @@
+#include "engine/ops/definitions.h"
+#include "engine/ops/gradient_ops.h"
+#include "engine/ops/rules.h"
+#include "engine/ops/tensor_ops.h"
+#include "engine/ops/walk.h"
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// The sizes of one product, whichever way its operands lie.
+struct Sizes {
+    int64_t M, N, K;
+    Shape batch; ///< the leading axes of the result
+    Sizes(const Shape& a, const Shape& b, const Attributes& attributes) {
+        const bool isA = attributes.flag("transposeA"), isB = attributes.flag("transposeB");
+        require(a.rank() >= 2 && b.rank() >= 2, "batched_matmul",
+                fmt::format("{} and {} must both be of matrices", a.text(), b.text()));
+        M = a[isA ? -1 : -2];
+        K = a[isA ? -2 : -1];
+        N = b[isB ? -2 : -1];
+        const int64_t other = b[isB ? -1 : -2];
+        require(K == other, "batched_matmul",
+                fmt::format("a {}{} has {} terms for the {} of b {}{}", a.text(), isA ? " transposed" : "", K, other,
+                            b.text(), isB ? " transposed" : ""));
+        batch = broadcastShape(leading(a), leading(b), "batched_matmul");
+    }
+    static Shape leading(const Shape& shape) { return Shape({shape.extents().begin(), shape.extents().end() - 2}); }
+};
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireInputs(inputs, 2, "batched_matmul");
+    requireWhole(inputs, "batched_matmul");
+    const Sizes sizes(inputs[0].shape, inputs[1].shape, attributes);
+    std::vector<int64_t> extents = sizes.batch.extents();
+    extents.insert(extents.end(), {sizes.M, sizes.N});
+    return {{.shape = Shape(extents)}};
+}
+
+/// The steps of a tensor of matrices from one index of the leading axes of the result to the next, in floats.
+std::vector<int64_t> batchSteps(const Shape& shape, const Shape& out) {
+    std::vector<int64_t> extents = out.extents();
+    std::copy(shape.extents().end() - 2, shape.extents().end(), extents.end() - 2);
+    std::vector<int64_t> steps = broadcastSteps(shape, Shape(extents));
+    steps.resize(steps.size() - 2);
+    return steps;
+}
+
+void reference(const ReferenceCall& call) {
+    const ReferenceTensor &a = call.inputs[0], &b = call.inputs[1], &y = call.outputs[0];
+    const Sizes sizes(a.shape, b.shape, call.attributes);
+    const bool isA = call.attributes.flag("transposeA"), isB = call.attributes.flag("transposeB");
+    const std::vector<int64_t> aSteps = batchSteps(a.shape, y.shape), bSteps = batchSteps(b.shape, y.shape),
+                               ySteps = batchSteps(y.shape, y.shape);
+    forEachIndex(sizes.batch, [&](const std::vector<int64_t>& index) {
+        const double* ofA = a.data + offsetOf(aSteps, index);
+        const double* ofB = b.data + offsetOf(bSteps, index);
+        const int64_t aStride = a.shape.rowStride(), bStride = b.shape.rowStride();
+        for (int64_t m = 0; m < sizes.M; ++m)
+            for (int64_t n = 0; n < sizes.N; ++n) {
+                double sum = 0;
+                for (int64_t k = 0; k < sizes.K; ++k)
+                    sum += ofA[isA ? k * aStride + m : m * aStride + k] * ofB[isB ? n * bStride + k : k * bStride + n];
+                y.data[offsetOf(ySteps, index) + m * y.shape.rowStride() + n] = sum * call.attributes.number("scale");
+            }
+    });
+}
+
+std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits) {
+    const Shape &a = types.inputs[0].shape, &b = types.inputs[1].shape, &out = types.outputs[0].shape;
+    const Sizes sizes(a, b, types.attributes);
+    Walk walk{.extents = sizes.batch.extents(),
+              .steps = {batchSteps(a, out), batchSteps(b, out), batchSteps(out, out)},
+              .starts = {0, 0, 0}};
+    const Lanes8 lanes(traits);
+    std::vector<Dispatch> result;
+    for (const Walk& part : splitWalk(walk, 2)) {
+        std::vector<uint32_t> push{u32(sizes.M), u32(sizes.N), u32(sizes.K),
+                                   pushFloat(types.attributes.number("scale")), u32(part.extents[0])};
+        for (size_t t = 0; t < part.starts.size(); ++t)
+            for (int64_t floats : {part.starts[t], part.steps[t][0], part.steps[t][1]}) push.push_back(u32(floats / 4));
+        result.push_back({.shader = types.attributes.flag("transposeA")   ? "ops/batched_matmul_a_transposed"
+                                    : types.attributes.flag("transposeB") ? "ops/batched_matmul_b_transposed"
+                                                                          : "ops/batched_matmul",
+                          .bindings = {load4(0), load4(1), writeOutput(0)},
+                          .push = push,
+                          .specialisation = {8, lanes.sets, 0, lanes.isExact},
+                          .x = groupsOf(sizes.N, 32),
+                          .y = groupsOf(sizes.M, 32 * lanes.sets),
+                          .z = GridAxis::fixed(u32(part.extents[0] * part.extents[1])),
+                          .barrierBefore = !result.empty()});
+    }
+    return result;
+}
+
+std::vector<Tensor> gradient(const GradientCall& call) {
+    const Tensor a = call.inputs[0], b = call.inputs[1], d = call.outputGradients[0];
+    const double scale = call.attributes.number("scale");
+    const bool isA = call.attributes.flag("transposeA"), isB = call.attributes.flag("transposeB");
+    const Tensor ofA = isA ? batchedMatmul(b, d, {.transposeA = isB, .transposeB = true, .scale = scale})
+                           : batchedMatmul(d, b, {.transposeB = !isB, .scale = scale});
+    const Tensor ofB = isB ? batchedMatmul(d, a, {.transposeA = true, .transposeB = isA, .scale = scale})
+                           : batchedMatmul(a, d, {.transposeA = !isA, .scale = scale});
+    return {sumTo(ofA, a.shape()), sumTo(ofB, b.shape())};
+}
+
+} // namespace
+
+const Op kBatchedMatmul{
+    .name = "batched_matmul", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradient};
+
+Tensor batchedMatmul(Tensor a, Tensor b, const BatchedMatmulOptions& options) {
+    const Shape left = a.shape(), right = b.shape();
+    if (options.transposeA && options.transposeB) { // there is no kernel for both
+        std::vector<int> order;
+        for (int axis = 0; axis < left.rank(); ++axis) order.push_back(axis);
+        std::swap(order[order.size() - 1], order[order.size() - 2]);
+        return batchedMatmul(permute(a, order), b, {.transposeB = true, .scale = options.scale});
+    }
+    if (right.rank() == 2 && left.rank() > 2 && !options.transposeA) { // one matrix for all rows
+        std::vector<int64_t> extents = left.extents();
+        extents.back() = options.transposeB ? right[0] : right[1];
+        return reshape(batchedMatmul(reshape(a, {left.rows(), left.columns()}), b, options), Shape(extents));
+    }
+    return a.graph->add(kBatchedMatmul, {a, b},
+                        {{"transposeA", options.transposeA ? 1 : 0},
+                         {"transposeB", options.transposeB ? 1 : 0},
+                         {"scale", options.scale}});
+}
+
+} // namespace attn

@@ -1,0 +1,146 @@
+#include "engine/ops/definitions.h"
+#include "engine/ops/rules.h"
+#include "engine/ops/tensor_ops.h"
+#include "engine/ops/walk.h"
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// The extents before the last `count` axes.
+std::vector<int64_t> leading(const Shape& shape, int count) {
+    return {shape.extents().begin(), shape.extents().end() - count};
+}
+
+void requireIds(std::span<const TensorType> inputs, std::string_view op) {
+    requireInputs(inputs, 2, op);
+    requireWhole(inputs, op);
+    const Shape &x = inputs[0].shape, &ids = inputs[1].shape;
+    require(inputs[0].dtype == DType::F32 && inputs[1].dtype == DType::I32 && x.rank() == ids.rank() + 1 &&
+                leading(x, 2) == leading(ids, 1),
+            op, fmt::format("x {} must be [N...,rows,C] of ids I32 [N...,R], here {}", x.text(), ids.text()));
+}
+
+/// A shape like x but for the rows, the axis before the last.
+Shape withRows(const Shape& x, int64_t rows) {
+    std::vector<int64_t> extents = x.extents();
+    extents[extents.size() - 2] = rows;
+    return Shape(extents);
+}
+
+// take: x, ids -------------------------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferTake(std::span<const TensorType> inputs, const Attributes&) {
+    requireIds(inputs, "take");
+    return {{.shape = withRows(inputs[0].shape, inputs[1].shape.columns())}};
+}
+
+void referenceTake(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &ids = call.inputs[1], &y = call.outputs[0];
+    const int64_t S = x.shape[-2];
+    for (int64_t n = 0; n < ids.rows(); ++n)
+        for (int64_t r = 0; r < ids.columns(); ++r) {
+            const auto id = static_cast<int64_t>(ids.row(n)[r]);
+            if (id >= 0 && id < S) std::copy_n(x.row(n * S + id), x.columns(), y.row(n * ids.columns() + r));
+        }
+}
+
+std::vector<Dispatch> dispatchTake(const OpTypes& types, const KernelTraits&) {
+    const Shape &x = types.inputs[0].shape, &ids = types.inputs[1].shape;
+    const int64_t vectors = x.rowStride() / 4, R = ids.columns();
+    return {{.shader = "ops/take",
+             .bindings = {load4(0), readInput(1), writeOutput(0)},
+             .push = {u32(R), 0, u32(vectors), u32(R * vectors), 0, 0, 1, u32(ids.rowStride()), 0, u32(vectors),
+                      u32(x[-2])},
+             .x = repeatedGrid(R, 8),
+             .y = GridAxis::fixed(u32(ids.rows()))}};
+}
+
+std::vector<Tensor> gradientTake(const GradientCall& call) {
+    return {put(call.outputGradients[0], call.inputs[1], call.inputs[0].shape()[-2]), {}};
+}
+
+// put: x, ids --------------------------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferPut(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireIds(inputs, "put");
+    require(inputs[0].shape[-2] == inputs[1].shape.columns(), "put",
+            fmt::format("x {} must have a row for each of the ids {}", inputs[0].shape.text(), inputs[1].shape.text()));
+    return {{.shape = withRows(inputs[0].shape, attributes.integer("rows"))}};
+}
+
+void referencePut(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &ids = call.inputs[1], &y = call.outputs[0];
+    const int64_t S = y.shape[-2];
+    for (int64_t n = 0; n < ids.rows(); ++n)
+        for (int64_t r = 0; r < ids.columns(); ++r) {
+            const auto id = static_cast<int64_t>(ids.row(n)[r]);
+            for (int64_t c = 0; c < x.columns() && id >= 0 && id < S; ++c)
+                y.row(n * S + id)[c] += x.row(n * ids.columns() + r)[c];
+        }
+}
+
+std::vector<Dispatch> dispatchPut(const OpTypes& types, const KernelTraits& traits) {
+    const Shape &ids = types.inputs[1].shape, &out = types.outputs[0].shape;
+    const int64_t vectors = out.rowStride() / 4;
+    return {{.shader = "ops/put",
+             .bindings = {load4(0), readInput(1), writeOutput(0)},
+             .push = {u32(ids.columns()), u32(vectors), u32(out[-2])},
+             .specialisation = {traits.subgroupSize, 1},
+             .x = GridAxis::fixed(u32(out[-2])),
+             .y = groupsOf(vectors, traits.subgroupSize),
+             .z = GridAxis::fixed(u32(ids.rows()))}};
+}
+
+std::vector<Tensor> gradientPut(const GradientCall& call) {
+    return {take(call.outputGradients[0], call.inputs[1]), {}};
+}
+
+// argmax -------------------------------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferArgmax(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 1, "argmax");
+    requireWhole(inputs, "argmax");
+    require(inputs[0].dtype == DType::F32, "argmax", "integers must be made real first");
+    const Shape& x = inputs[0].shape;
+    return {{.shape = x.rank() == 1 ? Shape{1} : Shape(leading(x, 1)), .dtype = DType::I32}};
+}
+
+void referenceArgmax(const ReferenceCall& call) {
+    const ReferenceTensor& x = call.inputs[0];
+    forEach(call.outputs[0], [&](int64_t row, int64_t column) {
+        const double* values = x.row(row * call.outputs[0].columns() + column);
+        return static_cast<double>(std::max_element(values, values + x.columns()) - values);
+    });
+}
+
+std::vector<Dispatch> dispatchArgmax(const OpTypes& types, const KernelTraits&) {
+    const Shape& out = types.outputs[0].shape;
+    return {{.shader = "ops/argmax",
+             .bindings = {load4(0), writeOutput(0)},
+             .push = {u32(out.columns()), u32(types.inputs[0].shape.columns()), u32(out.rowStride())},
+             .x = groupsOf(out.rowStride(), 64),
+             .y = GridAxis::fixed(u32(out.rows()))}};
+}
+
+} // namespace
+
+const Op kTake{
+    .name = "take", .infer = inferTake, .reference = referenceTake, .dispatch = dispatchTake, .gradient = gradientTake};
+const Op kPut{
+    .name = "put", .infer = inferPut, .reference = referencePut, .dispatch = dispatchPut, .gradient = gradientPut};
+const Op kArgmax{.name = "argmax", .infer = inferArgmax, .reference = referenceArgmax, .dispatch = dispatchArgmax};
+
+Tensor take(Tensor x, Tensor ids) {
+    if (x.shape().rank() != 2 || ids.shape().rank() == 1) return x.graph->add(kTake, {x, ids});
+    std::vector<int64_t> extents = ids.shape().extents(); // one table for all
+    extents.push_back(x.shape()[1]);
+    return reshape(take(x, reshape(ids, {ids.shape().elements()})), Shape(extents));
+}
+
+Tensor put(Tensor x, Tensor ids, int64_t S) { return x.graph->add(kPut, {x, ids}, {{"rows", static_cast<double>(S)}}); }
+
+Tensor argmax(Tensor x) { return x.graph->add(kArgmax, {x}); }
+
+} // namespace attn

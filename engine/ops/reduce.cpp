@@ -1,0 +1,206 @@
+#include "engine/ops/definitions.h"
+#include "engine/ops/gradient_ops.h"
+#include "engine/ops/rules.h"
+#include "engine/ops/tensor_ops.h"
+#include "engine/ops/walk.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace attn {
+namespace {
+
+/// Sizes of a kernel of strips.glsl that runs along axes [first, end), all before the last.
+struct Strips {
+    int64_t outer, strip, vectors;
+    Strips(const Shape& shape, int first, int end)
+        : outer(extentOf(shape, 0, first)), strip(extentOf(shape, first, end)),
+          vectors(extentOf(shape, end, shape.rank() - 1) * shape.rowStride() / 4) {}
+    GridAxis x() const { return repeatedGrid(vectors, 8); }
+    GridAxis y() const { return repeatedGrid(outer, 8); }
+};
+
+constexpr uint32_t kRowsPerGroup = 4; // of kernels with a subgroup per row
+
+// reduce: over axes [first, end) that follow one another -------------------------------------------------------------
+
+struct Axes {
+    int first, end;
+    explicit Axes(const Attributes& attributes)
+        : first(static_cast<int>(attributes.integer("first"))), end(static_cast<int>(attributes.integer("end"))) {}
+};
+
+std::vector<TensorType> inferReduce(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireInputs(inputs, 1, "reduce");
+    requireWhole(inputs, "reduce");
+    require(inputs[0].dtype == DType::F32, "reduce", "integers must be made real first");
+    const Axes axes(attributes);
+    std::vector<int64_t> extents = inputs[0].shape.extents();
+    std::fill(extents.begin() + axes.first, extents.begin() + axes.end, 1);
+    return {{.shape = Shape(extents)}};
+}
+
+void referenceReduce(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &y = call.outputs[0];
+    const bool isMaximum = call.attributes.flag("isMaximum");
+    const std::vector<int64_t> from = stepsOf(x.shape), to = broadcastSteps(y.shape, x.shape);
+    if (isMaximum) forEach(y, [](int64_t, int64_t) { return -std::numeric_limits<double>::infinity(); });
+    forEachIndex(x.shape, [&](const std::vector<int64_t>& index) {
+        double& result = y.data[offsetOf(to, index)];
+        const double value = x.data[offsetOf(from, index)];
+        result = isMaximum ? std::max(result, value) : result + value;
+    });
+    forEach(y, [&](int64_t row, int64_t column) { return y.row(row)[column] * call.attributes.number("factor"); });
+}
+
+std::vector<Dispatch> dispatchReduce(const OpTypes& types, const KernelTraits& traits) {
+    const Shape &x = types.inputs[0].shape, &y = types.outputs[0].shape;
+    const bool isMaximum = types.attributes.flag("isMaximum");
+    const uint32_t factor = pushFloat(types.attributes.number("factor")), maximum = isMaximum ? 1 : 0;
+    const Axes axes(types.attributes);
+    const std::vector<Binding> bindings{load4(0), writeOutput(0)};
+    if (axes.end < x.rank()) {
+        const Strips strips(x, axes.first, axes.end);
+        return {{.shader = "ops/reduce_strips",
+                 .bindings = bindings,
+                 .push = {u32(strips.outer), u32(strips.strip), u32(strips.vectors), factor},
+                 .specialisation = {maximum},
+                 .x = strips.x(),
+                 .y = strips.y()}};
+    }
+    // Padding does not matter to a sum: all of its lines are one, unless that is too long for a loop.
+    const int64_t results = y.rows(), lines = x.rows() / results, vectors = x.rowStride() / 4;
+    const bool isOneLine = !isMaximum && lines * vectors < int64_t{4} * 65535;
+    return {{.shader = "ops/reduce_rows",
+             .bindings = bindings,
+             .push = {u32(results), isOneLine ? 1 : u32(lines), u32(isOneLine ? lines * vectors : vectors),
+                      u32(x.columns()), factor},
+             .specialisation = {traits.subgroupSize, kRowsPerGroup, maximum},
+             .x = repeatedGrid(results, kRowsPerGroup)}};
+}
+
+std::vector<Tensor> gradientReduce(const GradientCall& call) {
+    const Tensor x = call.inputs[0], y = call.outputs[0], d = call.outputGradients[0];
+    if (!call.attributes.flag("isMaximum")) return {broadcast(scale(d, call.attributes.number("factor")), x.shape())};
+    const Axes axes(call.attributes);
+    std::vector<int> reduced;
+    for (int axis = axes.first; axis < axes.end; ++axis) reduced.push_back(axis);
+    const Tensor isLargest = binary(x, y, Binary::Equal);
+    const Tensor share = binary(d, reduce(isLargest, Reduction::Sum, reduced), Binary::Divide);
+    return {multiply(isLargest, share)};
+}
+
+// cumulative_sum -----------------------------------------------------------------------------------------------------
+
+std::vector<TensorType> inferCumulative(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 1, "cumulative_sum");
+    requireWhole(inputs, "cumulative_sum");
+    require(inputs[0].dtype == DType::F32, "cumulative_sum", "integers must be made real first");
+    return {inputs[0]};
+}
+
+void referenceCumulative(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &y = call.outputs[0];
+    const auto axis = static_cast<size_t>(call.attributes.integer("axis"));
+    const bool isExclusive = call.attributes.flag("isExclusive"), isReverse = call.attributes.flag("isReverse");
+    const std::vector<int64_t> steps = stepsOf(x.shape);
+    std::vector<int64_t> lineExtents = x.shape.extents();
+    const int64_t length = lineExtents[axis];
+    lineExtents[axis] = 1;
+    forEachIndex(Shape(lineExtents), [&](const std::vector<int64_t>& first) {
+        double sum = 0;
+        for (int64_t i = 0; i < length; ++i) {
+            const int64_t at = offsetOf(steps, first) + (isReverse ? length - 1 - i : i) * steps[axis];
+            y.data[at] = sum + (isExclusive ? 0 : x.data[at]);
+            sum += x.data[at];
+        }
+    });
+}
+
+std::vector<Dispatch> dispatchCumulative(const OpTypes& types, const KernelTraits& traits) {
+    const Shape& x = types.inputs[0].shape;
+    const int axis = static_cast<int>(types.attributes.integer("axis"));
+    const uint32_t exclusive = types.attributes.flag("isExclusive") ? 1 : 0,
+                   reverse = types.attributes.flag("isReverse") ? 1 : 0;
+    const std::vector<Binding> bindings{load4(0), writeOutput(0)};
+    if (axis + 1 == x.rank())
+        return {{.shader = "ops/cumulative_rows",
+                 .bindings = bindings,
+                 .push = {u32(x.rows()), u32(x.columns()), exclusive, reverse},
+                 .specialisation = {traits.subgroupSize, kRowsPerGroup},
+                 .x = repeatedGrid(x.rows(), kRowsPerGroup)}};
+    const Strips strips(x, axis, axis + 1);
+    return {{.shader = "ops/cumulative_strips",
+             .bindings = bindings,
+             .push = {u32(strips.outer), u32(strips.strip), u32(strips.vectors), exclusive, reverse},
+             .x = strips.x(),
+             .y = strips.y()}};
+}
+
+std::vector<Tensor> gradientCumulative(const GradientCall& call) {
+    return {cumulativeSum(
+        call.outputGradients[0], static_cast<int>(call.attributes.integer("axis")),
+        {.exclusive = call.attributes.flag("isExclusive"), .reverse = !call.attributes.flag("isReverse")})};
+}
+
+} // namespace
+
+const Op kReduce{.name = "reduce",
+                 .infer = inferReduce,
+                 .reference = referenceReduce,
+                 .dispatch = dispatchReduce,
+                 .gradient = gradientReduce};
+const Op kCumulativeSum{.name = "cumulative_sum",
+                        .infer = inferCumulative,
+                        .reference = referenceCumulative,
+                        .dispatch = dispatchCumulative,
+                        .gradient = gradientCumulative};
+
+Tensor reduce(Tensor x, Reduction reduction, const std::vector<int>& axes) {
+    const int rank = x.shape().rank();
+    std::vector<bool> isReduced(static_cast<size_t>(rank), false);
+    double count = 1;
+    for (int axis : axes) {
+        const int fromFirst = axisOf(axis, rank, "reduce");
+        if (!isReduced[static_cast<size_t>(fromFirst)]) count *= static_cast<double>(x.shape()[fromFirst]);
+        isReduced[static_cast<size_t>(fromFirst)] = true;
+    }
+    double factor = reduction == Reduction::Mean ? 1 / count : 1;
+    for (int end = rank; end > 0; --end) { // the last axes first: they shrink x the most
+        int first = end;
+        while (first > 0 && isReduced[static_cast<size_t>(first - 1)]) --first;
+        if (extentOf(x.shape(), first, end) > 1) {
+            x = x.graph->add(kReduce, {x},
+                             {{"isMaximum", reduction == Reduction::Maximum ? 1 : 0},
+                              {"first", first},
+                              {"end", end},
+                              {"factor", factor}});
+            factor = 1;
+        }
+        end = std::max(first, 1);
+    }
+    return x;
+}
+
+Tensor sumTo(Tensor x, const Shape& shape) {
+    const int lacking = x.shape().rank() - shape.rank();
+    std::vector<int> axes;
+    for (int axis = 0; axis < x.shape().rank(); ++axis)
+        if (axis < lacking || shape[axis - lacking] == 1) axes.push_back(axis);
+    return reshape(reduce(x, Reduction::Sum, axes), shape);
+}
+
+Tensor logSumExp(Tensor x) {
+    const Tensor maximum = stopGradient(reduce(x, Reduction::Maximum, {-1}));
+    const Tensor exponentials = unary(binary(x, maximum, Binary::Subtract), Unary::Exponential);
+    return add(unary(reduce(exponentials, Reduction::Sum, {-1}), Unary::Logarithm), maximum);
+}
+
+Tensor cumulativeSum(Tensor x, int axis, const CumulativeOptions& options) {
+    return x.graph->add(kCumulativeSum, {x},
+                        {{"axis", axisOf(axis, x.shape().rank(), "cumulative_sum")},
+                         {"isExclusive", options.exclusive ? 1 : 0},
+                         {"isReverse", options.reverse ? 1 : 0}});
+}
+
+} // namespace attn

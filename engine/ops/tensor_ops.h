@@ -1,0 +1,125 @@
+#pragma once
+
+#include "engine/ops/ops.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+// General operations on whole tensors of any rank up to 5, out of which attention mechanisms are composed. Negative
+// axes count from the last. F32 unless said otherwise. All throw Error when shapes do not fit or an input has a live
+// length; outputs have none. Gradients flow through all of them but those that say so.
+
+namespace attn {
+
+// Products ------------------------------------------------------------------------------------------------------------
+
+struct BatchedMatmulOptions {
+    bool transposeA = false; ///< a is [...,K,M]
+    bool transposeB = false; ///< b is [...,N,K]
+    double scale = 1;        ///< on the product
+};
+/// Products of matrices; leading axes broadcast as in binary(). @param a [...,M,K]  @param b [...,K,N]
+/// @return [...,M,N]
+Tensor batchedMatmul(Tensor a, Tensor b, const BatchedMatmulOptions& options = {});
+
+// Rearranging (F32 and I32) -------------------------------------------------------------------------------------------
+
+/// Axis i of the result is axis order[i] of x.
+Tensor permute(Tensor x, std::vector<int> order);
+/// Indices begin .. begin + length - 1 of one axis.
+Tensor slice(Tensor x, int axis, int64_t begin, int64_t length);
+/// Zeros before and after one axis.
+Tensor pad(Tensor x, int axis, int64_t before, int64_t after);
+/// One after another along an axis; the other axes agree.
+Tensor concatenate(std::span<const Tensor> tensors, int axis);
+/// Repeats x along axes that it lacks or has one index of, axes aligned at the last.
+Tensor broadcast(Tensor x, Shape shape);
+
+// Element by element --------------------------------------------------------------------------------------------------
+
+enum class Unary : uint8_t {
+    Exponential,
+    Logarithm,
+    Tanh,
+    Sigmoid,
+    Square,
+    SquareRoot,
+    Reciprocal,
+    ReciprocalSquareRoot,
+    Absolute, ///< slope 0 at 0
+    Sine,
+    Cosine,
+    Floor,      ///< slope 0
+    EluPlusOne, ///< x + 1 above 0, else exp(x). @source Katharopoulos et al. 2020, arXiv:2006.16236, section 3.2.1
+    Relu,
+    Negate
+};
+Tensor unary(Tensor x, Unary function);
+/// factor * x + offset
+Tensor affine(Tensor x, double factor, double offset);
+/// min(max(x, low), high); slope 1 from low to high, both included, and 0 outside
+Tensor clamp(Tensor x, double low, double high);
+
+enum class Binary : uint8_t {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Maximum, ///< of equals, a takes the gradient
+    Minimum, ///< likewise
+    Less,    ///< 1 where a < b, else 0; no gradient
+    Equal    ///< 1 where a = b, else 0; no gradient
+};
+/// Axes are aligned at the last; along an axis of one index a tensor is repeated, and so along axes that it lacks.
+Tensor binary(Tensor a, Tensor b, Binary function);
+/// a where the condition is not 0, else b, elements broadcast as in binary(). Nothing flows into the condition; what is
+/// not chosen gets gradient 0.
+Tensor select(Tensor condition, Tensor a, Tensor b);
+
+/// I32 to F32; exact below 2^24. No gradient.
+Tensor toReal(Tensor x);
+/// F32 to I32, rounded down. No gradient.
+Tensor toInteger(Tensor x);
+/// x itself, through which no gradient flows; free.
+Tensor stopGradient(Tensor x);
+
+// Reductions and running sums -----------------------------------------------------------------------------------------
+
+enum class Reduction : uint8_t {
+    Sum,
+    Mean,
+    Maximum ///< equal maxima share the gradient
+};
+/// Over the given axes, which keep one index each.
+Tensor reduce(Tensor x, Reduction reduction, const std::vector<int>& axes);
+/// log of the sum of exp over the last axis, without overflow. @param x [...,C]  @return [...,1]
+Tensor logSumExp(Tensor x);
+
+struct CumulativeOptions {
+    bool exclusive = false; ///< the element itself does not count
+    bool reverse = false;   ///< from the last element to the first
+};
+/// Running sums along an axis; cheapest along axes before the last.
+Tensor cumulativeSum(Tensor x, int axis, const CumulativeOptions& options = {});
+
+// By index ------------------------------------------------------------------------------------------------------------
+
+/// result[n..,r,:] = x[n..,ids[n..,r],:], zeros where the id is below 0 or not below S.
+/// @param x   [N...,S,C], or [S,C] for all N  @param ids I32 [N...,R]  @return [N...,R,C]
+Tensor take(Tensor x, Tensor ids);
+/// result[n..,s,:] = the sum of x[n..,r,:] over r with ids[n..,r] = s, in rising r: the same bits every time.
+/// @param x [N...,R,C]  @param ids I32 [N...,R]  @return [N...,S,C]
+Tensor put(Tensor x, Tensor ids, int64_t S);
+
+/// The column of the largest element of each row, the lowest of equals. No gradient.
+/// @param x [...,C]  @return I32 [...], [1] for one row
+Tensor argmax(Tensor x);
+/// The columns of each row in ascending order of their elements, equals in order of column, NaN last. No gradient.
+/// @param x [...,C]  @return I32 [...,C]
+Tensor sortOrder(Tensor x);
+/// result[..., order[..., i]] = i. No gradient.
+/// @param order I32 [...,C], each row a permutation of 0..C-1 (else the result is undefined)  @return I32 [...,C]
+Tensor inverseOrder(Tensor order);
+
+} // namespace attn

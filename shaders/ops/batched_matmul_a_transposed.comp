@@ -1,0 +1,11 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#include "tensor.glsl"
+#include "lanes8.glsl"
+#define X_IS_TRANSPOSED 1
+#define W_IS_TRANSPOSED 0
+#define BATCHED 1
+#include "matmul_outer.glsl"

@@ -1,0 +1,26 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "tensor.glsl"
+#include "rows.glsl"
+
+// A region of a tensor from strided rows of another, with zeros around, by vec4s: permute, slice, pad, concatenate and broadcast where
+// all begins and ends at whole vec4s.
+layout(push_constant) uniform Push {
+    ROWS_PUSH
+    uint from[4], to[4];
+    uint before;   // vec4s of each row that are zero
+    uint existing; // columns after these that are copied
+    uint units;    // vec4s of each row that are written
+};
+INPUT4(1, x);
+OUTPUT4(2, result);
+
+void main() {
+    FOR_ROWS {
+        const uint source = ROW_OF(from), target = ROW_OF(to);
+        FOR_UNITS(units) {
+            const uint at = unit - before; // far beyond what exists where negative
+            result[target + unit] = EXISTING(LOAD4(x, source + min(at, (max(existing, 1u) - 1) / 4)), at, existing);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#include "tensor.glsl"
+
+// result[n,s,:] = the sum of x[n,r,:] over r with ids[n,r] = s. One subgroup per row of the result, lanes over its vectors: every sum
+// has one owner and one order, so that results are the same bits every time.
+//
+// Local size W x 1. Grid S x ceil(C / (4 W)) x N.
+layout(local_size_x_id = 0, local_size_y_id = 1) in;
+layout(push_constant) uniform Push { uint rows, vectors, choices; };
+INPUT4(1, x);
+layout(std430, binding = 2) readonly buffer IdsBuffer { ivec4 ids[]; };
+OUTPUT4(3, result);
+
+// The first set of rows at or after `begin` of which one has this id. A loop of its own: software Vulkan executes both sides of a
+// branch, but leaves a loop once no lane is in it.
+uint nextFound(uint begin, uint end, uint base, int id) {
+    for (; begin < end; begin += gl_SubgroupSize) {
+        const uint at = begin + gl_SubgroupInvocationID;
+        const bvec4 counts = equal(ids[base + min(at, end - 1)], ivec4(id));
+        if (subgroupAny(at < end && any(counts))) break;
+    }
+    return begin;
+}
+
+void main() {
+    const uint vector = gl_WorkGroupID.y * gl_SubgroupSize + gl_SubgroupInvocationID, at = min(vector, vectors - 1);
+    const uint n = gl_WorkGroupID.z, end = (rows + 3) / 4, idBase = n * end;
+    const int id = int(gl_WorkGroupID.x);
+    vec4 sum = vec4(0.0);
+    for (uint begin = nextFound(0, end, idBase, id); begin < end; begin = nextFound(begin + gl_SubgroupSize, end, idBase, id))
+        for (uint four = begin; four < min(begin + gl_SubgroupSize, end); ++four) {
+            const ivec4 found = ids[idBase + four];
+            for (uint i = 0; i < 4; ++i) {
+                const uint row = four * 4 + i; // the ids end with padding that counts nothing
+                if (found[i] == id && row < rows) sum += LOAD4(x, (n * rows + row) * vectors + at);
+            }
+        }
+    if (vector < vectors) result[(n * choices + uint(id)) * vectors + vector] = sum;
+}

@@ -1,0 +1,22 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "tensor.glsl"
+#include "rows.glsl"
+
+// Rows of a tensor by index: result[n,r,:] = x[n,ids[n,r],:], zeros for an id that is no row.
+layout(push_constant) uniform Push {
+    ROWS_PUSH // r along grid x, n along grid y
+    uint toResult[4], toIds[4];
+    uint vectors, choices;
+};
+INPUT4(1, x);
+INPUT_I(2, ids);
+OUTPUT4(3, result);
+
+void main() {
+    FOR_ROWS {
+        const uint target = ROW_OF(toResult), id = uint(ids[ROW_OF(toIds)]); // negative ids are huge
+        const uint source = (gl_WorkGroupID.y * choices + min(id, choices - 1)) * vectors;
+        FOR_UNITS(vectors) result[target + unit] = id < choices ? LOAD4(x, source + unit) : vec4(0.0);
+    }
+}
