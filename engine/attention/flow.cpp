@@ -22,7 +22,8 @@ template <class Run> void forHooks(const AttentionSpec& spec, Stage stage, Run&&
         for (const Hook& hook : part.hooks)
             if (hook.stage == stage) run(hook, values);
     };
-    for (const Slot slot : kSpecSlots) of(spec.part(slot), spec.values(slot));
+    for (const Slot slot : kSpecSlots)
+        if (slot != Slot::Normaliser || !isMixer(spec)) of(spec.part(slot), spec.values(slot));
     if (stage == Stage::Mask)
         for (const auto& term : spec.mask.contentTerms()) of(*term.part, term.values);
 }

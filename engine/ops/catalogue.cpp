@@ -66,7 +66,9 @@ std::span<const Op* const> opCatalogue() {
                                      &kPut,
                                      &kArgmax,
                                      &kSortOrder,
-                                     &kInverseOrder};
+                                     &kInverseOrder,
+                                     &kDiagonals,
+                                     &kUndiagonals};
     return kOps;
 }
 

@@ -19,6 +19,6 @@ extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kActivat
 // Of tensors in general.
 extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast, kUnary, kUnaryGradient, kBinary,
     kSelect, kToReal, kToInteger, kStopGradient, kReduce, kCumulativeSum, kTake, kPut, kArgmax, kSortOrder,
-    kInverseOrder;
+    kInverseOrder, kDiagonals, kUndiagonals;
 
 } // namespace attn

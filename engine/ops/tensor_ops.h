@@ -84,6 +84,12 @@ Tensor toInteger(Tensor x);
 /// x itself, through which no gradient flows; free.
 Tensor stopGradient(Tensor x);
 
+/// Columns that stand for distances into columns that stand for keys: result[..,t,s] = x[..,t, s - t + T - 1].
+/// @param x [...,T,T+S-1]: the distance s - t rises from -(T - 1) to S - 1  @return [...,T,S]
+Tensor diagonals(Tensor x, int64_t keys);
+/// The other way round, zeros where no key has the distance. @param x [...,T,S]  @return [...,T,T+S-1]
+Tensor undiagonals(Tensor x);
+
 // Reductions and running sums -----------------------------------------------------------------------------------------
 
 enum class Reduction : uint8_t {

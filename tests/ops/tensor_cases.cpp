@@ -264,6 +264,13 @@ std::map<std::string, std::function<Tensor(Case&)>> tensorCases(int64_t most) {
     add("argmax", [](Case& t, int64_t size) { return argmax(randomTensor(t, size)); });
     add("sort_order", sortCase);
     add("inverse_order", inverseCase);
+    add("diagonals", [](Case& t, int64_t size) {
+        const int64_t T = randomSize(size), S = randomSize(size);
+        return diagonals(t.real("x", {randomSize(3), T, T + S - 1}), S);
+    });
+    add("undiagonals", [](Case& t, int64_t size) {
+        return undiagonals(t.real("x", {randomSize(3), randomSize(size), randomSize(size)}));
+    });
     return all;
 }
 

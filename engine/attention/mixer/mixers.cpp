@@ -31,8 +31,8 @@ void buildFourier(AttentionFlow& flow, PartValues) {
     const auto sine = [](double x) { return std::sin(x); };
     const Tensor ct = waves(flow, "mixer.cosine", flow.keys, cosine), st = waves(flow, "mixer.sine", flow.keys, sine);
     const Tensor cd = waves(flow, "mixer.cosine", flow.width, cosine), sd = waves(flow, "mixer.sine", flow.width, sine);
-    flow.show("fnet.cosine", ct);
-    flow.show("fnet.sine", st);
+    flow.show("fnet.cosine", affine(ct, 1, 0)); // a constant by itself is no result
+    flow.show("fnet.sine", affine(st, 1, 0));
     flow.z = minus(batchedMatmul(ct, batchedMatmul(flow.v, cd)), batchedMatmul(st, batchedMatmul(flow.v, sd)));
 }
 void referenceFourier(ReferenceFlow& flow, PartValues) {
