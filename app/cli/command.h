@@ -44,6 +44,7 @@ void addModels(CLI::App& app, Run& run);
 void addGenerate(CLI::App& app, Run& run);
 void addCapture(CLI::App& app, Run& run);
 void addRender(CLI::App& app, Run& run);
+void addMask(CLI::App& app, Run& run);
 void addBench(CLI::App& app, Run& run);
 void addBenchTrain(CLI::App& bench, Run& run);
 void addTrain(CLI::App& app, Run& run);
