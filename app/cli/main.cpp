@@ -23,7 +23,9 @@ int main(int argc, char** argv) {
     attn::cli::addGenerate(app, run);
     attn::cli::addCapture(app, run);
     attn::cli::addRender(app, run);
+    attn::cli::addParts(app, run);
     attn::cli::addMask(app, run);
+    attn::cli::addAttend(app, run);
     attn::cli::addBench(app, run);
     attn::cli::addTrain(app, run);
     attn::cli::addEval(app, run);
