@@ -21,8 +21,8 @@ int64_t BitRow::count() const {
 }
 
 bool BitRow::anyFrom(int64_t begin) const {
-    if (begin >= length_) return false;
     begin = std::max<int64_t>(begin, 0);
+    if (begin >= length_) return false;
     const auto first = static_cast<size_t>(begin / 64);
     if ((words_[first] & bitsFrom(begin % 64)) != 0) return true;
     return std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(first) + 1, words_.end(),
