@@ -18,18 +18,22 @@ constexpr int64_t kLengths[] = {0, 1, 5, 63, 64, 65, 127, 128, 200};
 
 } // namespace
 
-TEST_CASE("bit row: a stride sets what a loop over its keys sets, from any beginning to any end", "[attention]") {
+TEST_CASE("bit row: runs at a stride set what a loop over their keys sets, from any beginning to any end",
+          "[attention]") {
     for (int64_t length : kLengths)
         for (int64_t begin : {-130, -65, -3, 0, 1, 7, 62, 63, 64, 65, 190, 300})
             for (int64_t end : {-1, 0, 1, 63, 64, 65, 128, 199, 1000})
-                for (int64_t step = 1; step < 131; ++step) {
-                    BitRow row(length);
-                    row.setEvery(begin, end, step);
-                    std::vector<bool> expected(static_cast<size_t>(length));
-                    for (int64_t key = begin; key < std::min(end, length); key += step)
-                        if (key >= 0) expected[static_cast<size_t>(key)] = true;
-                    if (cellsOf(row) != expected) FAIL(length << " " << begin << " " << end << " " << step);
-                }
+                for (int64_t step : {1, 2, 3, 5, 31, 32, 33, 62, 63, 64, 65, 100, 130})
+                    for (int64_t width : {1, 2, 4, 30, 63, 64, 99, 200}) {
+                        BitRow row(length);
+                        row.setEvery(begin, end, step, width);
+                        std::vector<bool> expected(static_cast<size_t>(length));
+                        for (int64_t run = begin; run < end; run += step)
+                            for (int64_t key = run; key < std::min({run + width, end, length}); ++key)
+                                if (key >= 0) expected[static_cast<size_t>(key)] = true;
+                        if (cellsOf(row) != expected)
+                            FAIL(length << " " << begin << " " << end << " " << step << " " << width);
+                    }
     SUCCEED();
 }
 
