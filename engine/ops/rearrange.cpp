@@ -36,16 +36,17 @@ std::vector<Dispatch> dispatchRegions(const OpTypes& types, const std::vector<Re
                   .starts = {region.from / unit, region.to / unit}};
         for (auto& steps : walk.steps)
             for (int64_t& step : steps) step /= unit;
-        for (RowLaunch& launch : rowLaunches(walk)) {
+        for (RowLaunch& launch : rowLaunches(walk, region.written / unit)) {
             launch.push.insert(launch.push.end(),
                                {u32(region.before / unit), u32(region.extents.columns()), u32(region.written / unit)});
             if (!byVector) launch.push.push_back(u32(region.steps.back()));
             result.push_back({.shader = byVector ? "ops/copy" : "ops/copy_words",
                               .bindings = {byVector ? load4(region.input) : readInput(region.input), writeOutput(0)},
                               .push = launch.push,
-                              .x = launch.x,
-                              .y = launch.y,
-                              .z = launch.z,
+                              .specialisation = {launch.grid.lanes},
+                              .x = launch.grid.x,
+                              .y = launch.grid.y,
+                              .z = launch.grid.z,
                               .barrierBefore = !result.empty()}); // they write parts of one tensor
         }
     }

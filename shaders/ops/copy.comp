@@ -16,11 +16,9 @@ INPUT4(1, x);
 OUTPUT4(2, result);
 
 void main() {
-    FOR_ROWS {
-        const uint source = ROW_OF(from), target = ROW_OF(to);
-        FOR_UNITS(units) {
-            const uint at = unit - before; // far beyond what exists where negative
-            result[target + unit] = EXISTING(LOAD4(x, source + min(at, (max(existing, 1u) - 1) / 4)), at, existing);
-        }
+    FOR_UNITS(units) {
+        const uint at = UNIT - before; // far beyond what exists where negative
+        const vec4 value = LOAD4(x, ROW_OF(from) + min(at, (max(existing, 1u) - 1) / 4));
+        result[ROW_OF(to) + UNIT] = EXISTING(value, at, existing);
     }
 }
