@@ -25,12 +25,13 @@ std::vector<Dispatch> dispatchRegions(const OpTypes& types, const std::vector<Re
     const std::vector<int64_t> outSteps = stepsOf(types.outputs[0].shape);
     std::vector<Dispatch> result;
     for (const Region& region : regions) {
-        const auto isWhole = [](int64_t floats) { return floats % 4 == 0; };
+        const auto isMultiple = [](int64_t floats) { return floats % 4 == 0; };
         const bool byVector = types.outputs[0].dtype == DType::F32 && region.steps.back() == 1 &&
-                              isWhole(region.from) && isWhole(region.to) && isWhole(region.before) &&
-                              isWhole(region.written) &&
-                              std::all_of(region.steps.begin(), region.steps.end() - 1, isWhole);
+                              isMultiple(region.from) && isMultiple(region.to) && isMultiple(region.before) &&
+                              isMultiple(region.written) &&
+                              std::all_of(region.steps.begin(), region.steps.end() - 1, isMultiple);
         const int64_t unit = byVector ? 4 : 1;
+        const bool isWhole = byVector && region.before == 0 && region.extents.columns() == region.written;
         Walk walk{.extents = {region.extents.extents().begin(), region.extents.extents().end() - 1},
                   .steps = {{region.steps.begin(), region.steps.end() - 1}, {outSteps.begin(), outSteps.end() - 1}},
                   .starts = {region.from / unit, region.to / unit}};
@@ -43,7 +44,7 @@ std::vector<Dispatch> dispatchRegions(const OpTypes& types, const std::vector<Re
             result.push_back({.shader = byVector ? "ops/copy" : "ops/copy_words",
                               .bindings = {byVector ? load4(region.input) : readInput(region.input), writeOutput(0)},
                               .push = launch.push,
-                              .specialisation = {launch.grid.lanes},
+                              .specialisation = {launch.grid.lanes, isWhole ? 1u : 0u},
                               .x = launch.grid.x,
                               .y = launch.grid.y,
                               .z = launch.grid.z,
