@@ -142,3 +142,13 @@ TEST_CASE("tensor operations: what does not fit is named", "[ops]") {
     CHECK_THROWS_WITH(unary(ids, Unary::Square), CONTAINS("integers must be made real first"));
     CHECK_THROWS_WITH(clamp(a, 1, 0), CONTAINS("the limits 1 and 0 are the wrong way round"));
 }
+
+TEST_CASE("element-wise kernels reach the end of tensors of more than 65,535 workgroups of 64", "[ops][gpu]") {
+    Case t;
+    const Shape shape{5, 1 << 20, 4}; // 80 MiB
+    const Tensor ones = fill(*t.graph, {1 << 20, 4}, 1);
+    Tensor x = broadcast(ones, shape);
+    x = binary(scale(add(x, x), 2), ones, Binary::Subtract);
+    t.expect("sum", sum(unary(x, Unary::Square)));
+    CHECK(runOnDevice(t).at("sum")[0] == Approx(9.0 * 5 * (1 << 22)).epsilon(1e-6)); // every element is 3
+}
