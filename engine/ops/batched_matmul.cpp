@@ -112,6 +112,10 @@ const Op kBatchedMatmul{
 
 Tensor batchedMatmul(Tensor a, Tensor b, const BatchedMatmulOptions& options) {
     const Shape left = a.shape(), right = b.shape();
+    const Attributes attributes{{"transposeA", options.transposeA ? 1 : 0},
+                                {"transposeB", options.transposeB ? 1 : 0},
+                                {"scale", options.scale}};
+    const Sizes sizes(left, right, attributes);
     if (options.transposeA && options.transposeB) { // there is no kernel for both
         std::vector<int> order;
         for (int axis = 0; axis < left.rank(); ++axis) order.push_back(axis);
@@ -120,13 +124,10 @@ Tensor batchedMatmul(Tensor a, Tensor b, const BatchedMatmulOptions& options) {
     }
     if (right.rank() == 2 && left.rank() > 2 && !options.transposeA) { // one matrix for all rows
         std::vector<int64_t> extents = left.extents();
-        extents.back() = options.transposeB ? right[0] : right[1];
+        extents.back() = sizes.N;
         return reshape(batchedMatmul(reshape(a, {left.rows(), left.columns()}), b, options), Shape(extents));
     }
-    return a.graph->add(kBatchedMatmul, {a, b},
-                        {{"transposeA", options.transposeA ? 1 : 0},
-                         {"transposeB", options.transposeB ? 1 : 0},
-                         {"scale", options.scale}});
+    return a.graph->add(kBatchedMatmul, {a, b}, attributes);
 }
 
 } // namespace attn

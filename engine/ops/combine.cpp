@@ -62,15 +62,15 @@ std::vector<Dispatch> dispatchCombined(const OpTypes& types, uint32_t function, 
         if (input.columns() == 1 && out.columns() != 1) repeated |= 1u << i;
     }
     std::vector<Dispatch> result;
-    for (RowLaunch& launch : rowLaunches(walk)) {
+    for (RowLaunch& launch : rowLaunches(walk, out.rowStride() / 4)) {
         launch.push.push_back(u32(out.columns()));
         result.push_back({.shader = "ops/combine",
                           .bindings = {load4(order[0]), load4(order[1]), load4(order[2]), writeOutput(0)},
                           .push = launch.push,
-                          .specialisation = {function, repeated, out.columns() % 4 == 0 ? 0u : 1u},
-                          .x = launch.x,
-                          .y = launch.y,
-                          .z = launch.z,
+                          .specialisation = {launch.grid.lanes, function, repeated, out.columns() % 4 == 0 ? 0u : 1u},
+                          .x = launch.grid.x,
+                          .y = launch.grid.y,
+                          .z = launch.grid.z,
                           .barrierBefore = !result.empty()});
     }
     return result;

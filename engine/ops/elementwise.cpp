@@ -4,6 +4,7 @@
 #include "engine/ops/gradient_ops.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
+#include "engine/ops/walk.h"
 
 #include <cmath>
 #include <numbers>
@@ -73,7 +74,7 @@ template <Pair kind> std::vector<Dispatch> dispatchPair(const OpTypes& types, co
              .bindings = {load4(0), load4(1), writeOutput(0)},
              .push = {u32(out.shape.paddedElements() / 4), u32(unitOf(out.shape) / 4), liveSlot(out)},
              .specialisation = {static_cast<uint32_t>(kind)},
-             .x = gridPerVec4(out)}};
+             .x = repeatedGrid(out.shape.paddedElements() / 4, 64)}};
 }
 
 std::vector<TensorType> inferUnary(std::span<const TensorType> inputs, const Attributes&) {
@@ -172,7 +173,7 @@ std::vector<Dispatch> dispatchScale(const OpTypes& types, const KernelTraits&) {
     return {{.shader = "ops/scale",
              .bindings = {load4(0), writeOutput(0)},
              .push = {u32(types.outputs[0].shape.paddedElements() / 4), pushFloat(types.attributes.number("factor"))},
-             .x = gridPerVec4(types.outputs[0])}};
+             .x = repeatedGrid(types.outputs[0].shape.paddedElements() / 4, 64)}};
 }
 
 std::vector<Tensor> gradientScale(const GradientCall& call) {

@@ -49,12 +49,15 @@ void referenceTake(const ReferenceCall& call) {
 std::vector<Dispatch> dispatchTake(const OpTypes& types, const KernelTraits&) {
     const Shape &x = types.inputs[0].shape, &ids = types.inputs[1].shape;
     const int64_t vectors = x.rowStride() / 4, R = ids.columns();
+    const RowGrid grid = rowGrid(R, ids.rows(), 1, vectors);
     return {{.shader = "ops/take",
              .bindings = {load4(0), readInput(1), writeOutput(0)},
              .push = {u32(R), 0, u32(vectors), u32(R * vectors), 0, 0, 1, u32(ids.rowStride()), 0, u32(vectors),
                       u32(x[-2])},
-             .x = repeatedGrid(R, 8),
-             .y = GridAxis::fixed(u32(ids.rows()))}};
+             .specialisation = {grid.lanes},
+             .x = grid.x,
+             .y = grid.y,
+             .z = grid.z}};
 }
 
 std::vector<Tensor> gradientTake(const GradientCall& call) {

@@ -25,27 +25,29 @@ std::vector<Dispatch> dispatchRegions(const OpTypes& types, const std::vector<Re
     const std::vector<int64_t> outSteps = stepsOf(types.outputs[0].shape);
     std::vector<Dispatch> result;
     for (const Region& region : regions) {
-        const auto isWhole = [](int64_t floats) { return floats % 4 == 0; };
+        const auto isMultiple = [](int64_t floats) { return floats % 4 == 0; };
         const bool byVector = types.outputs[0].dtype == DType::F32 && region.steps.back() == 1 &&
-                              isWhole(region.from) && isWhole(region.to) && isWhole(region.before) &&
-                              isWhole(region.written) &&
-                              std::all_of(region.steps.begin(), region.steps.end() - 1, isWhole);
+                              isMultiple(region.from) && isMultiple(region.to) && isMultiple(region.before) &&
+                              isMultiple(region.written) &&
+                              std::all_of(region.steps.begin(), region.steps.end() - 1, isMultiple);
         const int64_t unit = byVector ? 4 : 1;
+        const bool isWhole = byVector && region.before == 0 && region.extents.columns() == region.written;
         Walk walk{.extents = {region.extents.extents().begin(), region.extents.extents().end() - 1},
                   .steps = {{region.steps.begin(), region.steps.end() - 1}, {outSteps.begin(), outSteps.end() - 1}},
                   .starts = {region.from / unit, region.to / unit}};
         for (auto& steps : walk.steps)
             for (int64_t& step : steps) step /= unit;
-        for (RowLaunch& launch : rowLaunches(walk)) {
+        for (RowLaunch& launch : rowLaunches(walk, region.written / unit)) {
             launch.push.insert(launch.push.end(),
                                {u32(region.before / unit), u32(region.extents.columns()), u32(region.written / unit)});
             if (!byVector) launch.push.push_back(u32(region.steps.back()));
             result.push_back({.shader = byVector ? "ops/copy" : "ops/copy_words",
                               .bindings = {byVector ? load4(region.input) : readInput(region.input), writeOutput(0)},
                               .push = launch.push,
-                              .x = launch.x,
-                              .y = launch.y,
-                              .z = launch.z,
+                              .specialisation = {launch.grid.lanes, isWhole ? 1u : 0u},
+                              .x = launch.grid.x,
+                              .y = launch.grid.y,
+                              .z = launch.grid.z,
                               .barrierBefore = !result.empty()}); // they write parts of one tensor
         }
     }

@@ -71,12 +71,13 @@ std::vector<Dispatch> dispatchReduce(const OpTypes& types, const KernelTraits& t
     // Padding does not matter to a sum: all of its lines are one, unless that is too long for a loop.
     const int64_t results = y.rows(), lines = x.rows() / results, vectors = x.rowStride() / 4;
     const bool isOneLine = !isMaximum && lines * vectors < int64_t{4} * 65535;
+    const bool isShort = lines * vectors <= 16; // an invocation each rather than a subgroup each
     return {{.shader = "ops/reduce_rows",
              .bindings = bindings,
              .push = {u32(results), isOneLine ? 1 : u32(lines), u32(isOneLine ? lines * vectors : vectors),
                       u32(x.columns()), factor},
-             .specialisation = {traits.subgroupSize, kRowsPerGroup, maximum},
-             .x = repeatedGrid(results, kRowsPerGroup)}};
+             .specialisation = {traits.subgroupSize, kRowsPerGroup, maximum, isShort ? 1u : 0u},
+             .x = repeatedGrid(results, kRowsPerGroup * (isShort ? traits.subgroupSize : 1))}};
 }
 
 std::vector<Tensor> gradientReduce(const GradientCall& call) {

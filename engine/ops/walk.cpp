@@ -108,12 +108,19 @@ std::vector<Walk> splitWalk(const Walk& walk, size_t axes) {
     return walks;
 }
 
-std::vector<RowLaunch> rowLaunches(const Walk& walk) {
+RowGrid rowGrid(int64_t rows, int64_t y, int64_t z, int64_t units) {
+    constexpr int64_t kLocalSize = 64, kRounds = 65535; // software Vulkan ends a loop after so many
+    require(units <= 8 * kRounds, "rows", fmt::format("rows of {} units are too long; fold them first", units));
+    int64_t lanes = 1;
+    while (lanes < 8 && lanes < units) lanes *= 2;
+    return {repeatedGrid(rows, kLocalSize / lanes, y * z), GridAxis::fixed(u32(y)), GridAxis::fixed(u32(z)),
+            u32(lanes)};
+}
+
+std::vector<RowLaunch> rowLaunches(const Walk& walk, int64_t units) {
     std::vector<RowLaunch> launches;
     for (const Walk& part : splitWalk(walk, 3)) {
-        RowLaunch launch{.x = repeatedGrid(part.extents[0], 8),
-                         .y = GridAxis::fixed(u32(part.extents[1])),
-                         .z = GridAxis::fixed(u32(part.extents[2])),
+        RowLaunch launch{.grid = rowGrid(part.extents[0], part.extents[1], part.extents[2], units),
                          .push = {u32(part.extents[0])}};
         for (size_t t = 0; t < part.starts.size(); ++t) {
             launch.push.push_back(u32(part.starts[t]));
@@ -124,9 +131,9 @@ std::vector<RowLaunch> rowLaunches(const Walk& walk) {
     return launches;
 }
 
-GridAxis repeatedGrid(int64_t count, int64_t perGroup) {
-    constexpr int64_t kMost = 65535; // that every device allows
-    return GridAxis::fixed(u32(std::min((count + perGroup - 1) / perGroup, kMost)));
+GridAxis repeatedGrid(int64_t count, int64_t perGroup, int64_t others) {
+    constexpr int64_t kGroups = 1024;
+    return GridAxis::fixed(u32(std::min((count + perGroup - 1) / perGroup, std::max<int64_t>(kGroups / others, 1))));
 }
 
 } // namespace attn

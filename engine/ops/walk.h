@@ -39,15 +39,23 @@ struct Walk {
 /// steps through as through one are joined. Where more than `axes` remain, several walks make up the whole.
 std::vector<Walk> splitWalk(const Walk& walk, size_t axes);
 
-/// A launch of a kernel that includes rows.glsl.
-struct RowLaunch {
+/// The grid of a kernel that includes rows.glsl.
+struct RowGrid {
     GridAxis x, y, z;
+    uint32_t lanes; ///< the constant
+};
+/// @param rows along x  @param units of each row  @throws Error if rows are longer than a kernel's loop may be
+RowGrid rowGrid(int64_t rows, int64_t y, int64_t z, int64_t units);
+
+struct RowLaunch {
+    RowGrid grid;
     std::vector<uint32_t> push; ///< ROWS_PUSH
 };
-/// @param walk over all axes but the last, in the unit of the kernel
-std::vector<RowLaunch> rowLaunches(const Walk& walk);
+/// @param walk over all axes but the last, in the unit of the kernel  @param units of each row
+std::vector<RowLaunch> rowLaunches(const Walk& walk, int64_t units);
 
-/// Workgroups along x of a kernel that goes on by whole grids until all is done.
-GridAxis repeatedGrid(int64_t count, int64_t perGroup);
+/// Workgroups of a kernel that goes on by whole grids until all is done: enough to fill a device, few enough that what
+/// each does outweighs its start. @param others workgroups along the other axes
+GridAxis repeatedGrid(int64_t count, int64_t perGroup, int64_t others = 1);
 
 } // namespace attn

@@ -23,7 +23,11 @@ double workOf(const Plan& plan, const PlannedOp& op) {
     for (uint32_t input : op.inputs)
         largest = std::max(largest, static_cast<double>(plan.tensors[input].type.shape.elements()));
     const Shape& out = plan.tensors[op.outputs[0]].type.shape;
-    const bool isContraction = plan.graph->node(op.node).op->name == "matmul";
+    const Node& node = plan.graph->node(op.node);
+    if (node.op->name == "batched_matmul")
+        return static_cast<double>(out.elements() *
+                                   plan.tensors[op.inputs[0]].type.shape[node.attributes.flag("transposeA") ? -2 : -1]);
+    const bool isContraction = node.op->name == "matmul";
     return isContraction ? static_cast<double>(out.rows()) * largest
                          : largest + static_cast<double>(out.elements()) * 8;
 }

@@ -1,12 +1,19 @@
-// Kernels that walk rows of several tensors, each by steps of its own: a row per eight invocations, its units (vec4s or floats)
-// along them. Include after tensor.glsl; attn::rowLaunches makes the launches.
+// Kernels that walk rows of several tensors, each by steps of its own: LANES invocations per row, its units (vec4s or floats) along
+// them. Include after tensor.glsl; attn::rowLaunches makes the launches.
 //
 // Push       ROWS_PUSH first: the rows along grid x; then for every tensor, uint t[4]: its first unit and its steps along x, y and z
-// Local size 8 x 8. Grid as many workgroups as suit x rows, going on by whole grids; y; z.
-layout(local_size_x = 8, local_size_y = 8) in;
+// Constants  0: LANES, 1 to 8
+// Local size 64. Grid as many workgroups as suit x rows, going on by whole grids; y; z.
+layout(local_size_x = 64) in;
+layout(constant_id = 0) const uint LANES = 8;
 #define ROWS_PUSH uint rows;
-#define FOR_ROWS for (uint row = gl_WorkGroupID.x * 8 + gl_LocalInvocationID.y; row < rows; row += gl_NumWorkGroups.x * 8)
-#define FOR_UNITS(count) for (uint unit = gl_LocalInvocationID.x; unit < (count); unit += 8)
+
+// One loop through the units of all rows rather than one in another: entering a loop costs software Vulkan as much as a unit.
+#define FOR_UNITS(units)                                                                                                          \
+    for (uint row = (gl_WorkGroupID.x * 64 + gl_LocalInvocationID.x) / LANES, set_ = 0; row < rows;                               \
+         row += set_ + LANES < (units) ? 0 : gl_NumWorkGroups.x * (64 / LANES), set_ = set_ + LANES < (units) ? set_ + LANES : 0) \
+        if (set_ + gl_LocalInvocationID.x % LANES < (units))
+#define UNIT (set_ + gl_LocalInvocationID.x % LANES)
 // The first unit of this row of a tensor.
 #define ROW_OF(t) (t[0] + row * t[1] + gl_WorkGroupID.y * t[2] + gl_WorkGroupID.z * t[3])
 

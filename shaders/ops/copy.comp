@@ -5,6 +5,7 @@
 
 // A region of a tensor from strided rows of another, with zeros around, by vec4s: permute, slice, pad, concatenate and broadcast where
 // all begins and ends at whole vec4s.
+layout(constant_id = 1) const uint IS_WHOLE = 0; // every vec4 that is written exists whole
 layout(push_constant) uniform Push {
     ROWS_PUSH
     uint from[4], to[4];
@@ -16,11 +17,13 @@ INPUT4(1, x);
 OUTPUT4(2, result);
 
 void main() {
-    FOR_ROWS {
-        const uint source = ROW_OF(from), target = ROW_OF(to);
-        FOR_UNITS(units) {
-            const uint at = unit - before; // far beyond what exists where negative
-            result[target + unit] = EXISTING(LOAD4(x, source + min(at, (max(existing, 1u) - 1) / 4)), at, existing);
+    FOR_UNITS(units) {
+        if (IS_WHOLE == 1u) {
+            result[ROW_OF(to) + UNIT] = LOAD4(x, ROW_OF(from) + UNIT);
+        } else {
+            const uint at = UNIT - before; // far beyond what exists where negative
+            const vec4 value = LOAD4(x, ROW_OF(from) + min(at, (max(existing, 1u) - 1) / 4));
+            result[ROW_OF(to) + UNIT] = EXISTING(value, at, existing);
         }
     }
 }

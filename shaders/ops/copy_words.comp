@@ -16,12 +16,9 @@ INPUT_U(1, x);
 OUTPUT_U(2, result);
 
 void main() {
-    FOR_ROWS {
-        const uint source = ROW_OF(from), target = ROW_OF(to);
-        FOR_UNITS(units) {
-            const uint at = unit - before; // far beyond what exists where negative
-            const uint word = x[source + min(at, max(existing, 1u) - 1) * step];
-            result[target + unit] = at < existing ? word : 0u;
-        }
+    FOR_UNITS(units) {
+        const uint at = UNIT - before; // far beyond what exists where negative
+        const uint word = x[ROW_OF(from) + min(at, max(existing, 1u) - 1) * step];
+        result[ROW_OF(to) + UNIT] = at < existing ? word : 0u;
     }
 }

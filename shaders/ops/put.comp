@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #include "tensor.glsl"
 
@@ -13,6 +14,8 @@ layout(push_constant) uniform Push { uint rows, vectors, choices; };
 INPUT4(1, x);
 layout(std430, binding = 2) readonly buffer IdsBuffer { ivec4 ids[]; };
 OUTPUT4(3, result);
+
+const uint NONE = 0xffffffffu;
 
 // The first set of rows at or after `begin` of which one has this id. A loop of its own: software Vulkan executes both sides of a
 // branch, but leaves a loop once no lane is in it.
@@ -30,13 +33,19 @@ void main() {
     const uint n = gl_WorkGroupID.z, end = (rows + 3) / 4, idBase = n * end;
     const int id = int(gl_WorkGroupID.x);
     vec4 sum = vec4(0.0);
-    for (uint begin = nextFound(0, end, idBase, id); begin < end; begin = nextFound(begin + gl_SubgroupSize, end, idBase, id))
-        for (uint four = begin; four < min(begin + gl_SubgroupSize, end); ++four) {
-            const ivec4 found = ids[idBase + four];
-            for (uint i = 0; i < 4; ++i) {
-                const uint row = four * 4 + i; // the ids end with padding that counts nothing
-                if (found[i] == id && row < rows) sum += LOAD4(x, (n * rows + row) * vectors + at);
-            }
+    for (uint begin = nextFound(0, end, idBase, id); begin < end; begin = nextFound(begin + gl_SubgroupSize, end, idBase, id)) {
+        const uint four = begin + gl_SubgroupInvocationID;
+        const uvec4 fours = uvec4(four * 4) + uvec4(0, 1, 2, 3);
+        // The rows of this lane that count; those beyond the ids and in their padding do not.
+        const uvec4 found = mix(uvec4(NONE), fours, equal(ids[idBase + min(four, end - 1)], ivec4(id)));
+        uint next = begin * 4;
+        for (;;) {
+            const uvec4 left = mix(uvec4(NONE), found, greaterThanEqual(found, uvec4(next)));
+            const uint row = subgroupMin(min(min(left.x, left.y), min(left.z, left.w)));
+            if (row >= rows) break;
+            sum += LOAD4(x, (n * rows + row) * vectors + at);
+            next = row + 1;
         }
+    }
     if (vector < vectors) result[(n * choices + uint(id)) * vectors + vector] = sum;
 }

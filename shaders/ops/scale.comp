@@ -11,6 +11,6 @@ INPUT4(1, x);
 OUTPUT4(2, result);
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
-    if (index < vectors) result[index] = LOAD4(x, index) * factor;
+    for (uint index = gl_GlobalInvocationID.x; index < vectors; index += gl_NumWorkGroups.x * 64)
+        result[index] = LOAD4(x, index) * factor;
 }

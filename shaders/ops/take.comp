@@ -14,9 +14,9 @@ INPUT_I(2, ids);
 OUTPUT4(3, result);
 
 void main() {
-    FOR_ROWS {
-        const uint target = ROW_OF(toResult), id = uint(ids[ROW_OF(toIds)]); // negative ids are huge
-        const uint source = (gl_WorkGroupID.y * choices + min(id, choices - 1)) * vectors;
-        FOR_UNITS(vectors) result[target + unit] = id < choices ? LOAD4(x, source + unit) : vec4(0.0);
+    FOR_UNITS(vectors) {
+        const uint id = uint(ids[ROW_OF(toIds)]); // negative ids are huge
+        const vec4 value = LOAD4(x, (gl_WorkGroupID.y * choices + min(id, choices - 1)) * vectors + UNIT);
+        result[ROW_OF(toResult) + UNIT] = id < choices ? value : vec4(0.0);
     }
 }

@@ -21,8 +21,8 @@ int64_t BitRow::count() const {
 }
 
 bool BitRow::anyFrom(int64_t begin) const {
-    if (begin >= length_) return false;
     begin = std::max<int64_t>(begin, 0);
+    if (begin >= length_) return false;
     const auto first = static_cast<size_t>(begin / 64);
     if ((words_[first] & bitsFrom(begin % 64)) != 0) return true;
     return std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(first) + 1, words_.end(),
@@ -50,20 +50,28 @@ void BitRow::setRange(int64_t begin, int64_t end) {
     words_[last] |= tail;
 }
 
-void BitRow::setEvery(int64_t begin, int64_t end, int64_t step) {
+void BitRow::setEvery(int64_t begin, int64_t end, int64_t step, int64_t width) {
     assert(step > 0);
-    if (begin < 0) begin += (-begin + step - 1) / step * step;
+    if (begin < 0) begin += -begin / step * step; // the run that reaches over 0, if any, stays
     end = std::min(end, length_);
+    const int64_t start = std::max<int64_t>(begin, 0);
+    if (start >= end) return;
     if (step >= 64) {
-        for (int64_t key = begin; key < end; key += step) set(key);
+        for (int64_t run = begin; run < end; run += step) setRange(run, std::min(run + width, end));
         return;
     }
-    uint64_t comb = 0; // a word whose stride begins at its first bit
-    for (int64_t bit = 0; bit < 64; bit += step) comb |= uint64_t{1} << bit;
-    for (int64_t key = begin; key < end;) {
-        const int64_t word = key / 64, next = (word + 1) * 64;
-        words_[static_cast<size_t>(word)] |= comb << (key % 64) & bitsBelow(std::min<int64_t>(end - word * 64, 64));
-        key += (next - key + step - 1) / step * step;
+    // Two words whose runs begin at their first bit: the words of the row are parts of them.
+    uint64_t comb[2] = {0, 0};
+    for (int64_t bit = 0; bit < 128; ++bit)
+        if (bit % step < width) comb[bit / 64] |= uint64_t{1} << bit % 64;
+    const int64_t first = start / 64, last = (end - 1) / 64;
+    int64_t phase = (first * 64 - begin) % step; // where in its period a word begins
+    if (phase < 0) phase += step;
+    for (int64_t w = first; w <= last; ++w, phase = (phase + 64) % step) {
+        uint64_t word = comb[0] >> phase | (phase == 0 ? 0 : comb[1] << (64 - phase));
+        if (w == first) word &= bitsFrom(start % 64);
+        if (w == last) word &= bitsBelow((end - 1) % 64 + 1);
+        words_[static_cast<size_t>(w)] |= word;
     }
 }
 

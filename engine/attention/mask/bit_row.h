@@ -34,8 +34,9 @@ public:
     /// @param key from 0 to size() - 1
     void set(int64_t key) { words_[static_cast<size_t>(key / 64)] |= uint64_t{1} << (key % 64); }
     void setRange(int64_t begin, int64_t end);
-    /// Sets begin, begin + step, ... before `end`. @param step 1 or more
-    void setEvery(int64_t begin, int64_t end, int64_t step);
+    /// Sets runs of `width` keys that begin at begin, begin + step, ..., as far as they are before `end`.
+    /// @param step 1 or more
+    void setEvery(int64_t begin, int64_t end, int64_t step, int64_t width = 1);
     /// Sets what was not set, and the other way round.
     void complement();
     /// @param other of the same size

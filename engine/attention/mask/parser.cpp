@@ -72,6 +72,8 @@ private:
     /// What stands at the position, for a message: a word, a character or the end.
     std::string found() const {
         if (atEnd()) return "the end";
+        if (const auto byte = static_cast<unsigned char>(text_[at_]); byte < ' ' || byte == 0x7F)
+            return fmt::format("the control character {}", byte);
         size_t end = at_ + 1;
         if (isLetter(text_[at_]) || isDigit(text_[at_]))
             while (end < text_.size() && (isLetter(text_[end]) || isDigit(text_[end]))) ++end;

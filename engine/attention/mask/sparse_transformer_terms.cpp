@@ -18,12 +18,8 @@ constexpr std::array kFixedParams{kStride, kSummaries};
 
 /// The last `count` tokens of every block of `length`, up to the query.
 void seeSummaries(int64_t query, int64_t length, int64_t count, BitRow& row) {
-    count = std::min(count, length);
-    if (length < 64) { // a stride fills a word at a time, and there are few of them
-        for (int64_t first = length - count; first < length; ++first) row.setEvery(first, query + 1, length);
-        return;
-    }
-    for (int64_t end = length; end - count <= query; end += length) row.setRange(end - count, std::min(end, query + 1));
+    count = std::min(count, length); // with more than l all keys are seen
+    row.setEvery(length - count, query + 1, length, count);
 }
 
 } // namespace

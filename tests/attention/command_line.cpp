@@ -1,0 +1,102 @@
+#include "engine/io/safetensors.h"
+#include "tests/attention/mask_pictures.h"
+#include "tests/io/files.h"
+
+#include <QImage>
+
+#include <cstdio>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+struct Answer {
+    int code = -1;
+    std::string text; ///< standard output and standard error
+};
+
+/// Runs `attention-cli mask` by the shell. @param arguments quoted for it
+Answer runMask(const std::string& arguments) {
+    FILE* pipe = popen((std::string("'") + ATTN_CLI_PROGRAM + "' mask " + arguments + " 2>&1").c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    Answer answer;
+    char piece[4096];
+    for (size_t count = 0; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) answer.text.append(piece, count);
+    const int status = pclose(pipe);
+    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return answer;
+}
+
+} // namespace
+
+TEST_CASE("attention-cli mask: prints small masks and counts", "[attention][cli]") {
+    const Answer small = runMask("'causal & window(2)' --size 3 --keys 4");
+    CHECK(small.code == 0);
+    CHECK(small.text == "■ · · ·\n■ ■ · ·\n· ■ ■ ·\n");
+    const Answer counts = runMask("'causal & window(256)' --size 4096 --count");
+    CHECK(counts.code == 0);
+    CHECK(counts.text == "cells per row: min 1, mean 248.03, max 256\nseen: 1015936 of 16777216 (6.055 %)\n");
+    CHECK(runMask("'per_head(full, causal)' --size 2 --head 1 --heads 2").text == "■ ·\n■ ■\n");
+    CHECK(runMask("'per_layer(full, ~full)' --size 2 --layer 3").text == "· ·\n· ·\n");
+}
+
+TEST_CASE("attention-cli mask: files hold the mask", "[attention][cli]") {
+    const TemporaryFolder folder;
+    const std::string path = folder / "mask.safetensors";
+    REQUIRE(runMask("'causal & (window(3) | global(2))' --size 70 --keys 90 --out '" + path + "'").code == 0);
+    const SafetensorsFile file(path);
+    const StoredTensor& stored = file.tensors().at("mask");
+    CHECK(stored.shape == std::vector<int64_t>{70, 90});
+    CHECK(stored.dtype == FileDType::F32);
+    std::vector<float> cells(70 * 90);
+    file.read(stored, 0, cells);
+    const std::string expected = pictureOf("causal & (window(3) | global(2))", {.queries = 70, .keys = 90});
+    for (size_t i = 0; i < 70; ++i)
+        for (size_t j = 0; j < 90; ++j) CHECK(cells[i * 90 + j] == (expected[i * 91 + j] == '#' ? 1.0f : 0.0f));
+
+    const std::string picture = folder / "mask.png";
+    REQUIRE(runMask("'causal & (window(3) | global(2))' --size 70 --keys 90 --cell 3 --out '" + picture + "'").code ==
+            0);
+    const QImage image(QString::fromStdString(picture));
+    REQUIRE(image.size() == QSize(270, 210));
+    CHECK(image.pixel(0, 0) != image.pixel(269, 0));
+    for (int y = 0; y < 210; ++y)
+        for (int x = 0; x < 270; ++x) {
+            const bool isSeen = expected[static_cast<size_t>(y / 3 * 91 + x / 3)] == '#';
+            if (image.pixel(x, y) != image.pixel(isSeen ? 0 : 269, 0)) FAIL("pixel " << x << ", " << y);
+        }
+
+    REQUIRE(runMask("blocks\\(3\\) --size 10 --out '" + (folder / "mask.npz").string() + "'").code == 0);
+    CHECK(fs::file_size(folder / "mask.npz") > 100);
+}
+
+TEST_CASE("attention-cli mask: what cannot be done is said, with the exit codes of the other commands",
+          "[attention][cli]") {
+    const std::tuple<const char*, int, const char*> cases[] = {
+        {"windw --size 4", 1,
+         "attention-cli: character 1 of the mask expression: there is no mask term \"windw\"; the nearest name is "
+         "window"},
+        {"causal --size 0", 2, "--size"},
+        {"causal", 2, "--size is required"},
+        {"--size 4", 2, "EXPRESSION is required"},
+        {"causal --size 65 ", 1, "--size: 65 x 65 cells are too many to print; give --out FILE or --count"},
+        {"causal --size 4 --head 1", 1, "--head: there is no head 1; heads are 0 to 0; --heads sets their number"},
+        {"causal --size 4 --out mask.jpg", 1,
+         "mask.jpg: the ending says no format; end the name in .png, .npz or .safetensors"},
+        {"causal --size 4 --out /no/such/folder/mask.png", 1, "/no/such/folder/mask.png: cannot be written"},
+        {"causal --size 65536 --out mask.npz", 1, "takes more than 1 GiB; write a .png, or a smaller mask"},
+        {"causal --size 65536 --out mask.png", 1, "too large; keep to 32767 pixels a side"},
+        {"causal --size 65537 --count", 2, "--size"},
+    };
+    for (const auto& [arguments, code, sentence] : cases) {
+        CAPTURE(arguments);
+        const Answer answer = runMask(arguments);
+        CHECK(answer.code == code);
+        CHECK_THAT(answer.text, CONTAINS(sentence));
+    }
+    const Answer help = runMask("--help");
+    CHECK(help.code == 0);
+    for (const Part* part : maskParts()) CHECK_THAT(help.text, CONTAINS("\n  " + std::string(part->id)));
+    CHECK_THAT(help.text, CONTAINS("Examples:"));
+}

@@ -1,0 +1,162 @@
+#include "tests/attention/mask_cases.h"
+
+#include "engine/attention/mask/catalogue.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace attn::test {
+namespace {
+
+int64_t rankOf(const Arguments& order, int64_t token) {
+    const auto found = std::find(order.begin(), order.end(), token);
+    return found == order.end() ? token : found - order.begin();
+}
+
+bool seesGrid(const Arguments& a, int64_t i, int64_t j) { return i < a[0] * a[1] && j < a[0] * a[1]; }
+bool seesRow(const Arguments& a, int64_t i, int64_t j) { return seesGrid(a, i, j) && i / a[1] == j / a[1]; }
+bool seesColumn(const Arguments& a, int64_t i, int64_t j) { return seesGrid(a, i, j) && i % a[1] == j % a[1]; }
+
+bool seesLocal2d(const Arguments& a, int64_t i, int64_t j) {
+    const int64_t columns = a[1], height = a[2], width = a[3], up = a[4], side = a[5];
+    const int64_t y = i / columns - i / columns % height, x = i % columns - i % columns % width;
+    return seesGrid(a, i, j) && j / columns >= y - up && j / columns < y + height && j % columns >= x - side &&
+           j % columns < x + width + side;
+}
+
+int64_t floorDivide(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+bool seesShifted(const Arguments& a, int64_t i, int64_t j) {
+    const int64_t columns = a[1], window = a[2], shift = a[3];
+    return seesGrid(a, i, j) && floorDivide(i / columns - shift, window) == floorDivide(j / columns - shift, window) &&
+           floorDivide(i % columns - shift, window) == floorDivide(j % columns - shift, window);
+}
+
+bool seesSummary(const Arguments& a, int64_t i, int64_t j) { return j <= i && j % a[0] >= a[0] - a[1]; }
+bool seesDilated(const Arguments& a, int64_t i, int64_t j) {
+    return std::abs(i - j) < a[0] * a[1] && (i - j) % a[1] == 0;
+}
+
+bool seesEtc(const Arguments& a, int64_t i, int64_t j) { return i < a[0] || j < a[0] || std::abs(i - j) <= a[1]; }
+
+bool seesPainted(const Arguments& a, int64_t i, int64_t j) {
+    if (i >= a[0] || j >= a[0]) return false;
+    int64_t cell = i * a[0] + j;
+    for (size_t run = 1; run < a.size(); ++run) {
+        if (cell < a[run]) return run % 2 == 0;
+        cell -= a[run];
+    }
+    return false;
+}
+
+std::vector<double> reversed(size_t count) {
+    std::vector<double> order(count);
+    std::iota(order.rbegin(), order.rend(), 0);
+    return order;
+}
+
+} // namespace
+
+const std::vector<MaskCase>& maskCases() {
+    static const std::vector<std::vector<double>> orders{
+        {0}, {1, 0}, {3, 0, 4, 1, 2}, {0, 1, 2, 3, 5, 4}, reversed(70)};
+    static const std::vector<MaskCase> cases{
+        {"full", "full", 4, 4, "#### #### #### ####", [](const Arguments&, int64_t, int64_t) { return true; }},
+        {"causal", "causal", 4, 4, "#... ##.. ###. ####",
+         [](const Arguments&, int64_t i, int64_t j) { return j <= i; }},
+        {"prefix", "prefix(2)", 4, 4, "##.. ##.. ###. ####",
+         [](const Arguments& a, int64_t i, int64_t j) { return j <= i || j < a[0]; }},
+        {"xlnet", "xlnet(2, 0, 3, 1)", 4, 4, "#.#. #### ..#. #.##",
+         [](const Arguments& a, int64_t i, int64_t j) { return rankOf(a, j) <= rankOf(a, i); }, orders},
+        {"xlnet_query", "xlnet_query(2, 0, 3, 1)", 4, 4, "..#. #.## .... #.#.",
+         [](const Arguments& a, int64_t i, int64_t j) { return rankOf(a, j) < rankOf(a, i); }, orders},
+        {"window", "window(2)", 4, 4, "##.. ###. .### ..##",
+         [](const Arguments& a, int64_t i, int64_t j) { return std::abs(i - j) < a[0]; }},
+        {"local1d", "local1d(2, 1)", 4, 4, "##.. ##.. .### .###",
+         [](const Arguments& a, int64_t i, int64_t j) {
+             return j >= i / a[0] * a[0] - a[1] && j < (i / a[0] + 1) * a[0];
+         }},
+        {"local2d", "local2d(2, 4, 1, 2, 1, 1)", 8, 8,
+         "###..... ###..... .###.... .###.... ###.###. ###.###. .###.### .###.###", seesLocal2d},
+        {"dilated", "dilated(2, 2)", 6, 6, "#.#... .#.#.. #.#.#. .#.#.# ..#.#. ...#.#", seesDilated},
+        {"strided", "strided(2)", 6, 6, "#..... ##.... ###... .###.. #.###. .#.###",
+         [](const Arguments& a, int64_t i, int64_t j) { return j <= i && (i - j <= a[0] || (i - j) % a[0] == 0); }},
+        {"fixed", "fixed(3, 1)", 6, 6, "#..... ##.... ###... ..##.. ..###. ..####",
+         [](const Arguments& a, int64_t i, int64_t j) {
+             return j <= i && (i / a[0] == j / a[0] || j % a[0] >= a[0] - a[1]);
+         }},
+        {"summary", "summary(3, 1)", 6, 6, "...... ...... ..#... ..#... ..#... ..#..#", seesSummary},
+        {"blocks", "blocks(2)", 4, 4, "##.. ##.. ..## ..##",
+         [](const Arguments& a, int64_t i, int64_t j) { return i / a[0] == j / a[0]; }},
+        {"permuted_blocks", "permuted_blocks(2, 1, 0)", 4, 4, "..## ..## ##.. ##..",
+         [](const Arguments& a, int64_t i, int64_t j) {
+             const auto block = static_cast<size_t>(i / a[0]) + 1;
+             return j / a[0] == (block < a.size() ? a[block] : i / a[0]);
+         },
+         orders},
+        {"global", "global(1)", 4, 4, "#### #... #... #...",
+         [](const Arguments& a, int64_t i, int64_t j) { return i < a[0] || j < a[0]; }},
+        // The draws of these two were worked out by an independent script in Python.
+        {"random", "random(2, 1)", 4, 4, "#..# ..## ..## .##."},
+        {"g2g", "g2g(2)", 4, 4, "##.. ##.. .... ....",
+         [](const Arguments& a, int64_t i, int64_t j) { return i < a[0] && j < a[0]; }},
+        {"g2l", "g2l(2)", 4, 4, "..## ..## .... ....",
+         [](const Arguments& a, int64_t i, int64_t j) { return i < a[0] && j >= a[0]; }},
+        {"l2g", "l2g(2)", 4, 4, ".... .... ##.. ##..",
+         [](const Arguments& a, int64_t i, int64_t j) { return i >= a[0] && j < a[0]; }},
+        {"l2l", "l2l(1, 1)", 4, 4, ".... .##. .### ..##",
+         [](const Arguments& a, int64_t i, int64_t j) { return i >= a[0] && j >= a[0] && std::abs(i - j) <= a[1]; }},
+        {"etc", "etc(1, 1)", 4, 4, "#### ###. #### #.##", seesEtc},
+        {"longformer", "longformer(2, 2, 1)", 5, 5, "##### ##.#. #.#.# ##.#. #.#.#",
+         [](const Arguments& a, int64_t i, int64_t j) { return seesDilated(a, i, j) || i < a[2] || j < a[2]; }},
+        {"bigbird", "bigbird(1, 1, 1, 1, 5)", 6, 6, "###### ###... #.#.#. #..##. #...## ##...#"},
+        {"row", "row(2, 2)", 4, 4, "##.. ##.. ..## ..##", seesRow},
+        {"column", "column(2, 2)", 4, 4, "#.#. .#.# #.#. .#.#", seesColumn},
+        {"axial", "axial(2, 2)", 4, 4, "###. ##.# #.## .###",
+         [](const Arguments& a, int64_t i, int64_t j) { return seesRow(a, i, j) || seesColumn(a, i, j); }},
+        {"shifted", "shifted(3, 3, 2, 1)", 9, 9,
+         "#........ .##...... .##...... ...#..#.. ....##.## ....##.## ...#..#.. ....##.## ....##.##", seesShifted},
+        {"painted",
+         "painted(4, 0, 1, 4, 1, 4, 1, 4, 1)",
+         4,
+         4,
+         "#... .#.. ..#. ...#",
+         seesPainted,
+         {{0}, {1}, {0, 16}, {0, 0, 0, 1}, {3, 1, 0, 2, 5, 5}, {16}}},
+    };
+    return cases;
+}
+
+const MaskCase* caseOf(std::string_view id) {
+    const auto found = std::ranges::find(maskCases(), id, &MaskCase::id);
+    return found == maskCases().end() ? nullptr : &*found;
+}
+
+std::vector<std::vector<double>> valuesToTry(const Part& part) {
+    const size_t scalars = part.params.size() - (part.takesList ? 1 : 0);
+    std::vector<std::vector<double>> all{{}};
+    for (size_t p = 0; p < scalars; ++p) {
+        const Param& param = part.params[p];
+        std::vector<std::vector<double>> longer;
+        for (const std::vector<double>& values : all) {
+            // Limits cross with one another: a window wider than the text in a grid of one column, say.
+            std::vector<double> tried{param.minimum, param.initial, param.initial + param.step, param.maximum};
+            if (scalars <= 3) tried.insert(tried.end(), {param.minimum + param.step, param.minimum + 30 * param.step});
+            for (double value : tried) {
+                longer.push_back(values);
+                longer.back().push_back(value);
+            }
+        }
+        all = std::move(longer);
+    }
+    if (!part.takesList) return all;
+    std::vector<std::vector<double>> withLists;
+    for (const std::vector<double>& values : all)
+        for (const std::vector<double>& list : caseOf(part.id)->lists) {
+            withLists.push_back(values);
+            withLists.back().insert(withLists.back().end(), list.begin(), list.end());
+        }
+    return withLists;
+}
+
+} // namespace attn::test

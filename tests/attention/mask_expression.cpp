@@ -1,0 +1,301 @@
+#include "engine/attention/mask/expression.h"
+#include "engine/core/error.h"
+#include "tests/attention/mask_pictures.h"
+#include "tests/attention/random_masks.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+/// A term whose mask depends on the content, as LSH buckets do.
+constexpr std::array kBucketParams{Param{"buckets", "Buckets", "How many", Param::Kind::Integer, 1, 64, 1, 4},
+                                   Param{"share", "Share", "A real number", Param::Kind::Real, 0, 1, 0.1, 0.5}};
+const Part kBuckets{.id = "buckets", .slot = Slot::Mask, .params = kBucketParams};
+
+MaskExpression parseWithContent(std::string_view text) {
+    std::vector<const Part*> known(maskParts().begin(), maskParts().end());
+    known.push_back(&kBuckets);
+    return MaskExpression::parse(text, known);
+}
+
+std::string repeated(const std::string& text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("mask expression: random ones see what plain loops over their formula see", "[attention]") {
+    std::mt19937 draws(1);
+    for (int round = 0; round < 300; ++round) {
+        const RandomMask random = randomMask(draws, 5);
+        const auto mask = MaskExpression::parse(random.text);
+        const MaskSize size{.queries = 1 + static_cast<int64_t>(draws() % 40),
+                            .keys = 1 + static_cast<int64_t>(draws() % 150),
+                            .head = static_cast<int>(draws() % 7),
+                            .heads = 7,
+                            .layer = static_cast<int>(draws() % 5)};
+        BitRow row;
+        bool looksAhead = false;
+        for (int64_t i = 0; i < size.queries; ++i) {
+            mask.row(size, i, row);
+            REQUIRE(row.size() == size.keys);
+            for (int64_t j = 0; j < size.keys; ++j) {
+                const bool isSeen = random.sees(i, j, size.head, size.layer);
+                if (row.test(j) != isSeen) FAIL(random.text << ": cell " << i << ", " << j);
+                looksAhead = looksAhead || (isSeen && j > i);
+            }
+        }
+        CHECK(mask.looksAhead(size) == looksAhead);
+    }
+}
+
+TEST_CASE("mask expression: its text parses back to an equal expression and is its own text", "[attention]") {
+    std::mt19937 draws(2);
+    for (int round = 0; round < 500; ++round) {
+        const RandomMask random = randomMask(draws, 6);
+        CAPTURE(random.text);
+        const auto mask = MaskExpression::parse(random.text);
+        const auto again = MaskExpression::parse(mask.text());
+        CHECK(again == mask);
+        CHECK(again.text() == mask.text());
+        CHECK(mask.text().size() <= random.text.size() + 200); // blanks around the signs, no new brackets
+        CHECK(std::ranges::count(mask.text(), '(') <= std::ranges::count(random.text, '('));
+    }
+}
+
+TEST_CASE("mask expression: its text has no needless brackets and blanks", "[attention]") {
+    const std::pair<const char*, const char*> cases[] = {
+        {"full", "full"},
+        {" ( ( full ( ) ) ) ", "full"},
+        {"window( 0256.0 )", "window(256)"},
+        {"causal&(window(4)|global(1))", "causal & (window(4) | global(1))"},
+        {"(causal&window(4))|global(1)", "causal & window(4) | global(1)"},
+        {"~(~causal)", "~~causal"},
+        {"~(causal)&full", "~causal & full"},
+        {"~(causal&full)", "~(causal & full)"},
+        {"(full & causal) & (row(2,3) & full)", "full & causal & row(2, 3) & full"},
+        {"per_head( (full|causal) ,per_layer(full) )", "per_head(full | causal, per_layer(full))"},
+        {"full\n\t& causal\r\n", "full & causal"},
+        {"random(3, 4294967295)", "random(3, 4294967295)"},
+        {"painted(1e2, 1e4)", "painted(100, 10000)"},
+    };
+    for (const auto& [text, canonical] : cases) CHECK(MaskExpression::parse(text).text() == canonical);
+}
+
+TEST_CASE("mask expression: equality is that of formulas up to the order of brackets", "[attention]") {
+    const auto mask = [](const char* text) { return MaskExpression::parse(text); };
+    CHECK(mask("(full & causal) & row(2, 2)") == mask("full & (causal & row(2, 2))"));
+    CHECK(mask("full | causal") != mask("causal | full"));
+    CHECK(mask("window(3)") != mask("window(4)"));
+    CHECK(mask("xlnet(0, 1)") != mask("xlnet(1, 0)"));
+    CHECK(mask("~causal") != mask("causal"));
+    CHECK(mask("per_head(full, causal)") != mask("per_layer(full, causal)"));
+    CHECK(MaskExpression() == mask("full"));
+}
+
+TEST_CASE("mask expression: the laws of sets hold", "[attention]") {
+    std::mt19937 draws(3);
+    for (int round = 0; round < 100; ++round) {
+        const std::string a = "(" + randomMask(draws, 3).text + ")", b = "(" + randomMask(draws, 3).text + ")",
+                          c = "(" + randomMask(draws, 3).text + ")";
+        CAPTURE(a, b, c);
+        const MaskSize size{.queries = 21, .keys = 70, .head = round, .heads = 100, .layer = round / 2};
+        const auto agree = [&](const std::string& left, const std::string& right) {
+            return pictureOf(left, size) == pictureOf(right, size);
+        };
+        CHECK(agree("~(" + a + "&" + b + ")", "~" + a + "|~" + b));
+        CHECK(agree("~(" + a + "|" + b + ")", "~" + a + "&~" + b));
+        CHECK(agree("~~" + a, a));
+        CHECK(agree(a + "&(" + b + "|" + c + ")", "(" + a + "&" + b + ")|(" + a + "&" + c + ")"));
+        CHECK(agree(a + "|(" + b + "&" + c + ")", "(" + a + "|" + b + ")&(" + a + "|" + c + ")"));
+        CHECK(agree(a + "&~" + a, "~full"));
+        CHECK(agree(a + "|~" + a, "full"));
+        CHECK(agree(a + "&" + b + "|" + c, "(" + a + "&" + b + ")|" + c));
+    }
+}
+
+TEST_CASE("mask expression: heads and layers go through their expressions over and over", "[attention]") {
+    const auto mask = MaskExpression::parse("per_head(full, per_layer(causal, ~causal, blocks(1)))");
+    CHECK(mask.dependsOnHead());
+    CHECK(mask.dependsOnLayer());
+    const auto at = [&](int head, int layer) {
+        return pictureOf(mask, {.queries = 2, .keys = 2, .head = head, .heads = 4, .layer = layer});
+    };
+    CHECK(at(0, 0) == "## ##");
+    CHECK(at(2, 1) == "## ##");
+    CHECK(at(1, 0) == "#. ##");
+    CHECK(at(3, 1) == ".# ..");
+    CHECK(at(1, 2) == "#. .#");
+    CHECK(at(1, 3) == "#. ##");
+    CHECK_FALSE(mask.looksAhead({.queries = 2, .keys = 2, .head = 1, .heads = 4}));
+    CHECK(mask.looksAhead({.queries = 2, .keys = 2, .head = 0, .heads = 4}));
+    CHECK_FALSE(MaskExpression::parse("causal & window(3)").dependsOnHead());
+    CHECK_FALSE(MaskExpression::parse("per_head(causal)").dependsOnLayer());
+}
+
+TEST_CASE("mask expression: whether it looks ahead counts existing cells only", "[attention]") {
+    const auto looks = [](const char* text, int64_t queries, int64_t keys) {
+        return MaskExpression::parse(text).looksAhead({.queries = queries, .keys = keys});
+    };
+    CHECK(looks("full", 4, 4));
+    CHECK_FALSE(looks("full", 1, 1));
+    CHECK_FALSE(looks("full", 5, 1));
+    CHECK(looks("full", 1, 2));
+    CHECK_FALSE(looks("causal | window(1)", 100, 100));
+    CHECK(looks("causal | painted(3, 5, 1)", 100, 100));
+    CHECK_FALSE(looks("xlnet_query(0)", 50, 50));
+}
+
+TEST_CASE("mask expression: terms that depend on the content are split off the outermost &", "[attention]") {
+    const auto mask = parseWithContent("causal & buckets(8, 0.25) & (window(3) | global(1)) & buckets(2, 1)");
+    const std::vector<MaskExpression::ContentTerm> expected{{&kBuckets, {8, 0.25}}, {&kBuckets, {2, 1}}};
+    CHECK(mask.contentTerms() == expected);
+    CHECK(mask.staticPart() == MaskExpression::parse("causal & (window(3) | global(1))"));
+    CHECK(mask.text() == "causal & buckets(8, 0.25) & (window(3) | global(1)) & buckets(2, 1)");
+    CHECK(parseWithContent(mask.text()) == mask);
+
+    CHECK(parseWithContent("(buckets(8, 0)) & causal").staticPart() == MaskExpression::parse("causal"));
+    CHECK(parseWithContent("buckets(8, 0)").staticPart() == MaskExpression::parse("full"));
+    CHECK(parseWithContent("buckets(8, 0)").contentTerms().size() == 1);
+    CHECK(parseWithContent("causal").contentTerms().empty());
+    CHECK(parseWithContent("~causal & full").staticPart() == MaskExpression::parse("~causal & full"));
+
+    BitRow row;
+    CHECK_THROWS_WITH(mask.row(square(4), 0, row),
+                      CONTAINS("buckets hides cells by their content and has no mask of its own"));
+    for (const char* hidden : {"causal | buckets(8, 0)", "~buckets(8, 0)", "per_head(buckets(8, 0), full)",
+                               "causal & (full | buckets(8, 0))", "buckets(1, 0) & ~(full & buckets(8, 0))"})
+        CHECK_THROWS_WITH(parseWithContent(hidden),
+                          CONTAINS("buckets depends on the content, so it may stand only beside the outermost &; "
+                                   "write ... & buckets(8, 0)"));
+    // The place is that of the term at fault, not of the first one of its kind.
+    CHECK_THROWS_WITH(parseWithContent("buckets(1, 0) & ~buckets(8, 0)"), CONTAINS("character 18 of"));
+}
+
+TEST_CASE("mask expression: what is no expression is refused in a sentence with place, fault and remedy",
+          "[attention]") {
+    const std::pair<std::string, const char*> cases[] = {
+        {"", "character 1 of the mask expression: the mask expression is empty; write a term such as causal"},
+        {"  \t\n", "character 5 of the mask expression: the mask expression is empty"},
+        {"windw(3)", "character 1 of the mask expression: there is no mask term \"windw\"; the nearest name is window"},
+        {"causal & Causal",
+         "character 10 of the mask expression: there is no mask term \"Causal\"; the nearest name is causal"},
+        {"per_heads(full)", "no mask term \"per_heads\"; the nearest name is per_head"},
+        {"causal and full",
+         "character 8 of the mask expression: \"and\" stands behind the end of the expression; go on with & or |"},
+        {"causal full", "\"full\" stands behind the end"},
+        {"causal)", "character 7 of the mask expression: \")\" stands behind the end"},
+        {"causal &", "character 9 of the mask expression: a term was expected, but the end was found"},
+        {"causal && full", "character 9 of the mask expression: a term was expected, but \"&\" was found"},
+        {"| full", "character 1 of the mask expression: a term was expected, but \"|\" was found"},
+        {"!causal", "a term was expected, but \"!\" was found; write ~ for not"},
+        {"~", "character 2 of the mask expression: a term was expected, but the end was found"},
+        {"()", "character 2 of the mask expression: a term was expected, but \")\" was found"},
+        {"(causal", "character 8 of the mask expression: the end was found where the bracket of character 1 may close; "
+                    "write ) or go on with & or |"},
+        {"full & (causal | full", "the bracket of character 8 may close"},
+        {"(causal]", "character 8 of the mask expression: \"]\" was found where the bracket of character 1 may close"},
+        {"12", "a term was expected, but \"12\" was found"},
+        {"∪", "character 1 of the mask expression: a term was expected, but \"∪\" was found"},
+        {"causal ∪ full", "character 8 of the mask expression: \"∪\" stands behind the end"},
+        {"~∪", "character 2 of"},
+        {"window", "character 1 of the mask expression: window takes 1 number, not 0; write window(w)"},
+        {"full & window()", "character 8 of the mask expression: window takes 1 number, not 0; write window(w)"},
+        {"window(1, 2)", "window takes 1 number, not 2; write window(w)"},
+        {"causal(3)", "causal takes no numbers, not 1; write causal"},
+        {"local2d(1, 2, 3)", "local2d takes 6 numbers, not 3; write local2d(rows, cols, h, w, up, side)"},
+        {"permuted_blocks(4)", "permuted_blocks takes at least 2 numbers, not 1; write permuted_blocks(b, order, ...)"},
+        {"xlnet", "xlnet takes at least 1 number, not 0; write xlnet(order, ...)"},
+        {"window(0)", "character 8 of the mask expression: w of window is \"0\", which is out of its range; give a "
+                      "whole number from 1 to 65536"},
+        {"window(65537)", "w of window is \"65537\", which is out of its range"},
+        {"window(-3)", "w of window is \"-3\", which is out of its range"},
+        {"window(2.5)", "w of window is \"2.5\", which is no whole number; give a whole number from 1 to 65536"},
+        {"dilated(2, 0)", "character 12 of the mask expression: d of dilated is \"0\", which is out of its range"},
+        {"random(1, 4294967296)", "seed of random is \"4294967296\", which is out of its range"},
+        {"bigbird(2, 4, 1, 1, 1)", "w of bigbird is \"4\", which is between two steps; give 1, 3, 5 ..."},
+        {"window(1e999)", "w of window"},
+        {"window(nan)", "a number was expected for w of window, but \"nan\" was found"},
+        {"window(inf)", "a number was expected for w of window, but \"inf\" was found"},
+        {"window(three)", "a number was expected for w of window, but \"three\" was found; write a number"},
+        {"window(,)", "a number was expected for w of window, but \",\" was found"},
+        {"window(3,)", "a number was expected for window, but \")\" was found"},
+        {"window(3 4)", "character 10 of the mask expression: \"4\" was found where the bracket of character 7 may "
+                        "close; write ) or go on with a comma"},
+        {"window(3x)", "\"x\" was found where the bracket of character 7 may close"},
+        {"window(3", "the end was found where the bracket of character 7 may close"},
+        {"window(causal)", "a number was expected for w of window, but \"causal\" was found"},
+        {"per_head", "per_head needs its expressions in brackets; write per_head(causal, full)"},
+        {"per_layer & full", "per_layer needs its expressions in brackets"},
+        {"per_head()", "character 10 of the mask expression: a term was expected, but \")\" was found"},
+        {"per_head(full,)", "a term was expected, but \")\" was found"},
+        {"per_head(full; causal)",
+         "\";\" was found where the bracket of character 9 may close; write ) or go on with &, | or a comma"},
+        {"painted(2, 1, 4)", "painted: the runs of painted go beyond its 2 x 2 cells; give a larger size"},
+        {"full & permuted_blocks(2, 1, 1)",
+         "character 8 of the mask expression: permuted_blocks: 1 stands in the order twice"},
+    };
+    for (const auto& [text, sentence] : cases) {
+        CAPTURE(text);
+        try {
+            MaskExpression::parse(text);
+            FAIL_CHECK("was accepted");
+        } catch (const Error& error) {
+            CHECK_THAT(error.what(), CONTAINS(sentence));
+            CHECK_FALSE(error.where().empty());
+            CHECK_FALSE(error.hint().empty());
+        }
+    }
+}
+
+TEST_CASE("mask expression: deep and huge input is answered, never a crash", "[attention]") {
+    const std::string deep = "character 101 of the mask expression: brackets and ~ are nested more than 100 deep";
+    CHECK_THROWS_WITH(MaskExpression::parse(repeated("(", 1'000'000)), CONTAINS(deep));
+    CHECK_THROWS_WITH(MaskExpression::parse(repeated("~", 1'000'000)), CONTAINS(deep));
+    CHECK_THROWS_WITH(MaskExpression::parse(repeated("per_head(", 1'000'000)), CONTAINS("more than 100 deep"));
+    CHECK_THROWS_WITH(MaskExpression::parse(std::string(1'000'000, 'x')),
+                      CONTAINS("\"" + std::string(32, 'x') + "...\""));
+    CHECK(pictureOf(repeated("~", 99) + "causal", square(2)) == ".# ..");
+    CHECK(pictureOf(repeated("(", 99) + "causal" + repeated(")", 99), square(2)) == "#. ##");
+    CHECK(pictureOf(repeated("causal & ", 20'000) + "full", square(2)) == "#. ##");
+    CHECK(MaskExpression::parse("painted(65536" + repeated(", 1", 300'000) + ")").text().size() > 900'000);
+    const std::string nul("full\0", 5);
+    CHECK_THROWS_WITH(MaskExpression::parse(nul), CONTAINS("the control character 0 stands behind the end"));
+}
+
+TEST_CASE("mask expression: mutated text is an expression or an Error", "[attention]") {
+    std::mt19937 draws(5);
+    const std::string letters = "()&|~, 0139.-abcdefghijklmnopqrstuvwxyz_\xE2\x88\xAA";
+    int accepted = 0, refused = 0;
+    for (int round = 0; round < 20'000; ++round) {
+        std::string text = randomMask(draws, 3).text;
+        for (unsigned edits = draws() % 3; edits-- > 0 && !text.empty();) {
+            const size_t at = draws() % text.size();
+            switch (draws() % 3) {
+            case 0:
+                text.erase(at, 1 + draws() % 3);
+                break;
+            case 1:
+                text.insert(at, 1, letters[draws() % letters.size()]);
+                break;
+            default:
+                text[at] = letters[draws() % letters.size()];
+            }
+        }
+        try {
+            const auto mask = MaskExpression::parse(text);
+            if (MaskExpression::parse(mask.text()) != mask) FAIL(text);
+            ++accepted;
+        } catch (const Error&) {
+            ++refused;
+        }
+    }
+    CHECK(accepted > 1000);
+    CHECK(refused > 1000);
+}
