@@ -2,8 +2,11 @@
 
 #include "engine/attention/heads/heads.h"
 #include "engine/attention/mask/bit_row.h"
+#include "engine/attention/random_features.h"
 #include "engine/attention/terms.h"
 #include "engine/core/error.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -79,10 +82,23 @@ Tensor AttentionFlow::parameter(const std::string& name, Shape shape, InitialVal
 }
 
 Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::vector<float> values) {
-    const std::string full = prefix + "." + name;
+    // Plans for other lengths may share a store: their constants are others.
+    const std::string full = fmt::format("{}.{}#{}x{}", prefix, name, queries, keys);
     if (std::ranges::none_of(constants, [&](const FlowConstant& known) { return known.name == full; }))
         constants.push_back({full, shape, std::move(values)});
     return graph.parameter(full, std::move(shape));
+}
+
+std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed) {
+    const int64_t rows = parameter.shape.rows(), columns = parameter.shape.columns();
+    const InitialValue& initial = parameter.initial;
+    std::vector<float> values(static_cast<size_t>(rows * columns), initial.kind == InitialValue::Kind::One ? 1.0f : 0.0f);
+    if (initial.kind == InitialValue::Kind::Normal) return gaussianRows(rows, columns, initial.deviation, seed);
+    if (initial.kind == InitialValue::Kind::Identity) {
+        values = gaussianRows(rows, columns, initial.deviation, seed);
+        for (int64_t i = 0; i < std::min(rows, columns); ++i) values[static_cast<size_t>(i * columns + i)] += 1;
+    }
+    return values;
 }
 
 bool AttentionFlow::isCausal() const { return isCausalMask(spec.mask); }

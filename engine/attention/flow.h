@@ -25,6 +25,9 @@ struct FlowParameter {
     InitialValue initial;
 };
 
+/// What a parameter begins with. @return dense
+std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed);
+
 /// An attention while its graph is built: the parts of a spec act on it, stage by stage. Leading axes are sequences and heads;
 /// key/value heads are repeated to one per head when the scores begin.
 struct AttentionFlow {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/attention/attention_spec.h"
 #include "engine/ops/ops.h"
 
 #include <optional>
@@ -33,6 +34,9 @@ struct LayerAttention {
     AttentionRule rule;
     bool queryKeyValueBias = false;
     bool outputBias = false;
+    /// Any composition instead, over whole sequences and without a cache: rotary and rule are then not used, and heads are the
+    /// spec's.
+    std::optional<AttentionSpec> spec{};
     bool operator==(const LayerAttention&) const = default;
 };
 

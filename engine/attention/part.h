@@ -93,6 +93,7 @@ struct Part {
 
     MaskSupport masks = MaskSupport::Any; ///< for scores, normalisers, memories and mixers
     bool usesScores = true;         ///< of normalisers: false where q and k meet in another way than score and bias
+    bool usesQueriesKeys = true;    ///< of mixers
     bool actsOnScores = false;      ///< of positions: needs a normaliser that uses scores
     bool needsPattern = false;      ///< reads the weights of single keys
     bool mixesHeads = false;        ///< cannot be fused into a kernel that works head by head

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 
@@ -15,7 +17,8 @@ public:
                                                   .logits = {},
                                                   .attention = {},
                                                   .updates = {},
-                                                  .blocks = {}},
+                                                  .blocks = {},
+                                                  .composed = {}},
           graph_(*result_.graph) {}
 
     DecoderGraph build() {
@@ -76,6 +79,8 @@ private:
     Tensor block(size_t layer, Tensor x, Tensor positions, Tensor keyPositions) {
         const LayerAttention& spec = config_.layers[layer];
         const std::string prefix = fmt::format("blocks.{}", layer);
+        if (spec.spec)
+            x = composedInputs(spec, prefix + ".attn", x, build_.sequence, static_cast<int64_t>(layer), result_.composed);
         graph_.probe(x, prefix + ".hook_resid_pre", "TC");
 
         Tensor rotaryTable;
@@ -83,15 +88,18 @@ private:
             rotaryTable =
                 graph_.parameter(decoder_names::kRotaryTable,
                                  {config_.context, static_cast<int64_t>(spec.rotary->inverseFrequencies.size()) * 2});
-        const AttentionNodes attention = selfAttention(spec, {.prefix = prefix + ".attn",
-                                                              .input = norm(x, prefix + ".ln1"),
-                                                              .residual = x,
-                                                              .queryPosition = positions,
-                                                              .keyPosition = keyPositions,
-                                                              .rotaryTable = rotaryTable,
-                                                              .cacheCapacity = build_.cacheCapacity,
-                                                              .sequence = build_.sequence,
-                                                              .recordsQueries = build_.recordsQueries});
+        const AttentionSite site{.prefix = prefix + ".attn",
+                                 .input = norm(x, prefix + ".ln1"),
+                                 .residual = x,
+                                 .queryPosition = positions,
+                                 .keyPosition = keyPositions,
+                                 .rotaryTable = rotaryTable,
+                                 .cacheCapacity = build_.cacheCapacity,
+                                 .sequence = build_.sequence,
+                                 .recordsQueries = build_.recordsQueries};
+        const AttentionNodes attention =
+            spec.spec ? composedAttention(spec, site, static_cast<int64_t>(layer), result_.composed)
+                      : selfAttention(spec, site);
         result_.attention.push_back(attention.cached);
         result_.updates.insert(result_.updates.end(), attention.updates.begin(), attention.updates.end());
 
@@ -140,6 +148,16 @@ private:
 
 DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) {
     return DecoderBuilder(config, build).build();
+}
+
+bool isComposed(const DecoderConfig& config) {
+    return std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
+}
+
+DecoderGraph buildForListing(const DecoderConfig& config) {
+    // Parts may learn a number for every pair of positions of the context.
+    return buildDecoder(config, isComposed(config) ? DecoderBuild{.queries = config.context}
+                                                   : DecoderBuild{.queries = 1, .cacheCapacity = 1});
 }
 
 } // namespace attn

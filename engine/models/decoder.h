@@ -1,10 +1,12 @@
 #pragma once
 
+#include "engine/attention/composed_attention.h"
 #include "engine/attention/self_attention.h"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
@@ -54,6 +56,8 @@ inline constexpr const char* kTokens = "tokens";                  ///< Input I32
 inline constexpr const char* kPositions = "positions";            ///< Input I32 [T]
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
 inline constexpr const char* kRotaryTable = "rotary.table";       ///< Parameter, computed
+/// Whether a Parameter is computed rather than learned: the rotary table, and constants of composed attention.
+inline bool isComputed(std::string_view name) { return name == kRotaryTable || name.find('#') != name.npos; }
 } // namespace decoder_names
 
 struct DecoderGraph {
@@ -63,6 +67,7 @@ struct DecoderGraph {
     std::vector<AttentionInputs> attention;              ///< per layer, over the caches
     std::vector<std::pair<std::string, Tensor>> updates; ///< state writes; request all of them
     std::vector<NodeRange> blocks;                       ///< the nodes of each
+    ComposedNeeds composed;                              ///< of layers that have a spec
 };
 
 /// Probes: hook_embed, hook_pos_embed, blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*,
@@ -70,5 +75,10 @@ struct DecoderGraph {
 /// blocks.N.attn.{W,b}_{Q,K,V,O}, blocks.N.mlp.{W,b}_{in,gate,out}, ln_final.{w,b}, unembed.{W_U,b_U}; linear weights
 /// are [out, in].
 DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
+
+/// A build that has every learned tensor in its final shape, for listing them.
+DecoderGraph buildForListing(const DecoderConfig& config);
+/// Whether some layer's attention is composed of parts: it runs whole sequences and has no cache.
+bool isComposed(const DecoderConfig& config);
 
 } // namespace attn

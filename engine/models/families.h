@@ -6,6 +6,6 @@
 
 namespace attn {
 
-extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama;
+extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama, kComposed;
 
 } // namespace attn

@@ -74,15 +74,18 @@ public:
 private:
     /// Finds out what is missing or misshapen before anything is loaded.
     void checkTensors() const {
-        const DecoderGraph decoder = buildDecoder(config_, {.queries = 1, .cacheCapacity = 1});
+        const DecoderGraph decoder = buildForListing(config_);
         for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
             const Node& node = decoder.graph->node(id);
-            if (node.kind != NodeKind::Parameter || node.name == decoder_names::kRotaryTable) continue;
+            if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
             const WeightRecipe recipe = family_.recipe(config_, node.name, names_);
-            checkShape(weights_.tensor(recipe.source), recipe, node.outputs[0].shape);
+            checkShape(weights_.tensor(recipe.source), recipe, flat(node.outputs[0].shape));
             weights_.read(recipe.source, 0, {}); // refuses a dtype that is no number
         }
     }
+
+    /// Files hold tensors of a composed model's parts as matrices.
+    static Shape flat(const Shape& shape) { return shape.rank() <= 2 ? shape : Shape{shape.rows(), shape.columns()}; }
 
     static int64_t sourceRow(const WeightRecipe& recipe, int64_t row) {
         return recipe.group == 0 ? row : recipe.offset + row / recipe.group * recipe.stride + row % recipe.group;

@@ -51,10 +51,10 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
 
     std::map<std::string, Gathered> tensors;
     const TensorNames none({});
-    const DecoderGraph decoder = buildDecoder(config, {.queries = 1, .cacheCapacity = 1});
+    const DecoderGraph decoder = buildForListing(config);
     for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
         const Node& node = decoder.graph->node(id);
-        if (node.kind != NodeKind::Parameter || node.name == decoder_names::kRotaryTable) continue;
+        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
         const WeightRecipe recipe = (*family)->recipe(config, node.name, none);
         const Shape& shape = node.outputs[0].shape;
         const std::string name =
@@ -62,8 +62,8 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
         Gathered& tensor = tensors[name];
         tensor.isVector = shape.rank() == 1;
         tensor.transposed = recipe.transposed;
-        tensor.columns = tensor.isVector ? 1 : shape[1];
-        tensor.rows = std::max(tensor.rows, recipe.offset + shape[0]);
+        tensor.columns = tensor.isVector ? 1 : shape.columns();
+        tensor.rows = std::max(tensor.rows, recipe.offset + (tensor.isVector ? shape[0] : shape.rows()));
         tensor.parts.push_back({recipe.offset, read(node.name)});
     }
     std::vector<std::vector<float>> values;

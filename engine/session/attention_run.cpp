@@ -1,7 +1,6 @@
 #include "engine/session/attention_run.h"
 
 #include "engine/attention/heads/heads.h"
-#include "engine/attention/random_features.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
@@ -81,7 +80,7 @@ AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const 
         if (isPlanned(constant.name)) impl_->write(constant.name, constant.values);
     for (const FlowParameter& parameter : flow.parameters) {
         if (!isPlanned(parameter.name)) continue;
-        impl_->write(parameter.name, initialValuesOf(parameter, seed + parameters_.size()));
+        impl_->write(parameter.name, initialNumbers(parameter, seed + parameters_.size()));
         parameters_.push_back(parameter);
         parameters_.back().name.erase(0, kPrefix.size() + 1);
     }
@@ -135,17 +134,5 @@ NamedTensor AttentionRun::result(const std::string& name) const {
 }
 
 uint64_t AttentionRun::deviceBytes() const { return impl_->executor->deviceBytes() + impl_->store.bytes(); }
-
-std::vector<float> initialValuesOf(const FlowParameter& parameter, uint64_t seed) {
-    const int64_t rows = parameter.shape.rows(), columns = parameter.shape.columns();
-    const InitialValue& initial = parameter.initial;
-    std::vector<float> values(static_cast<size_t>(rows * columns), initial.kind == InitialValue::Kind::One ? 1.0f : 0.0f);
-    if (initial.kind == InitialValue::Kind::Normal) return gaussianRows(rows, columns, initial.deviation, seed);
-    if (initial.kind == InitialValue::Kind::Identity) {
-        values = gaussianRows(rows, columns, initial.deviation, seed);
-        for (int64_t i = 0; i < std::min(rows, columns); ++i) values[static_cast<size_t>(i * columns + i)] += 1;
-    }
-    return values;
-}
 
 } // namespace attn

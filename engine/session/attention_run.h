@@ -60,7 +60,4 @@ private:
     std::vector<FlowParameter> parameters_;
 };
 
-/// Normal numbers for a parameter to begin with.
-std::vector<float> initialValuesOf(const FlowParameter& parameter, uint64_t seed);
-
 } // namespace attn

@@ -20,7 +20,7 @@ constexpr int64_t kMostCapacity = 4096;
 int64_t parameterCount(const Graph& graph) {
     int64_t count = 0;
     for (uint32_t id = 0; id < graph.size(); ++id)
-        if (graph.node(id).kind == NodeKind::Parameter && graph.node(id).name != decoder_names::kRotaryTable)
+        if (graph.node(id).kind == NodeKind::Parameter && !decoder_names::isComputed(graph.node(id).name))
             count += graph.node(id).outputs[0].shape.elements();
     return count;
 }
@@ -74,7 +74,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     store_->reserve(parameters);
     store_->reserve(states);
     for (const auto& [name, shape] : parameters)
-        if (name != decoder_names::kRotaryTable)
+        if (!decoder_names::isComputed(name))
             info_.parameters.push_back({.name = name,
                                         .sourceName = source_->sourceName(name),
                                         .shape = shape.extents(),

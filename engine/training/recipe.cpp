@@ -1,5 +1,6 @@
 #include "engine/training/recipe.h"
 
+#include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
 #include "engine/models/recipes.h"
 
@@ -84,6 +85,10 @@ void check(const Recipe& recipe) {
         fail("key_value_heads", "GPT-2 has as many as heads", "choose llama");
     if (a.family != "gpt2" && a.attentionOnly)
         fail("attention_only", "only gpt2 can leave out the feed-forward layers", "choose gpt2");
+    for (const AttentionSpec& spec : attentionOf(a))
+        for (const SpecProblem& problem : check(spec, {.isCausalTask = true, .headWidth = a.width / a.heads}))
+            fail("attention", problem.sentence,
+                 problem.nearest ? "the nearest that works: " + problem.nearest->text() : "choose another composition");
     within("initial_deviation", a.initialDeviation, 0, 1);
     kindNamed(kActivations, "activation", a.activation);
     within("batch", recipe.batch, 1, 65536);
@@ -129,6 +134,7 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"activation", a.activation},
             {"bias", a.bias},
             {"attention_only", a.attentionOnly},
+            {"attention", a.attention},
             {"initial_deviation", a.initialDeviation},
             {"optimiser", nameOf(kOptimisers, o.kind)},
             {"beta1", o.beta1},
@@ -193,6 +199,7 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
                            .activation = text("activation"),
                            .bias = all.at("bias").get<bool>(),
                            .attentionOnly = all.at("attention_only").get<bool>(),
+                           .attention = text("attention"),
                            .initialDeviation = number("initial_deviation")};
     recipe.optimiser = {.kind = kindNamed(kOptimisers, "optimiser", text("optimiser")),
                         .beta1 = number("beta1"),
@@ -217,6 +224,27 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     return recipe;
 }
 
+std::vector<AttentionSpec> attentionOf(const Architecture& a) {
+    std::vector<AttentionSpec> specs;
+    for (size_t begin = 0; begin < a.attention.size();) {
+        const size_t end = std::min(a.attention.find(';', begin), a.attention.size());
+        AttentionSpec spec = AttentionSpec::parse(a.attention.substr(begin, end - begin));
+        begin = end + 1;
+        const Part& heads = spec.part(Slot::Heads);
+        const int64_t groups = a.keyValueHeads == 0 ? a.heads : a.keyValueHeads;
+        if (heads.id == "single" && groups != a.heads)
+            spec.set(Slot::Heads, "grouped_query", std::array{static_cast<double>(a.heads), static_cast<double>(groups)});
+        else if (heads.id == "single" && a.heads > 1)
+            spec.set(Slot::Heads, "multi_head", std::array{static_cast<double>(a.heads)});
+        const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+        if (counts.heads != a.heads)
+            fail("attention", fmt::format("has {} heads and the model {}", counts.heads, a.heads),
+                 "say the same number in both, or leave the heads out of the expression");
+        specs.push_back(std::move(spec));
+    }
+    return specs;
+}
+
 DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
     const bool isLlama = a.family == "llama";
     const int64_t headWidth = a.width / a.heads;
@@ -227,14 +255,22 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
                             .outputBias = !isLlama};
     if (isLlama)
         attention.rotary = RotaryPosition{.inverseFrequencies = rotaryFrequencies(10000, static_cast<int>(headWidth))};
+    const std::vector<AttentionSpec> specs = attentionOf(a);
+    std::vector<LayerAttention> layers(static_cast<size_t>(a.layers), attention);
+    for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer) {
+        layers[layer].rotary.reset();
+        layers[layer].spec = specs[layer % specs.size()];
+        const HeadCounts counts = headCounts(layers[layer].spec->part(Slot::Heads), layers[layer].spec->values(Slot::Heads));
+        layers[layer].heads.keyValueHeads = counts.groups;
+    }
     return {
         .name = {},
-        .family = a.family,
+        .family = specs.empty() ? a.family : "attention-lab",
         .vocabulary = vocabulary,
         .modelWidth = a.width,
         .context = context,
         .norm = isLlama ? NormKind::RmsNorm : NormKind::LayerNorm,
-        .learnedPositions = !isLlama,
+        .learnedPositions = !isLlama && specs.empty(),
         .feedForward = {.width = a.attentionOnly      ? 0
                                  : a.feedForward != 0 ? a.feedForward
                                  : isLlama            ? roundUp(a.width * 8 / 3)
@@ -242,7 +278,7 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
                         .activation = isLlama ? Activation::Silu : kindNamed(kActivations, "activation", a.activation),
                         .gated = isLlama,
                         .bias = !isLlama},
-        .layers = std::vector<LayerAttention>(static_cast<size_t>(a.layers), attention)};
+        .layers = std::move(layers)};
 }
 
 } // namespace attn

@@ -20,6 +20,9 @@ struct Architecture {
     std::string activation = "gelu_new"; ///< of gpt2: "gelu_new", "gelu" or "relu"
     bool bias = true;                    ///< of gpt2; without, biases stay at zero
     bool attentionOnly = false;          ///< of gpt2: no feed-forward layers
+    /// Attention composed of parts, as AttentionSpec::parse reads it; several between semicolons take turns from layer to layer.
+    /// Heads and widths are the architecture's, unless the expression says how heads share keys. Empty: the family's own.
+    std::string attention{};
     double initialDeviation = 0.02;      ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
     bool operator==(const Architecture&) const = default;
 };
@@ -58,6 +61,9 @@ void check(const Recipe& recipe);
 nlohmann::json toJson(const Recipe& recipe);
 /// Fields that are missing keep their defaults. @throws Error naming the field that is unknown or out of range
 Recipe recipeFromJson(const nlohmann::json& json, const std::string& file);
+
+/// Architecture::attention for each layer; empty where the family's own is meant. @throws Error as AttentionSpec::parse
+std::vector<AttentionSpec> attentionOf(const Architecture& architecture);
 
 /// The model's description. @param context positions  @throws Error as check()
 DecoderConfig decoderOf(const Architecture& architecture, int64_t vocabulary, int64_t context);

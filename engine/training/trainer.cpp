@@ -66,7 +66,7 @@ Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe)
 Trainer::~Trainer() = default;
 
 bool Trainer::isFrozen(const std::string& parameter) const {
-    if (parameter == decoder_names::kRotaryTable) return true;
+    if (decoder_names::isComputed(parameter)) return true;
     return !recipe_.architecture.bias && (parameter.ends_with(".b") || parameter.find(".b_") != std::string::npos);
 }
 
@@ -79,6 +79,7 @@ Trainer::Loss Trainer::buildLoss(int rows, double dropout) const {
     result.losses = crossEntropy(result.decoder.logits, graph.input(kTargets, {.shape = {tokens}, .dtype = DType::I32}),
                                  graph.input(kWeights, {.shape = {tokens}}), recipe_.smoothing);
     result.total = sum(result.losses);
+    for (const Tensor penalty : result.decoder.composed.penalties) result.total = add(result.total, penalty);
     return result;
 }
 
@@ -90,7 +91,7 @@ void Trainer::describe() {
         const Node& node = loss.decoder.graph->node(id);
         if (node.kind != NodeKind::Parameter) continue;
         room.emplace_back(node.name, node.outputs[0].shape);
-        if (node.name == decoder_names::kRotaryTable) continue;
+        if (decoder_names::isComputed(node.name)) continue;
         parameters_.push_back({node.name, node.outputs[0].shape});
         if (isFrozen(node.name)) continue;
         states_.push_back({"moment." + node.name, node.outputs[0].shape});
@@ -100,11 +101,21 @@ void Trainer::describe() {
     }
     for (const Named& state : states_) room.emplace_back(state.name, state.shape);
     store_->reserve(room);
-    for (const Named& parameter : parameters_)
-        write(parameter.name, initialWeights(config_, parameter.name, parameter.shape,
-                                             recipe_.architecture.initialDeviation, recipe_.settings.seed));
+    for (const Named& parameter : parameters_) {
+        const auto& learned = loss.decoder.composed.parameters;
+        const auto part = std::ranges::find(learned, parameter.name, &FlowParameter::name);
+        write(parameter.name, part != learned.end()
+                                  ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - learned.begin()))
+                                  : initialWeights(config_, parameter.name, parameter.shape,
+                                                   recipe_.architecture.initialDeviation, recipe_.settings.seed));
+    }
+    writeConstants(loss.decoder);
     if (config_.layers.front().rotary)
         write(decoder_names::kRotaryTable, rotaryTableValues(*config_.layers.front().rotary, config_.context));
+}
+
+void Trainer::writeConstants(const DecoderGraph& decoder) {
+    for (const FlowConstant& constant : decoder.composed.constants) write(constant.name, constant.values);
 }
 
 void Trainer::buildStep(bool profiles) {

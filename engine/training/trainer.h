@@ -86,6 +86,7 @@ private:
     struct Loss; // a graph with its loss
     Loss buildLoss(int rows, double dropout) const;
     void describe();
+    void writeConstants(const DecoderGraph& decoder);
     void buildStep(bool profiles);
     void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
     GpuExecutor& evaluator();

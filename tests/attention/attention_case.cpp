@@ -74,7 +74,8 @@ ReferenceFlow AttentionCase::reference(int64_t sequence) const {
         if (node.kind != NodeKind::Parameter) continue;
         Dense dense(node.outputs.front().shape.extents());
         dense.data = values.at(node.name);
-        flow.parameters[node.name.substr(node.name.find('.') + 1)] = std::move(dense);
+        const size_t begin = node.name.find('.') + 1; // "attn.NAME", constants "attn.NAME#6x6"
+        flow.parameters[node.name.substr(begin, node.name.find('#') - begin)] = std::move(dense);
     }
     referenceAttention(flow);
     return flow;

@@ -135,6 +135,7 @@ const Part kFourierMixer{
     .hooks = {{Stage::Normalise, buildFourier, referenceFourier}},
     .masks = MaskSupport::FullOnly,
     .usesScores = false,
+    .usesQueriesKeys = false,
     .needsEqualLengths = true};
 
 const Part kMlpMixer{
@@ -151,7 +152,8 @@ const Part kMlpMixer{
     .memory = "O(T hidden) parameters",
     .hooks = {{Stage::Normalise, buildMlp, referenceMlp}},
     .masks = MaskSupport::FullOnly,
-    .usesScores = false};
+    .usesScores = false,
+    .usesQueriesKeys = false};
 
 const Part kFastWeightMixer{
     .id = "fast_weights",

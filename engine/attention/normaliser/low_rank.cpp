@@ -21,8 +21,21 @@ constexpr std::array<Param, 3> kLinformerParams{
 /// Blocks of equal length that cover all keys; the last may be shorter.
 struct Blocks {
     int64_t length, count;
-    Blocks(int64_t keys, int64_t rank) : length((keys + rank - 1) / rank), count((keys + length - 1) / length) {}
+    Blocks(int64_t keys, PartValues values)
+        : length((keys + static_cast<int64_t>(values[0]) - 1) / static_cast<int64_t>(values[0])),
+          count((keys + length - 1) / length) {}
 };
+
+/// [blocks, S]: each row takes the mean of its block.
+Tensor meanRows(AttentionFlow& flow, const Blocks& blocks) {
+    const int64_t S = flow.keys;
+    std::vector<float> means(static_cast<size_t>(blocks.count * S), 0);
+    for (int64_t j = 0; j < S; ++j) {
+        const int64_t block = j / blocks.length, size = std::min(blocks.length, S - block * blocks.length);
+        means[static_cast<size_t>(block * S + j)] = 1 / static_cast<float>(size);
+    }
+    return flow.constant("normaliser.means", {blocks.count, S}, std::move(means));
+}
 
 std::string nameOf(bool isShared, bool isKey) { return isShared || isKey ? "normaliser.E" : "normaliser.F"; }
 
@@ -31,21 +44,15 @@ Tensor projected(AttentionFlow& flow, Tensor x, PartValues values, bool isKey) {
     const auto rank = static_cast<int64_t>(values[0]);
     const int64_t B = flow.batch, H = flow.heads, S = flow.keys, D = flow.width;
     const std::string name = nameOf(values[2] != 0, isKey);
-    const Blocks blocks(S, rank);
+    const Blocks blocks(S, values);
     const auto inBlocks = [&](Tensor rows) { return pad(rows, 2, 0, blocks.count * blocks.length - S); };
     switch (static_cast<Projection>(static_cast<int>(values[1]))) {
     case Projection::Learned: {
         const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(S))};
         return batchedMatmul(flow.parameter(name, {rank, S}, initial), x); // [rank,S] . [B,H,S,D]
     }
-    case Projection::MeanPool: {
-        std::vector<float> means(static_cast<size_t>(blocks.count * S), 0);
-        for (int64_t j = 0; j < S; ++j) {
-            const int64_t block = j / blocks.length, size = std::min(blocks.length, S - block * blocks.length);
-            means[static_cast<size_t>(block * S + j)] = 1 / static_cast<float>(size);
-        }
-        return batchedMatmul(flow.constant("normaliser.means", {blocks.count, S}, std::move(means)), x);
-    }
+    case Projection::MeanPool:
+        return batchedMatmul(meanRows(flow, blocks), x);
     case Projection::MaxPool: {
         std::vector<float> absent(static_cast<size_t>(blocks.count * blocks.length), 0);
         for (size_t j = static_cast<size_t>(S); j < absent.size(); ++j) absent[j] = static_cast<float>(kMasked);
@@ -74,17 +81,13 @@ void buildLinformer(AttentionFlow& flow, PartValues values) {
     if (projection == Projection::Learned)
         flow.pattern = batchedMatmul(
             weights, flow.parameter(nameOf(values[2] != 0, false), {static_cast<int64_t>(values[0]), flow.keys}));
-    if (projection == Projection::MeanPool) {
-        for (const FlowConstant& constant : flow.constants)
-            if (constant.name.ends_with("normaliser.means"))
-                flow.pattern = batchedMatmul(weights, flow.constant("normaliser.means", constant.shape, constant.values));
-    }
+    if (projection == Projection::MeanPool) flow.pattern = batchedMatmul(weights, meanRows(flow, Blocks(flow.keys, values)));
 }
 
 void referenceLinformer(ReferenceFlow& flow, PartValues values) {
     const auto rank = static_cast<int64_t>(values[0]);
     const auto projection = static_cast<Projection>(static_cast<int>(values[1]));
-    const Blocks blocks(flow.keys, rank);
+    const Blocks blocks(flow.keys, values);
     const int64_t rows = projection == Projection::Learned ? rank : blocks.count, D = flow.width;
     const auto project = [&](const Dense& x, int64_t h, int64_t row, int64_t d, bool isKey) {
         double sum = projection == Projection::MaxPool ? kMasked : 0;

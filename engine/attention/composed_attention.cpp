@@ -1,0 +1,93 @@
+#include "engine/attention/composed_attention.h"
+
+#include "engine/attention/terms.h"
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+AttentionFlow flowFor(const LayerAttention& layer, Graph& graph, const std::string& prefix, int64_t rows, int64_t sequence,
+                      int64_t index) {
+    const int64_t length = sequence == 0 ? rows : sequence;
+    return {.graph = graph,
+            .spec = *layer.spec,
+            .prefix = prefix,
+            .layer = index,
+            .batch = rows / length,
+            .heads = layer.heads.heads,
+            .groups = layer.heads.keyValueHeads,
+            .queries = length,
+            .keys = length,
+            .width = layer.heads.width,
+            .hasInputs = true};
+}
+
+void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
+    needs.parameters.insert(needs.parameters.end(), flow.parameters.begin(), flow.parameters.end());
+    needs.constants.insert(needs.constants.end(), flow.constants.begin(), flow.constants.end());
+    needs.penalties.insert(needs.penalties.end(), flow.penalties.begin(), flow.penalties.end());
+}
+
+} // namespace
+
+Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Tensor stream, int64_t sequence, int64_t index,
+                      ComposedNeeds& needs) {
+    const int64_t rows = stream.shape()[0], C = stream.shape()[1];
+    AttentionFlow flow = flowFor(layer, *stream.graph, prefix, rows, sequence, index);
+    flow.stream = reshape(stream, {flow.batch, flow.queries, C});
+    buildInputs(flow);
+    collect(flow, needs);
+    return reshape(flow.stream, {rows, C});
+}
+
+AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
+                                 ComposedNeeds& needs) {
+    Graph& graph = *site.input.graph;
+    const int64_t rows = site.input.shape()[0], C = site.residual.shape()[1], H = layer.heads.heads, D = layer.heads.width;
+    const auto name = [&](const char* part) { return site.prefix + "." + part; };
+    AttentionFlow flow = flowFor(layer, graph, site.prefix, rows, site.sequence, index);
+    const int64_t B = flow.batch, T = flow.queries;
+    const auto byHead = [&](Tensor x, int64_t heads) { // [B T, heads D] -> [B,heads,T,D]
+        return permute(reshape(x, {B, T, heads, D}), {0, 2, 1, 3});
+    };
+    const auto project = [&](const char* letter, int64_t heads) {
+        MatmulOptions options;
+        if (layer.queryKeyValueBias) options.bias = graph.parameter(name("b_") + letter, {heads * D});
+        return matmul(site.input, graph.parameter(name("W_") + letter, {heads * D, C}), options);
+    };
+    const auto probed = [&](Tensor x, int64_t heads, const char* hook, const char* axes) {
+        return byHead(graph.probe(reshape(x, {rows, heads, D}), name(hook), axes), heads);
+    };
+    if (flow.spec.part(Slot::Mixer).usesQueriesKeys) {
+        flow.q = probed(project("Q", H), H, "hook_q", "THD");
+        const bool sharesKeys = flow.spec.parts.at(Slot::Heads).id == "shared_query_key";
+        flow.k = sharesKeys ? flow.q : probed(project("K", flow.groups), flow.groups, "hook_k", "TGD");
+    }
+    flow.v = probed(project("V", flow.groups), flow.groups, "hook_v", "TGD");
+    buildAttention(flow);
+    collect(flow, needs);
+    const auto probeCells = [&](Tensor cells, const char* hook) {
+        if (!cells) return;
+        const bool isOne = B == 1;
+        graph.probe(isOne ? reshape(cells, {H, T, T}) : cells, name(hook), isOne ? "HTS" : "BHTS");
+    };
+    probeCells(flow.scores, "hook_attn_scores");
+    probeCells(flow.pattern, "hook_pattern");
+
+    const Tensor gates = reshape(graph.input(name("gates"), {.shape = {H}}), {H, 1, 1});
+    const Tensor z = permute(times(flow.z, gates), {0, 2, 1, 3}); // [B,H,T,D] -> [B,T,H,D]
+    const Tensor flat = reshape(graph.probe(reshape(z, {rows, H, D}), name("hook_z"), "THD"), {rows, H * D});
+
+    MatmulOptions out;
+    if (layer.outputBias) out.bias = graph.parameter(name("b_O"), {C});
+    const Tensor weight = graph.parameter(name("W_O"), {C, H * D});
+    AttentionNodes nodes;
+    const size_t lastDot = site.prefix.rfind('.');
+    nodes.added = graph.probe(matmul(flat, weight, out), site.prefix.substr(0, lastDot) + ".hook_attn_out", "TC");
+    out.residual = site.residual;
+    nodes.output = matmul(flat, weight, out);
+    return nodes;
+}
+
+} // namespace attn

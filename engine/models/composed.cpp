@@ -1,0 +1,84 @@
+#include "engine/attention/heads/heads.h"
+#include "engine/models/config_reader.h"
+#include "engine/models/families.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+// Models whose attention is composed of parts: trained here, under the engine's own tensor names.
+
+namespace attn {
+namespace {
+
+constexpr const char* kWhere = "see attention-cli parts for what attention is composed of";
+
+DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
+    const ConfigReader read(json, file);
+    const int64_t width = read.size("width"), heads = read.size("heads");
+    if (width % heads != 0) read.fail("heads", fmt::format("is {}, which does not divide the width {}", heads, width));
+    const auto specs = json.find("attention");
+    if (specs == json.end() || !specs->is_array() || specs->empty() ||
+        !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
+        read.fail("attention", "is not a list of expressions, one for each layer", kWhere);
+    const bool isRms = read.text("norm", "layer_norm") == "rms_norm", hasBias = read.flag("bias", true);
+    DecoderConfig config{.vocabulary = read.size("vocab_size"),
+                         .modelWidth = width,
+                         .context = read.size("context"),
+                         .norm = isRms ? NormKind::RmsNorm : NormKind::LayerNorm,
+                         .normEpsilon = read.number("norm_epsilon", 1e-5),
+                         .tiedEmbedding = !names.contains("unembed.W_U"),
+                         .feedForward = {.width = read.flag("attention_only", false) ? 0 : read.size("feed_forward"),
+                                         .activation = read.activation("activation", "gelu_new"),
+                                         .gated = read.flag("gated", false),
+                                         .bias = hasBias},
+                         .layers = {}};
+    for (const auto& text : *specs) {
+        const AttentionSpec spec = AttentionSpec::parse(text.get<std::string>());
+        const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+        if (counts.heads != heads)
+            read.fail("attention", fmt::format("has {} heads and the model {}", counts.heads, heads), kWhere);
+        config.layers.push_back({.heads = {heads, counts.groups, width / heads},
+                                 .rule = {},
+                                 .queryKeyValueBias = hasBias,
+                                 .outputBias = hasBias,
+                                 .spec = spec});
+    }
+    return config;
+}
+
+WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames&) { return {.source = parameter}; }
+
+nlohmann::json describe(const DecoderConfig& config) {
+    const LayerAttention& attention = config.layers.front();
+    nlohmann::json specs = nlohmann::json::array();
+    for (const LayerAttention& layer : config.layers) specs.push_back(layer.spec->text());
+    const Activation activation = config.feedForward.activation;
+    return {{"model_type", "attention-lab"},
+            {"attention", specs},
+            {"vocab_size", config.vocabulary},
+            {"context", config.context},
+            {"width", config.modelWidth},
+            {"heads", attention.heads.heads},
+            {"norm", config.norm == NormKind::RmsNorm ? "rms_norm" : "layer_norm"},
+            {"norm_epsilon", config.normEpsilon},
+            {"attention_only", config.feedForward.width == 0},
+            {"feed_forward", std::max<int64_t>(config.feedForward.width, 1)},
+            {"activation", activation == Activation::GeluErf ? "gelu"
+                           : activation == Activation::Relu  ? "relu"
+                           : activation == Activation::Silu  ? "silu"
+                                                             : "gelu_new"},
+            {"gated", config.feedForward.gated},
+            {"bias", attention.outputBias}};
+}
+
+} // namespace
+
+const ModelFamily kComposed{.id = "attention-lab",
+                            .title = "Composed attention",
+                            .modelTypes = {"attention-lab"},
+                            .config = config,
+                            .recipe = recipe,
+                            .describe = describe};
+
+} // namespace attn
