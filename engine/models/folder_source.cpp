@@ -79,7 +79,7 @@ private:
             const Node& node = decoder.graph->node(id);
             if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
             const WeightRecipe recipe = family_.recipe(config_, node.name, names_);
-            checkShape(weights_.tensor(recipe.source), recipe, flat(node.outputs[0].shape));
+            checkShape(weights_.tensor(recipe.source), recipe, node.outputs[0].shape);
             weights_.read(recipe.source, 0, {}); // refuses a dtype that is no number
         }
     }
@@ -91,7 +91,8 @@ private:
         return recipe.group == 0 ? row : recipe.offset + row / recipe.group * recipe.stride + row % recipe.group;
     }
 
-    void checkShape(const StoredTensor& stored, const WeightRecipe& recipe, const Shape& shape) const {
+    void checkShape(const StoredTensor& stored, const WeightRecipe& recipe, const Shape& whole) const {
+        const Shape shape = flat(whole);
         const int64_t neededRows = sourceRow(recipe, shape[0] - 1) + 1;
         std::vector<int64_t> extents = stored.shape;
         if (recipe.transposed) std::ranges::reverse(extents);

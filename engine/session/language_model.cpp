@@ -44,8 +44,10 @@ std::string hookPattern(int layer) { return fmt::format("blocks.{}.attn.hook_pat
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
-    const auto described =
-        buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
+    const auto described = isComposed() ? buildForListing(config())
+                                        : buildDecoder(config(), {.queries = 1,
+                                                                  .cacheCapacity = capacity_,
+                                                                  .recordsQueries = options_.inspects});
     info_.parameterCount = parameterCount(*described.graph);
     std::optional<int> threads = options_.softwareThreads;
     if (!threads && info_.parameterCount < kInlineParameters) threads = 0;
@@ -60,7 +62,10 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     describe();
     for (const std::string& name : described.graph->probeOrder()) info_.hooks.push_back(name);
 
-    const auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
+    auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
+    std::erase_if(parameters, [](const auto& tensor) { // they come with the plans that need them
+        return tensor.first != decoder_names::kRotaryTable && decoder_names::isComputed(tensor.first);
+    });
     const auto states = sourcesOf(*described.graph, NodeKind::State);
     const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = context_->freeBytes();
     info_.parameterBytes = static_cast<int64_t>(paddedBytes(parameters));
@@ -155,6 +160,7 @@ void LanguageModel::describe() {
         for (int id = 0; id < source_->tokenizer()->vocabularySize(); ++id)
             info_.tokenTexts.push_back(source_->tokenizer()->tokenText(id));
     info_.positionScheme = model.learnedPositions ? "learned" : "none";
+    if (first.spec) info_.positionScheme = first.spec->part(Slot::Position).title;
     if (first.rotary)
         info_.positionScheme =
             fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",
@@ -191,6 +197,7 @@ int64_t LanguageModel::bucketFor(size_t tokens) const {
 }
 
 bool LanguageModel::warmUp() {
+    if (isComposed()) return false;
     for (int64_t bucket : kPrefillBuckets) {
         const auto tokens = static_cast<size_t>(bucket);
         if (steps_.contains(bucketFor(tokens))) continue;
@@ -257,6 +264,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
+    if (isComposed()) return feedComposed(tokens, isCancelled);
     const size_t before = tokens_.size();
     while (!tokens.empty()) {
         // When inspecting, the last token runs alone: its plan also gives the newest row of every head.
@@ -279,6 +287,15 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
 NewestRows LanguageModel::newestRows() const {
     const auto keys = static_cast<int>(tokens_.size());
     NewestRows rows{.layers = info_.layers, .heads = info_.heads, .keys = keys, .values = {}};
+    if (isComposed()) {
+        for (int layer = 0; layer < info_.layers && keys > 0; ++layer)
+            for (int head = 0; head < info_.heads; ++head) {
+                const auto row = composedRow(layer, head, keys - 1);
+                rows.values.insert(rows.values.end(), row.begin(), row.end());
+                rows.values.resize(static_cast<size_t>((layer * info_.heads + head + 1) * keys), 0);
+            }
+        return rows;
+    }
     const auto step = steps_.find(1);
     if (!options_.inspects || step == steps_.end() || keys == 0) return rows;
     for (int layer = 0; layer < info_.layers; ++layer) {

@@ -103,6 +103,10 @@ public:
     /// Device time of every dispatch of the last step that ran one token, by shader. Empty unless Options::profiles.
     std::vector<gpu::Profiler::Stretch> profile() const;
 
+    /// Whether its attention is composed of parts: no cell can then be explained term by term, and no pattern stays on
+    /// the device.
+    bool isComposed() const;
+
 private:
     struct Step;                            // one compiled plan with its executor
     int64_t bucketFor(size_t tokens) const; ///< how many queries the plan for that many tokens has
@@ -113,7 +117,14 @@ private:
     enum class TileUse { ReadBack, Draw }; // each draws into memory of its own
     Step& tileStep(int layer, int size, TileUse use);
     struct DrawnTile;
+    SetViewCommand boundedView(SetViewCommand view) const; ///< within what exists
     DrawnTile drawTile(const SetViewCommand& request, TileUse use);
+    std::unique_ptr<Step> makeComposedStep(std::set<std::string> probes);
+    bool runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
+    bool feedComposed(std::span<const int> tokens, const Cancelled& isCancelled);
+    /// Weights of the keys of one query; empty where the layer forms no pattern.
+    std::span<const float> composedRow(int layer, int head, int query) const;
+    PatternTile composedTile(const SetViewCommand& view, int rows, int columns) const;
     void load(const Progress& progress);
     void describe();
     void writeGates(GpuExecutor& executor) const;

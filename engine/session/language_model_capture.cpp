@@ -76,10 +76,14 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
                          .where = info_.name});
     truncate(0);
-    const auto step = makeStep(count, true, {names.begin(), names.end()});
-    runStep(*step, tokens, {});
-    const auto next = step->executor->result("next_logits");
-    logits_.assign(next.begin(), next.begin() + info_.vocabulary);
+    const std::set<std::string> probes(names.begin(), names.end());
+    const auto step = isComposed() ? makeComposedStep(probes) : makeStep(count, true, probes);
+    if (isComposed()) runComposed(*step, tokens, {});
+    else {
+        runStep(*step, tokens, {});
+        const auto next = step->executor->result("next_logits");
+        logits_.assign(next.begin(), next.begin() + info_.vocabulary);
+    }
 
     const Graph& graph = *step->executor->plan().graph;
     std::vector<Captured> captured;

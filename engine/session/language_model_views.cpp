@@ -100,6 +100,19 @@ PatternGrid LanguageModel::patternGrid(int size) {
     int cells = 1;
     while ((count + cells - 1) / cells > size) cells *= 2;
     const int pixels = (count + cells - 1) / cells;
+    if (isComposed()) {
+        PatternGrid grid{.layers = info_.layers, .heads = info_.heads, .tiles = {}};
+        for (int layer = 0; layer < info_.layers; ++layer)
+            for (int head = 0; head < info_.heads; ++head)
+                grid.tiles.push_back(composedTile({.layer = layer,
+                                                   .head = head,
+                                                   .queryBegin = 0,
+                                                   .queryEnd = pixels * cells,
+                                                   .keyBegin = 0,
+                                                   .keyEnd = pixels * cells},
+                                                  pixels, pixels));
+        return grid;
+    }
     const bool isCausal =
         std::ranges::all_of(config().layers, [](const LayerAttention& spec) { return spec.rule.causal; });
     const bool fits = isCausal && gridSize_ == size && gridCells_ == cells && !grid_.tiles.empty();
@@ -162,16 +175,24 @@ struct LanguageModel::DrawnTile {
     std::string result() const { return fmt::format("tile.{}", view.layer); }
 };
 
-LanguageModel::DrawnTile LanguageModel::drawTile(const SetViewCommand& request, TileUse use) {
+SetViewCommand LanguageModel::boundedView(SetViewCommand view) const {
     const auto count = static_cast<int>(tokens_.size());
-    SetViewCommand view = request;
     view.layer = std::clamp(view.layer, 0, info_.layers - 1);
     view.head = std::clamp(view.head, 0, info_.heads - 1);
     std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
     std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
-    const int most = std::clamp(view.detailSize, 1, 2048);
-    const int rows = std::min(view.queryEnd - view.queryBegin, most),
-              columns = std::min(view.keyEnd - view.keyBegin, most);
+    view.detailSize = std::clamp(view.detailSize, 1, 2048);
+    return view;
+}
+
+LanguageModel::DrawnTile LanguageModel::drawTile(const SetViewCommand& request, TileUse use) {
+    const SetViewCommand view = boundedView(request);
+    const int rows = std::min(view.queryEnd - view.queryBegin, view.detailSize),
+              columns = std::min(view.keyEnd - view.keyBegin, view.detailSize);
+    if (isComposed())
+        throw Error({.what = "patterns of composed attention do not stay on the device",
+                     .where = info_.name,
+                     .hint = "look at them in attention-lab"});
     GpuExecutor& executor = *tileStep(view.layer, tileSize(std::max(rows, columns)), use).executor;
     writeWindow(executor, {view.queryBegin, view.queryEnd, view.keyBegin, view.keyEnd, rows, columns, view.head,
                            static_cast<int>(view.aggregate)});
@@ -181,6 +202,11 @@ LanguageModel::DrawnTile LanguageModel::drawTile(const SetViewCommand& request, 
 
 PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
     if (tokens_.empty()) return {};
+    if (isComposed()) {
+        const SetViewCommand view = boundedView(request);
+        return composedTile(view, std::min(view.queryEnd - view.queryBegin, view.detailSize),
+                            std::min(view.keyEnd - view.keyBegin, view.detailSize));
+    }
     const DrawnTile drawn = drawTile(request, TileUse::ReadBack);
     PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);
     if (drawn.view.aggregate != HeadAggregate::None) tile.head = -1;

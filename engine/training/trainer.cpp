@@ -171,8 +171,10 @@ void Trainer::buildStep(bool profiles) {
 
 void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget,
                    std::span<const float> openness) const {
+    // Composed attention counts positions by itself.
+    const bool asksPositions = executor.hasInput(decoder_names::kPositions);
     const auto tokens = executor.inputIntegers(decoder_names::kTokens),
-               positions = executor.inputIntegers(decoder_names::kPositions),
+               positions = asksPositions ? executor.inputIntegers(decoder_names::kPositions) : std::span<int32_t>{},
                targets = executor.inputIntegers(kTargets);
     const auto weights = executor.input(kWeights);
     for (int row = 0; row < batch.rows; ++row)
@@ -181,7 +183,7 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTar
             const bool isThere = column < batch.columns;
             const auto from = static_cast<size_t>(row * batch.columns + (isThere ? column : 0));
             tokens[to] = isThere ? batch.inputs[from] : 0;
-            positions[to] = static_cast<int32_t>(column);
+            if (asksPositions) positions[to] = static_cast<int32_t>(column);
             targets[to] = isThere ? batch.targets[from] : Batch::kIgnored;
             weights[to] = static_cast<float>(weightOfTarget);
         }
