@@ -86,14 +86,20 @@ void referencePut(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchPut(const OpTypes& types, const KernelTraits& traits) {
     const Shape &ids = types.inputs[1].shape, &out = types.outputs[0].shape;
-    const int64_t vectors = out.rowStride() / 4;
-    return {{.shader = "ops/put",
+    constexpr int64_t kMost = 4096; // fours of ids per launch, even if all are the same
+    const int64_t vectors = out.rowStride() / 4, fours = ids.rowStride() / 4;
+    std::vector<Dispatch> result;
+    for (int64_t first = 0; first < fours; first += kMost)
+        result.push_back(
+            {.shader = "ops/put",
              .bindings = {load4(0), readInput(1), writeOutput(0)},
-             .push = {u32(ids.columns()), u32(vectors), u32(out[-2])},
+             .push = {u32(ids.columns()), u32(vectors), u32(out[-2]), u32(first), u32(std::min(first + kMost, fours))},
              .specialisation = {traits.subgroupSize, 1},
              .x = GridAxis::fixed(u32(out[-2])),
              .y = groupsOf(vectors, traits.subgroupSize),
-             .z = GridAxis::fixed(u32(ids.rows()))}};
+             .z = GridAxis::fixed(u32(ids.rows())),
+             .barrierBefore = first > 0});
+    return result;
 }
 
 std::vector<Tensor> gradientPut(const GradientCall& call) {

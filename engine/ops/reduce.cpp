@@ -16,13 +16,16 @@ struct Strips {
     Strips(const Shape& shape, int first, int end)
         : outer(extentOf(shape, 0, first)), strip(extentOf(shape, first, end)),
           vectors(extentOf(shape, end, shape.rank() - 1) * shape.rowStride() / 4) {}
-    GridAxis x() const { return repeatedGrid(vectors, 8); }
-    GridAxis y() const { return repeatedGrid(outer, 8); }
 };
+
+/// A long strip is summed by segments first: for more lanes to work, and because the error of one sum grows with its
+/// length.
+constexpr int64_t kSegment = 256;
+bool hasSegments(const Strips& strips) { return strips.strip > 2 * kSegment; }
 
 constexpr uint32_t kRowsPerGroup = 4; // of kernels with a subgroup per row
 
-// reduce: over axes [first, end) that follow one another -------------------------------------------------------------
+// reduce: over axes [first, end) that follow one another; where they are long, also returns the sums of segments -----
 
 struct Axes {
     int first, end;
@@ -37,7 +40,12 @@ std::vector<TensorType> inferReduce(std::span<const TensorType> inputs, const At
     const Axes axes(attributes);
     std::vector<int64_t> extents = inputs[0].shape.extents();
     std::fill(extents.begin() + axes.first, extents.begin() + axes.end, 1);
-    return {{.shape = Shape(extents)}};
+    const TensorType result{.shape = Shape(extents)};
+    if (axes.end == inputs[0].shape.rank()) return {result};
+    const Strips strips(inputs[0].shape, axes.first, axes.end);
+    if (!hasSegments(strips)) return {result};
+    extents[static_cast<size_t>(axes.first)] = (strips.strip + kSegment - 1) / kSegment;
+    return {result, {.shape = Shape(extents)}};
 }
 
 void referenceReduce(const ReferenceCall& call) {
@@ -58,23 +66,30 @@ std::vector<Dispatch> dispatchReduce(const OpTypes& types, const KernelTraits& t
     const bool isMaximum = types.attributes.flag("isMaximum");
     const uint32_t factor = pushFloat(types.attributes.number("factor")), maximum = isMaximum ? 1 : 0;
     const Axes axes(types.attributes);
-    const std::vector<Binding> bindings{load4(0), writeOutput(0)};
     if (axes.end < x.rank()) {
         const Strips strips(x, axes.first, axes.end);
-        return {{.shader = "ops/reduce_strips",
-                 .bindings = bindings,
-                 .push = {u32(strips.outer), u32(strips.strip), u32(strips.vectors), factor},
-                 .specialisation = {maximum},
-                 .x = strips.x(),
-                 .y = strips.y()}};
+        const auto launch = [&](Binding from, uint32_t to, int64_t strip, int64_t segments, uint32_t lastFactor) {
+            const int64_t outer = strips.outer * segments, length = segments == 1 ? strip : kSegment;
+            return Dispatch{
+                .shader = "ops/reduce_strips",
+                .bindings = {from, writeOutput(to)},
+                .push = {u32(outer), u32(strip), u32(strips.vectors), u32(segments), u32(length), lastFactor},
+                .specialisation = {maximum},
+                .x = repeatedGrid(strips.vectors, 8),
+                .y = repeatedGrid(outer, 8),
+                .barrierBefore = from.isOutput};
+        };
+        if (!hasSegments(strips)) return {launch(load4(0), 0, strips.strip, 1, factor)};
+        const int64_t segments = types.outputs[1].shape[axes.first];
+        return {launch(load4(0), 1, strips.strip, segments, pushFloat(1)),
+                launch({Access::Load4, true, 1}, 0, segments, 1, factor)};
     }
-    // Padding does not matter to a sum: all of its lines are one, unless that is too long for a loop.
+    // Padding does not matter to a sum: all of its lines are one.
     const int64_t results = y.rows(), lines = x.rows() / results, vectors = x.rowStride() / 4;
-    const bool isOneLine = !isMaximum && lines * vectors < int64_t{4} * 65535;
     const bool isShort = lines * vectors <= 16; // an invocation each rather than a subgroup each
     return {{.shader = "ops/reduce_rows",
-             .bindings = bindings,
-             .push = {u32(results), isOneLine ? 1 : u32(lines), u32(isOneLine ? lines * vectors : vectors),
+             .bindings = {load4(0), writeOutput(0)},
+             .push = {u32(results), isMaximum ? u32(lines) : 1, u32(isMaximum ? vectors : lines * vectors),
                       u32(x.columns()), factor},
              .specialisation = {traits.subgroupSize, kRowsPerGroup, maximum, isShort ? 1u : 0u},
              .x = repeatedGrid(results, kRowsPerGroup * (isShort ? traits.subgroupSize : 1))}};
@@ -123,19 +138,25 @@ std::vector<Dispatch> dispatchCumulative(const OpTypes& types, const KernelTrait
     const int axis = static_cast<int>(types.attributes.integer("axis"));
     const uint32_t exclusive = types.attributes.flag("isExclusive") ? 1 : 0,
                    reverse = types.attributes.flag("isReverse") ? 1 : 0;
-    const std::vector<Binding> bindings{load4(0), writeOutput(0)};
-    if (axis + 1 == x.rank())
-        return {{.shader = "ops/cumulative_rows",
-                 .bindings = bindings,
-                 .push = {u32(x.rows()), u32(x.columns()), exclusive, reverse},
-                 .specialisation = {traits.subgroupSize, kRowsPerGroup},
-                 .x = repeatedGrid(x.rows(), kRowsPerGroup)}};
-    const Strips strips(x, axis, axis + 1);
-    return {{.shader = "ops/cumulative_strips",
-             .bindings = bindings,
-             .push = {u32(strips.outer), u32(strips.strip), u32(strips.vectors), exclusive, reverse},
-             .x = strips.x(),
-             .y = strips.y()}};
+    if (axis + 1 < x.rank()) {
+        constexpr int64_t kLongest = 32768;
+        const Strips strips(x, axis, axis + 1);
+        std::vector<Dispatch> result;
+        for (int64_t first = 0; first < strips.strip; first += kLongest)
+            result.push_back({.shader = "ops/cumulative_strips",
+                              .bindings = {load4(0), writeOutput(0)},
+                              .push = {u32(strips.outer), u32(strips.strip), u32(strips.vectors), u32(first),
+                                       u32(std::min(first + kLongest, strips.strip)), exclusive, reverse},
+                              .x = repeatedGrid(strips.vectors, 8),
+                              .y = repeatedGrid(strips.outer, 8),
+                              .barrierBefore = first > 0});
+        return result;
+    }
+    return {{.shader = "ops/cumulative_rows",
+             .bindings = {load4(0), writeOutput(0)},
+             .push = {u32(x.rows()), u32(x.columns()), exclusive, reverse},
+             .specialisation = {traits.subgroupSize, kRowsPerGroup},
+             .x = repeatedGrid(x.rows(), kRowsPerGroup)}};
 }
 
 std::vector<Tensor> gradientCumulative(const GradientCall& call) {
@@ -167,10 +188,17 @@ Tensor reduce(Tensor x, Reduction reduction, const std::vector<int>& axes) {
         isReduced[static_cast<size_t>(fromFirst)] = true;
     }
     double factor = reduction == Reduction::Mean ? 1 / count : 1;
-    for (int end = rank; end > 0; --end) { // the last axes first: they shrink x the most
-        int first = end;
-        while (first > 0 && isReduced[static_cast<size_t>(first - 1)]) --first;
-        if (extentOf(x.shape(), first, end) > 1) {
+    for (int end = rank, first = rank; end > 0; end = first) { // the last axes first: they shrink x the most
+        // Software Vulkan ends the loops of an invocation after 65,535 rounds in all; lines of the last axis are loops.
+        const auto isBounded = [&](int from) {
+            const Shape& shape = x.shape();
+            return end < rank || from == rank - 1 || extentOf(shape, from, rank - 1) * shape.rowStride() <= 65536;
+        };
+        first = end;
+        while (first > 0 && isReduced[static_cast<size_t>(first - 1)] && isBounded(first - 1)) --first;
+        if (first == end) {
+            --first; // an axis that is kept
+        } else if (extentOf(x.shape(), first, end) > 1) {
             x = x.graph->add(kReduce, {x},
                              {{"isMaximum", reduction == Reduction::Maximum ? 1 : 0},
                               {"first", first},
@@ -178,7 +206,6 @@ Tensor reduce(Tensor x, Reduction reduction, const std::vector<int>& axes) {
                               {"factor", factor}});
             factor = 1;
         }
-        end = std::max(first, 1);
     }
     return x;
 }

@@ -1,6 +1,8 @@
 #include "engine/ops/definitions.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
+#include "engine/ops/tensor_ops.h"
+
+#include <numeric>
 
 namespace attn {
 namespace {
@@ -65,7 +67,12 @@ const Op kExpand{.name = "expand",
                  .dispatch = dispatchExpand,
                  .gradient = gradientExpand};
 
-Tensor sum(Tensor x) { return x.graph->add(kSum, {x}); }
+Tensor sum(Tensor x) {
+    if (x.shape().paddedElements() <= 1 << 20) return x.graph->add(kSum, {x}); // by one subgroup
+    std::vector<int> axes(static_cast<size_t>(x.shape().rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+    return reshape(reduce(x, Reduction::Sum, axes), {1});
+}
 
 Tensor expand(Tensor x, Shape shape) {
     if (const Node& maker = x.graph->node(x.node); maker.op == &kExpand && maker.inputs.empty())

@@ -11,9 +11,7 @@ OUTPUT4(2, result);
 
 void main() {
     vec4 sum = vec4(0.0);
-    for (uint begin = 0; begin < vectors; begin += 32768 * gl_SubgroupSize) // software Vulkan ends a loop after 65,535 rounds
-        for (uint i = begin + gl_SubgroupInvocationID; i < min(begin + 32768 * gl_SubgroupSize, vectors); i += gl_SubgroupSize)
-            sum += LOAD4(x, i);
+    for (uint i = gl_SubgroupInvocationID; i < vectors; i += gl_SubgroupSize) sum += LOAD4(x, i);
     const float total = subgroupAdd(sum.x + sum.y + sum.z + sum.w);
     if (gl_SubgroupInvocationID == 0) result[0] = vec4(total, 0.0, 0.0, 0.0);
 }

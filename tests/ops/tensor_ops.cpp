@@ -143,6 +143,39 @@ TEST_CASE("tensor operations: what does not fit is named", "[ops]") {
     CHECK_THROWS_WITH(clamp(a, 1, 0), CONTAINS("the limits 1 and 0 are the wrong way round"));
 }
 
+// Software Vulkan ends the loops of an invocation, silently, after 65,535 rounds in all.
+TEST_CASE("sums over more elements than one kernel may loop over count them all", "[ops][gpu]") {
+    Case t;
+    constexpr int64_t kRows = 140000;
+    const Tensor ones = fill(*t.graph, {kRows, 3}, 1), x = t.real("x", {3});
+    const Tensor rows = multiply(broadcast(x, {kRows, 3}), ones);
+    t.values["x"] = {1, 2, -4};
+    t.expect("all", sum(broadcast(ones, {4, kRows, 3})));
+    t.expect("mean", reduce(rows, Reduction::Mean, {0, 1}));
+    t.expect("columns", reduce(rows, Reduction::Sum, {0}));
+    t.expect("largest", reduce(rows, Reduction::Maximum, {0, 1}));
+    for (bool exclusive : {false, true})
+        for (bool reverse : {false, true}) {
+            const Tensor running = cumulativeSum(rows, 0, {.exclusive = exclusive, .reverse = reverse});
+            t.expect(std::string(exclusive ? "exclusive" : "inclusive") + (reverse ? " reverse" : ""),
+                     slice(running, 0, reverse ? 0 : kRows - 1, 1));
+        }
+    const Tensor ids = fill(*t.graph, {kRows}, 0, DType::I32);
+    t.expect("put", put(rows, ids, 2));
+    const auto found = runOnDevice(t);
+    CHECK(found.at("all")[0] == 12.0 * kRows);
+    CHECK(found.at("mean")[0] == Approx(-1.0 / 3).epsilon(2e-5)); // fp32 sums of 256 and of 547 equal terms
+    CHECK(found.at("largest")[0] == 2);
+    const std::vector<double> whole{kRows, 2.0 * kRows, -4.0 * kRows},
+        butOne{kRows - 1, 2.0 * (kRows - 1), -4.0 * (kRows - 1)};
+    CHECK(found.at("columns") == whole);
+    CHECK(found.at("inclusive") == whole);
+    CHECK(found.at("inclusive reverse") == whole);
+    CHECK(found.at("exclusive") == butOne);
+    CHECK(found.at("exclusive reverse") == butOne);
+    CHECK(found.at("put") == std::vector<double>{kRows, 2.0 * kRows, -4.0 * kRows, 0, 0, 0});
+}
+
 TEST_CASE("element-wise kernels reach the end of tensors of more than 65,535 workgroups of 64", "[ops][gpu]") {
     Case t;
     const Shape shape{5, 1 << 20, 4}; // 80 MiB
