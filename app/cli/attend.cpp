@@ -40,13 +40,15 @@ Inputs readInputs(const std::string& path, const HeadCounts& counts) {
     const auto read = [&](const std::string& name, int64_t heads, int64_t& rows) {
         const auto found = file.tensors().find(name);
         if (found == file.tensors().end())
-            throw Error({.what = fmt::format("has no tensor \"{}\"", name), .where = path, .hint = "it needs q, k and v"});
+            throw Error(
+                {.what = fmt::format("has no tensor \"{}\"", name), .where = path, .hint = "it needs q, k and v"});
         std::vector<int64_t> shape = found->second.shape;
         if (shape.size() == 2) shape.insert(shape.begin(), 1);
         if (shape.size() != 3 || shape[0] != heads)
-            throw Error({.what = fmt::format("{} is {}, not [{}, rows, width]", name, Shape(found->second.shape).text(), heads),
-                         .where = path,
-                         .hint = "choose the heads of the spec to fit, as in heads=multi_head(4)"});
+            throw Error(
+                {.what = fmt::format("{} is {}, not [{}, rows, width]", name, Shape(found->second.shape).text(), heads),
+                 .where = path,
+                 .hint = "choose the heads of the spec to fit, as in heads=multi_head(4)"});
         rows = shape[1];
         if (inputs.sizes.width == 0) inputs.sizes.width = shape[2];
         if (shape[2] != inputs.sizes.width)
@@ -86,9 +88,10 @@ int attend(const Options& options) {
     const AttentionSpec spec = readSpec(options.spec);
     const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
     if (options.input.empty() == options.random.empty())
-        throw Error({.what = "give either --input or --random", .where = "attend", .hint = "--random 64,16 draws both"});
-    Inputs inputs = options.input.empty() ? drawInputs(options.random, counts, options.seed)
-                                          : readInputs(options.input, counts);
+        throw Error(
+            {.what = "give either --input or --random", .where = "attend", .hint = "--random 64,16 draws both"});
+    Inputs inputs =
+        options.input.empty() ? drawInputs(options.random, counts, options.seed) : readInputs(options.input, counts);
     inputs.sizes.layer = options.layer;
     gpu::Context context({.device = options.device.empty() ? std::nullopt : std::optional(options.device),
                           .validation = options.validation});
@@ -106,11 +109,14 @@ int attend(const Options& options) {
         written.push_back({.name = result.name, .shape = result.shape.extents(), .values = result.values});
         fmt::print(stderr, "{} {}\n", result.name, result.shape.text());
     }
-    if (options.out.ends_with(".npz")) writeNpz(options.out, written);
-    else if (options.out.ends_with(".safetensors")) writeSafetensors(options.out, written, {{"spec", spec.text()}});
+    if (options.out.ends_with(".npz"))
+        writeNpz(options.out, written);
+    else if (options.out.ends_with(".safetensors"))
+        writeSafetensors(options.out, written, {{"spec", spec.text()}});
     else
-        throw Error(
-            {.what = "the ending says no format", .where = options.out, .hint = "end the name in .npz or .safetensors"});
+        throw Error({.what = "the ending says no format",
+                     .where = options.out,
+                     .hint = "end the name in .npz or .safetensors"});
     return kDone;
 }
 
@@ -121,18 +127,18 @@ void addAttend(CLI::App& app, Run& run) {
     const auto options = std::make_shared<Options>();
     command->add_option("--spec", options->spec, "an expression, or a file with one as JSON")->required();
     command->add_option("--input", options->input, "a .safetensors file with q, k and v: [heads, tokens, width]");
-    command->add_option("--random", options->random, "T,D: normal random q, k and v of T tokens and width D for each head");
+    command->add_option("--random", options->random,
+                        "T,D: normal random q, k and v of T tokens and width D for each head");
     command->add_option("--seed", options->seed, "of random inputs and of what the spec would learn");
     command->add_option("--layer", options->layer, "for masks and positions that differ between layers")
         ->check(CLI::NonNegativeNumber);
     command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
     command->add_flag("--validation", options->validation, "load the Vulkan validation layer")->group("");
     command->add_option("--out", options->out, "file to write: .safetensors or .npz")->required();
-    command->footer(
-        "Writes scores, pattern and output, and what the parts show besides. Example:\n"
-        "  attention-cli attend --spec 'heads=multi_head(4), position=alibi, mask=causal & window(16)' \\\n"
-        "      --random 64,16 --out attention.npz\n"
-        "Parts: attention-cli parts. Masks: attention-cli mask --help.");
+    command->footer("Writes scores, pattern and output, and what the parts show besides. Example:\n"
+                    "  attention-cli attend --spec 'heads=multi_head(4), position=alibi, mask=causal & window(16)' \\\n"
+                    "      --random 64,16 --out attention.npz\n"
+                    "Parts: attention-cli parts. Masks: attention-cli mask --help.");
     command->callback([=, &run] { run = [=] { return attend(*options); }; });
 }
 

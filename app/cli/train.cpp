@@ -203,7 +203,9 @@ void addTrain(CLI::App& app, Run& run) {
     command->add_flag_function(
         "--attention-only", [=](int64_t) { options->fields["attention_only"] = true; },
         "no feed-forward layers (gpt2)");
-    text("--attention", "attention", "compose it of parts, as in 'position=alibi, mask=causal & window(32)'; several between\nsemicolons take turns from layer to layer");
+    text("--attention", "attention",
+         "compose it of parts, as in 'position=alibi, mask=causal & window(32)'; several between\nsemicolons take "
+         "turns from layer to layer");
     number("--initial-deviation", "initial_deviation", "of matrices before training");
     number("--batch", "batch", "sequences per step");
     number("--accumulation", "accumulation", "equal parts of the batch that are run one after another");

@@ -10,8 +10,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <charconv>
+#include <cmath>
 
 namespace attn {
 namespace {
@@ -35,8 +35,10 @@ std::vector<std::string_view> splitAtCommas(std::string_view text) {
         if (i == text.size() || (text[i] == ',' && depth == 0)) {
             pieces.push_back(trimmed(text.substr(begin, i - begin)));
             begin = i + 1;
-        } else if (text[i] == '(') ++depth;
-        else if (text[i] == ')') --depth;
+        } else if (text[i] == '(')
+            ++depth;
+        else if (text[i] == ')')
+            --depth;
     }
     return pieces;
 }
@@ -138,14 +140,17 @@ AttentionSpec AttentionSpec::parse(std::string_view text) {
     for (const std::string_view entry : splitAtCommas(text)) {
         // An entry without a slot is a mask; `=` may also stand inside brackets.
         const size_t equals = entry.find('='), bracket = entry.find('(');
-        const bool namesSlot = equals != std::string_view::npos && (bracket == std::string_view::npos || equals < bracket);
+        const bool namesSlot =
+            equals != std::string_view::npos && (bracket == std::string_view::npos || equals < bracket);
         if (entry.empty()) fail(text, "an entry is empty", "write slot=part, slot=part, ... or a mask alone");
         const Slot slot = namesSlot ? slotNamed(trimmed(entry.substr(0, equals))) : Slot::Mask;
         if (std::ranges::count(seen, slot)) fail(entry, fmt::format("{} is said twice", nameOf(slot)), "leave one");
         seen.push_back(slot);
         const std::string_view value = trimmed(namesSlot ? entry.substr(equals + 1) : entry);
-        if (slot == Slot::Mask) spec.mask = MaskExpression::parse(value);
-        else spec.parts[slot] = choiceOf(slot, value);
+        if (slot == Slot::Mask)
+            spec.mask = MaskExpression::parse(value);
+        else
+            spec.parts[slot] = choiceOf(slot, value);
     }
     return spec;
 }

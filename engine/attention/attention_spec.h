@@ -19,9 +19,10 @@ struct PartChoice {
     bool operator==(const PartChoice&) const = default;
 };
 
-/// One attention as a composition: Heads x Memory x Position x Score x Mask x Normaliser x Output. Copyable, comparable, and
-/// written as a small expression: `heads=grouped_query(8, 2), position=alibi, mask=causal & window(64)`. What is not said is
-/// the default of its slot; values in brackets follow the part's params, by place or by name: `position=rope(base=500)`.
+/// One attention as a composition: Heads x Memory x Position x Score x Mask x Normaliser x Output. Copyable,
+/// comparable, and written as a small expression: `heads=grouped_query(8, 2), position=alibi, mask=causal &
+/// window(64)`. What is not said is the default of its slot; values in brackets follow the part's params, by place or
+/// by name: `position=rope(base=500)`.
 struct AttentionSpec {
     std::map<Slot, PartChoice> parts; ///< one for each of kSpecSlots
     MaskExpression mask;
@@ -31,8 +32,8 @@ struct AttentionSpec {
 
     /// @throws Error naming the place, what was expected and the nearest known name
     static AttentionSpec parse(std::string_view text);
-    /// The shortest expression that parses back to this: defaults are left out, except that a spec of defaults alone names
-    /// its mask.
+    /// The shortest expression that parses back to this: defaults are left out, except that a spec of defaults alone
+    /// names its mask.
     std::string text() const;
 
     const Part& part(Slot slot) const;

@@ -29,8 +29,9 @@ std::vector<const Part*> collect() {
         // score
         &kScaledDotScore, &kDotScore, &kAdditiveScore, &kBilinearScore, &kCosineScore,
         // normaliser
-        &kSoftmaxNormaliser, &kLinearNormaliser, &kRandomFeatureNormaliser, &kPerformerNormaliser, &kEfficientNormaliser,
-        &kRunningEfficientNormaliser, &kXcitNormaliser, &kAftNormaliser, &kSimpleAftNormaliser, &kLinformerNormaliser,
+        &kSoftmaxNormaliser, &kLinearNormaliser, &kRandomFeatureNormaliser, &kPerformerNormaliser,
+        &kEfficientNormaliser, &kRunningEfficientNormaliser, &kXcitNormaliser, &kAftNormaliser, &kSimpleAftNormaliser,
+        &kLinformerNormaliser,
         // memory
         &kNoMemory, &kSegmentMemory, &kNearestMemory,
         // output
@@ -51,7 +52,8 @@ std::span<const Part* const> partCatalogue() {
 
 const Part* findPart(Slot slot, std::string_view id) {
     const auto parts = partCatalogue();
-    const auto found = std::ranges::find_if(parts, [&](const Part* part) { return part->slot == slot && part->id == id; });
+    const auto found =
+        std::ranges::find_if(parts, [&](const Part* part) { return part->slot == slot && part->id == id; });
     return found == parts.end() ? nullptr : *found;
 }
 
@@ -62,7 +64,8 @@ const Part& partNamed(Slot slot, std::string_view id) {
         if (part->slot == slot) ids.emplace_back(part->id);
     throw Error({.what = fmt::format("there is no {} \"{}\"", nameOf(slot), id),
                  .where = std::string(nameOf(slot)),
-                 .hint = fmt::format("did you mean {}? All: {}", fmt::join(nearestNames(id, ids, 1), ""), fmt::join(ids, ", "))});
+                 .hint = fmt::format("did you mean {}? All: {}", fmt::join(nearestNames(id, ids, 1), ""),
+                                     fmt::join(ids, ", "))});
 }
 
 } // namespace attn

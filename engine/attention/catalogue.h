@@ -4,8 +4,8 @@
 
 namespace attn {
 
-/// Every part of every slot, in the order in which a reader should meet them. Listings, generated controls, reference cards
-/// and test sweeps iterate over it.
+/// Every part of every slot, in the order in which a reader should meet them. Listings, generated controls, reference
+/// cards and test sweeps iterate over it.
 std::span<const Part* const> partCatalogue();
 
 /// @return null if the slot has no such part

@@ -21,7 +21,8 @@ public:
 
     std::vector<SpecProblem> run() {
         const Part &heads = spec_.part(Slot::Heads), &position = spec_.part(Slot::Position);
-        const Part &score = spec_.part(Slot::Score), &memory = spec_.part(Slot::Memory), &mixer = spec_.part(Slot::Mixer);
+        const Part &score = spec_.part(Slot::Score), &memory = spec_.part(Slot::Memory),
+                   &mixer = spec_.part(Slot::Mixer);
         const Part& output = spec_.part(Slot::Output);
         const bool isAttention = mixer.id == "attention";
         const Part& core = isAttention ? spec_.part(Slot::Normaliser) : mixer;
@@ -47,12 +48,14 @@ public:
             if (position.actsOnScores) needsScores(position, Slot::Position, isAttention ? "rope" : "none");
             if (score.id != "scaled_dot") needsScores(score, Slot::Score, "scaled_dot");
             if (heads.actsOnScores) {
-                add(fmt::format("{} needs a score for every pair of tokens, and {} forms none", heads.title, core.title),
+                add(fmt::format("{} needs a score for every pair of tokens, and {} forms none", heads.title,
+                                core.title),
                     [&](AttentionSpec& nearest) { nearest.set(Slot::Heads, "multi_head", spec_.values(Slot::Heads)); });
             }
             if (memory.id != "none") needsScores(memory, Slot::Memory, "none");
             for (const auto& term : spec_.mask.contentTerms()) {
-                add(fmt::format("{} hides single pairs of tokens, and {} never forms them", term.part->title, core.title),
+                add(fmt::format("{} hides single pairs of tokens, and {} never forms them", term.part->title,
+                                core.title),
                     [&](AttentionSpec& nearest) { nearest.mask = spec_.mask.staticPart(); });
                 break;
             }
@@ -66,7 +69,8 @@ public:
         if (use_.isCross) {
             for (const Slot slot : kSpecSlots)
                 if (spec_.part(slot).needsEqualLengths)
-                    add(fmt::format("{} works within one sequence, and here keys come from another", spec_.part(slot).title),
+                    add(fmt::format("{} works within one sequence, and here keys come from another",
+                                    spec_.part(slot).title),
                         [slot](AttentionSpec& nearest) { nearest.parts[slot] = AttentionSpec().parts.at(slot); });
         }
         if (output.mixesHeads && counts.heads == 1)
@@ -85,8 +89,10 @@ private:
     /// The nearest core that can be causal.
     static void makeCausal(AttentionSpec& nearest) {
         const bool isEfficient = nearest.parts.at(Slot::Normaliser).id == "efficient";
-        if (isEfficient) nearest.set(Slot::Normaliser, "efficient_running");
-        else if (nearest.part(Slot::Normaliser).masks == MaskSupport::FullOnly) nearest.set(Slot::Normaliser, "softmax");
+        if (isEfficient)
+            nearest.set(Slot::Normaliser, "efficient_running");
+        else if (nearest.part(Slot::Normaliser).masks == MaskSupport::FullOnly)
+            nearest.set(Slot::Normaliser, "softmax");
         if (nearest.part(Slot::Mixer).masks == MaskSupport::FullOnly) nearest.set(Slot::Mixer, "attention");
         nearest.mask = causalMask();
     }
@@ -104,8 +110,8 @@ private:
         const bool isFull = spec_.mask == MaskExpression();
         if (core.masks == MaskSupport::FullOnly) {
             if (use_.isCausalTask || !isFull) {
-                const std::string_view why =
-                    core.id == "efficient" ? "; with running sums it can" : ", so nothing can be hidden from a position";
+                const std::string_view why = core.id == "efficient" ? "; with running sums it can"
+                                                                    : ", so nothing can be hidden from a position";
                 add(fmt::format("{} lets every position take part in every result{}", core.title, why), makeCausal);
             }
             return;
@@ -119,8 +125,8 @@ private:
         else if (use_.isCausalTask && looksAhead(spec_.mask))
             add(fmt::format("the task asks for the next token, and the mask {} shows it", spec_.mask.text()),
                 [&](AttentionSpec& nearest) {
-                    nearest.mask = isFull ? causalMask()
-                                          : MaskExpression::parse(fmt::format("causal & ({})", spec_.mask.text()));
+                    nearest.mask =
+                        isFull ? causalMask() : MaskExpression::parse(fmt::format("causal & ({})", spec_.mask.text()));
                 });
     }
 

@@ -7,8 +7,8 @@ namespace {
 
 using namespace terms;
 
-AttentionFlow flowFor(const LayerAttention& layer, Graph& graph, const std::string& prefix, int64_t rows, int64_t sequence,
-                      int64_t index) {
+AttentionFlow flowFor(const LayerAttention& layer, Graph& graph, const std::string& prefix, int64_t rows,
+                      int64_t sequence, int64_t index) {
     const int64_t length = sequence == 0 ? rows : sequence;
     return {.graph = graph,
             .spec = *layer.spec,
@@ -31,8 +31,8 @@ void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
 
 } // namespace
 
-Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Tensor stream, int64_t sequence, int64_t index,
-                      ComposedNeeds& needs) {
+Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Tensor stream, int64_t sequence,
+                      int64_t index, ComposedNeeds& needs) {
     const int64_t rows = stream.shape()[0], C = stream.shape()[1];
     AttentionFlow flow = flowFor(layer, *stream.graph, prefix, rows, sequence, index);
     flow.stream = reshape(stream, {flow.batch, flow.queries, C});
@@ -44,7 +44,8 @@ Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Te
 AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                                  ComposedNeeds& needs) {
     Graph& graph = *site.input.graph;
-    const int64_t rows = site.input.shape()[0], C = site.residual.shape()[1], H = layer.heads.heads, D = layer.heads.width;
+    const int64_t rows = site.input.shape()[0], C = site.residual.shape()[1], H = layer.heads.heads,
+                  D = layer.heads.width;
     const auto name = [&](const char* part) { return site.prefix + "." + part; };
     AttentionFlow flow = flowFor(layer, graph, site.prefix, rows, site.sequence, index);
     const int64_t B = flow.batch, T = flow.queries;

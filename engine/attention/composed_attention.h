@@ -12,17 +12,17 @@ struct ComposedNeeds {
     std::vector<Tensor> penalties; ///< [1] each, for the loss
 };
 
-/// Self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all rows). The scores are
-/// formed; there is no cache, and positions count from 0.
+/// Self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all rows). The
+/// scores are formed; there is no cache, and positions count from 0.
 ///
-/// Probes as of selfAttention, with a leading axis of sequences where there are several; hook_attn_scores and hook_pattern
-/// where the spec forms them.
+/// Probes as of selfAttention, with a leading axis of sequences where there are several; hook_attn_scores and
+/// hook_pattern where the spec forms them.
 /// @param index of the layer
 AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                                  ComposedNeeds& needs);
 
 /// What the spec's position adds to the stream before a layer. @param stream [rows, C]  @return the same shape
-Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Tensor stream, int64_t sequence, int64_t index,
-                      ComposedNeeds& needs);
+Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Tensor stream, int64_t sequence,
+                      int64_t index, ComposedNeeds& needs);
 
 } // namespace attn

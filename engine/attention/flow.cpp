@@ -67,9 +67,10 @@ Tensor repeated(const AttentionFlow& flow, Tensor x) {
 void require(const AttentionSpec& spec, int64_t width) {
     const auto problems = check(spec, {.headWidth = width});
     if (problems.empty()) return;
-    throw Error({.what = problems.front().sentence,
-                 .where = spec.text(),
-                 .hint = problems.front().nearest ? "the nearest that works: " + problems.front().nearest->text() : ""});
+    throw Error(
+        {.what = problems.front().sentence,
+         .where = spec.text(),
+         .hint = problems.front().nearest ? "the nearest that works: " + problems.front().nearest->text() : ""});
 }
 
 } // namespace
@@ -92,7 +93,8 @@ Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::vector
 std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed) {
     const int64_t rows = parameter.shape.rows(), columns = parameter.shape.columns();
     const InitialValue& initial = parameter.initial;
-    std::vector<float> values(static_cast<size_t>(rows * columns), initial.kind == InitialValue::Kind::One ? 1.0f : 0.0f);
+    std::vector<float> values(static_cast<size_t>(rows * columns),
+                              initial.kind == InitialValue::Kind::One ? 1.0f : 0.0f);
     if (initial.kind == InitialValue::Kind::Normal) return gaussianRows(rows, columns, initial.deviation, seed);
     if (initial.kind == InitialValue::Kind::Identity) {
         values = gaussianRows(rows, columns, initial.deviation, seed);
@@ -111,7 +113,8 @@ double ReferenceFlow::scoreScale() const { return scaleOf(spec, width); }
 
 Dense::Dense(std::vector<int64_t> shape, double value)
     : extents(std::move(shape)),
-      data(static_cast<size_t>(std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies{})), value) {}
+      data(static_cast<size_t>(std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies{})), value) {
+}
 
 size_t Dense::offset(std::initializer_list<int64_t> index) const {
     int64_t at = 0;

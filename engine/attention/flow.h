@@ -28,8 +28,8 @@ struct FlowParameter {
 /// What a parameter begins with. @return dense
 std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed);
 
-/// An attention while its graph is built: the parts of a spec act on it, stage by stage. Leading axes are sequences and heads;
-/// key/value heads are repeated to one per head when the scores begin.
+/// An attention while its graph is built: the parts of a spec act on it, stage by stage. Leading axes are sequences and
+/// heads; key/value heads are repeated to one per head when the scores begin.
 struct AttentionFlow {
     Graph& graph;
     const AttentionSpec& spec;
@@ -39,12 +39,12 @@ struct AttentionFlow {
 
     bool hasInputs = false; ///< Stage::Inputs has run on what q and k were made of; else it runs on them
     Tensor stream;          ///< [.., T, width]: what Stage::Inputs acts on
-    Tensor q;       ///< [B,H,T,D]
-    Tensor k, v;    ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on
-    Tensor mask;    ///< [1|H,T,S]: 1 where visible; null when everything is
-    Tensor scores;  ///< [B,H,T,S]
-    Tensor pattern; ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
-    Tensor z;       ///< [B,H,T,D]
+    Tensor q;               ///< [B,H,T,D]
+    Tensor k, v;            ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on
+    Tensor mask;            ///< [1|H,T,S]: 1 where visible; null when everything is
+    Tensor scores;          ///< [B,H,T,S]
+    Tensor pattern;         ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
+    Tensor z;               ///< [B,H,T,D]
     /// What a part has to show besides: "xl.content", "linformer.factors" ... Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
 
@@ -81,12 +81,12 @@ struct ReferenceFlow {
     int64_t layer = 0;
     int64_t heads = 1, queries = 1, keys = 1, width = 1;
 
-    Dense stream;           ///< [rows, width]
-    Dense q;                ///< [H,T,D]
-    Dense k, v;             ///< [H,S,D]: key/value heads repeated
-    std::vector<char> mask; ///< [H,T,S]
-    Dense scores, pattern;  ///< [H,T,S]
-    Dense z;                ///< [H,T,D]
+    Dense stream;                              ///< [rows, width]
+    Dense q;                                   ///< [H,T,D]
+    Dense k, v;                                ///< [H,S,D]: key/value heads repeated
+    std::vector<char> mask;                    ///< [H,T,S]
+    Dense scores, pattern;                     ///< [H,T,S]
+    Dense z;                                   ///< [H,T,D]
     std::map<std::string, Dense> parameters{}; ///< by their names without the prefix; constants among them
 
     bool isVisible(int64_t head, int64_t t, int64_t s) const;

@@ -34,8 +34,8 @@ struct LayerAttention {
     AttentionRule rule;
     bool queryKeyValueBias = false;
     bool outputBias = false;
-    /// Any composition instead, over whole sequences and without a cache: rotary and rule are then not used, and heads are the
-    /// spec's.
+    /// Any composition instead, over whole sequences and without a cache: rotary and rule are then not used, and heads
+    /// are the spec's.
     std::optional<AttentionSpec> spec{};
     bool operator==(const LayerAttention&) const = default;
 };

@@ -28,8 +28,7 @@ inline Tensor unitRows(Tensor x) {
 /// Numbers for every distance from -(T - 1) to S - 1, of key minus query, as a function of that distance.
 template <class Function> std::vector<float> byDistance(int64_t queries, int64_t keys, Function&& f) {
     std::vector<float> values;
-    for (int64_t distance = 1 - queries; distance < keys; ++distance)
-        values.push_back(static_cast<float>(f(distance)));
+    for (int64_t distance = 1 - queries; distance < keys; ++distance) values.push_back(static_cast<float>(f(distance)));
     return values;
 }
 

@@ -47,7 +47,9 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     return config;
 }
 
-WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames&) { return {.source = parameter}; }
+WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames&) {
+    return {.source = parameter};
+}
 
 nlohmann::json describe(const DecoderConfig& config) {
     const LayerAttention& attention = config.layers.front();

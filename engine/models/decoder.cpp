@@ -80,7 +80,8 @@ private:
         const LayerAttention& spec = config_.layers[layer];
         const std::string prefix = fmt::format("blocks.{}", layer);
         if (spec.spec)
-            x = composedInputs(spec, prefix + ".attn", x, build_.sequence, static_cast<int64_t>(layer), result_.composed);
+            x = composedInputs(spec, prefix + ".attn", x, build_.sequence, static_cast<int64_t>(layer),
+                               result_.composed);
         graph_.probe(x, prefix + ".hook_resid_pre", "TC");
 
         Tensor rotaryTable;

@@ -55,7 +55,8 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                                          .activation = read.activation("activation_function", "gelu_new")},
                          .layers = {}};
     for (bool isLocal : localLayers(read, layers)) {
-        LayerAttention attention{.heads = {heads, heads, width / heads}, .queryKeyValueBias = false, .outputBias = true};
+        LayerAttention attention{
+            .heads = {heads, heads, width / heads}, .queryKeyValueBias = false, .outputBias = true};
         if (isLocal) attention.rule.window = read.size("window_size", 256);
         config.layers.push_back(attention);
     }

@@ -46,12 +46,13 @@ void referenceBack(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchWith(const OpTypes& types, bool isBack) {
     const Shape &x = types.inputs[0].shape, &y = types.outputs[0].shape;
-    return {{.shader = "ops/diagonals",
-             .bindings = {readInput(0), writeOutput(0)},
-             .push = {u32(x.rowStride()), u32(y.rowStride()), u32(x[-2]), u32(isBack ? x[-1] : y[-1]), isBack ? 1u : 0u},
-             .x = GridAxis::fixed(u32((y.rowStride() + 63) / 64)),
-             .y = GridAxis::fixed(u32(x[-2])),
-             .z = GridAxis::fixed(u32(x.rows() / x[-2]))}};
+    return {
+        {.shader = "ops/diagonals",
+         .bindings = {readInput(0), writeOutput(0)},
+         .push = {u32(x.rowStride()), u32(y.rowStride()), u32(x[-2]), u32(isBack ? x[-1] : y[-1]), isBack ? 1u : 0u},
+         .x = GridAxis::fixed(u32((y.rowStride() + 63) / 64)),
+         .y = GridAxis::fixed(u32(x[-2])),
+         .z = GridAxis::fixed(u32(x.rows() / x[-2]))}};
 }
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) { return dispatchWith(types, false); }
 std::vector<Dispatch> dispatchBack(const OpTypes& types, const KernelTraits&) { return dispatchWith(types, true); }

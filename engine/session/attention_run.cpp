@@ -15,8 +15,8 @@ const std::string kPrefix = "attention";
 void writeRows(std::span<float> padded, const Shape& shape, std::span<const float> dense, int64_t firstRow = 0) {
     const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
     for (size_t row = 0; row < padded.size() / stride; ++row)
-        std::copy_n(dense.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns), columns,
-                    padded.begin() + static_cast<std::ptrdiff_t>(row * stride));
+        std::copy_n(dense.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
+                    columns, padded.begin() + static_cast<std::ptrdiff_t>(row * stride));
 }
 
 } // namespace
@@ -127,9 +127,9 @@ NamedTensor AttentionRun::result(const std::string& name) const {
     const bool isInteger = tensor.type.dtype == DType::I32;
     for (size_t row = 0; row < static_cast<size_t>(shape.rows()); ++row)
         for (size_t c = 0; c < columns; ++c)
-            result.values.push_back(
-                isInteger ? static_cast<float>(impl_->executor->resultIntegers(name)[row * stride + c])
-                          : impl_->executor->result(name)[row * stride + c]);
+            result.values.push_back(isInteger
+                                        ? static_cast<float>(impl_->executor->resultIntegers(name)[row * stride + c])
+                                        : impl_->executor->result(name)[row * stride + c]);
     return result;
 }
 

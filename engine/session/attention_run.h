@@ -25,11 +25,12 @@ struct NamedTensor {
     std::vector<float> values;
 };
 
-/// One attention of any spec by itself on a device, without a model around it: what the playground and `attention-cli attend`
-/// run. What the spec learns begins as training would begin it, from a seed.
+/// One attention of any spec by itself on a device, without a model around it: what the playground and `attention-cli
+/// attend` run. What the spec learns begins as training would begin it, from a seed.
 class AttentionRun {
 public:
-    /// @param wanted which results to compute: "z", "scores", "pattern", "mask" and what the spec's parts show besides; those
+    /// @param wanted which results to compute: "z", "scores", "pattern", "mask" and what the spec's parts show besides;
+    /// those
     ///               that the spec does not form are left out. Empty: all
     /// @throws Error as check(), and for more memory than the device has
     AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec, const AttentionSizes& sizes,

@@ -44,10 +44,10 @@ std::string hookPattern(int layer) { return fmt::format("blocks.{}.attn.hook_pat
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
-    const auto described = isComposed() ? buildForListing(config())
-                                        : buildDecoder(config(), {.queries = 1,
-                                                                  .cacheCapacity = capacity_,
-                                                                  .recordsQueries = options_.inspects});
+    const auto described =
+        isComposed()
+            ? buildForListing(config())
+            : buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
     info_.parameterCount = parameterCount(*described.graph);
     std::optional<int> threads = options_.softwareThreads;
     if (!threads && info_.parameterCount < kInlineParameters) threads = 0;

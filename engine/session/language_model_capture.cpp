@@ -78,7 +78,8 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
     truncate(0);
     const std::set<std::string> probes(names.begin(), names.end());
     const auto step = isComposed() ? makeComposedStep(probes) : makeStep(count, true, probes);
-    if (isComposed()) runComposed(*step, tokens, {});
+    if (isComposed())
+        runComposed(*step, tokens, {});
     else {
         runStep(*step, tokens, {});
         const auto next = step->executor->result("next_logits");

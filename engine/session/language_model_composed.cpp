@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-// Models whose attention is composed of parts have no cache: each step runs the whole context, and views read the patterns
-// that it formed. Their contexts are as short as what is trained here.
+// Models whose attention is composed of parts have no cache: each step runs the whole context, and views read the
+// patterns that it formed. Their contexts are as short as what is trained here.
 
 namespace attn {
 
@@ -50,7 +50,8 @@ bool LanguageModel::runComposed(Step& step, std::span<const int> tokens, const C
     if (!executor.run({}, isCancelled)) return false;
     tokens_.assign(tokens.begin(), tokens.end());
     const Shape& shape = executor.plan().result("all_logits").type.shape;
-    const auto row = executor.result("all_logits").subspan((tokens_.size() - 1) * static_cast<size_t>(shape.rowStride()));
+    const auto row =
+        executor.result("all_logits").subspan((tokens_.size() - 1) * static_cast<size_t>(shape.rowStride()));
     logits_.assign(row.begin(), row.begin() + info_.vocabulary);
     return true;
 }
@@ -101,9 +102,9 @@ PatternTile LanguageModel::composedTile(const SetViewCommand& view, int rows, in
                 value = view.aggregate == HeadAggregate::Mean ? value + weight / static_cast<float>(end - first)
                                                               : std::max(value, weight);
             }
-            const size_t at = pixelOf(query, view.queryBegin, view.queryEnd - view.queryBegin, rows) *
-                                  static_cast<size_t>(columns) +
-                              pixelOf(key, view.keyBegin, view.keyEnd - view.keyBegin, columns);
+            const size_t at =
+                pixelOf(query, view.queryBegin, view.queryEnd - view.queryBegin, rows) * static_cast<size_t>(columns) +
+                pixelOf(key, view.keyBegin, view.keyEnd - view.keyBegin, columns);
             tile.values[at] = std::max(tile.values[at], value);
         }
     return tile;

@@ -82,7 +82,8 @@ void Session::Worker::runPath(const std::optional<ExplainCellCommand>& cell) {
     if (!model().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
-    next_.explanation = cell && !model().isComposed() ? std::make_shared<CellExplanation>(model().explain(*cell)) : nullptr;
+    next_.explanation =
+        cell && !model().isComposed() ? std::make_shared<CellExplanation>(model().explain(*cell)) : nullptr;
     refreshSequence();
     refreshViews();
     publish();

@@ -233,7 +233,8 @@ std::vector<AttentionSpec> attentionOf(const Architecture& a) {
         const Part& heads = spec.part(Slot::Heads);
         const int64_t groups = a.keyValueHeads == 0 ? a.heads : a.keyValueHeads;
         if (heads.id == "single" && groups != a.heads)
-            spec.set(Slot::Heads, "grouped_query", std::array{static_cast<double>(a.heads), static_cast<double>(groups)});
+            spec.set(Slot::Heads, "grouped_query",
+                     std::array{static_cast<double>(a.heads), static_cast<double>(groups)});
         else if (heads.id == "single" && a.heads > 1)
             spec.set(Slot::Heads, "multi_head", std::array{static_cast<double>(a.heads)});
         const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
@@ -250,9 +251,9 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
     const int64_t headWidth = a.width / a.heads;
     const auto roundUp = [](int64_t value) { return (value + 7) / 8 * 8; };
     LayerAttention attention{.heads = {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads, headWidth},
-                            .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
-                            .queryKeyValueBias = !isLlama,
-                            .outputBias = !isLlama};
+                             .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
+                             .queryKeyValueBias = !isLlama,
+                             .outputBias = !isLlama};
     if (isLlama)
         attention.rotary = RotaryPosition{.inverseFrequencies = rotaryFrequencies(10000, static_cast<int>(headWidth))};
     const std::vector<AttentionSpec> specs = attentionOf(a);
@@ -260,7 +261,8 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
     for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer) {
         layers[layer].rotary.reset();
         layers[layer].spec = specs[layer % specs.size()];
-        const HeadCounts counts = headCounts(layers[layer].spec->part(Slot::Heads), layers[layer].spec->values(Slot::Heads));
+        const HeadCounts counts =
+            headCounts(layers[layer].spec->part(Slot::Heads), layers[layer].spec->values(Slot::Heads));
         layers[layer].heads.keyValueHeads = counts.groups;
     }
     return {

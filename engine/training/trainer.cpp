@@ -104,10 +104,11 @@ void Trainer::describe() {
     for (const Named& parameter : parameters_) {
         const auto& learned = loss.decoder.composed.parameters;
         const auto part = std::ranges::find(learned, parameter.name, &FlowParameter::name);
-        write(parameter.name, part != learned.end()
-                                  ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - learned.begin()))
-                                  : initialWeights(config_, parameter.name, parameter.shape,
-                                                   recipe_.architecture.initialDeviation, recipe_.settings.seed));
+        write(parameter.name,
+              part != learned.end()
+                  ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - learned.begin()))
+                  : initialWeights(config_, parameter.name, parameter.shape, recipe_.architecture.initialDeviation,
+                                   recipe_.settings.seed));
     }
     writeConstants(loss.decoder);
     if (config_.layers.front().rotary)

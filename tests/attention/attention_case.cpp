@@ -36,14 +36,23 @@ void AttentionCase::build() {
         values[name] = draw(seed * 10 + values.size(), shape.elements());
         return graph->input(name, {.shape = shape});
     };
-    AttentionFlow flow{.graph = *graph, .spec = spec, .prefix = "attn", .layer = layer, .batch = batch, .heads = heads,
-                       .groups = groups, .queries = queries, .keys = keys, .width = width};
+    AttentionFlow flow{.graph = *graph,
+                       .spec = spec,
+                       .prefix = "attn",
+                       .layer = layer,
+                       .batch = batch,
+                       .heads = heads,
+                       .groups = groups,
+                       .queries = queries,
+                       .keys = keys,
+                       .width = width};
     flow.q = input("q", {batch, heads, queries, width});
     flow.k = input("k", {batch, groups, keys, width});
     flow.v = input("v", {batch, groups, keys, width});
     buildAttention(flow);
     for (const FlowParameter& parameter : flow.parameters) {
-        const double deviation = parameter.initial.kind == InitialValue::Kind::Normal ? parameter.initial.deviation : 0.3;
+        const double deviation =
+            parameter.initial.kind == InitialValue::Kind::Normal ? parameter.initial.deviation : 0.3;
         values[parameter.name] = draw(seed * 100 + values.size(), parameter.shape.elements(), deviation);
         learned.push_back(parameter.name);
     }
@@ -95,7 +104,8 @@ std::map<std::string, std::vector<double>> AttentionCase::onHost() const {
 AttentionSpec specWith(const Part& part) {
     AttentionSpec spec;
     spec.set(Slot::Heads, "multi_head", std::array{2.0});
-    if (part.slot == Slot::Mask) spec.mask = MaskExpression::parse(termText(part, initialValues(part)));
+    if (part.slot == Slot::Mask)
+        spec.mask = MaskExpression::parse(termText(part, initialValues(part)));
     else {
         spec.set(part.slot, part.id, part.slot == Slot::Heads ? std::vector{2.0} : initialValues(part));
         const bool isFullOnly = part.masks == MaskSupport::FullOnly;

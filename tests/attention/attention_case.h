@@ -18,7 +18,7 @@ struct AttentionCase {
 
     std::shared_ptr<Graph> graph;
     std::map<std::string, std::vector<double>> values; ///< of inputs, parameters and constants
-    std::map<std::string, Tensor> outputs;             ///< "z"; "pattern" and "scores" where they are formed; shown ones
+    std::map<std::string, Tensor> outputs; ///< "z"; "pattern" and "scores" where they are formed; shown ones
     std::vector<Tensor> penalties;
     std::vector<std::string> learned; ///< names of parameters
     int64_t heads = 1, groups = 1;
@@ -27,7 +27,8 @@ struct AttentionCase {
     void build();
     /// The reference's answer for one of the batch.
     ReferenceFlow reference(int64_t sequence = 0) const;
-    /// The graph's answers in double. @param withGradients also "d NAME" of sum(z * direction) for q, k, v and parameters
+    /// The graph's answers in double. @param withGradients also "d NAME" of sum(z * direction) for q, k, v and
+    /// parameters
     std::map<std::string, std::vector<double>> onHost() const;
 };
 

@@ -5,8 +5,8 @@
 #include "tests/attention/mask_pictures.h"
 
 #include <algorithm>
-#include <vector>
 #include <set>
+#include <vector>
 
 using namespace attn;
 using namespace attn::test;

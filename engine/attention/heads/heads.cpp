@@ -11,15 +11,15 @@ using namespace terms;
 constexpr Param kHeads{"heads", "Heads", "Query heads", Param::Kind::Integer, 1, 64, 1, 4};
 constexpr std::array<Param, 1> kHeadsOnly{kHeads};
 constexpr std::array<Param, 2> kHeadsAndGroups{
-    {kHeads, {"groups", "Key/value heads", "Each serves as many query heads; divides them", Param::Kind::Integer, 1, 64, 1, 2}}};
+    {kHeads,
+     {"groups", "Key/value heads", "Each serves as many query heads; divides them", Param::Kind::Integer, 1, 64, 1,
+      2}}};
 
 // Shared query and key -----------------------------------------------------------------------------------------------
 
 constexpr double kSelfPenalty = -1e5; ///< a token sees itself only when it sees nothing else
 
-void buildSharedKeys(AttentionFlow& flow, PartValues) {
-    flow.k = unitRows(flow.q);
-}
+void buildSharedKeys(AttentionFlow& flow, PartValues) { flow.k = unitRows(flow.q); }
 void buildSelfPenalty(AttentionFlow& flow, PartValues) {
     std::vector<float> diagonal(static_cast<size_t>(flow.queries * flow.keys), 0);
     for (int64_t i = 0; i < flow.queries; ++i)
@@ -56,8 +56,12 @@ void mixReference(ReferenceFlow& flow, Dense& x, const Dense& w) {
                 for (int64_t g = 0; g < flow.heads; ++g) x.at(h, t, s) += w.at(h, g) * before.at(g, t, s);
             }
 }
-void buildTalkingScores(AttentionFlow& flow, PartValues) { flow.scores = mixedHeads(flow, flow.scores, "heads.scores"); }
-void buildTalkingWeights(AttentionFlow& flow, PartValues) { flow.pattern = mixedHeads(flow, flow.pattern, "heads.weights"); }
+void buildTalkingScores(AttentionFlow& flow, PartValues) {
+    flow.scores = mixedHeads(flow, flow.scores, "heads.scores");
+}
+void buildTalkingWeights(AttentionFlow& flow, PartValues) {
+    flow.pattern = mixedHeads(flow, flow.pattern, "heads.weights");
+}
 void referenceTalkingScores(ReferenceFlow& flow, PartValues) {
     mixReference(flow, flow.scores, flow.parameters.at("heads.scores"));
 }
@@ -75,21 +79,23 @@ HeadCounts headCounts(const Part& part, PartValues values) {
     return {heads, heads};
 }
 
-const Part kSingleHead{.id = "single",
-                       .slot = Slot::Heads,
-                       .title = "One head",
-                       .idea = "All features take part in one pattern. A position can look one way only, however many reasons "
-                               "it has to look.",
-                       .formula = "z_i = sum_j A(i,j) v_j",
-                       .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
-                       .time = "O(T S C)",
-                       .memory = "O(T S)"};
+const Part kSingleHead{
+    .id = "single",
+    .slot = Slot::Heads,
+    .title = "One head",
+    .idea = "All features take part in one pattern. A position can look one way only, however many reasons "
+            "it has to look.",
+    .formula = "z_i = sum_j A(i,j) v_j",
+    .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
+    .time = "O(T S C)",
+    .memory = "O(T S)"};
 
 const Part kMultiHead{
     .id = "multi_head",
     .slot = Slot::Heads,
     .title = "Multi-head",
-    .idea = "The features are split among heads that look independently. The same cost as one head, but as many ways to look "
+    .idea = "The features are split among heads that look independently. The same cost as one head, but as many ways "
+            "to look "
             "at once.",
     .formula = "z_i = [z_i^1, ..., z_i^H] W_O",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.2", "arXiv:1706.03762"},
@@ -97,25 +103,26 @@ const Part kMultiHead{
     .time = "O(T S C)",
     .memory = "O(H T S), or O(T C) fused"};
 
-const Part kMultiQuery{
-    .id = "multi_query",
-    .slot = Slot::Heads,
-    .title = "Multi-query",
-    .idea = "All query heads share one head of keys and values. The cache that slows generation down shrinks by the number of "
-            "heads.",
-    .formula = "z_i^h = sum_j softmax_j(q_i^h . k_j / sqrt(D)) v_j",
-    .source = {"Shazeer", 2019, "Fast Transformer Decoding: One Write-Head is All You Need", "section 3",
-               "arXiv:1911.02150"},
-    .params = kHeadsOnly,
-    .time = "O(T S C)",
-    .memory = "O(S D) cached"};
+const Part kMultiQuery{.id = "multi_query",
+                       .slot = Slot::Heads,
+                       .title = "Multi-query",
+                       .idea = "All query heads share one head of keys and values. The cache that slows generation "
+                               "down shrinks by the number of "
+                               "heads.",
+                       .formula = "z_i^h = sum_j softmax_j(q_i^h . k_j / sqrt(D)) v_j",
+                       .source = {"Shazeer", 2019, "Fast Transformer Decoding: One Write-Head is All You Need",
+                                  "section 3", "arXiv:1911.02150"},
+                       .params = kHeadsOnly,
+                       .time = "O(T S C)",
+                       .memory = "O(S D) cached"};
 
 const Part kGroupedQuery{
     .id = "grouped_query",
     .slot = Slot::Heads,
     .title = "Grouped-query",
-    .idea = "Groups of query heads share a head of keys and values. Between multi-head and multi-query in memory and in "
-            "quality.",
+    .idea =
+        "Groups of query heads share a head of keys and values. Between multi-head and multi-query in memory and in "
+        "quality.",
     .formula = "z_i^h = sum_j softmax_j(q_i^h . k_j^g / sqrt(D)) v_j^g, g = floor(h G / H)",
     .source = {"Ainslie et al.", 2023,
                "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints", "section 2.2",
@@ -124,37 +131,38 @@ const Part kGroupedQuery{
     .time = "O(T S C)",
     .memory = "O(S G D) cached"};
 
-const Part kSharedQueryKey{
-    .id = "shared_query_key",
-    .slot = Slot::Heads,
-    .title = "Shared query and key",
-    .idea = "A token's key is its query, scaled to length one, so that similar tokens fall into the same hash bucket. Since "
-            "each token is most like itself, it may see itself only when nothing else is visible.",
-    .formula = "k_j = q_j / |q_j|; s(i,i) = -1e5",
-    .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2, shared-QK Transformer",
-               "arXiv:2001.04451"},
-    .params = kHeadsOnly,
-    .time = "O(T^2 C)",
-    .memory = "O(H T^2)",
-    .hooks = {{Stage::QueriesKeys, buildSharedKeys, referenceSharedKeys},
-              {Stage::Bias, buildSelfPenalty, referenceSelfPenalty}},
-    .actsOnScores = true,
-    .needsEqualLengths = true};
+const Part kSharedQueryKey{.id = "shared_query_key",
+                           .slot = Slot::Heads,
+                           .title = "Shared query and key",
+                           .idea =
+                               "A token's key is its query, scaled to length one, so that similar tokens fall into the "
+                               "same hash bucket. Since "
+                               "each token is most like itself, it may see itself only when nothing else is visible.",
+                           .formula = "k_j = q_j / |q_j|; s(i,i) = -1e5",
+                           .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer",
+                                      "section 2, shared-QK Transformer", "arXiv:2001.04451"},
+                           .params = kHeadsOnly,
+                           .time = "O(T^2 C)",
+                           .memory = "O(H T^2)",
+                           .hooks = {{Stage::QueriesKeys, buildSharedKeys, referenceSharedKeys},
+                                     {Stage::Bias, buildSelfPenalty, referenceSelfPenalty}},
+                           .actsOnScores = true,
+                           .needsEqualLengths = true};
 
-const Part kTalkingHeads{
-    .id = "talking",
-    .slot = Slot::Heads,
-    .title = "Talking heads",
-    .idea = "A learned matrix mixes the heads' scores before softmax and another mixes their patterns after it. Heads are no "
-            "longer independent.",
-    .formula = "A = P_w softmax(P_l (Q K^T / sqrt(D)))",
-    .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 3", "arXiv:2003.02436"},
-    .params = kHeadsOnly,
-    .time = "O(T S (C + H^2))",
-    .memory = "O(H T S)",
-    .hooks = {{Stage::Bias, buildTalkingScores, referenceTalkingScores},
-              {Stage::Weights, buildTalkingWeights, referenceTalkingWeights}},
-    .actsOnScores = true,
-    .mixesHeads = true};
+const Part kTalkingHeads{.id = "talking",
+                         .slot = Slot::Heads,
+                         .title = "Talking heads",
+                         .idea = "A learned matrix mixes the heads' scores before softmax and another mixes their "
+                                 "patterns after it. Heads are no "
+                                 "longer independent.",
+                         .formula = "A = P_w softmax(P_l (Q K^T / sqrt(D)))",
+                         .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 3", "arXiv:2003.02436"},
+                         .params = kHeadsOnly,
+                         .time = "O(T S (C + H^2))",
+                         .memory = "O(H T S)",
+                         .hooks = {{Stage::Bias, buildTalkingScores, referenceTalkingScores},
+                                   {Stage::Weights, buildTalkingWeights, referenceTalkingWeights}},
+                         .actsOnScores = true,
+                         .mixesHeads = true};
 
 } // namespace attn

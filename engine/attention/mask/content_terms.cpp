@@ -28,7 +28,8 @@ template <class Visible> void hideReference(ReferenceFlow& flow, Visible&& isVis
 
 constexpr std::array<Param, 3> kLshParams{
     {{"buckets", "Buckets", "An even number", Param::Kind::Integer, 2, 256, 2, 4},
-     {"rounds", "Rounds", "Hashes; a pair that falls together in one of them is visible", Param::Kind::Integer, 1, 8, 1, 1},
+     {"rounds", "Rounds", "Hashes; a pair that falls together in one of them is visible", Param::Kind::Integer, 1, 8, 1,
+      1},
      kSeed}};
 
 struct Lsh {
@@ -55,9 +56,9 @@ void buildLsh(AttentionFlow& flow, PartValues values) {
     flow.show("lsh.buckets", key);
     Tensor isTogether;
     for (int64_t round = 0; round < lsh.rounds; ++round) {
-        const Tensor own = slice(query, 3, round, 1);                                    // [B,H,T,1]
-        const Tensor others = permute(slice(key, 3, round, 1), {0, 1, 3, 2});            // [B,H,1,S]
-        const Tensor same = binary(own, others, Binary::Equal);                          // [B,H,T,S]
+        const Tensor own = slice(query, 3, round, 1);                         // [B,H,T,1]
+        const Tensor others = permute(slice(key, 3, round, 1), {0, 1, 3, 2}); // [B,H,1,S]
+        const Tensor same = binary(own, others, Binary::Equal);               // [B,H,T,S]
         isTogether = isTogether ? binary(isTogether, same, Binary::Maximum) : same;
         // Sorted by bucket, and within one by position: what a kernel that works in chunks walks along.
         if (round == 0) flow.show("lsh.order", sortOrder(reshape(others, {flow.batch, flow.heads, flow.keys})));
@@ -94,8 +95,10 @@ void referenceLsh(ReferenceFlow& flow, PartValues values) {
 
 constexpr std::array<Param, 4> kRoutingParams{
     {{"clusters", "Clusters", "Centroids", Param::Kind::Integer, 1, 256, 1, 4},
-     {"members", "Members", "Queries and keys nearest to a centroid that meet there", Param::Kind::Integer, 1, 4096, 1, 8},
-     {"rounds", "Rounds", "Of k-means from random centroids", Param::Kind::Integer, 0, 8, 1, 3}, kSeed}};
+     {"members", "Members", "Queries and keys nearest to a centroid that meet there", Param::Kind::Integer, 1, 4096, 1,
+      8},
+     {"rounds", "Rounds", "Of k-means from random centroids", Param::Kind::Integer, 0, 8, 1, 3},
+     kSeed}};
 
 /// Random centroids brought to the data: each round every row joins the nearest, which moves to the mean of its rows.
 /// @param x [B,H,rows,D] of length 1  @return [B,H,c,D]
@@ -104,13 +107,14 @@ Tensor centroidsOf(AttentionFlow& flow, Tensor x, PartValues values) {
     std::vector<float> numbers(static_cast<size_t>(count));
     std::iota(numbers.begin(), numbers.end(), 0.0f);
     const Tensor names = flow.constant("mask.clusters", {count, 1}, std::move(numbers));
-    Tensor centroids = unitRows(broadcast(flow.constant("mask.centroids", {1, 1, count, flow.width},
-                                                        gaussianRows(count, flow.width, 1, static_cast<uint64_t>(values[3]))),
-                                          {flow.batch, flow.heads, count, flow.width}));
+    Tensor centroids =
+        unitRows(broadcast(flow.constant("mask.centroids", {1, 1, count, flow.width},
+                                         gaussianRows(count, flow.width, 1, static_cast<uint64_t>(values[3]))),
+                           {flow.batch, flow.heads, count, flow.width}));
     for (int round = 0; round < static_cast<int>(values[2]); ++round) {
-        const Tensor nearest = toReal(argmax(product(x, centroids)));                              // [B,H,rows]
+        const Tensor nearest = toReal(argmax(product(x, centroids))); // [B,H,rows]
         const Tensor row = reshape(nearest, {flow.batch, flow.heads, 1, x.shape()[2]});
-        const Tensor joins = binary(names, row, Binary::Equal);                                    // [B,H,c,rows]
+        const Tensor joins = binary(names, row, Binary::Equal);                                         // [B,H,c,rows]
         const Tensor isEmpty = binary(sumOver(joins, -1), fill(flow.graph, {1, 1}, 0.5), Binary::Less); // [B,H,c,1]
         centroids = select(isEmpty, centroids, unitRows(batchedMatmul(joins, x)));
     }
@@ -208,8 +212,8 @@ void referenceRouting(ReferenceFlow& flow, PartValues values) {
 constexpr std::array<Param, 3> kSpanParams{
     {{"span", "Longest span", "Keys further away are never seen", Param::Kind::Integer, 1, 8192, 1, 32},
      {"ramp", "Ramp", "Tokens over which the mask falls from 1 to 0", Param::Kind::Real, 1, 1024, 1, 8},
-     {"penalty", "Penalty", "On the mean span, as a share of the longest, added to the loss", Param::Kind::Real, 0, 1, 0.001,
-      0.002}}};
+     {"penalty", "Penalty", "On the mean span, as a share of the longest, added to the loss", Param::Kind::Real, 0, 1,
+      0.001, 0.002}}};
 
 /// z = span * clamp(parameter + 1/2, 0, 1): half of the longest span to begin with. @return [H,1], as a share
 Tensor spanShare(AttentionFlow& flow) {
@@ -218,9 +222,9 @@ Tensor spanShare(AttentionFlow& flow) {
 void buildAdaptiveSpan(AttentionFlow& flow, PartValues values) {
     const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
     const Tensor share = spanShare(flow);
-    const Tensor distance = flow.constant("mask.distance", {1, count}, byDistance(T, flow.keys, [](int64_t d) {
-                                              return static_cast<double>(std::abs(d));
-                                          }));
+    const Tensor distance =
+        flow.constant("mask.distance", {1, count},
+                      byDistance(T, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
     const Tensor factor = clamp(affine(minus(affine(share, values[0], values[1]), distance), 1 / values[1], 0), 0, 1);
     const Tensor byCell = diagonals(broadcast(reshape(factor, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
     flow.show("mask.factor", byCell);
@@ -244,25 +248,27 @@ void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
 
 } // namespace
 
-const Part kLshMask{
-    .id = "lsh",
-    .slot = Slot::Mask,
-    .title = "Hash buckets (Reformer)",
-    .idea = "Queries and keys are hashed by random directions, so that similar ones tend to share a bucket, and only those that "
-            "do meet. More rounds make it less likely that a match is missed.",
-    .formula = "i sees j iff h(q_i) = h(k_j) in some round, h(x) = argmax [x R; -x R]",
-    .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2, LSH attention", "arXiv:2001.04451"},
-    .params = kLshParams,
-    .time = "O(rounds T^2 / buckets D) in sorted chunks; T^2 here",
-    .memory = "O(T^2) here",
-    .hooks = {{Stage::Mask, buildLsh, referenceLsh}},
-    .isRandom = true};
+const Part kLshMask{.id = "lsh",
+                    .slot = Slot::Mask,
+                    .title = "Hash buckets (Reformer)",
+                    .idea = "Queries and keys are hashed by random directions, so that similar ones tend to share a "
+                            "bucket, and only those that "
+                            "do meet. More rounds make it less likely that a match is missed.",
+                    .formula = "i sees j iff h(q_i) = h(k_j) in some round, h(x) = argmax [x R; -x R]",
+                    .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2, LSH attention",
+                               "arXiv:2001.04451"},
+                    .params = kLshParams,
+                    .time = "O(rounds T^2 / buckets D) in sorted chunks; T^2 here",
+                    .memory = "O(T^2) here",
+                    .hooks = {{Stage::Mask, buildLsh, referenceLsh}},
+                    .isRandom = true};
 
 const Part kRoutingMask{
     .id = "routing",
     .slot = Slot::Mask,
     .title = "Clusters (Routing Transformer)",
-    .idea = "Queries and keys meet where both are among the nearest of some centroid. Here the centroids are found anew in each "
+    .idea = "Queries and keys meet where both are among the nearest of some centroid. Here the centroids are found "
+            "anew in each "
             "sequence by a few rounds of k-means on the keys, rather than kept as a running mean over training.",
     .formula = "i sees j iff some cluster c has q_i and k_j among the w nearest to mu_c",
     .source = {"Roy et al.", 2021, "Efficient Content-Based Sparse Attention with Routing Transformers", "section 4.1",
@@ -270,8 +276,9 @@ const Part kRoutingMask{
     .params = kRoutingParams,
     .time = "O(T c D + c w^2 D); T^2 here",
     .memory = "O(T^2) here",
-    .caution = "Clusters are chosen by looking at the whole sequence, as in the paper: under a causal mask which keys are "
-               "visible still depends on later tokens.",
+    .caution =
+        "Clusters are chosen by looking at the whole sequence, as in the paper: under a causal mask which keys are "
+        "visible still depends on later tokens.",
     .hooks = {{Stage::Mask, buildRouting, referenceRouting}},
     .isRandom = true};
 
@@ -279,7 +286,8 @@ const Part kAdaptiveSpanMask{
     .id = "adaptive_span",
     .slot = Slot::Mask,
     .title = "Adaptive span",
-    .idea = "Each head learns how far it looks: a soft mask falls from 1 to 0 beyond its span, and a penalty keeps spans short. "
+    .idea = "Each head learns how far it looks: a soft mask falls from 1 to 0 beyond its span, and a penalty keeps "
+            "spans short. "
             "Most heads of a language model end up looking at a few tokens.",
     .formula = "A(i,j) ~ m_z(i - j) e^(s(i,j)), m_z(x) = clamp((R + z - x) / R, 0, 1)",
     .source = {"Sukhbaatar et al.", 2019, "Adaptive Attention Span in Transformers", "section 2.2", "arXiv:1905.07799"},

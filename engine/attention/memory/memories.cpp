@@ -28,7 +28,8 @@ Tensor hidden(AttentionFlow& flow) { return fill(flow.graph, {1, 1}, kMasked); }
 // Transformer-XL segments --------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kSegmentParams{
-    {{"length", "Segment", "Tokens in a segment; the one before it is remembered", Param::Kind::Integer, 1, 4096, 1, 16}}};
+    {{"length", "Segment", "Tokens in a segment; the one before it is remembered", Param::Kind::Integer, 1, 4096, 1,
+      16}}};
 
 /// Same scores, but nothing flows back into keys of the segment before; older ones are hidden.
 void buildSegmentScores(AttentionFlow& flow, PartValues values) {
@@ -57,7 +58,8 @@ void referenceSegments(ReferenceFlow& flow, PartValues values) {
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)
             for (int64_t s = 0; s < flow.keys; ++s)
-                if (const int64_t back = t / length - s / length; back != 0 && back != 1) flow.scores.at(h, t, s) = kMasked;
+                if (const int64_t back = t / length - s / length; back != 0 && back != 1)
+                    flow.scores.at(h, t, s) = kMasked;
 }
 void referenceNothing(ReferenceFlow&, PartValues) {}
 
@@ -69,9 +71,9 @@ constexpr std::array<Param, 2> kNearestParams{
 
 /// q . k of the stored keys, hidden where the key is not in an earlier segment.
 Tensor storedScores(AttentionFlow& flow, int64_t length) {
-    const Tensor isStored =
-        cells(flow, "memory.stored", [&](int64_t t, int64_t s) { return s / length < t / length; });
-    const Tensor scores = affine(product(flow.q, stopGradient(flow.k)), 1 / std::sqrt(static_cast<double>(flow.width)), 0);
+    const Tensor isStored = cells(flow, "memory.stored", [&](int64_t t, int64_t s) { return s / length < t / length; });
+    const Tensor scores =
+        affine(product(flow.q, stopGradient(flow.k)), 1 / std::sqrt(static_cast<double>(flow.width)), 0);
     return select(isStored, scores, hidden(flow));
 }
 
@@ -138,8 +140,9 @@ const Part kSegmentMemory{
     .id = "segments",
     .slot = Slot::Memory,
     .title = "Segment recurrence (Transformer-XL)",
-    .idea = "The sequence is cut into segments; each sees itself and the keys and values of the one before, through which "
-            "nothing is learned. Over the layers information travels one segment further each time.",
+    .idea =
+        "The sequence is cut into segments; each sees itself and the keys and values of the one before, through which "
+        "nothing is learned. Over the layers information travels one segment further each time.",
     .formula = "K = [stop(K_{n-1}), K_n], V = [stop(V_{n-1}), V_n]",
     .source = {"Dai et al.", 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
                "section 3.2", "arXiv:1901.02860"},
@@ -156,14 +159,16 @@ const Part kNearestMemory{
     .id = "nearest",
     .slot = Slot::Memory,
     .title = "Nearest neighbours (Memorizing Transformer)",
-    .idea = "Older keys and values are stored, and each query retrieves the few that match it best. A learned gate per head "
+    .idea = "Older keys and values are stored, and each query retrieves the few that match it best. A learned gate per "
+            "head "
             "mixes what it retrieved with what it sees.",
     .formula = "z = g z_retrieved + (1 - g) z_local, g = sigma(b_h)",
     .source = {"Wu et al.", 2022, "Memorizing Transformers", "section 3.1 and 3.2", "arXiv:2203.08913"},
     .params = kNearestParams,
     .time = "O(T S D) exact search",
     .memory = "O(S C) stored",
-    .hooks = {{Stage::Mask, buildNearestScores, referenceNearestScores}, {Stage::Weights, buildNearest, referenceNearest}},
+    .hooks = {{Stage::Mask, buildNearestScores, referenceNearestScores},
+              {Stage::Weights, buildNearest, referenceNearest}},
     .needsPattern = true,
     .needsEqualLengths = true};
 

@@ -58,8 +58,8 @@ Tensor firstWeights(AttentionFlow& flow, PartValues values) {
 void buildMlp(AttentionFlow& flow, PartValues values) {
     const auto hidden = static_cast<int64_t>(values[0]);
     const Tensor w1 = firstWeights(flow, values);
-    const Tensor w2 = flow.parameter("mixer.W_2", {flow.queries, hidden},
-                                     {InitialValue::Kind::Normal, 1 / std::sqrt(values[0])});
+    const Tensor w2 =
+        flow.parameter("mixer.W_2", {flow.queries, hidden}, {InitialValue::Kind::Normal, 1 / std::sqrt(values[0])});
     const Tensor argument = batchedMatmul(w1, flow.v); // [hidden,S] . [B,H,S,D]
     flow.z = batchedMatmul(w2, activate(argument, Activation::GeluErf));
     // Influence: the mean over channels of |d z_t / d v_s|, by W_2 diag(gelu') W_1 for every channel.
@@ -68,9 +68,8 @@ void buildMlp(AttentionFlow& flow, PartValues values) {
     const int64_t BH = flow.batch * flow.heads;
     const Tensor perChannel = reshape(permute(slopes, {0, 1, 3, 2}), {BH, flow.width, 1, hidden});
     const Tensor jacobian = batchedMatmul(times(w2, perChannel), w1); // [BH,D,T,hidden] . [hidden,S]
-    flow.show("mlp_mixer.influence",
-              reshape(reduce(unary(jacobian, Unary::Absolute), Reduction::Mean, {1}),
-                      {flow.batch, flow.heads, flow.queries, flow.keys}));
+    flow.show("mlp_mixer.influence", reshape(reduce(unary(jacobian, Unary::Absolute), Reduction::Mean, {1}),
+                                             {flow.batch, flow.heads, flow.queries, flow.keys}));
 }
 void referenceMlp(ReferenceFlow& flow, PartValues values) {
     const auto hidden = static_cast<int64_t>(values[0]);
@@ -112,31 +111,33 @@ void referenceFastWeights(ReferenceFlow& flow, PartValues) {
 
 } // namespace
 
-const Part kAttentionMixer{.id = "attention",
-                           .slot = Slot::Mixer,
-                           .title = "Attention",
-                           .idea = "Tokens are mixed by a pattern that their content decides. Everything else in this slot mixes "
-                                   "them in another way.",
-                           .formula = "z = A V",
-                           .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2", "arXiv:1706.03762"},
-                           .time = "O(T S D)",
-                           .memory = "O(T D)"};
-
-const Part kFourierMixer{
-    .id = "fnet",
+const Part kAttentionMixer{
+    .id = "attention",
     .slot = Slot::Mixer,
-    .title = "Fourier (FNet)",
-    .idea = "Tokens are mixed by a Fourier transform over positions and features, with nothing to learn. Every output is a sum "
-            "over every input.",
-    .formula = "z = Re(F_T V F_D)",
-    .source = {"Lee-Thorp et al.", 2022, "FNet: Mixing Tokens with Fourier Transforms", "section 3.2", "arXiv:2105.03824"},
-    .time = "O(T^2 D + T D^2) as products, O(T D log T) with fast transforms",
-    .memory = "O(T^2 + D^2)",
-    .hooks = {{Stage::Normalise, buildFourier, referenceFourier}},
-    .masks = MaskSupport::FullOnly,
-    .usesScores = false,
-    .usesQueriesKeys = false,
-    .needsEqualLengths = true};
+    .title = "Attention",
+    .idea = "Tokens are mixed by a pattern that their content decides. Everything else in this slot mixes "
+            "them in another way.",
+    .formula = "z = A V",
+    .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2", "arXiv:1706.03762"},
+    .time = "O(T S D)",
+    .memory = "O(T D)"};
+
+const Part kFourierMixer{.id = "fnet",
+                         .slot = Slot::Mixer,
+                         .title = "Fourier (FNet)",
+                         .idea = "Tokens are mixed by a Fourier transform over positions and features, with nothing to "
+                                 "learn. Every output is a sum "
+                                 "over every input.",
+                         .formula = "z = Re(F_T V F_D)",
+                         .source = {"Lee-Thorp et al.", 2022, "FNet: Mixing Tokens with Fourier Transforms",
+                                    "section 3.2", "arXiv:2105.03824"},
+                         .time = "O(T^2 D + T D^2) as products, O(T D log T) with fast transforms",
+                         .memory = "O(T^2 + D^2)",
+                         .hooks = {{Stage::Normalise, buildFourier, referenceFourier}},
+                         .masks = MaskSupport::FullOnly,
+                         .usesScores = false,
+                         .usesQueriesKeys = false,
+                         .needsEqualLengths = true};
 
 const Part kMlpMixer{
     .id = "mlp_mixer",
@@ -155,19 +156,20 @@ const Part kMlpMixer{
     .usesScores = false,
     .usesQueriesKeys = false};
 
-const Part kFastWeightMixer{
-    .id = "fast_weights",
-    .slot = Slot::Mixer,
-    .title = "Fast weights",
-    .idea = "Each token writes the outer product of its key and value into a matrix that its query then reads. It is linear "
-            "attention without features and without a normaliser, known since 1992.",
-    .formula = "W_i = W_{i-1} + k_i v_i^T, z_i = q_i W_i",
-    .source = {"Schlag et al.", 2021, "Linear Transformers Are Secretly Fast Weight Programmers", "section 2 and 3.1",
-               "arXiv:2102.11174"},
-    .time = "O(T D^2)",
-    .memory = "O(T D + D^2)",
-    .hooks = {{Stage::Normalise, buildFastWeights, referenceFastWeights}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false};
+const Part kFastWeightMixer{.id = "fast_weights",
+                            .slot = Slot::Mixer,
+                            .title = "Fast weights",
+                            .idea = "Each token writes the outer product of its key and value into a matrix that its "
+                                    "query then reads. It is linear "
+                                    "attention without features and without a normaliser, known since 1992.",
+                            .formula = "W_i = W_{i-1} + k_i v_i^T, z_i = q_i W_i",
+                            .source = {"Schlag et al.", 2021,
+                                       "Linear Transformers Are Secretly Fast Weight Programmers", "section 2 and 3.1",
+                                       "arXiv:2102.11174"},
+                            .time = "O(T D^2)",
+                            .memory = "O(T D + D^2)",
+                            .hooks = {{Stage::Normalise, buildFastWeights, referenceFastWeights}},
+                            .masks = MaskSupport::FullOrCausal,
+                            .usesScores = false};
 
 } // namespace attn

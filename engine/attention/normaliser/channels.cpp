@@ -28,7 +28,8 @@ std::vector<double> queryFeatures(const ReferenceFlow& flow, int64_t h, int64_t 
     return softmaxOf({row, row + flow.width});
 }
 
-// Efficient Attention --------------------------------------------------------------------------------------------------
+// Efficient Attention
+// --------------------------------------------------------------------------------------------------
 
 void buildEfficient(AttentionFlow& flow, PartValues) {
     const Tensor a = softmax(flow.q), b = softmaxOverPositions(flow.k);
@@ -81,7 +82,8 @@ void referenceRunningEfficient(ReferenceFlow& flow, PartValues) {
         false);
 }
 
-// XCiT -----------------------------------------------------------------------------------------------------------------
+// XCiT
+// -----------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kXcitParams{
     {{"temperature", "Temperature", "Divides the cosine of two channels", Param::Kind::Real, 0.01, 10, 0.01, 1}}};
@@ -113,7 +115,8 @@ void referenceXcit(ReferenceFlow& flow, PartValues values) {
         }
 }
 
-// AFT ------------------------------------------------------------------------------------------------------------------
+// AFT
+// ------------------------------------------------------------------------------------------------------------------
 
 void buildAft(AttentionFlow& flow, PartValues) {
     const int64_t B = flow.batch, H = flow.heads, T = flow.queries, S = flow.keys, D = flow.width;
@@ -156,8 +159,9 @@ const Part kEfficientNormaliser{
     .id = "efficient",
     .slot = Slot::Normaliser,
     .title = "Efficient Attention",
-    .idea = "Softmax over the features of each query and, separately, over the positions of each feature of the keys. The "
-            "values are gathered into as many summaries as there are features, which every query then mixes.",
+    .idea =
+        "Softmax over the features of each query and, separately, over the positions of each feature of the keys. The "
+        "values are gathered into as many summaries as there are features, which every query then mixes.",
     .formula = "z = rho_q(Q) (rho_k(K)^T V)",
     .source = {"Shen et al.", 2021, "Efficient Attention: Attention with Linear Complexities", "section 3.2",
                "arXiv:1812.01243"},
@@ -171,8 +175,9 @@ const Part kRunningEfficientNormaliser{
     .id = "efficient_running",
     .slot = Slot::Normaliser,
     .title = "Efficient Attention, running",
-    .idea = "Efficient Attention whose softmax over positions runs along: each position divides by the sum of what it may "
-            "see. Under a full mask it equals the original.",
+    .idea =
+        "Efficient Attention whose softmax over positions runs along: each position divides by the sum of what it may "
+        "see. Under a full mask it equals the original.",
     .formula = "z_i = sum_f rho_q(q_i)_f (sum_{j<=i} e^(k_jf) v_j) / (sum_{j<=i} e^(k_jf))",
     .source = {"Shen et al.", 2021, "Efficient Attention: Attention with Linear Complexities",
                "section 3.2, with running sums (ours)", "arXiv:1812.01243"},
@@ -186,7 +191,8 @@ const Part kXcitNormaliser{
     .id = "xcit",
     .slot = Slot::Normaliser,
     .title = "Cross-covariance (XCiT)",
-    .idea = "Channels attend to channels: their similarity is taken over all tokens. Tokens never mix within it, so it has a "
+    .idea = "Channels attend to channels: their similarity is taken over all tokens. Tokens never mix within it, so it "
+            "has a "
             "map of channels and none of tokens.",
     .formula = "z = V softmax(K'^T Q' / tau), columns of K' and Q' of length 1",
     .source = {"El-Nouby et al.", 2021, "XCiT: Cross-Covariance Image Transformers", "section 3.2", "arXiv:2106.09681"},
@@ -202,7 +208,8 @@ const Part kAftNormaliser{
     .id = "aft",
     .slot = Slot::Normaliser,
     .title = "Attention free (AFT-full)",
-    .idea = "Each channel has weights of its own: the exponential of the key plus a learned number for the pair of positions. "
+    .idea = "Each channel has weights of its own: the exponential of the key plus a learned number for the pair of "
+            "positions. "
             "The query only gates the result.",
     .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), per channel",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.1", "arXiv:2105.14103"},
@@ -215,7 +222,8 @@ const Part kSimpleAftNormaliser{
     .id = "aft_simple",
     .slot = Slot::Normaliser,
     .title = "Attention free, simple (AFT-simple)",
-    .idea = "AFT without the bias of positions: one weighted mean of the values per channel, gated by the query. Linear in the "
+    .idea = "AFT without the bias of positions: one weighted mean of the values per channel, gated by the query. "
+            "Linear in the "
             "length, and a running sum under a causal mask.",
     .formula = "z_i = sigma(q_i) * sum_j e^(k_j) v_j / sum_j e^(k_j), per channel",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2", "arXiv:2105.14103"},

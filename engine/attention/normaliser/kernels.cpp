@@ -28,7 +28,8 @@ using Features = std::function<std::vector<double>(const double* x)>;
 void mixReference(ReferenceFlow& flow, const Features& ofQuery, const Features& ofKey) {
     const auto all = [&](const Dense& x, int64_t rows, const Features& features) {
         std::vector<std::vector<double>> result;
-        for (int64_t row = 0; row < flow.heads * rows; ++row) result.push_back(features(&x.data[static_cast<size_t>(row * flow.width)]));
+        for (int64_t row = 0; row < flow.heads * rows; ++row)
+            result.push_back(features(&x.data[static_cast<size_t>(row * flow.width)]));
         return result;
     };
     const auto a = all(flow.q, flow.queries, ofQuery), b = all(flow.k, flow.keys, ofKey);
@@ -40,7 +41,8 @@ void mixReference(ReferenceFlow& flow, const Features& ofQuery, const Features& 
         true);
 }
 
-// Linear attention -----------------------------------------------------------------------------------------------------
+// Linear attention
+// -----------------------------------------------------------------------------------------------------
 
 void buildLinear(AttentionFlow& flow, PartValues) {
     mixFeatures(flow, unary(flow.q, Unary::EluPlusOne), unary(flow.k, Unary::EluPlusOne));
@@ -54,7 +56,8 @@ void referenceLinear(ReferenceFlow& flow, PartValues) {
     mixReference(flow, eluPlusOne, eluPlusOne);
 }
 
-// Random features ------------------------------------------------------------------------------------------------------
+// Random features
+// ------------------------------------------------------------------------------------------------------
 
 constexpr Param kFeatures{"features", "Features", "More come closer to softmax", Param::Kind::Integer, 4, 4096, 4, 64};
 constexpr Param kSeed{"seed", "Seed", "Of the random directions", Param::Kind::Integer, 0, 1e6, 1, 0};
@@ -102,7 +105,8 @@ void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
         flow, [&](const double* x) { return features(x, false); }, [&](const double* x) { return features(x, true); });
 }
 
-// FAVOR+ ---------------------------------------------------------------------------------------------------------------
+// FAVOR+
+// ---------------------------------------------------------------------------------------------------------------
 
 void buildPerformer(AttentionFlow& flow, PartValues values) {
     const auto count = static_cast<int64_t>(values[0]);
@@ -139,9 +143,11 @@ const Part kLinearNormaliser{
     .id = "linear",
     .slot = Slot::Normaliser,
     .title = "Linear attention",
-    .idea = "The weight of a key is a dot product of positive features rather than an exponential, so sums over keys can be "
+    .idea = "The weight of a key is a dot product of positive features rather than an exponential, so sums over keys "
+            "can be "
             "taken once for all queries. Under a causal mask it is a recurrent network whose state is a matrix.",
-    .formula = "z_i = phi(q_i)^T S_i / (phi(q_i) . n_i), S_i = sum_j phi(k_j) v_j^T, n_i = sum_j phi(k_j), phi = elu + 1",
+    .formula =
+        "z_i = phi(q_i)^T S_i / (phi(q_i) . n_i), S_i = sum_j phi(k_j) v_j^T, n_i = sum_j phi(k_j), phi = elu + 1",
     .source = {"Katharopoulos et al.", 2020,
                "Transformers are RNNs: Fast Autoregressive Transformers with Linear Attention", "section 3.2 to 3.4",
                "arXiv:2006.16236"},
@@ -155,7 +161,8 @@ const Part kRandomFeatureNormaliser{
     .id = "rfa",
     .slot = Slot::Normaliser,
     .title = "Random feature attention",
-    .idea = "Sines and cosines of random projections approximate the Gaussian kernel, and the key's own factor turns it into "
+    .idea = "Sines and cosines of random projections approximate the Gaussian kernel, and the key's own factor turns "
+            "it into "
             "softmax's exponential. More features come closer, at linear cost in the length.",
     .formula = "phi(x) = [sin w.x, cos w.x] / sqrt(m), w ~ N(0, sigma^-2 I); keys times exp(|k|^2 / (2 sigma^2))",
     .source = {"Peng et al.", 2021, "Random Feature Attention", "section 3.1", "arXiv:2103.02143"},

@@ -61,7 +61,8 @@ Tensor projected(AttentionFlow& flow, Tensor x, PartValues values, bool isKey) {
         const Tensor rows = reshape(inBlocks(x), {B * H, blocks.count, blocks.length, D});
         return reshape(reduce(plus(rows, penalty), Reduction::Maximum, {2}), {B, H, blocks.count, D});
     }
-    case Projection::Convolution: break;
+    case Projection::Convolution:
+        break;
     }
     const int64_t wide = blocks.length * D;
     const Tensor kernel =
@@ -81,7 +82,8 @@ void buildLinformer(AttentionFlow& flow, PartValues values) {
     if (projection == Projection::Learned)
         flow.pattern = batchedMatmul(
             weights, flow.parameter(nameOf(values[2] != 0, false), {static_cast<int64_t>(values[0]), flow.keys}));
-    if (projection == Projection::MeanPool) flow.pattern = batchedMatmul(weights, meanRows(flow, Blocks(flow.keys, values)));
+    if (projection == Projection::MeanPool)
+        flow.pattern = batchedMatmul(weights, meanRows(flow, Blocks(flow.keys, values)));
 }
 
 void referenceLinformer(ReferenceFlow& flow, PartValues values) {
@@ -136,10 +138,12 @@ const Part kLinformerNormaliser{
     .id = "linformer",
     .slot = Slot::Normaliser,
     .title = "Linformer",
-    .idea = "Keys and values are projected from S rows to a few before softmax, since patterns are nearly of low rank. Every "
+    .idea = "Keys and values are projected from S rows to a few before softmax, since patterns are nearly of low rank. "
+            "Every "
             "projected row holds a piece of every position, so nothing can be hidden from anyone.",
     .formula = "z = softmax(Q (E K)^T / sqrt(D)) (F V), E and F in R^(k x S)",
-    .source = {"Wang et al.", 2020, "Linformer: Self-Attention with Linear Complexity", "section 4", "arXiv:2006.04768"},
+    .source = {"Wang et al.", 2020, "Linformer: Self-Attention with Linear Complexity", "section 4",
+               "arXiv:2006.04768"},
     .params = kLinformerParams,
     .time = "O(T k D)",
     .memory = "O(T k) and O(k S) parameters",

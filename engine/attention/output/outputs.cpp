@@ -49,21 +49,23 @@ void referenceGated(ReferenceFlow& flow, PartValues) {
 
 } // namespace
 
-const Part kPlainOutput{.id = "plain",
-                        .slot = Slot::Output,
-                        .title = "Plain",
-                        .idea = "The heads' outputs are put side by side and projected back into the residual stream. Each head "
-                                "thereby adds its own vector.",
-                        .formula = "o_i = [z_i^1, ..., z_i^H] W_O",
-                        .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.2", "arXiv:1706.03762"},
-                        .time = "0",
-                        .memory = "0"};
+const Part kPlainOutput{
+    .id = "plain",
+    .slot = Slot::Output,
+    .title = "Plain",
+    .idea = "The heads' outputs are put side by side and projected back into the residual stream. Each head "
+            "thereby adds its own vector.",
+    .formula = "o_i = [z_i^1, ..., z_i^H] W_O",
+    .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.2", "arXiv:1706.03762"},
+    .time = "0",
+    .memory = "0"};
 
 const Part kTalkingOutput{
     .id = "talking",
     .slot = Slot::Output,
     .title = "Talking outputs",
-    .idea = "A learned matrix mixes the outputs of the heads before they are projected. It is the half of talking heads that "
+    .idea = "A learned matrix mixes the outputs of the heads before they are projected. It is the half of talking "
+            "heads that "
             "comes after softmax, written on outputs rather than patterns.",
     .formula = "z'^h = sum_g P(h,g) z^g",
     .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 3, after softmax only", "arXiv:2003.02436"},
@@ -76,7 +78,8 @@ const Part kGatedOutput{
     .id = "gated",
     .slot = Slot::Output,
     .title = "Gated",
-    .idea = "Each head's output is multiplied, feature by feature, by a sigmoid that depends on the query. A head that finds "
+    .idea = "Each head's output is multiplied, feature by feature, by a sigmoid that depends on the query. A head that "
+            "finds "
             "nothing can close its gate instead of parking its weight on the first token.",
     .formula = "z'_i = z_i * sigma(W_G q_i + b_G)",
     .source = {"Qiu et al.", 2025,

@@ -11,7 +11,8 @@ namespace {
 
 using namespace terms;
 
-constexpr Param kBase{"base", "Base", "Wavelengths grow from 2 pi to this times 2 pi", Param::Kind::Real, 2, 1e6, 1, 10000};
+constexpr Param kBase{"base", "Base", "Wavelengths grow from 2 pi to this times 2 pi", Param::Kind::Real, 2, 1e6,
+                      1,      10000};
 constexpr std::array<Param, 1> kBaseParams{kBase};
 
 int64_t rowsOf(const AttentionFlow& flow) { return flow.stream.shape()[-2]; }
@@ -45,7 +46,8 @@ void referenceSinusoidal(ReferenceFlow& flow, PartValues values) {
     addReference(flow, [&](int64_t i, int64_t d) { return sinusoid(i, d, flow.stream.extents[1], values[0]); });
 }
 
-// Universal Transformer: position and time -----------------------------------------------------------------------------
+// Universal Transformer: position and time
+// -----------------------------------------------------------------------------
 
 void buildUniversal(AttentionFlow& flow, PartValues values) {
     addConstant(flow, "position.time" + std::to_string(flow.layer) + ".", [&](int64_t i, int64_t d) {
@@ -76,7 +78,8 @@ Tensor rowsOfTable(AttentionFlow& flow, const std::string& name, int64_t rows, i
 void buildLearned(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const auto length = static_cast<int64_t>(values[0]);
-    flow.stream = plus(flow.stream, rowsOfTable(flow, "position.table", length, widthOf(flow), [](int64_t i) { return i; }));
+    flow.stream =
+        plus(flow.stream, rowsOfTable(flow, "position.table", length, widthOf(flow), [](int64_t i) { return i; }));
 }
 void referenceLearned(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
@@ -94,11 +97,13 @@ constexpr std::array<Param, 2> kSinusoidal2dParams{
 double sinusoid2d(int64_t i, int64_t d, int64_t width, PartValues values) {
     const auto columns = static_cast<int64_t>(values[0]);
     const int64_t half = (width + 1) / 2;
-    return d < half ? sinusoid(i / columns, d, half, values[1]) : sinusoid(i % columns, d - half, width - half, values[1]);
+    return d < half ? sinusoid(i / columns, d, half, values[1])
+                    : sinusoid(i % columns, d - half, width - half, values[1]);
 }
 void buildSinusoidal2d(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
-    addConstant(flow, "position.sinusoid", [&](int64_t i, int64_t d) { return sinusoid2d(i, d, widthOf(flow), values); });
+    addConstant(flow, "position.sinusoid",
+                [&](int64_t i, int64_t d) { return sinusoid2d(i, d, widthOf(flow), values); });
 }
 void referenceSinusoidal2d(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
@@ -136,24 +141,25 @@ double sinusoid(int64_t position, int64_t feature, int64_t width, double base) {
     return feature % 2 == 0 ? std::sin(angle) : std::cos(angle);
 }
 
-const Part kNoPosition{.id = "none",
-                       .slot = Slot::Position,
-                       .title = "No positions",
-                       .idea = "Nothing says where a token stands: under a full mask attention sees a set. Under a causal mask "
-                               "the number of visible keys still leaks the position, and decoders learn to use it.",
-                       .formula = "s(i,j) = q_i . k_j",
-                       .source = {"Kazemnejad et al.", 2023,
-                                  "The Impact of Positional Encoding on Length Generalization in Transformers",
-                                  "section 5", "arXiv:2305.19466"},
-                       .time = "0",
-                       .memory = "0"};
+const Part kNoPosition{
+    .id = "none",
+    .slot = Slot::Position,
+    .title = "No positions",
+    .idea = "Nothing says where a token stands: under a full mask attention sees a set. Under a causal mask "
+            "the number of visible keys still leaks the position, and decoders learn to use it.",
+    .formula = "s(i,j) = q_i . k_j",
+    .source = {"Kazemnejad et al.", 2023, "The Impact of Positional Encoding on Length Generalization in Transformers",
+               "section 5", "arXiv:2305.19466"},
+    .time = "0",
+    .memory = "0"};
 
 const Part kSinusoidalPosition{
     .id = "sinusoidal",
     .slot = Slot::Position,
     .title = "Sinusoidal",
-    .idea = "Adds to every token a row of sines and cosines whose wavelengths form a geometric series. Moving by a fixed "
-            "distance is the same rotation everywhere, so a head can learn to look a distance away.",
+    .idea =
+        "Adds to every token a row of sines and cosines whose wavelengths form a geometric series. Moving by a fixed "
+        "distance is the same rotation everywhere, so a head can learn to look a distance away.",
     .formula = "f(i,2m) = sin(i / N^(2m/C)), f(i,2m+1) = cos(i / N^(2m/C)); f(i+d) = diag(f(d)) f(i) in complex pairs",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.5", "arXiv:1706.03762"},
     .params = kBaseParams,
@@ -165,10 +171,12 @@ const Part kLearnedPosition{
     .id = "learned",
     .slot = Slot::Position,
     .title = "Learned",
-    .idea = "Adds to every token a row of a table that is learned, one row a position. It knows nothing of positions that "
-            "training never reached.",
+    .idea =
+        "Adds to every token a row of a table that is learned, one row a position. It knows nothing of positions that "
+        "training never reached.",
     .formula = "x_i + P[i]",
-    .source = {"Gehring et al.", 2017, "Convolutional Sequence to Sequence Learning", "section 3.1", "arXiv:1705.03122"},
+    .source = {"Gehring et al.", 2017, "Convolutional Sequence to Sequence Learning", "section 3.1",
+               "arXiv:1705.03122"},
     .params = kLearnedParams,
     .time = "O(T C)",
     .memory = "O(L C) parameters for L positions",
@@ -178,8 +186,9 @@ const Part kSinusoidal2dPosition{
     .id = "sinusoidal_2d",
     .slot = Slot::Position,
     .title = "Sinusoidal on a grid",
-    .idea = "Half of the features carry the sinusoid of the row, half that of the column. Patches of an image that share a "
-            "row or a column share half of their position.",
+    .idea =
+        "Half of the features carry the sinusoid of the row, half that of the column. Patches of an image that share a "
+        "row or a column share half of their position.",
     .formula = "f(i) = [f(floor(i / columns)), f(i mod columns)]",
     .source = {"Parmar et al.", 2018, "Image Transformer", "section 3.1", "arXiv:1802.05751"},
     .params = kSinusoidal2dParams,
@@ -187,26 +196,27 @@ const Part kSinusoidal2dPosition{
     .memory = "O(T C)",
     .hooks = {{Stage::Inputs, buildSinusoidal2d, referenceSinusoidal2d}}};
 
-const Part kLearned2dPosition{
-    .id = "learned_2d",
-    .slot = Slot::Position,
-    .title = "Learned on a grid",
-    .idea = "One learned half row for every row of an image and one for every column, put side by side. An H x W grid costs "
-            "H + W half rows of parameters rather than H W whole ones.",
-    .formula = "x_i + [R[floor(i / columns)], K[i mod columns]]",
-    .source = {"Dosovitskiy et al.", 2021,
-               "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale", "appendix D.4",
-               "arXiv:2010.11929"},
-    .params = kLearned2dParams,
-    .time = "O(T C)",
-    .memory = "O((rows + columns) C) parameters",
-    .hooks = {{Stage::Inputs, buildLearned2d, referenceLearned2d}}};
+const Part kLearned2dPosition{.id = "learned_2d",
+                              .slot = Slot::Position,
+                              .title = "Learned on a grid",
+                              .idea = "One learned half row for every row of an image and one for every column, put "
+                                      "side by side. An H x W grid costs "
+                                      "H + W half rows of parameters rather than H W whole ones.",
+                              .formula = "x_i + [R[floor(i / columns)], K[i mod columns]]",
+                              .source = {"Dosovitskiy et al.", 2021,
+                                         "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
+                                         "appendix D.4", "arXiv:2010.11929"},
+                              .params = kLearned2dParams,
+                              .time = "O(T C)",
+                              .memory = "O((rows + columns) C) parameters",
+                              .hooks = {{Stage::Inputs, buildLearned2d, referenceLearned2d}}};
 
 const Part kUniversalPosition{
     .id = "universal",
     .slot = Slot::Position,
     .title = "Position and time",
-    .idea = "Adds the sinusoid of the position and that of the layer, before every layer. A network that applies one shared "
+    .idea = "Adds the sinusoid of the position and that of the layer, before every layer. A network that applies one "
+            "shared "
             "layer again and again can tell both where and how often.",
     .formula = "P(i,t) = f(i) + f(t), i and t from 1",
     .source = {"Dehghani et al.", 2019, "Universal Transformers", "section 2.1, equations 6 and 7", "arXiv:1807.03819"},

@@ -103,9 +103,8 @@ void buildToeplitz(AttentionFlow& flow, PartValues values) {
 void referenceToeplitz(ReferenceFlow& flow, PartValues values) {
     const auto reach = static_cast<int64_t>(values[0]);
     const Dense& table = flow.parameters.at("position.diagonals");
-    addReference(flow, [&](int64_t h, int64_t distance) {
-        return table.at(std::clamp(-distance, -reach, reach) + reach, h);
-    });
+    addReference(
+        flow, [&](int64_t h, int64_t distance) { return table.at(std::clamp(-distance, -reach, reach) + reach, h); });
 }
 
 // DA-Transformer -----------------------------------------------------------------------------------------------------
@@ -116,8 +115,9 @@ void buildDistanceAware(AttentionFlow& flow, PartValues) {
     const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
     const Tensor alpha = flow.parameter("position.alpha", {H, 1}, {InitialValue::Kind::Normal, kInitialAlpha});
     const Tensor beta = flow.parameter("position.beta", {H, 1}, {InitialValue::Kind::Normal, 1});
-    const Tensor distance = flow.constant(
-        "position.distance", {1, count}, byDistance(T, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
+    const Tensor distance =
+        flow.constant("position.distance", {1, count},
+                      byDistance(T, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
     const Tensor top = affine(unary(beta, Unary::Exponential), 1, 1);
     const Tensor bottom = affine(unary(minus(beta, times(alpha, distance)), Unary::Exponential), 1, 1);
     const Tensor weights = over(top, bottom); // [H, T + S - 1]
@@ -143,7 +143,8 @@ const Part kAlibiPosition{
     .id = "alibi",
     .slot = Slot::Position,
     .title = "ALiBi",
-    .idea = "Subtracts from every score the distance times a slope, one slope a head in a geometric series. Nothing is added "
+    .idea = "Subtracts from every score the distance times a slope, one slope a head in a geometric series. Nothing is "
+            "added "
             "to the tokens, and a model trained on short texts works on longer ones.",
     .formula = "s(i,j) = q_i.k_j / sqrt(D) - m_h (i - j), m_h = 2^(-8h/H); |i - j| where keys lie ahead",
     .source = {"Press et al.", 2022,
@@ -161,8 +162,9 @@ const Part kT5Position{
     .idea = "Adds a learned number per head and bucket of distances: near distances have a bucket each, far ones share "
             "buckets that grow logarithmically. T5 goes without the division by sqrt(D).",
     .formula = "s(i,j) = q_i.k_j + b_h[bucket(j - i)]",
-    .source = {"Raffel et al.", 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
-               "section 2.1", "arXiv:1910.10683"},
+    .source = {"Raffel et al.", 2020,
+               "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer", "section 2.1",
+               "arXiv:1910.10683"},
     .params = kT5Params,
     .time = "O(T S)",
     .memory = "O(buckets H) parameters",
@@ -184,18 +186,19 @@ const Part kToeplitzPosition{
     .hooks = {{Stage::Bias, buildToeplitz, referenceToeplitz}},
     .actsOnScores = true};
 
-const Part kDistanceAwarePosition{
-    .id = "distance_aware",
-    .slot = Slot::Position,
-    .title = "Distance weighting, DA-Transformer",
-    .idea = "Multiplies the score, after ReLU, by a learned sigmoid-shaped function of the distance. Each head finds out by "
-            "itself whether it prefers near or far tokens.",
-    .formula = "s(i,j) = ReLU(q_i.k_j) (1 + e^beta) / (1 + e^(beta - alpha |i - j|)) / sqrt(D)",
-    .source = {"Wu et al.", 2021, "DA-Transformer: Distance-aware Transformer", "section 3.2, equations 4 to 6",
-               "arXiv:2010.06925"},
-    .time = "O(T S)",
-    .memory = "O(H) parameters",
-    .hooks = {{Stage::Bias, buildDistanceAware, referenceDistanceAware}},
-    .actsOnScores = true};
+const Part kDistanceAwarePosition{.id = "distance_aware",
+                                  .slot = Slot::Position,
+                                  .title = "Distance weighting, DA-Transformer",
+                                  .idea = "Multiplies the score, after ReLU, by a learned sigmoid-shaped function of "
+                                          "the distance. Each head finds out by "
+                                          "itself whether it prefers near or far tokens.",
+                                  .formula =
+                                      "s(i,j) = ReLU(q_i.k_j) (1 + e^beta) / (1 + e^(beta - alpha |i - j|)) / sqrt(D)",
+                                  .source = {"Wu et al.", 2021, "DA-Transformer: Distance-aware Transformer",
+                                             "section 3.2, equations 4 to 6", "arXiv:2010.06925"},
+                                  .time = "O(T S)",
+                                  .memory = "O(H) parameters",
+                                  .hooks = {{Stage::Bias, buildDistanceAware, referenceDistanceAware}},
+                                  .actsOnScores = true};
 
 } // namespace attn

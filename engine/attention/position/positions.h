@@ -4,8 +4,8 @@
 
 namespace attn {
 
-extern const Part kNoPosition, kSinusoidalPosition, kLearnedPosition, kShawPosition, kTransformerXlPosition, kT5Position,
-    kToeplitzPosition, kRotaryPosition, kAlibiPosition, kDistanceAwarePosition, kSinusoidal2dPosition, kLearned2dPosition,
-    kUniversalPosition;
+extern const Part kNoPosition, kSinusoidalPosition, kLearnedPosition, kShawPosition, kTransformerXlPosition,
+    kT5Position, kToeplitzPosition, kRotaryPosition, kAlibiPosition, kDistanceAwarePosition, kSinusoidal2dPosition,
+    kLearned2dPosition, kUniversalPosition;
 
 } // namespace attn

@@ -46,7 +46,8 @@ void referenceShawKeys(ReferenceFlow& flow, PartValues values) {
         for (int64_t t = 0; t < flow.queries; ++t)
             for (int64_t s = 0; s < flow.keys; ++s)
                 for (int64_t d = 0; d < flow.width; ++d)
-                    flow.scores.at(h, t, s) += flow.scoreScale() * flow.q.at(h, t, d) * table.at(clipped(s - t, clip), d);
+                    flow.scores.at(h, t, s) +=
+                        flow.scoreScale() * flow.q.at(h, t, d) * table.at(clipped(s - t, clip), d);
 }
 void referenceShawValues(ReferenceFlow& flow, PartValues values) {
     const auto clip = static_cast<int64_t>(values[0]);
@@ -104,8 +105,9 @@ const Part kShawPosition{
     .id = "shaw",
     .slot = Slot::Position,
     .title = "Relative, Shaw",
-    .idea = "Each distance up to a limit has a learned row that joins the key when scores are taken and another that joins "
-            "the value when values are mixed. The same rows serve every position.",
+    .idea =
+        "Each distance up to a limit has a learned row that joins the key when scores are taken and another that joins "
+        "the value when values are mixed. The same rows serve every position.",
     .formula = "s(i,j) = q_i . (k_j + aK[clip(j-i)]) / sqrt(D); z_i = sum_j A(i,j) (v_j + aV[clip(j-i)])",
     .source = {"Shaw et al.", 2018, "Self-Attention with Relative Position Representations", "section 3.2",
                "arXiv:1803.02155"},
@@ -120,8 +122,10 @@ const Part kTransformerXlPosition{
     .id = "transformer_xl",
     .slot = Slot::Position,
     .title = "Relative, Transformer-XL",
-    .idea = "The score is a sum of four: content with content, content with distance, and two biases that are the same for "
-            "every query, one on content and one on distance. Distances are sinusoids, so longer ones than in training work.",
+    .idea =
+        "The score is a sum of four: content with content, content with distance, and two biases that are the same for "
+        "every query, one on content and one on distance. Distances are sinusoids, so longer ones than in training "
+        "work.",
     .formula = "s(i,j) = (q_i.k_j + q_i.W_R r_{i-j} + u.k_j + v.W_R r_{i-j}) / sqrt(D)",
     .source = {"Dai et al.", 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
                "section 3.3", "arXiv:1901.02860"},

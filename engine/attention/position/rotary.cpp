@@ -78,7 +78,8 @@ const Part kRotaryPosition{
     .id = "rope",
     .slot = Slot::Position,
     .title = "Rotary (RoPE)",
-    .idea = "Turns pairs of features of queries and keys by angles that grow with the position. In their dot product only the "
+    .idea = "Turns pairs of features of queries and keys by angles that grow with the position. In their dot product "
+            "only the "
             "difference of the two angles is left, so the score depends on the distance.",
     .formula = "s(i,j) = Re[q_i conj(k_j) e^(I (i - j) theta_m)] summed over pairs m, theta_m = N^(-2m/R)",
     .source = {"Su et al.", 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", "section 3.2 to 3.4",

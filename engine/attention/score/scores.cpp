@@ -38,13 +38,15 @@ void buildAdditive(AttentionFlow& flow, PartValues) {
     const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(D))};
     const Tensor w = flow.parameter("score.W", {H, D, D}, initial), u = flow.parameter("score.U", {H, D, D}, initial);
     const Tensor v = flow.parameter("score.v", {H, D}, {InitialValue::Kind::Normal, 1});
-    const Tensor query = reshape(product(flow.q, w), {B * H, T, 1, D}), key = reshape(product(flow.k, u), {B * H, 1, S, D});
+    const Tensor query = reshape(product(flow.q, w), {B * H, T, 1, D}),
+                 key = reshape(product(flow.k, u), {B * H, 1, S, D});
     Tensor weights = reshape(broadcast(reshape(v, {1, H, D}), {B, H, D}), {B * H, 1, 1, D});
     const Tensor terms = times(unary(plus(query, key), Unary::Tanh), weights); // [BH,T,S,D]
     flow.scores = reshape(sumOver(terms, -1), {B, H, T, S});
 }
 void referenceAdditive(ReferenceFlow& flow, PartValues) {
-    const Dense &w = flow.parameters.at("score.W"), &u = flow.parameters.at("score.U"), &v = flow.parameters.at("score.v");
+    const Dense &w = flow.parameters.at("score.W"), &u = flow.parameters.at("score.U"),
+                &v = flow.parameters.at("score.v");
     forCells(flow, [&](int64_t h, int64_t t, int64_t s) {
         double sum = 0;
         for (int64_t d = 0; d < flow.width; ++d) {
@@ -61,8 +63,8 @@ void referenceAdditive(ReferenceFlow& flow, PartValues) {
 
 void buildBilinear(AttentionFlow& flow, PartValues) {
     const int64_t D = flow.width;
-    const Tensor w = flow.parameter("score.W", {flow.heads, D, D},
-                                    {InitialValue::Kind::Normal, 1 / static_cast<double>(D)});
+    const Tensor w =
+        flow.parameter("score.W", {flow.heads, D, D}, {InitialValue::Kind::Normal, 1 / static_cast<double>(D)});
     flow.scores = product(batchedMatmul(flow.q, w), flow.k); // q W k^T
 }
 void referenceBilinear(ReferenceFlow& flow, PartValues) {
@@ -78,8 +80,8 @@ void referenceBilinear(ReferenceFlow& flow, PartValues) {
 // Cosine -------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kCosineParams{
-    {{"temperature", "Temperature", "Divides the cosine: small ones make sharp patterns", Param::Kind::Real, 0.01, 10, 0.01,
-      0.1}}};
+    {{"temperature", "Temperature", "Divides the cosine: small ones make sharp patterns", Param::Kind::Real, 0.01, 10,
+      0.01, 0.1}}};
 
 void buildCosine(AttentionFlow& flow, PartValues values) {
     flow.scores = affine(product(unitRows(flow.q), unitRows(flow.k)), 1 / values[0], 0);
@@ -109,17 +111,18 @@ const Part kScaledDotScore{
     .memory = "O(T S), or O(T) fused",
     .hooks = {{Stage::Scores, buildDot, referenceDot}}};
 
-const Part kDotScore{.id = "dot",
-                     .slot = Slot::Score,
-                     .title = "Dot product",
-                     .idea = "How well a query and a key agree, without a scale. Wide heads make it large and softmax sharp, "
-                             "unless the weights learn to be small.",
-                     .formula = "s(i,j) = q_i . k_j",
-                     .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
-                                "section 3.1, equation 8 (dot)", "arXiv:1508.04025"},
-                     .time = "O(T S D)",
-                     .memory = "O(T S), or O(T) fused",
-                     .hooks = {{Stage::Scores, buildDot, referenceDot}}};
+const Part kDotScore{
+    .id = "dot",
+    .slot = Slot::Score,
+    .title = "Dot product",
+    .idea = "How well a query and a key agree, without a scale. Wide heads make it large and softmax sharp, "
+            "unless the weights learn to be small.",
+    .formula = "s(i,j) = q_i . k_j",
+    .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
+               "section 3.1, equation 8 (dot)", "arXiv:1508.04025"},
+    .time = "O(T S D)",
+    .memory = "O(T S), or O(T) fused",
+    .hooks = {{Stage::Scores, buildDot, referenceDot}}};
 
 const Part kAdditiveScore{
     .id = "additive",
@@ -138,8 +141,9 @@ const Part kBilinearScore{
     .id = "bilinear",
     .slot = Slot::Score,
     .title = "Bilinear (general)",
-    .idea = "A learned matrix says which feature of a query goes with which feature of a key. With projections of queries "
-            "and keys already learned it adds nothing that they could not do.",
+    .idea =
+        "A learned matrix says which feature of a query goes with which feature of a key. With projections of queries "
+        "and keys already learned it adds nothing that they could not do.",
     .formula = "s(i,j) = q_i^T W k_j",
     .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
                "section 3.1, equation 8 (general)", "arXiv:1508.04025"},
@@ -151,8 +155,9 @@ const Part kCosineScore{
     .id = "cosine",
     .slot = Slot::Score,
     .title = "Cosine with temperature",
-    .idea = "Only the directions of query and key count, so no token can win by being long. The temperature sets how sharp "
-            "the pattern is.",
+    .idea =
+        "Only the directions of query and key count, so no token can win by being long. The temperature sets how sharp "
+        "the pattern is.",
     .formula = "s(i,j) = cos(q_i, k_j) / tau",
     .source = {"Liu et al.", 2022, "Swin Transformer V2: Scaling Up Capacity and Resolution", "section 3.2",
                "arXiv:2111.09883"},

@@ -1,0 +1,250 @@
+#include "engine/attention/position/sinusoid.h"
+#include "tests/attention/attention_case.h"
+#include "tests/support/catch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace attn;
+using test::AttentionCase;
+
+namespace {
+
+using Results = std::map<std::string, std::vector<double>>;
+
+AttentionCase caseOf(const std::string& spec, int64_t tokens = 8, int64_t width = 4) {
+    AttentionCase test{.spec = AttentionSpec::parse(spec), .queries = tokens, .keys = tokens, .width = width};
+    test.build();
+    return test;
+}
+
+void requireNear(double found, double expected, double tolerance) {
+    INFO(found << ", expected " << expected);
+    REQUIRE(std::abs(found - expected) <= tolerance * (1 + std::abs(expected)));
+}
+
+/// All rows of an input alike.
+void repeatFirstRow(std::vector<double>& values, size_t width) {
+    for (size_t i = width; i < values.size(); ++i) values[i] = values[i - width];
+}
+
+/// Mean of |pattern - expected| over the cells.
+double distanceOf(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
+    return sum / static_cast<double>(a.size());
+}
+
+} // namespace
+
+TEST_CASE("causal scaled dot attention of four tokens is what one computes by hand", "[attention]") {
+    AttentionCase test = caseOf("mask=causal", 4, 4);
+    // q = k rows of length 2 along one axis each, so q_i . k_i / sqrt(4) = 2 and all others 0.
+    test.values["q"] = test.values["k"] = {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2};
+    test.values["v"] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}; // z is the pattern itself
+    const Results found = test.onHost();
+    const double e = std::exp(2.0);
+    const std::vector<double> pattern{1,           0,           0,           0,           1 / (1 + e), e / (1 + e),
+                                      0,           0,           1 / (2 + e), 1 / (2 + e), e / (2 + e), 0,
+                                      1 / (3 + e), 1 / (3 + e), 1 / (3 + e), e / (3 + e)};
+    for (size_t i = 0; i < pattern.size(); ++i) {
+        requireNear(found.at("pattern")[i], pattern[i], 1e-7);
+        requireNear(found.at("z")[i], pattern[i], 1e-7);
+    }
+}
+
+TEST_CASE("relative positions depend on nothing but the distance", "[attention]") {
+    for (const char* position : {"rope", "rope(interleaved = 1)", "rope(fraction = 0.5)", "alibi", "t5", "toeplitz(3)",
+                                 "shaw(2)", "transformer_xl", "distance_aware"}) {
+        INFO(position);
+        AttentionCase test = caseOf(fmt::format("heads=multi_head(2), position={}", position));
+        for (const char* name : {"q", "k"})
+            for (size_t h = 0; h < 2; ++h) {
+                std::vector<double> head(test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32),
+                                         test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32 + 32));
+                repeatFirstRow(head, 4);
+                std::ranges::copy(head, test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32));
+            }
+        const auto scores = test.onHost().at("scores");
+        bool varies = false;
+        for (size_t h = 0; h < 2; ++h)
+            for (size_t t = 0; t + 1 < 8; ++t)
+                for (size_t s = 0; s + 1 < 8; ++s) {
+                    requireNear(scores[h * 64 + (t + 1) * 8 + s + 1], scores[h * 64 + t * 8 + s], 1e-6);
+                    varies = varies || std::abs(scores[h * 64 + t * 8 + s] - scores[h * 64]) > 1e-6;
+                }
+        CHECK(varies);
+    }
+}
+
+TEST_CASE("ALiBi subtracts the slope times the distance, whichever way keys lie", "[attention]") {
+    for (const char* mask : {"causal", "full"}) {
+        AttentionCase test = caseOf(fmt::format("heads=multi_head(4), position=alibi, mask={}", mask));
+        const auto bias = test.onHost().at("position.bias");
+        for (size_t h = 0; h < 4; ++h)
+            for (size_t t = 0; t < 8; ++t)
+                for (size_t s = 0; s < (std::string(mask) == "causal" ? t + 1 : 8); ++s)
+                    requireNear(bias[h * 64 + t * 8 + s],
+                                -std::exp2(-2.0 * static_cast<double>(h + 1)) *
+                                    std::abs(static_cast<double>(t) - static_cast<double>(s)),
+                                1e-7);
+    }
+}
+
+TEST_CASE("moving a sinusoid by a distance is the same rotation everywhere", "[attention]") {
+    constexpr int64_t kWidth = 8, kDistance = 5;
+    for (int64_t position = 0; position < 20; ++position)
+        for (int64_t pair = 0; pair < kWidth; pair += 2) {
+            const auto f = [&](int64_t i, int64_t d) { return sinusoid(i, d, kWidth, 10000); };
+            const double s = f(kDistance, pair), c = f(kDistance, pair + 1);
+            requireNear(f(position + kDistance, pair), f(position, pair) * c + f(position, pair + 1) * s, 1e-12);
+            requireNear(f(position + kDistance, pair + 1), f(position, pair + 1) * c - f(position, pair) * s, 1e-12);
+        }
+}
+
+TEST_CASE("Transformer-XL's four terms add up to its score", "[attention]") {
+    const Results found = caseOf("position=transformer_xl").onHost();
+    for (size_t t = 0; t < 8; ++t)
+        for (size_t s = 0; s < 8; ++s)
+            requireNear(found.at("xl.content")[t * 8 + s] + found.at("xl.content_position")[t * 8 + s] +
+                            found.at("xl.global_content")[s] + found.at("xl.global_position")[t * 8 + s],
+                        found.at("scores")[t * 8 + s], 1e-9);
+}
+
+TEST_CASE("linear forms carry their sums over chunks as if the pattern had been formed", "[attention]") {
+    for (const char* normaliser : {"linear", "favor(16)", "rfa(16)", "efficient_running"}) {
+        INFO(normaliser);
+        constexpr int64_t kTokens = 150; // three chunks, the last one short
+        const Results found = caseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens).onHost();
+        AttentionCase test = caseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens);
+        const auto& pattern = found.at("pattern");
+        for (int64_t t = 0; t < kTokens; t += 7)
+            for (int64_t d = 0; d < 4; ++d) {
+                double sum = 0;
+                for (int64_t s = 0; s <= t; ++s)
+                    sum += pattern[static_cast<size_t>(t * kTokens + s)] *
+                           test.values["v"][static_cast<size_t>(s * 4 + d)];
+                requireNear(found.at("z")[static_cast<size_t>(t * 4 + d)], sum, 1e-6);
+            }
+    }
+}
+
+TEST_CASE("fast weights read step by step equal their parallel form", "[attention]") {
+    const Results found = caseOf("mixer=fast_weights, mask=causal", 70).onHost();
+    for (size_t i = 0; i < found.at("z").size(); ++i)
+        requireNear(found.at("fast_weights.recurrent")[i], found.at("z")[i], 1e-9);
+}
+
+TEST_CASE("random features come closer to softmax as one over the root of their number", "[attention]") {
+    const auto softmaxPattern = [](double scale) {
+        AttentionCase test = caseOf("mask=full", 12, 4);
+        for (const char* name : {"q", "k"})
+            for (double& value : test.values[name]) value *= scale;
+        return test.onHost().at("pattern");
+    };
+    for (const char* form : {"favor({0}, {1})", "rfa({0}, 1.4142135, {1})"}) { // sigma = D^(1/4)
+        constexpr double kScale = 0.5;
+        const auto target = softmaxPattern(kScale);
+        const auto error = [&](int features) {
+            double sum = 0;
+            for (int seed = 0; seed < 8; ++seed) {
+                AttentionCase test = caseOf("normaliser=" + fmt::format(fmt::runtime(form), features, seed), 12, 4);
+                for (const char* name : {"q", "k"})
+                    for (double& value : test.values[name]) value *= kScale;
+                sum += distanceOf(test.onHost().at("pattern"), target) / 8;
+            }
+            return sum;
+        };
+        const double few = error(64), many = error(4096); // 64 times as many: an eighth of the error
+        INFO(form << ": " << few << " with 64 features, " << many << " with 4096");
+        CHECK(many < few / 8 * 1.6);
+        CHECK(many > few / 8 / 1.6);
+    }
+}
+
+TEST_CASE("a fully masked row gives zeros, not NaN", "[attention]") {
+    for (const char* spec : {"mask=causal & ~blocks(8)", "mask=xlnet_query(0, 1, 2, 3, 4, 5, 6, 7)",
+                             "normaliser=aft, mask=causal & ~blocks(8)"}) {
+        INFO(spec);
+        const auto z = caseOf(spec).onHost().at("z");
+        for (size_t d = 0; d < 4; ++d) CHECK(z[d] == 0);
+        CHECK(std::ranges::all_of(z, [](double value) { return std::isfinite(value); }));
+    }
+}
+
+TEST_CASE("LSH sorts every token once, by bucket", "[attention]") {
+    const Results found = caseOf("mask=lsh(8, 1, 3)", 40, 8).onHost();
+    const auto &order = found.at("lsh.order"), &bucket = found.at("lsh.buckets");
+    std::vector<double> sorted = order;
+    std::ranges::sort(sorted);
+    for (size_t i = 0; i < sorted.size(); ++i) REQUIRE(sorted[i] == static_cast<double>(i));
+    for (size_t i = 0; i + 1 < order.size(); ++i) {
+        const auto a = static_cast<size_t>(order[i]), b = static_cast<size_t>(order[i + 1]);
+        REQUIRE((bucket[a] < bucket[b] || (bucket[a] == bucket[b] && a < b)));
+    }
+    CHECK(std::ranges::max(bucket) > 0);
+}
+
+TEST_CASE("XCiT does not mix tokens beyond their statistics: one channel map for all of them", "[attention]") {
+    const Results found = caseOf("normaliser=xcit").onHost();
+    for (size_t row = 0; row < 4; ++row)
+        requireNear(std::accumulate(found.at("xcit.channels").begin() + static_cast<std::ptrdiff_t>(row * 4),
+                                    found.at("xcit.channels").begin() + static_cast<std::ptrdiff_t>(row * 4 + 4), 0.0),
+                    1, 1e-9);
+    CHECK_FALSE(found.contains("pattern"));
+}
+
+TEST_CASE("what does not combine is explained in a sentence, and the nearest spec works", "[attention]") {
+    struct Bad {
+        const char *spec, *says;
+        bool isCausalTask;
+    };
+    for (const Bad& bad :
+         {Bad{"heads=grouped_query(6, 4)", "6 heads cannot share 4 key/value heads", false},
+          Bad{"position=alibi, normaliser=linear", "ALiBi needs a score for every pair", false},
+          Bad{"score=cosine, normaliser=favor", "Cosine with temperature needs a score", false},
+          Bad{"normaliser=linear, mask=window(3)", "knows a full or a causal mask, and not window(3)", false},
+          Bad{"normaliser=xcit", "lets every position take part in every result", true},
+          Bad{"normaliser=linformer, mask=causal", "so nothing can be hidden", false},
+          Bad{"mixer=fnet", "lets every position take part", true},
+          Bad{"mixer=mlp_mixer", "lets every position take part", true},
+          Bad{"normaliser=efficient", "with running sums it can", true},
+          Bad{"mask=window(8)", "the task asks for the next token", true},
+          Bad{"mixer=fnet, normaliser=linear", "has no use for Linear attention", false},
+          Bad{"normaliser=linear, mask=causal & lsh(4, 1, 0)", "hides single pairs", false},
+          Bad{"memory=segments, normaliser=linear", "needs a score for every pair", false},
+          Bad{"output=talking", "there is only one", false}}) {
+        INFO(bad.spec);
+        AttentionSpec spec = AttentionSpec::parse(bad.spec);
+        const AttentionUse use{.isCausalTask = bad.isCausalTask, .headWidth = 8};
+        auto problems = check(spec, use);
+        REQUIRE_FALSE(problems.empty());
+        CHECK_THAT(problems.front().sentence, CONTAINS(bad.says));
+        for (int round = 0; round < 5 && !problems.empty(); ++round) {
+            spec = *problems.front().nearest;
+            problems = check(spec, use);
+        }
+        CHECK(problems.empty());
+    }
+}
+
+TEST_CASE("a spec's expression says where it is wrong", "[attention]") {
+    for (const auto& [text, says] :
+         std::vector<std::pair<const char*, const char*>>{{"position=alibbi", "did you mean alibi"},
+                                                          {"positon=alibi", "did you mean position"},
+                                                          {"position=rope(bose=3)", "rope has no parameter \"bose\""},
+                                                          {"position=rope(10, 1, 0, 4)", "rope takes 3 numbers"},
+                                                          {"position=rope(1)", "base = 1 is out of range"},
+                                                          {"position=rope(x)", "\"x\" is not a number"},
+                                                          {"position=rope(3", "a closing bracket is missing"},
+                                                          {"position=alibi, position=none", "position is said twice"},
+                                                          {"position=alibi,,mask=causal", "an entry is empty"},
+                                                          {"heads=multi_head(2.5)", "heads = 2.5 is out of range"},
+                                                          {"mask=causl", "causal"}}) {
+        INFO(text);
+        CHECK_THROWS_WITH(AttentionSpec::parse(text), CONTAINS(says));
+    }
+}
