@@ -47,6 +47,7 @@ void addRender(CLI::App& app, Run& run);
 void addParts(CLI::App& app, Run& run);
 void addMask(CLI::App& app, Run& run);
 void addAttend(CLI::App& app, Run& run);
+void addExtrapolate(CLI::App& app, Run& run);
 void addBench(CLI::App& app, Run& run);
 void addBenchTrain(CLI::App& bench, Run& run);
 void addTrain(CLI::App& app, Run& run);

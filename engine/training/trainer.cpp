@@ -70,9 +70,9 @@ bool Trainer::isFrozen(const std::string& parameter) const {
     return !recipe_.architecture.bias && (parameter.ends_with(".b") || parameter.find(".b_") != std::string::npos);
 }
 
-Trainer::Loss Trainer::buildLoss(int rows, double dropout) const {
-    const int64_t tokens = rows * columns_;
-    Loss result{.decoder = buildDecoder(config_, {.queries = tokens, .sequence = columns_, .dropout = dropout}),
+Trainer::Loss Trainer::buildLoss(int rows, int64_t columns, double dropout) const {
+    const int64_t tokens = rows * columns;
+    Loss result{.decoder = buildDecoder(config_, {.queries = tokens, .sequence = columns, .dropout = dropout}),
                 .losses = {},
                 .total = {}};
     Graph& graph = *result.decoder.graph;
@@ -85,7 +85,7 @@ Trainer::Loss Trainer::buildLoss(int rows, double dropout) const {
 
 /// Lists parameters and optimiser states, makes room for them and sets the initial weights.
 void Trainer::describe() {
-    const Loss loss = buildLoss(1, 0);
+    const Loss loss = buildLoss(1, columns_, 0);
     std::vector<std::pair<std::string, Shape>> room;
     for (uint32_t id = 0; id < loss.decoder.graph->size(); ++id) {
         const Node& node = loss.decoder.graph->node(id);
@@ -121,7 +121,7 @@ void Trainer::writeConstants(const DecoderGraph& decoder) {
 
 void Trainer::buildStep(bool profiles) {
     const Optimiser& optimiser = recipe_.optimiser;
-    Loss loss = buildLoss(recipe_.batch / recipe_.accumulation, recipe_.dropout);
+    Loss loss = buildLoss(recipe_.batch / recipe_.accumulation, columns_, recipe_.dropout);
     const bool accumulates = recipe_.accumulation > 1;
     const auto updateGraph = accumulates ? std::make_shared<Graph>() : loss.decoder.graph;
     std::vector<Tensor> trained;
@@ -170,7 +170,7 @@ void Trainer::buildStep(bool profiles) {
                                           GpuExecutorOptions{.profiles = profiles});
 }
 
-void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget,
+void Trainer::fill(GpuExecutor& executor, const Batch& batch, int64_t columns, double weightOfTarget,
                    std::span<const float> openness) const {
     // Composed attention counts positions by itself.
     const bool asksPositions = executor.hasInput(decoder_names::kPositions);
@@ -179,8 +179,8 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTar
                targets = executor.inputIntegers(kTargets);
     const auto weights = executor.input(kWeights);
     for (int row = 0; row < batch.rows; ++row)
-        for (int64_t column = 0; column < columns_; ++column) {
-            const auto to = static_cast<size_t>(row * columns_ + column);
+        for (int64_t column = 0; column < columns; ++column) {
+            const auto to = static_cast<size_t>(row * columns + column);
             const bool isThere = column < batch.columns;
             const auto from = static_cast<size_t>(row * batch.columns + (isThere ? column : 0));
             tokens[to] = isThere ? batch.inputs[from] : 0;
@@ -213,7 +213,7 @@ Trainer::StepReport Trainer::step() {
     params.setNumber(StepScalar::VarianceCorrection,
                      1 / std::sqrt(1 - std::pow(optimiser.beta2, static_cast<double>(report.step))));
     for (int part = 0; part < parts; ++part) {
-        fill(*step_, batches[static_cast<size_t>(part)], 1 / static_cast<double>(std::max<int64_t>(targets, 1)),
+        fill(*step_, batches[static_cast<size_t>(part)], columns_, 1 / static_cast<double>(std::max<int64_t>(targets, 1)),
              openGates_);
         params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * parts + part);
         params[StepScalar::MicroStep] = static_cast<uint32_t>(part);
@@ -228,7 +228,7 @@ Trainer::StepReport Trainer::step() {
 
 GpuExecutor& Trainer::evaluator() {
     if (!evaluator_) {
-        const Loss loss = buildLoss(kEvaluationRows, 0);
+        const Loss loss = buildLoss(kEvaluationRows, columns_, 0);
         std::map<std::string, Tensor> outputs{
             {"losses",
              crossEntropy(loss.decoder.logits,
@@ -251,7 +251,7 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
         const Batch batch =
             asksExact ? questions(*instance_, split, static_cast<uint64_t>(first), kEvaluationRows)
                       : instance_->batch(split, static_cast<uint64_t>(first / kEvaluationRows), kEvaluationRows);
-        fill(executor, batch, 1, evaluationGates_);
+        fill(executor, batch, columns_, 1, evaluationGates_);
         executor.run({});
         const auto losses = executor.result("losses");
         for (int64_t row = 0; row < kEvaluationRows && first + row < rows; ++row) {
@@ -272,6 +272,38 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
     Evaluation result{.loss = loss / static_cast<double>(std::max<int64_t>(targets, 1)), .metric = 0, .examples = rows};
     result.metric =
         asksExact ? static_cast<double>(right) / static_cast<double>(std::max<int64_t>(rows, 1)) : result.loss;
+    return result;
+}
+
+Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets) {
+    const int64_t columns = (instance.contextLength() + 7) / 8 * 8;
+    const Loss loss = buildLoss(rows, columns, 0);
+    std::vector<std::pair<std::string, Shape>> room;
+    for (const FlowConstant& constant : loss.decoder.composed.constants) room.emplace_back(constant.name, constant.shape);
+    store_->reserve(room);
+    writeConstants(loss.decoder);
+    GpuExecutor executor(*context_, *kernels_, *store_,
+                         compile(loss.decoder.graph,
+                                 {{"losses", loss.losses}, {"best", topK(loss.decoder.logits, 1).indices}}));
+    const Batch batch = task_.metric == Task::Metric::ExactMatch ? questions(instance, split, 0, rows)
+                                                                 : instance.batch(split, 0, rows);
+    fill(executor, batch, columns, 1, evaluationGates_);
+    executor.run({});
+    LengthEvaluation result;
+    int64_t right = 0;
+    for (int row = 0; row < batch.rows; ++row)
+        for (int column = batch.columns - 1, counted = 0; column >= 0; --column) {
+            const int32_t target = batch.targets[static_cast<size_t>(row * batch.columns + column)];
+            if (target == Batch::kIgnored || (lastTargets > 0 && counted == lastTargets)) continue;
+            const auto at = static_cast<size_t>(row * columns + column);
+            result.loss += static_cast<double>(executor.result("losses")[at]);
+            right += executor.resultIntegers("best")[at * 4] == target ? 1 : 0; // rows of one, padded to four
+            ++result.targets;
+            ++counted;
+        }
+    const auto targets = static_cast<double>(std::max<int64_t>(result.targets, 1));
+    result.loss /= targets;
+    result.accuracy = static_cast<double>(right) / targets;
     return result;
 }
 
@@ -297,7 +329,7 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
             longest = std::max(longest, result.back().example.answer.size());
         }
         for (size_t i = 0; i < longest; ++i) { // each token is written before the next is asked for
-            fill(executor, batch, 1, evaluationGates_);
+            fill(executor, batch, columns_, 1, evaluationGates_);
             executor.run({});
             const auto best = executor.resultIntegers("best");
             for (size_t row = 0; begin + static_cast<std::ptrdiff_t>(row) < std::ssize(result); ++row) {

@@ -59,6 +59,16 @@ public:
     /// @param most examples (sequences); a finite split is walked through from its beginning
     Evaluation evaluate(Split split, int64_t most);
 
+    struct LengthEvaluation {
+        double loss = 0;     ///< mean over the targets counted, in nats
+        double accuracy = 0; ///< share of them that were the likeliest token
+        int64_t targets = 0;
+    };
+    /// The present weights on another instance of the task, longer or shorter than the one trained on, with the same tokens.
+    /// @param lastTargets counts only so many of each row's last targets; 0: all
+    /// @throws Error if the model has weights that belong to one length
+    LengthEvaluation evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets);
+
     /// Of the evaluations that follow. @param gate 0 removes the head's output, 1 leaves it
     void setEvaluationGate(int layer, int head, float gate);
     struct Answer {
@@ -84,11 +94,12 @@ public:
 
 private:
     struct Loss; // a graph with its loss
-    Loss buildLoss(int rows, double dropout) const;
+    Loss buildLoss(int rows, int64_t columns, double dropout) const;
     void describe();
     void writeConstants(const DecoderGraph& decoder);
     void buildStep(bool profiles);
-    void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
+    void fill(GpuExecutor& executor, const Batch& batch, int64_t columns, double weightOfTarget,
+              std::span<const float> gates) const;
     GpuExecutor& evaluator();
 
     Recipe recipe_;

@@ -1,0 +1,145 @@
+#include "app/cli/command.h"
+
+#include "app/figures/export_figure.h"
+#include "app/figures/length_figure.h"
+#include "engine/core/error.h"
+#include "engine/io/tensor_writer.h"
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/trainer.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <QGuiApplication>
+
+#include <filesystem>
+
+namespace attn::cli {
+namespace {
+
+struct Options {
+    std::string task = "text", text, out, device;
+    std::vector<std::string> specs;
+    int64_t steps = 1000, layers = 2, heads = 4, width = 64, batch = 16;
+    double rate = 3e-3;
+    uint64_t seed = 0;
+    int last = 16; ///< targets of a row that count, of texts
+};
+
+/// What is compared unless the command line says otherwise.
+const std::vector<std::string> kSchemes{"position=alibi, mask=causal",
+                                        "position=rope, mask=causal & window(32)",
+                                        "position=rope, mask=causal",
+                                        "position=t5, mask=causal",
+                                        "position=sinusoidal, mask=causal",
+                                        "position=learned, mask=causal",
+                                        "position=none, mask=causal"};
+
+struct Plan {
+    TaskSettings settings;
+    std::vector<int> lengths;
+    int trained;
+    std::string unit;
+};
+
+Plan planOf(const Options& options) {
+    if (options.task == "text")
+        return {.settings = {.values = {{"context", 64}}, .seed = options.seed, .text = options.text},
+                .lengths = {64, 128, 256},
+                .trained = 64,
+                .unit = fmt::format("loss of the last {} characters, in nats", options.last)};
+    return {.settings = {.values = {{"length", 12}, {"varied", 1}}, .seed = options.seed},
+            .lengths = {6, 12, 24},
+            .trained = 12,
+            .unit = "share of tokens copied right"};
+}
+
+TaskSettings atLength(const Plan& plan, const std::string& task, int length) {
+    TaskSettings settings = plan.settings;
+    settings.values[task == "text" ? "context" : "length"] = length;
+    if (task != "text") settings.values["varied"] = 0;
+    return settings;
+}
+
+int extrapolate(const Options& options) {
+    const Task& task = taskNamed(options.task);
+    const Plan plan = planOf(options);
+    LengthFigure figure;
+    figure.title = options.task == "text" ? "Trained at 64 characters, asked at more" : "Trained to copy up to 12 tokens";
+    figure.valueTitle = QString::fromStdString(plan.unit);
+    figure.lengths = plan.lengths;
+    figure.trainedLength = plan.trained;
+    nlohmann::json report = nlohmann::json::array();
+    for (const std::string& scheme : options.specs.empty() ? kSchemes : options.specs) {
+        Recipe recipe{.task = options.task,
+                      .settings = plan.settings,
+                      .architecture = {.layers = options.layers,
+                                       .heads = options.heads,
+                                       .width = options.width,
+                                       .attention = scheme,
+                                       .initialDeviation = 0.05},
+                      .optimiser = {.beta2 = 0.98, .decay = 0.01},
+                      .schedule = {.rate = options.rate, .finalRate = options.rate / 30, .warmUp = 50, .steps = options.steps},
+                      .batch = static_cast<int>(options.batch)};
+        Trainer trainer(recipe, {.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
+        for (int64_t step = 0; step < options.steps; ++step) trainer.step();
+        LengthFigure::Line line{.label = QString::fromStdString(scheme).remove("position=").remove("mask="), .values = {}};
+        line.label.remove(", causal").replace(" & ", ", ");
+        nlohmann::json entry{{"attention", scheme}, {"lengths", plan.lengths}};
+        fmt::print("{:44}", scheme);
+        for (int length : plan.lengths) {
+            const auto instance = makeTask(task, atLength(plan, options.task, length));
+            const auto found =
+                trainer.evaluateAt(*instance, Split::Validation, 64, options.task == "text" ? options.last : 0);
+            line.values.push_back(options.task == "text" ? found.loss : found.accuracy);
+            entry["loss"].push_back(found.loss);
+            entry["accuracy"].push_back(found.accuracy);
+            fmt::print("  {:4}: {:.3f}", length, line.values.back());
+        }
+        fmt::print("\n");
+        std::fflush(stdout);
+        report.push_back(std::move(entry));
+        figure.lines.push_back(std::move(line));
+    }
+    figure.minimum = options.task == "text" ? 1.5 : 0;
+    figure.maximum = options.task == "text" ? 4 : 1;
+    const auto suffix = std::filesystem::path(options.out).extension();
+    if (suffix == ".json") {
+        const std::string text = report.dump(2) + "\n";
+        writeAtomically(options.out, std::as_bytes(std::span(text)));
+        return kDone;
+    }
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    int argc = 1;
+    std::string name = "attention-cli";
+    char* argv[] = {name.data(), nullptr};
+    const QGuiApplication application(argc, argv); // fonts need one
+    if (const auto failure = exportFigure(figure, FigureTheme::light(), {760, 420}, QString::fromStdString(options.out)))
+        throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
+    return kDone;
+}
+
+} // namespace
+
+void addExtrapolate(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand(
+        "extrapolate", "train a model for each position scheme and ask it at lengths it was not trained at");
+    const auto options = std::make_shared<Options>();
+    command->add_option("--task", options->task, "text or copy")->check(CLI::IsMember({"text", "copy"}))->capture_default_str();
+    command->add_option("--text", options->text, "text file, for the task text");
+    command->add_option("--attention", options->specs, "compare these instead (repeat)");
+    command->add_option("--steps", options->steps, "updates of each model")->capture_default_str();
+    command->add_option("--layers", options->layers, "")->capture_default_str();
+    command->add_option("--heads", options->heads, "")->capture_default_str();
+    command->add_option("--width", options->width, "")->capture_default_str();
+    command->add_option("--batch", options->batch, "")->capture_default_str();
+    command->add_option("--lr", options->rate, "learning rate")->capture_default_str();
+    command->add_option("--seed", options->seed, "");
+    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
+    command->add_option("--out", options->out, "picture (.png, .svg, .pdf) or .json")->required();
+    command->footer("Examples:\n  attention-cli extrapolate --text book.txt --out lengths.svg\n"
+                    "  attention-cli extrapolate --task copy --out copying.svg");
+    command->callback([=, &run] { run = [=] { return extrapolate(*options); }; });
+}
+
+} // namespace attn::cli
