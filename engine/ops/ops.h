@@ -63,7 +63,7 @@ struct AttentionRule {
     double scale = 1;
     bool causal = true;   ///< a key is visible iff its position is not after the query's
     int64_t window = 0;   ///< 0, or: iff also queryPosition - keyPosition < window
-    int64_t sequence = 0; ///< 0, or: rows of each of several sequences that lie one after another, a multiple of 8; iff
+    int64_t sequence = 0; ///< 0, or: rows of each of several sequences that lie one after another, a multiple of 4; iff
                           ///< also both in the same
     bool operator==(const AttentionRule&) const = default;
 };
