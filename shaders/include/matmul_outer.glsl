@@ -1,20 +1,21 @@
 // Sums of outer products, for gradients of matmul: a tile of 32 rows by 32 columns per set of eight lanes, four columns per lane.
 // Include after tensor.glsl and lanes8.glsl (and activation.glsl for 0); define X_IS_TRANSPOSED 0 or 1.
 //
-//   0: y[m,n] = scale * f'(argument[m,n]) * sum over k of x[m,k] w[k,n] + residual[m,n]
+//   0: y[m,n] = scale * f'(argument[m,n]) * sum over k of x[m,k] w[k,n] + residual[m,n]; PAIRS of x and w add up
 //   1: y[m,n] = scale * sum over k of x[k,m] w[k,n]    sums[m] = sum over k of x[k,m]
 //
-// Bindings   0: 1 x  2 w [K,N]  3 argument [M,N] or any tensor  4 residual [M,N] or any tensor  5 y [M,N]
+// Bindings   0: 1 x  2 w [K,N]  3 x1  4 w1 [K1,N]  5 x2  6 w2 [K2,N]  7 argument [M,N]  8 residual [M,N]  9 y [M,N]; an absent operand is
+//               bound to any tensor
 //            1: 1 x  2 w [K,N]  3 y [M,N]  4 sums [M]
-// Push       rows M, columns N, inner K, scale; 0: hasResidual
-// Constants  2: of 0, the activation f
+// Push       rows M, columns N, inner K, scale; 0: hasResidual, K1, K2
+// Constants  of 0: 2 the activation f, 4 PAIRS, 1 to 3
 // Local size 8 x L. Grid ceil(N / 32) x ceil(M / (32 L)).
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(push_constant) uniform Push {
     uint rows, columns, inner;
     float scale;
 #if !X_IS_TRANSPOSED
-    uint hasResidual;
+    uint hasResidual, inner1, inner2;
 #endif
 };
 INPUT4(1, x);
@@ -24,9 +25,31 @@ OUTPUT4(3, result);
 OUTPUT4(4, sums);
 #else
 layout(constant_id = 2) const uint ACTIVATION = 0;
-INPUT4(3, argument);
-INPUT4(4, residual);
-OUTPUT4(5, result);
+layout(constant_id = 4) const uint PAIRS = 1;
+INPUT4(3, x1);
+INPUT4(4, w1);
+INPUT4(5, x2);
+INPUT4(6, w2);
+INPUT4(7, argument);
+INPUT4(8, residual);
+OUTPUT4(9, result);
+
+// sum += the product of one pair. Lanes are rows of x when loading it; its padding is zero, so that repeated rows of w count nothing.
+#define ADD_PRODUCT(xName, wName, inner_)                                                                                         \
+    {                                                                                                                             \
+        const uint depth_ = (inner_ + 3) / 4;                                                                                     \
+        uint xBase_[ROWS / WIDTH];                                                                                                \
+        [[unroll]] for (uint r_ = 0; r_ < ROWS / WIDTH; ++r_) xBase_[r_] = min(row + r_ * WIDTH + lane, rows - 1) * depth_;       \
+        for (uint k_ = 0; k_ < depth_; ++k_) {                                                                                    \
+            vec4 a_[ROWS / WIDTH], b_[4];                                                                                         \
+            [[unroll]] for (uint r_ = 0; r_ < ROWS / WIDTH; ++r_) a_[r_] = LOAD4(xName, xBase_[r_] + k_);                         \
+            [[unroll]] for (uint u_ = 0; u_ < 4; ++u_) b_[u_] = LOAD4(wName, min(k_ * 4 + u_, inner_ - 1) * vectors + wColumn);   \
+            [[unroll]] for (uint i_ = 0; i_ < ROWS; ++i_) {                                                                       \
+                const vec4 s_ = SHUFFLE4(a_[i_ / WIDTH], i_ % WIDTH);                                                             \
+                sum[i_] += s_.x * b_[0] + s_.y * b_[1] + s_.z * b_[2] + s_.w * b_[3];                                             \
+            }                                                                                                                     \
+        }                                                                                                                         \
+    }
 #endif
 
 const uint ROWS = 32;
@@ -59,19 +82,9 @@ void main() {
     }
     if (gl_WorkGroupID.x == 0 && row / 4 + lane < xVectors) sums[row / 4 + lane] = columnSum; // the padding of x is zero
 #else
-    // Lanes are rows of x when loading it; its padding is zero, so that repeated rows of w count nothing.
-    const uint depth = (inner + 3) / 4;
-    uint xBase[ROWS / WIDTH];
-    [[unroll]] for (uint r = 0; r < ROWS / WIDTH; ++r) xBase[r] = min(row + r * WIDTH + lane, rows - 1) * depth;
-    for (uint k = 0; k < depth; ++k) {
-        vec4 a[ROWS / WIDTH], b[4];
-        [[unroll]] for (uint r = 0; r < ROWS / WIDTH; ++r) a[r] = LOAD4(x, xBase[r] + k);
-        [[unroll]] for (uint u = 0; u < 4; ++u) b[u] = LOAD4(w, min(k * 4 + u, inner - 1) * vectors + wColumn);
-        [[unroll]] for (uint i = 0; i < ROWS; ++i) {
-            const vec4 s = SHUFFLE4(a[i / WIDTH], i % WIDTH);
-            sum[i] += s.x * b[0] + s.y * b[1] + s.z * b[2] + s.w * b[3];
-        }
-    }
+    ADD_PRODUCT(x, w, inner);
+    if (PAIRS > 1) ADD_PRODUCT(x1, w1, inner1);
+    if (PAIRS > 2) ADD_PRODUCT(x2, w2, inner2);
 #endif
 
     if (vector >= vectors) return;
