@@ -2,10 +2,13 @@
 
 usage: bench_train.py LAYERS HEADS WIDTH CONTEXT BATCH VOCABULARY IS_CAUSAL THREADS STEPS
 
-Prints JSON: the version of PyTorch and the seconds of each step (forward, backward, clipping, AdamW, reading the loss).
+Prints JSON: the version of PyTorch, the BLAS libraries that it loaded, and the seconds of each step (forward, backward, clipping,
+AdamW, reading the loss).
 """
 import json
 import math
+import os
+import re
 import sys
 import time
 
@@ -70,10 +73,17 @@ def step():
     return loss.item()
 
 
+def blas_libraries():
+    """Files of matrix libraries in this process; none if PyTorch has its own built in."""
+    with open("/proc/self/maps") as maps:
+        files = {line.split()[-1] for line in maps}
+    return sorted(file for file in files if re.search("blas|mkl|blis", os.path.basename(file)))
+
+
 seconds = []
 for index in range(WARM_UP_STEPS + STEPS):
     start = time.perf_counter()
     step()
     if index >= WARM_UP_STEPS:
         seconds.append(time.perf_counter() - start)
-print(json.dumps({"version": torch.__version__, "seconds": seconds}))
+print(json.dumps({"version": torch.__version__, "blas": blas_libraries(), "seconds": seconds}))

@@ -20,10 +20,9 @@ AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& si
     Tensor k = graph.probe(project("K", G), name("hook_k"), "TGD");
     const Tensor v = graph.probe(project("V", G), name("hook_v"), "TGD");
     if (spec.rotary) {
-        q = graph.probe(rotary(q, site.rotaryTable, site.queryPosition, spec.rotary->interleaved), name("hook_rot_q"),
-                        "THD");
-        k = graph.probe(rotary(k, site.rotaryTable, site.queryPosition, spec.rotary->interleaved), name("hook_rot_k"),
-                        "TGD");
+        const auto [rotQ, rotK] = rotary(q, k, site.rotaryTable, site.queryPosition, spec.rotary->interleaved);
+        q = graph.probe(rotQ, name("hook_rot_q"), "THD");
+        k = graph.probe(rotK, name("hook_rot_k"), "TGD");
     }
 
     AttentionNodes nodes;

@@ -15,6 +15,7 @@ struct KernelTraits {
     uint32_t subgroupSize = 32;
     bool prefersSubgroupTiles = false; ///< register tiles of one 8-wide subgroup beat shared memory (software Vulkan)
     uint64_t maxStorageBufferRange = 128u << 20;
+    uint32_t maxStorageBuffers = 32; ///< that one dispatch may bind, StepParams among them
 };
 
 /// How a shader sees one tensor.

@@ -45,6 +45,11 @@ std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, co
         u32(rule.sequence)};
 }
 
+int64_t rowTiles(const AttentionRule& rule, int64_t rows) {
+    const int64_t sequence = rule.sequence == 0 ? rows : rule.sequence;
+    return (rows + sequence - 1) / sequence * ((sequence + 7) / 8);
+}
+
 double referenceScore(const ReferenceTensor& q, const ReferenceTensor& k, int64_t t, int64_t head, int64_t s,
                       double scale) {
     const int64_t heads = q.shape[1], groups = k.shape[1];
@@ -226,7 +231,7 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
         constexpr uint32_t kSubgroups = 1; // of 8 queries each
         result.shader = "attention/fused_subgroup8";
         result.specialisation = {8, kSubgroups, blocks};
-        result.x = groups(q[0], 8 * kSubgroups);
+        result.x = groups(rowTiles(ruleOf(types.attributes), q[0]), kSubgroups);
         result.z = groups(q[2], 32 * blocks);
     } else {
         result.shader = "attention/fused_shared";

@@ -94,7 +94,7 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                         .bindings = std::move(bindings),
                         .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
                         .specialisation = {8, lanes.sets, blocks, lanes.isExact},
-                        .x = groupsOf(rows, 8 * lanes.sets),
+                        .x = groupsOf(rowTiles(ruleOf(types.attributes), rows), lanes.sets),
                         .y = groupsOf(heads, 1),
                         .z = groupsOf(passes, 1)};
     };

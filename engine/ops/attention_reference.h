@@ -24,6 +24,9 @@ void requireAttention(std::span<const TensorType> qkPositions, std::string_view 
 /// q and k.
 std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, const AttentionRule& rule);
 
+/// Tiles of eight rows, none across sequences, that the kernels for small subgroups work on (attention_tile.glsl).
+int64_t rowTiles(const AttentionRule& rule, int64_t rows);
+
 /// Keys that exist this step, from the node's liveKeys attribute.
 int64_t liveKeys(const ReferenceCall& call, int64_t capacity);
 

@@ -12,6 +12,7 @@
 namespace attn {
 
 Tensor addTo(Tensor sum, Tensor term) {
+    if (const Tensor joined = joinedProducts(sum, term)) return joined;
     const Node maker = term.graph->node(term.node); // a copy: adding may move nodes
     if (maker.op == nullptr || !maker.op->takesResidual || maker.attributes.flag("residual")) return add(sum, term);
     std::vector<Tensor> inputs = maker.inputs;

@@ -14,6 +14,9 @@ struct PlainOptions {
 };
 /// x . w with w [K,N] read by rows. @param x [...,K]  @return [...,N]
 Tensor matmulPlain(Tensor x, Tensor w, const PlainOptions& options = {});
+/// sum + term as one matmulPlain of the products of both, if both are made by one and no more than three products come
+/// together; null otherwise.
+Tensor joinedProducts(Tensor sum, Tensor term);
 
 struct Transposed {
     Tensor product; ///< [M,N]: scale * x^T . w over all rows

@@ -6,53 +6,72 @@
 namespace attn {
 namespace {
 
-// matmul_plain: x, w, perhaps the activation's argument, perhaps a residual -------------------------------------------
+// matmul_plain: one to three pairs of x and w, perhaps the activation's argument, perhaps a residual ------------------
+
+constexpr size_t kMaxPairs = 3;
 
 Activation activationOf(const Attributes& attributes) {
     return static_cast<Activation>(attributes.integer("activation"));
 }
 
+size_t pairsOf(const Attributes& attributes) { return static_cast<size_t>(attributes.integer("pairs")); }
+
 std::vector<TensorType> inferPlain(std::span<const TensorType> inputs, const Attributes& attributes) {
     const bool activates = activationOf(attributes) != Activation::None;
-    requireInputs(inputs, 2 + (activates ? 1 : 0) + (attributes.flag("residual") ? 1 : 0), "matmul_plain");
+    const size_t operands = 2 * pairsOf(attributes);
+    requireInputs(inputs, operands + (activates ? 1 : 0) + (attributes.flag("residual") ? 1 : 0), "matmul_plain");
     requireWhole(inputs, "matmul_plain");
-    require(inputs[1].shape.rank() == 2 && inputs[0].shape.columns() == inputs[1].shape[0], "matmul_plain",
-            fmt::format("x {} and w {} must be [...,K] and [K,N]", inputs[0].shape.text(), inputs[1].shape.text()));
     std::vector<int64_t> extents = inputs[0].shape.extents();
     extents.back() = inputs[1].shape[1];
     const TensorType out{.shape = Shape(extents)};
-    for (const TensorType& input : inputs.subspan(2))
+    for (size_t pair = 0; pair < operands; pair += 2) {
+        const Shape &x = inputs[pair].shape, &w = inputs[pair + 1].shape;
+        require(
+            w.rank() == 2 && x.columns() == w[0] && x.rows() == out.shape.rows() && w[1] == out.shape.columns(),
+            "matmul_plain",
+            fmt::format("x {} and w {} must be [...,K] and [K,N] and give {}", x.text(), w.text(), out.shape.text()));
+    }
+    for (const TensorType& input : inputs.subspan(operands))
         require(input.shape.rows() == out.shape.rows() && input.shape.columns() == out.shape.columns(), "matmul_plain",
                 fmt::format("{} must be {}", input.shape.text(), out.shape.text()));
     return {out};
 }
 
 void referencePlain(const ReferenceCall& call) {
-    const ReferenceTensor &x = call.inputs[0], &w = call.inputs[1];
     const Activation activation = activationOf(call.attributes);
+    const size_t operands = 2 * pairsOf(call.attributes);
     forEach(call.outputs[0], [&](int64_t m, int64_t n) {
         double sum = 0;
-        for (int64_t k = 0; k < x.columns(); ++k) sum += x.row(m)[k] * w.row(k)[n];
+        for (size_t pair = 0; pair < operands; pair += 2) {
+            const ReferenceTensor &x = call.inputs[pair], &w = call.inputs[pair + 1];
+            for (int64_t k = 0; k < x.columns(); ++k) sum += x.row(m)[k] * w.row(k)[n];
+        }
         sum *= call.attributes.number("scale");
-        if (activation != Activation::None) sum *= activationDerivative(activation, call.inputs[2].row(m)[n]);
+        if (activation != Activation::None) sum *= activationDerivative(activation, call.inputs[operands].row(m)[n]);
         return sum + (call.attributes.flag("residual") ? call.inputs.back().row(m)[n] : 0);
     });
 }
 
 std::vector<Dispatch> dispatchPlain(const OpTypes& types, const KernelTraits& traits) {
-    const Shape &x = types.inputs[0].shape, &y = types.outputs[0].shape;
+    const Shape& y = types.outputs[0].shape;
     const bool hasResidual = types.attributes.flag("residual");
     const Activation activation = activationOf(types.attributes);
+    const auto pairs = static_cast<uint32_t>(pairsOf(types.attributes));
+    const auto inner = [&](uint32_t pair) { return pair < pairs ? u32(types.inputs[2 * pair].shape.columns()) : 0; };
     const Lanes8 lanes(traits);
-    // Absent operands are bound to x: the kernel never reads them.
-    return {{.shader = "ops/matmul_plain",
-             .bindings = {load4(0), load4(1), load4(activation != Activation::None ? 2 : 0),
-                          load4(hasResidual ? static_cast<uint32_t>(types.inputs.size() - 1) : 0), writeOutput(0)},
-             .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), pushFloat(types.attributes.number("scale")),
-                      hasResidual ? 1u : 0u},
-             .specialisation = {8, lanes.sets, static_cast<uint32_t>(activation), lanes.isExact},
-             .x = groupsOf(y.columns(), 32),
-             .y = groupsOf(y.rows(), 32 * lanes.sets)}};
+    Dispatch result{.shader = "ops/matmul_plain",
+                    .push = {u32(y.rows()), u32(y.columns()), inner(0), pushFloat(types.attributes.number("scale")),
+                             hasResidual ? 1u : 0u, inner(1), inner(2)},
+                    .specialisation = {8, lanes.sets, static_cast<uint32_t>(activation), lanes.isExact, pairs},
+                    .x = groupsOf(y.columns(), 32),
+                    .y = groupsOf(y.rows(), 32 * lanes.sets)};
+    // Absent operands are bound to the first x: the kernel never reads them.
+    for (uint32_t operand = 0; operand < 2 * kMaxPairs; ++operand)
+        result.bindings.push_back(load4(operand < 2 * pairs ? operand : 0));
+    result.bindings.push_back(load4(activation != Activation::None ? 2 * pairs : 0));
+    result.bindings.push_back(load4(hasResidual ? static_cast<uint32_t>(types.inputs.size() - 1) : 0));
+    result.bindings.push_back(writeOutput(0));
+    return {result};
 }
 
 // matmul_transposed: x, w -> product, sums of x's columns -------------------------------------------------------------
@@ -106,9 +125,28 @@ Tensor matmulPlain(Tensor x, Tensor w, const PlainOptions& options) {
     if (options.activation != Activation::None) inputs.push_back(options.argument);
     if (options.residual) inputs.push_back(*options.residual);
     return x.graph->add(kMatmulPlain, std::move(inputs),
-                        {{"scale", options.scale},
+                        {{"pairs", 1},
+                         {"scale", options.scale},
                          {"activation", static_cast<double>(options.activation)},
                          {"residual", options.residual ? 1 : 0}});
+}
+
+Tensor joinedProducts(Tensor sum, Tensor term) {
+    const Node a = sum.graph->node(sum.node), b = term.graph->node(term.node); // copies: adding may move nodes
+    const auto isSumOfProducts = [](const Node& node) {
+        return node.op == &kMatmulPlain && activationOf(node.attributes) == Activation::None;
+    };
+    if (!isSumOfProducts(a) || !isSumOfProducts(b) || b.attributes.flag("residual") ||
+        a.attributes.number("scale") != b.attributes.number("scale"))
+        return {};
+    const size_t pairs = pairsOf(a.attributes) + pairsOf(b.attributes);
+    if (pairs > kMaxPairs) return {};
+    std::vector<Tensor> inputs = a.inputs;
+    inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(2 * pairsOf(a.attributes)), b.inputs.begin(),
+                  b.inputs.end());
+    Attributes attributes = a.attributes;
+    attributes.set("pairs", static_cast<double>(pairs));
+    return sum.graph->add(kMatmulPlain, std::move(inputs), attributes);
 }
 
 Transposed matmulTransposed(Tensor x, Tensor w, double scale) {

@@ -50,20 +50,24 @@ Tensor rmsNorm(Tensor x, Tensor w, double epsilon);
 Tensor softmax(Tensor x);
 inline constexpr double kMasked = -1e30;
 
+struct Rotated {
+    Tensor q, k;
+};
 /// Rotates pairs of the first R features of each head by the position's angles; the rest pass through.
-/// @param x         [T,H,D]
+/// @param q         [T,H,D]
+/// @param k         [T,G,D]
 /// @param table     [P,R]: R/2 cosines then R/2 sines of each position
 /// @param positions I32 [T], below P
 /// @param interleaved pairs are (2i, 2i+1) instead of (i, i + R/2)
 /// @source Su et al. 2021, "RoFormer", arXiv:2104.09864, section 3.4
-Tensor rotary(Tensor x, Tensor table, Tensor positions, bool interleaved);
+Rotated rotary(Tensor q, Tensor k, Tensor table, Tensor positions, bool interleaved);
 
 /// Which keys a query may see, by positions (data, not indices), and the scale of the scores.
 struct AttentionRule {
     double scale = 1;
     bool causal = true;   ///< a key is visible iff its position is not after the query's
     int64_t window = 0;   ///< 0, or: iff also queryPosition - keyPosition < window
-    int64_t sequence = 0; ///< 0, or: rows of each of several sequences that lie one after another, a multiple of 8; iff
+    int64_t sequence = 0; ///< 0, or: rows of each of several sequences that lie one after another, a multiple of 4; iff
                           ///< also both in the same
     bool operator==(const AttentionRule&) const = default;
 };

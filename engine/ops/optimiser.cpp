@@ -9,8 +9,17 @@ namespace {
 
 // square_norms: tensors -> [tensors,kParts] --------------------------------------------------------------------------
 
-constexpr int64_t kParts = 32;        // of a tensor, summed apart
-constexpr size_t kNormedTensors = 24; // a dispatch
+constexpr int64_t kParts = 32; // of a tensor, summed apart
+
+/// A kernel of several tensors at once, and the one of fewer for devices that bind fewer storage buffers.
+struct SlotKernel {
+    std::string_view shader;
+    size_t slots;
+};
+SlotKernel chosen(const KernelTraits& traits, SlotKernel many, SlotKernel few) {
+    constexpr uint32_t kBuffersOfMany = 30; // adam's, the most
+    return traits.maxStorageBuffers >= kBuffersOfMany ? many : few;
+}
 
 std::vector<TensorType> inferSquareNorms(std::span<const TensorType> inputs, const Attributes&) {
     require(!inputs.empty(), "square_norms", "needs at least one tensor");
@@ -28,14 +37,15 @@ void referenceSquareNorms(const ReferenceCall& call) {
 }
 
 std::vector<Dispatch> dispatchSquareNorms(const OpTypes& types, const KernelTraits& traits) {
+    const auto [shader, slots] = chosen(traits, {"ops/square_norms", 24}, {"ops/square_norms_few", 8});
     std::vector<Dispatch> result;
-    for (size_t first = 0; first < types.inputs.size(); first += kNormedTensors) {
-        const size_t count = std::min(kNormedTensors, types.inputs.size() - first);
-        Dispatch dispatch{.shader = "ops/square_norms",
+    for (size_t first = 0; first < types.inputs.size(); first += slots) {
+        const size_t count = std::min(slots, types.inputs.size() - first);
+        Dispatch dispatch{.shader = shader,
                           .specialisation = {traits.subgroupSize, 1},
                           .x = groupsOf(kParts, 1),
                           .y = GridAxis::fixed(count)};
-        for (size_t slot = 0; slot < kNormedTensors; ++slot) {
+        for (size_t slot = 0; slot < slots; ++slot) {
             const size_t input = first + (slot < count ? slot : 0); // slots without a tensor: never read
             dispatch.bindings.push_back(load4(static_cast<uint32_t>(input)));
             dispatch.push.push_back(u32(types.inputs[input].shape.paddedElements() / 4));
@@ -73,7 +83,7 @@ std::vector<Dispatch> dispatchClip(const OpTypes& types, const KernelTraits& tra
 // Updates of many tensors in place. Inputs: what is updated, tensor by tensor (parameter, moment, variance), then one
 // gradient per tensor, then perhaps the gradients' factor. ------------------------------------------------------------
 
-constexpr size_t kSlots = 7;                    // as in slots.glsl
+constexpr size_t kSlots = 7, kFewSlots = 3;     // as in slots.glsl
 constexpr uint32_t kVectorsPerWorkgroup = 1024; // likewise
 
 int aliasOwn(const OpTypes&, uint32_t output) { return static_cast<int>(output); }
@@ -97,17 +107,18 @@ double decayOf(const Attributes& attributes, const Shape& shape) {
     return shape.rank() > 1 ? attributes.number("decay") : 0;
 }
 
-/// Dispatches of kSlots tensors each. @param shared bound before the slots  @param push after the slots' sizes
+/// Dispatches of the kernel's slots tensors each. @param shared bound before the slots  @param push after the slots'
+/// sizes
 template <size_t states>
-std::vector<Dispatch> dispatchSlots(const OpTypes& types, std::string_view shader, const std::vector<Binding>& shared,
+std::vector<Dispatch> dispatchSlots(const OpTypes& types, const SlotKernel& kernel, const std::vector<Binding>& shared,
                                     const std::vector<uint32_t>& push, bool decays) {
     const size_t count = types.outputs.size() / states;
     std::vector<Dispatch> result;
-    for (size_t first = 0; first < count; first += kSlots) {
-        Dispatch dispatch{.shader = shader, .bindings = shared};
+    for (size_t first = 0; first < count; first += kernel.slots) {
+        Dispatch dispatch{.shader = kernel.shader, .bindings = shared};
         std::vector<uint32_t> vectors;
         uint32_t groups = 0, decayBits = 0;
-        for (size_t slot = 0; slot < kSlots; ++slot) {
+        for (size_t slot = 0; slot < kernel.slots; ++slot) {
             const bool isUsed = first + slot < count;
             const size_t tensor = isUsed ? first + slot : first;
             const Shape& shape = types.outputs[tensor * states].shape;
@@ -151,9 +162,10 @@ void referenceAdam(const ReferenceCall& call) {
         }
 }
 
-std::vector<Dispatch> dispatchAdam(const OpTypes& types, const KernelTraits&) {
+std::vector<Dispatch> dispatchAdam(const OpTypes& types, const KernelTraits& traits) {
     const Attributes& a = types.attributes;
-    return dispatchSlots<3>(types, "ops/adam", {readInput(factorInput(types))},
+    return dispatchSlots<3>(types, chosen(traits, {"ops/adam", kSlots}, {"ops/adam_few", kFewSlots}),
+                            {readInput(factorInput(types))},
                             {pushFloat(a.number("beta1")), pushFloat(a.number("beta2")), pushFloat(a.number("epsilon")),
                              pushFloat(a.number("decay")), a.flag("isDecoupled") ? 1u : 0u},
                             true);
@@ -170,9 +182,10 @@ void referenceSgd(const ReferenceCall& call) {
         }
 }
 
-std::vector<Dispatch> dispatchSgd(const OpTypes& types, const KernelTraits&) {
+std::vector<Dispatch> dispatchSgd(const OpTypes& types, const KernelTraits& traits) {
     const Attributes& a = types.attributes;
-    return dispatchSlots<2>(types, "ops/sgd", {readInput(factorInput(types))},
+    return dispatchSlots<2>(types, chosen(traits, {"ops/sgd", kSlots}, {"ops/sgd_few", kFewSlots}),
+                            {readInput(factorInput(types))},
                             {pushFloat(a.number("momentum")), pushFloat(a.number("decay"))}, true);
 }
 
@@ -185,8 +198,9 @@ void referenceAccumulate(const ReferenceCall& call) {
         }
 }
 
-std::vector<Dispatch> dispatchAccumulate(const OpTypes& types, const KernelTraits&) {
-    return dispatchSlots<1>(types, "ops/accumulate", {}, {}, false);
+std::vector<Dispatch> dispatchAccumulate(const OpTypes& types, const KernelTraits& traits) {
+    return dispatchSlots<1>(types, chosen(traits, {"ops/accumulate", kSlots}, {"ops/accumulate_few", kFewSlots}), {},
+                            {}, false);
 }
 
 /// Adds an update of `states` per gradient, and a factor if there is one. @return what was updated

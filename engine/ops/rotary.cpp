@@ -8,49 +8,63 @@ namespace attn {
 namespace {
 
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, 3, "rotary");
-    const Shape &x = inputs[0].shape, &table = inputs[1].shape;
-    require(
-        x.rank() == 3 && table.rank() == 2 && table[1] % 2 == 0 && table[1] <= x[2], "rotary",
-        fmt::format("x {} must be [T,H,D] and the table {} [P,R] with R even and at most D", x.text(), table.text()));
-    require(inputs[2].dtype == DType::I32 && inputs[2].shape == Shape{x[0]}, "rotary", "positions must be I32 [T]");
-    return {inputs[0]};
+    requireInputs(inputs, 4, "rotary");
+    const Shape &table = inputs[2].shape, &positions = inputs[3].shape;
+    for (const TensorType& input : inputs.first(2)) {
+        const Shape& x = input.shape;
+        require(x.rank() == 3 && table.rank() == 2 && table[1] % 2 == 0 && table[1] <= x[2], "rotary",
+                fmt::format("x {} must be [T,H,D] and the table {} [P,R] with R even and at most D", x.text(),
+                            table.text()));
+        require(inputs[3].dtype == DType::I32 && positions == Shape{x[0]}, "rotary", "positions must be I32 [T]");
+    }
+    require(inputs[0].shape[2] == inputs[1].shape[2] && inputs[0].liveRows == inputs[1].liveRows, "rotary",
+            fmt::format("q {} and k {} must have the same D and live length", inputs[0].shape.text(),
+                        inputs[1].shape.text()));
+    return {inputs[0], inputs[1]};
 }
 
 void reference(const ReferenceCall& call) {
-    const ReferenceTensor &x = call.inputs[0], &table = call.inputs[1], &y = call.outputs[0];
+    const ReferenceTensor &table = call.inputs[2], &positions = call.inputs[3];
     const bool interleaved = call.attributes.flag("interleaved");
     const double turn = call.attributes.flag("isInverse") ? -1 : 1;
-    const int64_t heads = x.shape[1], rotated = table.columns(), half = rotated / 2;
-    for (int64_t row = 0; row < x.rows(); ++row) {
-        const double* angles = table.row(static_cast<int64_t>(call.inputs[2].data[row / heads]));
-        const double* in = x.row(row);
-        double* out = y.row(row);
-        std::copy_n(in, x.columns(), out);
-        for (int64_t i = 0; i < half; ++i) {
-            const int64_t a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : i + half;
-            out[a] = in[a] * angles[i] - turn * in[b] * angles[half + i];
-            out[b] = in[b] * angles[i] + turn * in[a] * angles[half + i];
+    const int64_t rotated = table.columns(), half = rotated / 2;
+    for (size_t n = 0; n < 2; ++n) {
+        const ReferenceTensor &x = call.inputs[n], &y = call.outputs[n];
+        for (int64_t row = 0; row < x.rows(); ++row) {
+            const double* angles = table.row(static_cast<int64_t>(positions.data[row / x.shape[1]]));
+            const double* in = x.row(row);
+            double* out = y.row(row);
+            std::copy_n(in, x.columns(), out);
+            for (int64_t i = 0; i < half; ++i) {
+                const int64_t a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : i + half;
+                out[a] = in[a] * angles[i] - turn * in[b] * angles[half + i];
+                out[b] = in[b] * angles[i] + turn * in[a] * angles[half + i];
+            }
         }
     }
 }
 
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
-    const TensorType& out = types.outputs[0];
+    const TensorType &q = types.outputs[0], &k = types.outputs[1];
+    const Shape& table = types.inputs[2].shape;
     return {{.shader = "ops/rotary",
-             .bindings = {readInput(0), readInput(1), readInput(2), writeOutput(0)},
-             .push = {u32(out.shape.paddedElements()), u32(unitOf(out.shape)), u32(out.shape.rowStride()),
-                      u32(types.inputs[1].shape[1]), u32(types.inputs[1].shape.rowStride()),
-                      types.attributes.flag("interleaved") ? 1u : 0u, liveSlot(out),
+             .bindings = {readInput(0), readInput(1), readInput(2), readInput(3), writeOutput(0), writeOutput(1)},
+             .push = {u32(q.shape.paddedElements()), u32(k.shape.paddedElements()), u32(q.shape[0]),
+                      u32(q.shape.rowStride()), u32(table[1]), u32(table.rowStride()),
+                      types.attributes.flag("interleaved") ? 1u : 0u, liveSlot(q),
                       pushFloat(types.attributes.flag("isInverse") ? -1 : 1)},
-             .x = GridAxis::fixed(u32((out.shape.paddedElements() + 63) / 64))}};
+             .x = groupsOf(q.shape.paddedElements() + k.shape.paddedElements(), 64)}};
 }
 
 /// A rotation's transpose is the rotation back; cosines and sines that are scaled stay scaled.
 std::vector<Tensor> gradientRotary(const GradientCall& call) {
     Attributes attributes = call.attributes;
     attributes.set("isInverse", attributes.flag("isInverse") ? 0 : 1);
-    return {call.graph.add(kRotary, {call.outputGradients[0], call.inputs[1], call.inputs[2]}, attributes), {}, {}};
+    const auto flowing = [&](size_t n) {
+        return call.outputGradients[n] ? call.outputGradients[n] : fill(call.graph, call.outputs[n].shape(), 0);
+    };
+    const Tensor dq = call.graph.add(kRotary, {flowing(0), flowing(1), call.inputs[2], call.inputs[3]}, attributes);
+    return {dq, {dq.graph, dq.node, 1}, {}, {}};
 }
 
 } // namespace
@@ -58,8 +72,10 @@ std::vector<Tensor> gradientRotary(const GradientCall& call) {
 const Op kRotary{
     .name = "rotary", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientRotary};
 
-Tensor rotary(Tensor x, Tensor table, Tensor positions, bool interleaved) {
-    return x.graph->add(kRotary, {x, table, positions}, {{"interleaved", interleaved ? 1 : 0}, {"isInverse", 0}});
+Rotated rotary(Tensor q, Tensor k, Tensor table, Tensor positions, bool interleaved) {
+    const Tensor first =
+        q.graph->add(kRotary, {q, k, table, positions}, {{"interleaved", interleaved ? 1 : 0}, {"isInverse", 0}});
+    return {first, {first.graph, first.node, 1}};
 }
 
 } // namespace attn

@@ -34,7 +34,8 @@ const gpu::ComputePipeline& KernelLibrary::pipeline(const Dispatch& dispatch, bo
 KernelTraits kernelTraits(const gpu::DeviceTraits& traits) {
     return {.subgroupSize = traits.subgroupSize,
             .prefersSubgroupTiles = traits.prefersSubgroupTiles && traits.subgroupSize == 8,
-            .maxStorageBufferRange = traits.maxStorageBufferRange};
+            .maxStorageBufferRange = traits.maxStorageBufferRange,
+            .maxStorageBuffers = traits.maxStorageBuffers};
 }
 
 } // namespace attn

@@ -51,8 +51,9 @@ struct Trainer::Loss {
 Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe), task_(taskNamed(recipe.task)) {
     check(recipe_);
     instance_ = makeTask(task_, recipe_.settings);
-    columns_ = (instance_->contextLength() + 7) / 8 * 8;
-    config_ = decoderOf(recipe_.architecture, instance_->vocabularySize(), columns_);
+    const auto roundUp = [&](int64_t unit) { return (instance_->contextLength() + unit - 1) / unit * unit; };
+    columns_ = roundUp(4);
+    config_ = decoderOf(recipe_.architecture, instance_->vocabularySize(), roundUp(8)); // as checkpoints have it
     openGates_.assign(config_.layers.size() * static_cast<size_t>(config_.layers.front().heads.heads), 1.0f);
     evaluationGates_ = openGates_;
     context_ = std::make_unique<gpu::Context>(gpu::Context::Options{

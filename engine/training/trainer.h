@@ -105,7 +105,7 @@ private:
     Recipe recipe_;
     const Task& task_;
     std::unique_ptr<TaskInstance> instance_;
-    int64_t columns_ = 0; ///< of a batch, padded to whole sets of lanes
+    int64_t columns_ = 0; ///< of a batch, padded to a multiple of 4, which attention asks for
     DecoderConfig config_;
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;

@@ -92,7 +92,7 @@ void main() {
         }
 
         const bvec4 exist = exists4(begin / 4 + tx, endKey);
-        const uint keySequence = sequence == 0u ? 0u : (begin + tx * 4) / sequence; // of all four: sequences are multiples of 8 rows
+        const uint keySequence = sequence == 0u ? 0u : (begin + tx * 4) / sequence; // of all four: sequences are multiples of 4 rows
         const ivec4 keyAt = keyPosition4[min(begin / 4 + tx, (liveKeys - 1) / 4)];
         [[unroll]] for (uint i = 0; i < 4; ++i) {
             const bool isOwn = sequence == 0u || (row0 + ty * 4 + i) / sequence == keySequence;

@@ -12,7 +12,7 @@
 // against 32 keys at a time, four to a lane. Operands in fused_attention.glsl; constant 2: blocks of 32 features, 1 or 2.
 // Heads wider than 64 are done in several passes over grid z, each of which computes the scores anew.
 //
-// Local size 8 x L. Grid ceil(T / (8 L)) x H x ceil(D / (32 * constant 2)).
+// Local size 8 x L. Grid ceil(tiles / L) x H x ceil(D / (32 * constant 2)).
 const uint WIDTH = 8;
 layout(constant_id = 2) const uint BLOCKS = 2;
 
@@ -45,14 +45,14 @@ uint nextReached(uint begin, uint liveKeys, int oldest, int newest) {
 void main() {
     const uint lane = gl_SubgroupInvocationID, head = gl_WorkGroupID.y;
     const uint liveQueries = liveCount(queries, queryLiveSlot), liveKeys = liveCount(keys, keyLiveSlot);
-    const uint row = (gl_WorkGroupID.x * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * WIDTH;
+    const uvec3 tile = tileOf(gl_WorkGroupID.x * gl_WorkGroupSize.y + gl_LocalInvocationID.y, liveQueries);
+    const uint row = tile.x, endRow = tile.z, firstKey = tile.y;
     if (row >= liveQueries) return;
-    const uint firstKey = sequence == 0u ? 0u : row / sequence * sequence;
     const uint endKey = sequence == 0u ? liveKeys : min(firstKey + sequence, liveKeys);
     const uint group = groupOf(head);
-    const uint qBase = (min(row + lane, liveQueries - 1) * heads + head) * headVectors;
+    const uint qBase = (min(row + lane, endRow - 1) * heads + head) * headVectors;
     const uint keyStride = groups * headVectors, headBase = group * headVectors;
-    const int rowPosition = queryPosition[min(row + lane, liveQueries - 1)]; // lanes are rows
+    const int rowPosition = queryPosition[min(row + lane, endRow - 1)]; // lanes are rows
     int oldest = rowPosition, newest = rowPosition;
     oldest = min(oldest, subgroupShuffleXor(oldest, 1));
     oldest = min(oldest, subgroupShuffleXor(oldest, 2));
@@ -130,11 +130,11 @@ void main() {
         if (span <= 4) z0[i] += subgroupShuffleXor(z0[i], 4);
         if (span <= 2) z0[i] += subgroupShuffleXor(z0[i], 2);
         if (span <= 1) z0[i] += subgroupShuffleXor(z0[i], 1);
-        if (row + i < liveQueries) {
+        if (row + i < endRow) {
             const uint at = ((row + i) * heads + head) * headVectors + firstVector + feature;
             if (keySet == 0 && feature < passVectors) z[at] = z0[i] * factor;
             if (BLOCKS > 1 && feature + WIDTH < passVectors) z[at + WIDTH] = z1[i] * factor;
         }
     }
-    if (gl_WorkGroupID.z == 0 && row + lane < liveQueries) statistics[head * queries + row + lane] = own;
+    if (gl_WorkGroupID.z == 0 && row + lane < endRow) statistics[head * queries + row + lane] = own;
 }

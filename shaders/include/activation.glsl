@@ -6,21 +6,17 @@ vec4 sigmoid4(vec4 x) { return 1.0 / (1.0 + exp(-clamp(x, -80.0, 80.0))); }
 // tanh by the logistic function: the built-in overflows to NaN for large arguments on some drivers.
 vec4 tanh4(vec4 x) { return 2.0 * sigmoid4(2.0 * x) - 1.0; }
 
-// erf for all x within 2e-7. Below 1 the Maclaurin series, above it W. J. Cody-style rational tails are costly, so:
-// Abramowitz and Stegun 1964, 7.1.26 is 1.5e-7 absolute, enough where erf is near 1; near 0 the series keeps relative accuracy.
-vec4 erf4(vec4 x) {
-    const vec4 a = abs(x);
-    const vec4 t = 1.0 / (1.0 + 0.3275911 * a);
-    const vec4 tail =
-        1.0 - ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t * exp(-a * a);
-    const vec4 s = a * a;
-    const vec4 series = 1.1283791671 * a * (1.0 - s * (1.0 / 3.0 - s * (0.1 - s * (1.0 / 42.0 - s * (1.0 / 216.0 - s / 1320.0)))));
-    return sign(x) * mix(tail, series, lessThan(a, vec4(0.5)));
+// The share of a standard normal distribution below x, within 8e-8; `bell` is exp(-x^2 / 2).
+// @source Abramowitz and Stegun 1964, 7.1.26, for erfc(|x| / sqrt 2)
+vec4 normalBelow4(vec4 x, vec4 bell) {
+    const vec4 t = 1.0 / (1.0 + 0.2316418882 * abs(x));
+    const vec4 beyond = 0.5 * ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t * bell;
+    return mix(1.0 - beyond, beyond, lessThan(x, vec4(0.0)));
 }
 
 vec4 activate4(uint kind, vec4 x) {
     switch (kind) {
-    case 1u: return 0.5 * x * (1.0 + erf4(x * 0.70710678118));
+    case 1u: return x * normalBelow4(x, exp(-0.5 * x * x));
     case 2u: return 0.5 * x * (1.0 + tanh4(0.7978845608 * (x + 0.044715 * x * x * x)));
     case 3u: return x * sigmoid4(x);
     case 4u: return max(x, vec4(0.0));
@@ -31,7 +27,10 @@ vec4 activate4(uint kind, vec4 x) {
 // The derivative of each.
 vec4 activationDerivative4(uint kind, vec4 x) {
     switch (kind) {
-    case 1u: return 0.5 * (1.0 + erf4(x * 0.70710678118)) + x * 0.3989422804 * exp(-0.5 * x * x);
+    case 1u: {
+        const vec4 bell = exp(-0.5 * x * x);
+        return normalBelow4(x, bell) + x * 0.3989422804 * bell;
+    }
     case 2u: {
         const vec4 t = tanh4(0.7978845608 * (x + 0.044715 * x * x * x));
         return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * 0.7978845608 * (1.0 + 0.134145 * x * x);

@@ -2,7 +2,7 @@
 // anew from q, k and each row's statistics, and never stored. Eight rows of one head per set of eight lanes, against 32 rows of the
 // other side at a time, four to a lane. Include after tensor.glsl, lanes8.glsl and attention.glsl.
 //
-// Local size 8 x L. Grid ceil(rows / (8 L)) x heads (or groups) x ceil(D / (32 BLOCKS)).
+// Local size 8 x L. Grid ceil(tiles of rows / L) x heads (or groups) x ceil(D / (32 BLOCKS)).
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(constant_id = 2) const uint BLOCKS = 2; // of 32 features, 1 or 2
 layout(push_constant) uniform Push { ATTENTION_PUSH };
@@ -18,6 +18,12 @@ int maxOfLanes(int x) {
     x = max(x, subgroupShuffleXor(x, 2));
     return max(x, subgroupShuffleXor(x, 4));
 }
+
+// The first block of 32 rows at or after `begin`, in fours, of which REACHED(vector), a bvec4, holds for some. A loop of its own:
+// software Vulkan executes both sides of a branch, but leaves a loop once no lane is in it.
+#define SKIP_TO_REACHED(begin, end, REACHED)                                                                                      \
+    for (; (begin) * 4 < (end); begin += WIDTH)                                                                                   \
+        if (anyOfLanes(any(REACHED((begin) + lane)))) break;
 
 // Dot products of row i of a (lanes are rows) with the four rows of b that a lane has.
 #define ADD_DOTS(products, aName, aBase, bName, bBase, vectors)                                                                   \
@@ -48,22 +54,25 @@ Features featuresOf(uint lane) {
 }
 
 // sums[i] += sum over the 32 rows of b of weights[i] b[row]: sums0 of the first 32 features, sums1 of the next.
-// rowIndex(n) gives where row n of the 32 begins, in vectors.
+// ROW_BASE(n) gives where rows 4 n to 4 n + 3 of the 32 begin, in vectors. The loop adds to sums of its own: software Vulkan ends
+// each round with masked copies of what the loop changes, and makes three of what loops around it change as well.
 #define ADD_MIXED(sums0, sums1, weights, bName, f, ROW_BASE)                                                                      \
-    for (uint g_ = 0; g_ < f.span; ++g_) {                                                                                        \
-        const uint source_ = g_ * f.keySets + f.keySet;                                                                           \
-        const uint at0_ = f.first + min(f.feature, f.count - 1), at1_ = f.first + min(f.feature + WIDTH, f.count - 1);            \
-        const uvec4 base_ = ROW_BASE(source_);                                                                                    \
-        const mat4 b0_ = mat4(LOAD4(bName, base_.x + at0_), LOAD4(bName, base_.y + at0_), LOAD4(bName, base_.z + at0_),           \
-                              LOAD4(bName, base_.w + at0_));                                                                      \
-        mat4 b1_;                                                                                                                 \
-        if (BLOCKS > 1)                                                                                                           \
-            b1_ = mat4(LOAD4(bName, base_.x + at1_), LOAD4(bName, base_.y + at1_), LOAD4(bName, base_.z + at1_),                  \
-                       LOAD4(bName, base_.w + at1_));                                                                             \
-        [[unroll]] for (uint i_ = 0; i_ < WIDTH; ++i_) {                                                                          \
-            const vec4 p_ = SHUFFLE4(weights[i_], source_);                                                                       \
-            sums0[i_] += b0_ * p_;                                                                                                \
-            if (BLOCKS > 1) sums1[i_] += b1_ * p_;                                                                                \
+    {                                                                                                                             \
+        for (uint g_ = 0; g_ < f.span; ++g_) {                                                                                    \
+            const uint source_ = g_ * f.keySets + f.keySet;                                                                       \
+            const uint at0_ = f.first + min(f.feature, f.count - 1), at1_ = f.first + min(f.feature + WIDTH, f.count - 1);        \
+            const uvec4 base_ = ROW_BASE(source_);                                                                                \
+            const mat4 b0_ = mat4(LOAD4(bName, base_.x + at0_), LOAD4(bName, base_.y + at0_), LOAD4(bName, base_.z + at0_),       \
+                                  LOAD4(bName, base_.w + at0_));                                                                  \
+            mat4 b1_;                                                                                                             \
+            if (BLOCKS > 1)                                                                                                       \
+                b1_ = mat4(LOAD4(bName, base_.x + at1_), LOAD4(bName, base_.y + at1_), LOAD4(bName, base_.z + at1_),              \
+                           LOAD4(bName, base_.w + at1_));                                                                         \
+            [[unroll]] for (uint i_ = 0; i_ < WIDTH; ++i_) {                                                                      \
+                const vec4 p_ = SHUFFLE4(weights[i_], source_);                                                                   \
+                sums0[i_] += b0_ * p_;                                                                                            \
+                if (BLOCKS > 1) sums1[i_] += b1_ * p_;                                                                            \
+            }                                                                                                                     \
         }                                                                                                                         \
     }
 

@@ -8,6 +8,13 @@ const float NOTHING_SEEN = -1e20;
 // head / (heads / groups) without integer division, which is slow on software Vulkan.
 uint groupOf(uint head) { return uint((float(head * groups) + 0.5) / float(heads)); }
 
+// Tile `index` of eight rows: the first of them, where its sequence begins and ends. Tiles do not cross sequences.
+uvec3 tileOf(uint index, uint rows) {
+    if (sequence == 0u) return uvec3(index * 8, 0, rows);
+    const uint perSequence = (sequence + 7) / 8, first = index / perSequence * sequence;
+    return uvec3(first + index % perSequence * 8, first, min(first + sequence, rows));
+}
+
 // Which of keys 4 i to 4 i + 3 exist, by index.
 bvec4 exists4(uint vector, uint live) { return lessThan(uvec4(vector * 4) + uvec4(0, 1, 2, 3), uvec4(live)); }
 

@@ -2,16 +2,17 @@
 // BATCHED, for many matrices at once. Include after tensor.glsl and lanes8.glsl (and activation.glsl for the first); define
 // X_IS_TRANSPOSED, W_IS_TRANSPOSED and BATCHED, each 0 or 1.
 //
-//   neither:          y[m,n] = scale * f'(argument[m,n]) * sum over k of x[m,k] w[k,n] + residual[m,n]
+//   neither:          y[m,n] = scale * f'(argument[m,n]) * sum over k of x[m,k] w[k,n] + residual[m,n]; PAIRS of x and w add up
 //   X_IS_TRANSPOSED:  y[m,n] = scale * sum over k of x[k,m] w[k,n]    sums[m] = sum over k of x[k,m]
 //   BATCHED:          y[z,m,n] = scale * sum over k of x[z,m,k] or x[z,k,m] times w[z,k,n] or, W_IS_TRANSPOSED, w[z,n,k]
 //
-// Bindings   neither:         1 x  2 w [K,N]  3 argument [M,N] or any tensor  4 residual [M,N] or any tensor  5 y [M,N]
+// Bindings   neither:         1 x  2 w [K,N]  3 x1  4 w1 [K1,N]  5 x2  6 w2 [K2,N]  7 argument [M,N]  8 residual [M,N]  9 y [M,N];
+//                             an absent operand is bound to any tensor
 //            X_IS_TRANSPOSED: 1 x  2 w [K,N]  3 y [M,N]  4 sums [M]
 //            BATCHED:         1 x  2 w  3 y
-// Push       rows M, columns N, inner K, scale; neither: hasResidual; BATCHED: batches, which z / batches and z % batches count, and
+// Push       rows M, columns N, inner K, scale; neither: hasResidual, K1, K2; BATCHED: batches, which z / batches and z % batches count, and
 //            for each tensor its first vector and its steps along z % batches and z / batches
-// Constants  2: of the first, the activation f
+// Constants  of the first: 2 the activation f, 4 PAIRS, 1 to 3
 // Local size 8 x L. Grid ceil(N / 32) x ceil(M / (32 L)) x all batches.
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(push_constant) uniform Push {
@@ -20,7 +21,7 @@ layout(push_constant) uniform Push {
 #if BATCHED
     uint batches, xBatch[3], wBatch[3], yBatch[3];
 #elif !X_IS_TRANSPOSED
-    uint hasResidual;
+    uint hasResidual, inner1, inner2;
 #endif
 };
 INPUT4(1, x);
@@ -34,13 +35,43 @@ OUTPUT4(4, sums);
 #define START(batch) 0
 #else
 layout(constant_id = 2) const uint ACTIVATION = 0;
-INPUT4(3, argument);
-INPUT4(4, residual);
-OUTPUT4(5, result);
+layout(constant_id = 4) const uint PAIRS = 1;
+INPUT4(3, x1);
+INPUT4(4, w1);
+INPUT4(5, x2);
+INPUT4(6, w2);
+INPUT4(7, argument);
+INPUT4(8, residual);
+OUTPUT4(9, result);
 #define START(batch) 0
 #endif
 
 const uint ROWS = 32;
+
+#if W_IS_TRANSPOSED
+#define W_VECTOR(wName, k_, u_, depth_, inner_) LOAD4(wName, wStart + min(vector * 4 + u_, columns - 1) * depth_ + k_)
+#define ADD_OUTER(i_, s_, b_) sum[i_] += vec4(dot(s_, b_[0]), dot(s_, b_[1]), dot(s_, b_[2]), dot(s_, b_[3]))
+#else
+#define W_VECTOR(wName, k_, u_, depth_, inner_) LOAD4(wName, wStart + min(k_ * 4 + u_, inner_ - 1) * vectors + min(vector, vectors - 1))
+#define ADD_OUTER(i_, s_, b_) sum[i_] += s_.x * b_[0] + s_.y * b_[1] + s_.z * b_[2] + s_.w * b_[3]
+#endif
+// sum += the product of one pair. Lanes are rows of x when loading it; its padding is zero, so that repeated rows of w count nothing.
+#define ADD_PRODUCT(xName, wName, inner_)                                                                                         \
+    {                                                                                                                             \
+        const uint depth_ = (inner_ + 3) / 4;                                                                                     \
+        uint xBase_[ROWS / WIDTH];                                                                                                \
+        [[unroll]] for (uint r_ = 0; r_ < ROWS / WIDTH; ++r_)                                                                     \
+            xBase_[r_] = xStart + min(row + r_ * WIDTH + lane, rows - 1) * depth_;                                                \
+        for (uint k_ = 0; k_ < depth_; ++k_) {                                                                                    \
+            vec4 a_[ROWS / WIDTH], b_[4];                                                                                         \
+            [[unroll]] for (uint r_ = 0; r_ < ROWS / WIDTH; ++r_) a_[r_] = LOAD4(xName, xBase_[r_] + k_);                         \
+            [[unroll]] for (uint u_ = 0; u_ < 4; ++u_) b_[u_] = W_VECTOR(wName, k_, u_, depth_, inner_);                          \
+            [[unroll]] for (uint i_ = 0; i_ < ROWS; ++i_) {                                                                       \
+                const vec4 s_ = SHUFFLE4(a_[i_ / WIDTH], i_ % WIDTH);                                                             \
+                ADD_OUTER(i_, s_, b_);                                                                                            \
+            }                                                                                                                     \
+        }                                                                                                                         \
+    }
 
 void main() {
     const uint lane = laneOf();
@@ -73,32 +104,11 @@ void main() {
     if (gl_WorkGroupID.x == 0 && row / 4 + lane < xVectors) sums[row / 4 + lane] = columnSum; // the padding of x is zero
 #endif
 #else
-    // Lanes are rows of x when loading it; its padding is zero, so that repeated rows of w count nothing.
-    const uint depth = (inner + 3) / 4;
-    uint xBase[ROWS / WIDTH];
-    [[unroll]] for (uint r = 0; r < ROWS / WIDTH; ++r) xBase[r] = xStart + min(row + r * WIDTH + lane, rows - 1) * depth;
-#if W_IS_TRANSPOSED
-    const uvec4 wBase = wStart + min(uvec4(vector * 4) + uvec4(0, 1, 2, 3), uvec4(columns - 1)) * depth;
-#else
-    const uint wColumn = wStart + min(vector, vectors - 1);
+    ADD_PRODUCT(x, w, inner);
+#if !BATCHED
+    if (PAIRS > 1) ADD_PRODUCT(x1, w1, inner1);
+    if (PAIRS > 2) ADD_PRODUCT(x2, w2, inner2);
 #endif
-    for (uint k = 0; k < depth; ++k) {
-        vec4 a[ROWS / WIDTH], b[4];
-        [[unroll]] for (uint r = 0; r < ROWS / WIDTH; ++r) a[r] = LOAD4(x, xBase[r] + k);
-#if W_IS_TRANSPOSED
-        [[unroll]] for (uint u = 0; u < 4; ++u) b[u] = LOAD4(w, wBase[u] + k);
-#else
-        [[unroll]] for (uint u = 0; u < 4; ++u) b[u] = LOAD4(w, min(k * 4 + u, inner - 1) * vectors + wColumn);
-#endif
-        [[unroll]] for (uint i = 0; i < ROWS; ++i) {
-            const vec4 s = SHUFFLE4(a[i / WIDTH], i % WIDTH);
-#if W_IS_TRANSPOSED
-            sum[i] += vec4(dot(s, b[0]), dot(s, b[1]), dot(s, b[2]), dot(s, b[3]));
-#else
-            sum[i] += s.x * b[0] + s.y * b[1] + s.z * b[2] + s.w * b[3];
-#endif
-        }
-    }
 #endif
 
     if (vector >= vectors) return;

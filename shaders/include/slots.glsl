@@ -5,11 +5,16 @@
 // Push       SLOT_PUSH: for every slot the number of the workgroup after its last, and its vec4s
 // Local size 64. Grid as many workgroups as the last slot ends with, each for STRETCH vec4s.
 layout(local_size_x = 64) in;
-const uint SLOTS = 7; // 32 storage buffers are all that some devices bind; four tensors each
+// Four tensors each and two more, of the storage buffers that a device binds: 30 of 32, or with FEW 14 of 16.
+#if FEW
+const uint SLOTS = 3;
+#define FOR_SLOTS(UPDATE) UPDATE(0) UPDATE(1) UPDATE(2)
+#else
+const uint SLOTS = 7;
+#define FOR_SLOTS(UPDATE) UPDATE(0) UPDATE(1) UPDATE(2) UPDATE(3) UPDATE(4) UPDATE(5) UPDATE(6)
+#endif
 const uint STRETCH = 1024;
 #define SLOT_PUSH uint ends[SLOTS], vectors[SLOTS];
-
-#define FOR_SLOTS(UPDATE) UPDATE(0) UPDATE(1) UPDATE(2) UPDATE(3) UPDATE(4) UPDATE(5) UPDATE(6)
 
 // Which slot and which of its vec4s are this invocation's: `begin`, `begin` + 64 and so on below `end`.
 #define LOCATE_SLOT                                                                                                               \

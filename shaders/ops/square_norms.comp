@@ -7,13 +7,20 @@
 // sum has one order and the same bits every time.
 //
 // Local size W x 1. Grid parts x tensors.
+#if FEW // storage buffers are bound at once
+const uint SLOTS = 8;
+#define FOR_SLOTS(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+#else
 const uint SLOTS = 24;
+#define FOR_SLOTS(DO)                                                                                                             \
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)                                                     \
+    DO(12) DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22) DO(23)
+#endif
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(push_constant) uniform Push { uint vectors[SLOTS], firstTensor; };
 #define INPUT(slot) INPUT4(slot + 1, x##slot);
-INPUT(0) INPUT(1) INPUT(2) INPUT(3) INPUT(4) INPUT(5) INPUT(6) INPUT(7) INPUT(8) INPUT(9) INPUT(10) INPUT(11)
-INPUT(12) INPUT(13) INPUT(14) INPUT(15) INPUT(16) INPUT(17) INPUT(18) INPUT(19) INPUT(20) INPUT(21) INPUT(22) INPUT(23)
-OUTPUT_F(25, result);
+FOR_SLOTS(INPUT)
+layout(std430, binding = SLOTS + 1) writeonly buffer resultBuffer { float result[]; };
 
 void main() {
     const uint slot = gl_WorkGroupID.y, stretch = (vectors[slot] + gl_NumWorkGroups.x - 1) / gl_NumWorkGroups.x;
@@ -26,8 +33,7 @@ void main() {
             const vec4 value = LOAD4(x##n, i);                                                                                    \
             sum += value * value;                                                                                                 \
         }
-    SUM(0) SUM(1) SUM(2) SUM(3) SUM(4) SUM(5) SUM(6) SUM(7) SUM(8) SUM(9) SUM(10) SUM(11)
-    SUM(12) SUM(13) SUM(14) SUM(15) SUM(16) SUM(17) SUM(18) SUM(19) SUM(20) SUM(21) SUM(22) SUM(23)
+    FOR_SLOTS(SUM)
     const float total = subgroupAdd(sum.x + sum.y + sum.z + sum.w);
     if (gl_SubgroupInvocationID == 0) result[(firstTensor + slot) * gl_NumWorkGroups.x + gl_WorkGroupID.x] = total;
 }

@@ -51,7 +51,7 @@ AttentionInputs wholeAttention(Case& t, AttentionRule& rule) {
     rule = {.scale = 0.3, .causal = randomSize(3) > 1, .window = randomSize(2) == 1 ? randomSize(20) : 0};
     int64_t T = randomSize(3) == 1 ? 1 : randomSize(70), S = randomSize(90);
     if (randomSize(2) == 1) {
-        rule.sequence = 8 * randomSize(5);
+        rule.sequence = 4 * randomSize(10);
         T = S = rule.sequence * randomSize(4);
     }
     AttentionInputs inputs = attentionCase(t, T, S, heads, groups, D, false);

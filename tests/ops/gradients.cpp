@@ -75,9 +75,10 @@ std::map<std::string, Builder> builders() {
     all["rms_norm"] = [](Case& t) { t.expect("y", rmsNorm(t.real("x", {4, 9}), t.real("w", {9}), 1e-5)); };
     all["softmax"] = [](Case& t) { t.expect("y", softmax(t.real("x", {2, 3, 7}))); };
     all["rotary"] = [](Case& t) {
-        t.expect("y", rotary(t.real("x", {5, 2, 9}), t.real("table", {6, 4}), t.integers("positions", {5}, 6),
-                             randomSize(2) == 1));
-        t.values["table"].resize(24); // of any numbers: a rotation or not
+        const auto [q, k] = rotary(t.real("q", {5, 2, 9}), t.real("k", {5, 2, 9}), t.real("table", {6, 4}),
+                                   t.integers("positions", {5}, 6), randomSize(2) == 1);
+        t.expect("y", randomSize(2) == 1 ? q : multiply(q, k)); // a gradient of one, or of both
+        t.values["table"].resize(24);                           // of any numbers: a rotation or not
     };
     all["reshape"] = [](Case& t) { t.expect("y", reshape(t.real("x", {4, 6}), {4, 2, 3})); };
     const auto attention = [](const std::function<Tensor(Case&, const AttentionInputs&, const AttentionRule&)>& build) {

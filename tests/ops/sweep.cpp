@@ -128,8 +128,10 @@ std::map<std::string, Builder> builders() {
         const int64_t T = randomSize(30), H = randomSize(5), R = 2 * randomSize(8), D = R + randomSize(9) - 1,
                       P = randomSize(50);
         const auto rows = live(t, T);
-        t.expect("out", rotary(t.real("x", {T, H, D}, rows), t.real("table", {P, R}), t.integers("pos", {T}, P, rows),
-                               randomSize(2) == 1));
+        const auto [q, k] = rotary(t.real("q", {T, H, D}, rows), t.real("k", {T, randomSize(5), D}, rows),
+                                   t.real("table", {P, R}), t.integers("pos", {T}, P, rows), randomSize(2) == 1);
+        t.expect("rotated q", q);
+        t.expect("rotated k", k);
     };
     const auto attention = [=](const std::function<void(Case&, const AttentionInputs&, const AttentionRule&)>& build) {
         return [=](Case& t) {
@@ -245,6 +247,29 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
     traits.subgroupSize = 32; // four sets of eight lanes
     for (const char* name : {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul"})
         check(name);
+}
+
+TEST_CASE("no kernel binds more storage buffers than the device allows", "[ops][gpu]") {
+    test::Device device;
+    KernelTraits traits = kernelTraits(device.context.traits());
+    for (const uint32_t most : {16u, 32u}) {
+        traits.maxStorageBuffers = most;
+        for (const auto& [name, build] : builders()) {
+            Case test;
+            test.op = name + " of few buffers";
+            build(test);
+            for (uint32_t id = 0; id < test.graph->size(); ++id) {
+                const Node& node = test.graph->node(id);
+                if (node.op == nullptr) continue;
+                std::vector<TensorType> inputs;
+                for (const Tensor& input : node.inputs) inputs.push_back(input.type());
+                if (node.op->aliasOf != nullptr && !node.op->writesInPlace) continue; // has nothing to launch
+                for (const Dispatch& dispatch : node.op->dispatch({node.attributes, inputs, node.outputs}, traits))
+                    CHECK(dispatch.bindings.size() + 1 <= most);
+            }
+            compare(device, test, traits);
+        }
+    }
 }
 
 TEST_CASE("softmax: a fully masked row returns zeros, not NaN", "[ops][gpu]") {

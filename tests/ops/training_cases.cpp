@@ -3,6 +3,9 @@
 #include "engine/ops/gradient_ops.h"
 #include "engine/ops/training_ops.h"
 #include "tests/ops/case.h"
+#include "tests/support/catch.h"
+
+#include <fmt/format.h>
 
 #include <cmath>
 
@@ -33,7 +36,14 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         PlainOptions options{.scale = 0.5, .activation = static_cast<Activation>(randomSize(5) - 1)};
         if (options.activation != Activation::None) options.argument = t.real("argument", {M, N});
         if (randomSize(2) == 1) options.residual = t.real("r", {M, N});
-        t.expect("out", matmulPlain(x, w, options));
+        Tensor out = matmulPlain(x, w, options);
+        for (int64_t more = randomSize(3) - 1; options.activation == Activation::None && more > 0; --more) {
+            const int64_t K1 = randomSize(100);
+            out = addTo(out, matmulPlain(t.real(fmt::format("x{}", more), {M, K1}, {}, 0.3),
+                                         t.real(fmt::format("w{}", more), {K1, N}, {}, 0.3), {.scale = 0.5}));
+            REQUIRE(t.graph->node(out.node).attributes.integer("pairs") > 1);
+        }
+        t.expect("out", out);
     };
     all["matmul_transposed"] = [](Case& t) {
         const int64_t M = randomSize(70), N = randomSize(140), K = randomSize(150);

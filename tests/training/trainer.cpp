@@ -190,6 +190,17 @@ TEST_CASE("training: a step is recorded once and replayed", "[training][gpu]") {
     CHECK(GpuExecutor::recordings() == before);
 }
 
+TEST_CASE("training: a step takes at most 40 dispatches per layer", "[training][gpu]") {
+    for (const char* family : {"gpt2", "llama"})
+        for (const int64_t groups : {0, 2}) {
+            Recipe recipe = smallRecipe();
+            recipe.architecture = {.family = family, .layers = 2, .heads = 4, .keyValueHeads = groups, .width = 32};
+            if (recipe.architecture.family == "gpt2" && groups != 0) continue; // has no groups
+            INFO(family << " with " << groups << " key/value heads");
+            CHECK(Trainer(recipe, options()).dispatchCount() <= 40 * 2);
+        }
+}
+
 TEST_CASE("schedule: warm-up, then each way down", "[training]") {
     const auto at = [](Schedule::Kind kind, int64_t step) {
         return Schedule{.kind = kind, .rate = 1, .finalRate = 0.1, .warmUp = 9, .steps = 109}.at(step);
