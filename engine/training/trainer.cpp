@@ -52,7 +52,8 @@ Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe)
     check(recipe_);
     instance_ = makeTask(task_, recipe_.settings);
     const auto roundUp = [&](int64_t unit) { return (instance_->contextLength() + unit - 1) / unit * unit; };
-    columns_ = roundUp(4);
+    // Composed attention may learn a number for every pair of positions of the context.
+    columns_ = roundUp(recipe_.architecture.attention.empty() ? 4 : 8);
     config_ = decoderOf(recipe_.architecture, instance_->vocabularySize(), roundUp(8)); // as checkpoints have it
     openGates_.assign(config_.layers.size() * static_cast<size_t>(config_.layers.front().heads.heads), 1.0f);
     evaluationGates_ = openGates_;
