@@ -27,12 +27,9 @@ struct Options {
 };
 
 /// What is compared unless the command line says otherwise.
-const std::vector<std::string> kSchemes{"position=alibi, mask=causal",
-                                        "position=rope, mask=causal & window(32)",
-                                        "position=rope, mask=causal",
-                                        "position=t5, mask=causal",
-                                        "position=sinusoidal, mask=causal",
-                                        "position=learned, mask=causal",
+const std::vector<std::string> kSchemes{"position=alibi, mask=causal",      "position=rope, mask=causal & window(32)",
+                                        "position=rope, mask=causal",       "position=t5, mask=causal",
+                                        "position=sinusoidal, mask=causal", "position=learned, mask=causal",
                                         "position=none, mask=causal"};
 
 struct Plan {
@@ -65,25 +62,28 @@ int extrapolate(const Options& options) {
     const Task& task = taskNamed(options.task);
     const Plan plan = planOf(options);
     LengthFigure figure;
-    figure.title = options.task == "text" ? "Trained at 64 characters, asked at more" : "Trained to copy up to 12 tokens";
+    figure.title =
+        options.task == "text" ? "Trained at 64 characters, asked at more" : "Trained to copy up to 12 tokens";
     figure.valueTitle = QString::fromStdString(plan.unit);
     figure.lengths = plan.lengths;
     figure.trainedLength = plan.trained;
     nlohmann::json report = nlohmann::json::array();
     for (const std::string& scheme : options.specs.empty() ? kSchemes : options.specs) {
-        Recipe recipe{.task = options.task,
-                      .settings = plan.settings,
-                      .architecture = {.layers = options.layers,
-                                       .heads = options.heads,
-                                       .width = options.width,
-                                       .attention = scheme,
-                                       .initialDeviation = 0.05},
-                      .optimiser = {.beta2 = 0.98, .decay = 0.01},
-                      .schedule = {.rate = options.rate, .finalRate = options.rate / 30, .warmUp = 50, .steps = options.steps},
-                      .batch = static_cast<int>(options.batch)};
+        Recipe recipe{
+            .task = options.task,
+            .settings = plan.settings,
+            .architecture = {.layers = options.layers,
+                             .heads = options.heads,
+                             .width = options.width,
+                             .attention = scheme,
+                             .initialDeviation = 0.05},
+            .optimiser = {.beta2 = 0.98, .decay = 0.01},
+            .schedule = {.rate = options.rate, .finalRate = options.rate / 30, .warmUp = 50, .steps = options.steps},
+            .batch = static_cast<int>(options.batch)};
         Trainer trainer(recipe, {.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
         for (int64_t step = 0; step < options.steps; ++step) trainer.step();
-        LengthFigure::Line line{.label = QString::fromStdString(scheme).remove("position=").remove("mask="), .values = {}};
+        LengthFigure::Line line{.label = QString::fromStdString(scheme).remove("position=").remove("mask="),
+                                .values = {}};
         line.label.remove(", causal").replace(" & ", ", ");
         nlohmann::json entry{{"attention", scheme}, {"lengths", plan.lengths}};
         fmt::print("{:44}", scheme);
@@ -114,7 +114,8 @@ int extrapolate(const Options& options) {
     std::string name = "attention-cli";
     char* argv[] = {name.data(), nullptr};
     const QGuiApplication application(argc, argv); // fonts need one
-    if (const auto failure = exportFigure(figure, FigureTheme::light(), {760, 420}, QString::fromStdString(options.out)))
+    if (const auto failure =
+            exportFigure(figure, FigureTheme::light(), {760, 420}, QString::fromStdString(options.out)))
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
     return kDone;
 }
@@ -125,7 +126,9 @@ void addExtrapolate(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand(
         "extrapolate", "train a model for each position scheme and ask it at lengths it was not trained at");
     const auto options = std::make_shared<Options>();
-    command->add_option("--task", options->task, "text or copy")->check(CLI::IsMember({"text", "copy"}))->capture_default_str();
+    command->add_option("--task", options->task, "text or copy")
+        ->check(CLI::IsMember({"text", "copy"}))
+        ->capture_default_str();
     command->add_option("--text", options->text, "text file, for the task text");
     command->add_option("--attention", options->specs, "compare these instead (repeat)");
     command->add_option("--steps", options->steps, "updates of each model")->capture_default_str();

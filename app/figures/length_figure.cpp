@@ -26,7 +26,8 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
 
     painter.setFont(theme.titleFont());
     painter.setPen(theme.text);
-    painter.drawText(QRectF(area.left() + line, area.top() + 0.4 * line, area.width(), 1.6 * line), Qt::AlignVCenter, title);
+    painter.drawText(QRectF(area.left() + line, area.top() + 0.4 * line, area.width(), 1.6 * line), Qt::AlignVCenter,
+                     title);
     const double first = std::log2(lengths.front()), span = std::max(1.0, std::log2(lengths.back()) - first);
     const auto x = [&](int length) { return plot.left() + (std::log2(length) - first) / span * plot.width(); };
     const auto y = [&](double value) {
@@ -48,7 +49,8 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
                          QString::number(length));
     painter.drawText(QRectF(plot.left(), plot.bottom() + 1.4 * line, plot.width(), line), Qt::AlignCenter,
                      QObject::tr("tokens"));
-    painter.drawText(QRectF(area.left() + line, plot.top() - 1.3 * line, 20 * line, line), Qt::AlignVCenter, valueTitle);
+    painter.drawText(QRectF(area.left() + line, plot.top() - 1.3 * line, 20 * line, line), Qt::AlignVCenter,
+                     valueTitle);
     if (trainedLength > 0) {
         painter.setPen(QPen(theme.faint, 1, Qt::DashLine));
         painter.drawLine(QPointF(x(trainedLength), plot.top()), QPointF(x(trainedLength), plot.bottom()));

@@ -20,10 +20,11 @@ struct Architecture {
     std::string activation = "gelu_new"; ///< of gpt2: "gelu_new", "gelu" or "relu"
     bool bias = true;                    ///< of gpt2; without, biases stay at zero
     bool attentionOnly = false;          ///< of gpt2: no feed-forward layers
-    /// Attention composed of parts, as AttentionSpec::parse reads it; several between semicolons take turns from layer to layer.
-    /// Heads and widths are the architecture's, unless the expression says how heads share keys. Empty: the family's own.
+    /// Attention composed of parts, as AttentionSpec::parse reads it; several between semicolons take turns from layer
+    /// to layer. Heads and widths are the architecture's, unless the expression says how heads share keys. Empty: the
+    /// family's own.
     std::string attention{};
-    double initialDeviation = 0.02;      ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
+    double initialDeviation = 0.02; ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
     bool operator==(const Architecture&) const = default;
 };
 

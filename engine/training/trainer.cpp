@@ -215,8 +215,8 @@ Trainer::StepReport Trainer::step() {
     params.setNumber(StepScalar::VarianceCorrection,
                      1 / std::sqrt(1 - std::pow(optimiser.beta2, static_cast<double>(report.step))));
     for (int part = 0; part < parts; ++part) {
-        fill(*step_, batches[static_cast<size_t>(part)], columns_, 1 / static_cast<double>(std::max<int64_t>(targets, 1)),
-             openGates_);
+        fill(*step_, batches[static_cast<size_t>(part)], columns_,
+             1 / static_cast<double>(std::max<int64_t>(targets, 1)), openGates_);
         params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * parts + part);
         params[StepScalar::MicroStep] = static_cast<uint32_t>(part);
         step_->run(params);
@@ -281,14 +281,15 @@ Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Spli
     const int64_t columns = (instance.contextLength() + 7) / 8 * 8;
     const Loss loss = buildLoss(rows, columns, 0);
     std::vector<std::pair<std::string, Shape>> room;
-    for (const FlowConstant& constant : loss.decoder.composed.constants) room.emplace_back(constant.name, constant.shape);
+    for (const FlowConstant& constant : loss.decoder.composed.constants)
+        room.emplace_back(constant.name, constant.shape);
     store_->reserve(room);
     writeConstants(loss.decoder);
-    GpuExecutor executor(*context_, *kernels_, *store_,
-                         compile(loss.decoder.graph,
-                                 {{"losses", loss.losses}, {"best", topK(loss.decoder.logits, 1).indices}}));
-    const Batch batch = task_.metric == Task::Metric::ExactMatch ? questions(instance, split, 0, rows)
-                                                                 : instance.batch(split, 0, rows);
+    GpuExecutor executor(
+        *context_, *kernels_, *store_,
+        compile(loss.decoder.graph, {{"losses", loss.losses}, {"best", topK(loss.decoder.logits, 1).indices}}));
+    const Batch batch =
+        task_.metric == Task::Metric::ExactMatch ? questions(instance, split, 0, rows) : instance.batch(split, 0, rows);
     fill(executor, batch, columns, 1, evaluationGates_);
     executor.run({});
     LengthEvaluation result;

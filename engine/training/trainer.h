@@ -64,7 +64,8 @@ public:
         double accuracy = 0; ///< share of them that were the likeliest token
         int64_t targets = 0;
     };
-    /// The present weights on another instance of the task, longer or shorter than the one trained on, with the same tokens.
+    /// The present weights on another instance of the task, longer or shorter than the one trained on, with the same
+    /// tokens.
     /// @param lastTargets counts only so many of each row's last targets; 0: all
     /// @throws Error if the model has weights that belong to one length
     LengthEvaluation evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets);
