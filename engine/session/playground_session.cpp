@@ -7,6 +7,7 @@
 #include "engine/session/thread_priority.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <limits>
@@ -63,10 +64,11 @@ void hide(PlaygroundMap& map, const PlaygroundMap& mask, const PlaygroundMap* sc
     for (int64_t head = 0; head < map.heads; ++head)
         for (int64_t plane = 0; plane < map.planes; ++plane) {
             const auto cells = map.at(head, plane), seen = mask.at(head);
-            const auto first = static_cast<size_t>(cells.data() - map.values.data());
+            const auto scored = scores ? scores->at(head) : std::span<const float>();
+            float* values = map.values.data() + (cells.data() - map.values.data());
             for (size_t cell = 0; cell < cells.size(); ++cell)
-                if (seen[cell] == 0 || (scores && !(scores->at(head)[cell] > static_cast<float>(kMasked) / 2)))
-                    map.values[first + cell] = kHidden;
+                if (seen[cell] == 0 || (scores && !(scored[cell] > static_cast<float>(kMasked) / 2)))
+                    values[cell] = kHidden;
         }
 }
 
@@ -150,10 +152,8 @@ private:
         AttentionRun attention(*context_, *kernels_, query.spec,
                                {.queries = query.tokens, .keys = query.tokens, .width = query.width}, {}, query.seed);
         next.heads = attention.heads();
-        const auto draw = [&](int64_t heads, uint64_t which) {
-            return gaussianRows(heads * query.tokens, query.width, 1, 3 * query.seed + which);
-        };
-        attention.setInputs(draw(attention.heads(), 0), draw(attention.groups(), 1), draw(attention.groups(), 2));
+        drawInputs(query, attention.heads(), attention.groups());
+        attention.setInputs(inputs_.q, inputs_.k, inputs_.v);
         attention.run();
 
         const auto results = attention.results();
@@ -175,6 +175,17 @@ private:
         take("z");
     }
 
+    /// Kept from query to query: while a part's parameter is dragged they stay as they are, and drawing them takes as
+    /// long as an attention.
+    void drawInputs(const PlaygroundQuery& query, int64_t heads, int64_t groups) {
+        const std::array<int64_t, 4> sizes{query.tokens, query.width, heads, groups};
+        if (inputs_.sizes == sizes && inputs_.seed == query.seed) return;
+        const auto draw = [&](int64_t count, uint64_t which) {
+            return gaussianRows(count * query.tokens, query.width, 1, 3 * query.seed + which);
+        };
+        inputs_ = {.sizes = sizes, .seed = query.seed, .q = draw(heads, 0), .k = draw(groups, 1), .v = draw(groups, 2)};
+    }
+
     void publish(PlaygroundSnapshot&& next) {
         std::function<void()> listener;
         {
@@ -190,6 +201,11 @@ private:
     Options options_;
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;
+    struct Inputs {
+        std::array<int64_t, 4> sizes{}; ///< tokens, width, heads, groups
+        uint64_t seed = 0;
+        std::vector<float> q, k, v;
+    } inputs_{};
 
     // Shared.
     mutable std::mutex mutex_;
