@@ -11,6 +11,7 @@
 #include "app/lab/widgets/spec_editor.h"
 #include "engine/core/error.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPointer>
@@ -31,6 +32,29 @@ constexpr std::array kInputs{
     Param{"tokens", "Tokens", "How many queries and keys there are", Param::Kind::Integer, 2, 256, 1, 32},
     Param{"width", "Head width", "Features of each query, key and value", Param::Kind::Integer, 2, 64, 2, 16},
     Param{"seed", "Seed", "Another seed draws other queries, keys and values", Param::Kind::Integer, 0, 999, 1, 1}};
+
+/// Scrolls controls downwards and never cuts their width, in any size of type.
+class ControlScroll : public QScrollArea {
+public:
+    explicit ControlScroll(QWidget* content) {
+        setFrameShape(QFrame::NoFrame);
+        setFocusPolicy(Qt::NoFocus);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setWidgetResizable(true);
+        setWidget(content);
+        content->installEventFilter(this);
+    }
+    QSize minimumSizeHint() const override {
+        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
+                fontMetrics().height() * 5};
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
+        return QScrollArea::eventFilter(watched, event);
+    }
+};
 
 PlaygroundQuery firstQuery() {
     return {.spec = AttentionSpec::parse("heads=multi_head(4), position=alibi, mask=causal"), .tokens = 32};
@@ -104,15 +128,9 @@ QWidget* PlaygroundPanel::makeControls() {
         if (id == "seed") next.seed = static_cast<uint64_t>(value);
         edit(next, id);
     });
-    auto* scroll = new QScrollArea;
+    auto* scroll = new ControlScroll(content);
     scroll->setObjectName("playControls");
     scroll->setAccessibleName(tr("Parts of the attention"));
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setFocusPolicy(Qt::NoFocus);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setWidgetResizable(true);
-    scroll->setWidget(content);
-    scroll->setMinimumWidth(content->minimumSizeHint().width() + scroll->verticalScrollBar()->sizeHint().width());
     return scroll;
 }
 

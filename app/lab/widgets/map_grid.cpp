@@ -20,7 +20,6 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
     while (views_.size() < names.size()) {
         auto* view = new MatrixView(this);
         view->setTheme(theme_);
-        view->setToolTip(tr("Double-click to enlarge this map, or to see all again"));
         views_.push_back(view);
         connect(view, &MatrixView::pointedAt, this,
                 [this, view](const std::optional<Cell>& cell) { point(view, cell); });
@@ -31,6 +30,9 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
     }
     for (size_t i = 0; i < names.size(); ++i) {
         views_[i]->setFigure(mapFigure(snapshot->maps[i], snapshot->query.spec, head, plane));
+        // The remark is cut where maps are small.
+        views_[i]->setToolTip(
+            tr("%1\nDouble-click to enlarge this map, or to see all again").arg(views_[i]->figure().note));
         views_[i]->setObjectName("map." + QString::fromStdString(names[i]));
     }
     count_ = names.size();

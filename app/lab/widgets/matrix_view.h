@@ -22,7 +22,7 @@ public:
     MatrixFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
 
     QSize sizeHint() const override { return {260, 220}; }
-    QSize minimumSizeHint() const override { return {120, 110}; }
+    QSize minimumSizeHint() const override { return {88, 88}; }
 
 signals:
     /// @param cell none when the pointer has left
