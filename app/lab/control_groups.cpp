@@ -26,6 +26,7 @@ constexpr ControlGroup kGroups[] = {
     {"training", QT_TRANSLATE_NOOP("attn::ControlGroup", "Train, pause, step, reset and learning rate")},
     {"timeline", QT_TRANSLATE_NOOP("attn::ControlGroup", "The timeline of a run")},
     {"runs", QT_TRANSLATE_NOOP("attn::ControlGroup", "The list of runs")},
+    {"playground", QT_TRANSLATE_NOOP("attn::ControlGroup", "The playground of attentions")},
     {"export", QT_TRANSLATE_NOOP("attn::ControlGroup", "Export and copy")},
 };
 

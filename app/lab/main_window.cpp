@@ -79,9 +79,12 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
       device_(QString::fromStdString(setup.session.device.value_or(""))), startScope_(std::move(setup.startScope)),
       bridge_(setup.session),
       training_({.device = setup.session.device, .validation = setup.session.validation}, bridge_),
+      playground_({.device = setup.session.device,
+                   .softwareThreads = setup.session.softwareThreads,
+                   .validation = setup.session.validation}),
       runs_(setup.runsFolder),
       context_(
-          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_) {
+          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_) {
     // The worker loads while this thread makes widgets.
     bridge_.post(
         OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
@@ -126,6 +129,7 @@ MainWindow::~MainWindow() {
     disconnect(qApp, nullptr, this, nullptr);
     disconnect(&bridge_, nullptr, this, nullptr);
     disconnect(&training_, nullptr, this, nullptr);
+    disconnect(&playground_, nullptr, this, nullptr);
     disconnect(&undoStack_, nullptr, this, nullptr);
     for (const auto& [id, dock] : docks_) delete dock;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/models/run_list_model.h"
@@ -61,6 +62,7 @@ public:
 
     SessionBridge& bridge() { return bridge_; }
     TrainingBridge& training() { return training_; }
+    PlaygroundBridge& playground() { return playground_; }
     RunListModel& runs() { return runs_; }
     QUndoStack& undoStack() { return undoStack_; }
     const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
@@ -133,6 +135,7 @@ private:
     ScopeStarter startScope_;
     SessionBridge bridge_;
     TrainingBridge training_;
+    PlaygroundBridge playground_;
     RunListModel runs_;
     QUndoStack undoStack_;
     PanelContext context_;

@@ -49,4 +49,18 @@ bool GateChange::mergeWith(const QUndoCommand* other) {
     return true;
 }
 
+PlaygroundEdit::PlaygroundEdit(Show show, PlaygroundQuery before, PlaygroundQuery after, QString what)
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "change in the playground")), show_(std::move(show)),
+      before_(std::move(before)), after_(std::move(after)), what_(std::move(what)) {
+    sinceEdit_.start();
+}
+
+bool PlaygroundEdit::mergeWith(const QUndoCommand* other) {
+    const auto* next = static_cast<const PlaygroundEdit*>(other);
+    if (next->what_ != what_ || sinceEdit_.elapsed() > kPauseMs) return false;
+    after_ = next->after_;
+    sinceEdit_.restart();
+    return true;
+}
+
 } // namespace attn

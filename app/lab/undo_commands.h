@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/session/commands.h"
+#include "engine/session/playground_session.h"
 #include "engine/session/snapshot.h"
 
 #include <QElapsedTimer>
@@ -60,6 +61,25 @@ private:
     PostCommand post_;
     std::vector<SetHeadGateCommand> before_;
     SetHeadGateCommand after_;
+    QElapsedTimer sinceEdit_;
+};
+
+/// Another attention or input in the playground. Changes of the same thing without a pause are one step.
+class PlaygroundEdit : public QUndoCommand {
+public:
+    using Show = std::function<void(const PlaygroundQuery&)>;
+    /// @param what was changed, by a name of its own
+    PlaygroundEdit(Show show, PlaygroundQuery before, PlaygroundQuery after, QString what);
+
+    void undo() override { show_(before_); }
+    void redo() override { show_(after_); }
+    int id() const override { return 3; }
+    bool mergeWith(const QUndoCommand* other) override;
+
+private:
+    Show show_;
+    PlaygroundQuery before_, after_;
+    QString what_;
     QElapsedTimer sinceEdit_;
 };
 

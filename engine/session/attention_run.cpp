@@ -124,12 +124,15 @@ NamedTensor AttentionRun::result(const std::string& name) const {
     if (extents.size() > 2 && extents.front() == 1) extents.erase(extents.begin());
     NamedTensor result{.name = name, .shape = Shape(std::move(extents)), .values = {}};
     const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
-    const bool isInteger = tensor.type.dtype == DType::I32;
-    for (size_t row = 0; row < static_cast<size_t>(shape.rows()); ++row)
-        for (size_t c = 0; c < columns; ++c)
-            result.values.push_back(isInteger
-                                        ? static_cast<float>(impl_->executor->resultIntegers(name)[row * stride + c])
-                                        : impl_->executor->result(name)[row * stride + c]);
+    const auto append = [&](auto padded) {
+        for (size_t row = 0; row < static_cast<size_t>(shape.rows()); ++row)
+            for (size_t c = 0; c < columns; ++c) result.values.push_back(static_cast<float>(padded[row * stride + c]));
+    };
+    result.values.reserve(static_cast<size_t>(shape.elements()));
+    if (tensor.type.dtype == DType::I32)
+        append(impl_->executor->resultIntegers(name));
+    else
+        append(impl_->executor->result(name));
     return result;
 }
 

@@ -3,15 +3,16 @@
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/branches_panel.h"
 #include "app/lab/panels/cell_panel.h"
+#include "app/lab/panels/curves_panel.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/heads_panel.h"
 #include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/next_token_panel.h"
-
-#include "app/lab/panels/curves_panel.h"
+#include "app/lab/panels/playground_panel.h"
 #include "app/lab/panels/runs_panel.h"
 #include "app/lab/panels/samples_panel.h"
 #include "app/lab/panels/train_panel.h"
+
 #include <QCoreApplication>
 
 namespace attn {
@@ -31,6 +32,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"curves", QT_TRANSLATE_NOOP("attn::Panel", "Curves"), nullptr, make<CurvesPanel>},
     {"samples", QT_TRANSLATE_NOOP("attn::Panel", "Samples"), nullptr, make<SamplesPanel>},
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Runs"), nullptr, make<RunsPanel>},
+    {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
 };
 
 } // namespace

@@ -15,6 +15,7 @@
 
 namespace attn {
 
+class PlaygroundBridge;
 class RunListModel;
 class TrainingBridge;
 
@@ -25,9 +26,10 @@ class PanelContext : public QObject {
 public:
     using Poster = std::function<void(Command)>;
 
-    /// @param training, runs may be null where no panel trains
-    PanelContext(QUndoStack& undoStack, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr)
-        : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs) {}
+    /// @param training, runs, playground may be null where no panel asks for them
+    PanelContext(QUndoStack& undoStack, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr,
+                 PlaygroundBridge* playground = nullptr)
+        : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground) {}
 
     void post(Command command) const { post_(std::move(command)); }
     /// For undo commands, which post again later.
@@ -35,6 +37,7 @@ public:
     QUndoStack& undoStack() { return undoStack_; }
     TrainingBridge& training() { return *training_; }
     RunListModel& runs() { return *runs_; }
+    PlaygroundBridge& playground() { return *playground_; }
 
     ThemeId theme() const { return theme_; }
     void setTheme(ThemeId theme) {
@@ -59,6 +62,7 @@ private:
     Poster post_;
     TrainingBridge* training_;
     RunListModel* runs_;
+    PlaygroundBridge* playground_;
     ThemeId theme_ = ThemeId::Light;
 };
 

@@ -1,0 +1,165 @@
+#include "app/figures/matrix_figure.h"
+
+#include "app/figures/drawing.h"
+
+#include <QCoreApplication>
+#include <QFontMetricsF>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+constexpr double kLargestCell = 64; ///< pixels
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(attn::MatrixFigure)
+};
+
+double smallLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(theme.smallFont()).height()); }
+
+} // namespace
+
+void MatrixFigure::setMatrix(int rows, int columns, std::vector<float> values) {
+    rows_ = rows;
+    columns_ = columns;
+    values_ = std::move(values);
+    largest_ = 0;
+    for (const float value : values_)
+        if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
+}
+
+float MatrixFigure::valueAt(const Cell& cell) const {
+    return values_[static_cast<size_t>(cell.query) * static_cast<size_t>(columns_) + static_cast<size_t>(cell.key)];
+}
+
+float MatrixFigure::largest() const { return kind == Kind::Cells || largest_ == 0 ? 1.0f : largest_; }
+
+QColor MatrixFigure::colourOf(float value, const FigureTheme& theme) const {
+    if (std::isnan(value)) return theme.plot;
+    if (kind == Kind::Signed) return ColourMap::of(ColourMapId::Diverging).at(0.5f + 0.5f * value / largest());
+    // What is not seen looks like what a mask hides elsewhere.
+    if (kind == Kind::Cells)
+        return value == 0 ? theme.plot : QColor(ColourMap::of(ColourMapId::Viridis).at(theme.isDark ? 0.6f : 0.35f));
+    return ColourMap::of(ColourMapId::Viridis).at(value / largest());
+}
+
+QRectF MatrixFigure::Layout::cellRect(const Cell& cell) const {
+    return {plot.left() + cell.key * cellWidth, plot.top() + cell.query * cellHeight, cellWidth, cellHeight};
+}
+
+MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme) const {
+    Layout result;
+    const double gap = std::round(theme.size * 0.4), line = smallLine(theme);
+    const bool isRoomy = area.width() > 12 * theme.size && area.height() > 9 * theme.size;
+    const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
+    const double noteHeight = note.isEmpty() ? 0 : line;
+    const double side = isRoomy ? line + gap : 0; // the axes' names and numbers, beside and above
+    const double barSpace = isRoomy && kind != Kind::Cells ? 5 * theme.size : gap;
+    const double width = area.width() - 2 * gap;
+    result.title = QRectF(area.left() + gap, area.top() + gap, width, titleHeight);
+    result.note = QRectF(area.left() + gap, area.top() + gap + titleHeight, width, noteHeight);
+    const QRectF room(area.left() + gap + side, area.top() + gap + titleHeight + noteHeight + side,
+                      std::max(8.0, width - side - barSpace),
+                      std::max(8.0, area.height() - 2 * gap - titleHeight - noteHeight - side));
+    if (rows_ > 0 && columns_ > 0) {
+        const double cell = std::min({room.width() / columns_, room.height() / rows_, kLargestCell});
+        // Square cells, unless that leaves a sliver: an output of 256 tokens by 16 features becomes a band.
+        const double least = std::min(4 * theme.size, std::min(room.width(), room.height()));
+        result.plot =
+            QRectF(std::round(room.left()), std::round(room.top()), std::round(std::max(cell * columns_, least)),
+                   std::round(std::max(cell * rows_, std::min(least, line))));
+        result.cellWidth = result.plot.width() / columns_;
+        result.cellHeight = result.plot.height() / rows_;
+    }
+    if (isRoomy && kind != Kind::Cells)
+        result.bar = QRectF(result.plot.right() + theme.size * 0.8, result.plot.top(), std::round(theme.size * 0.8),
+                            std::min(std::max(result.plot.height(), 5 * theme.size), room.height()));
+    return result;
+}
+
+std::optional<Cell> MatrixFigure::cellAt(const QPointF& point, const Layout& at) const {
+    if (isEmpty() || !at.plot.contains(point)) return {};
+    return Cell{std::min(rows_ - 1, static_cast<int>((point.y() - at.plot.top()) / at.cellHeight)),
+                std::min(columns_ - 1, static_cast<int>((point.x() - at.plot.left()) / at.cellWidth))};
+}
+
+void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
+    if (isEmpty()) return drawMessage(painter, area, Text::tr("Nothing to show yet."), theme);
+    painter.save();
+    painter.setClipRect(area, Qt::IntersectClip);
+    painter.fillRect(area, theme.background);
+    painter.setRenderHint(QPainter::TextAntialiasing);
+    const Layout at = layout(area, theme);
+    drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
+    drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
+
+    QImage image(columns_, rows_, QImage::Format_RGB32);
+    size_t cell = 0;
+    for (int row = 0; row < rows_; ++row) {
+        auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(row));
+        for (int column = 0; column < columns_; ++column) pixels[column] = colourOf(values_[cell++], theme).rgb();
+    }
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, at.cellWidth < 1 || at.cellHeight < 1);
+    painter.drawImage(at.plot, image);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme.line, 1));
+    painter.drawRect(at.plot.adjusted(-0.5, -0.5, 0.5, 0.5));
+
+    for (const auto& [marked, colour, width] :
+         {std::tuple(hovered, theme.text, 1), std::tuple(selected, theme.accent, 2)}) {
+        if (!marked || marked->query >= rows_ || marked->key >= columns_) continue;
+        const QRectF rect = at.cellRect(*marked).adjusted(-1, -1, 1, 1);
+        painter.setPen(QPen(theme.background, width + 2));
+        painter.drawRect(rect);
+        painter.setPen(QPen(colour, hasFocus ? width + 1 : width));
+        painter.drawRect(rect);
+    }
+    paintAxes(painter, at, theme);
+    if (!at.bar.isNull()) {
+        const auto end = static_cast<double>(largest());
+        const int decimals = end < 0.095 ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0;
+        const bool isSigned = kind == Kind::Signed;
+        std::vector<Tick> ticks{{1, formatNumber(end, decimals)},
+                                {0, formatNumber(isSigned ? -end : 0, isSigned ? decimals : 0)}};
+        if (isSigned) ticks.push_back({0.5, QStringLiteral("0")});
+        drawColourBar(painter, at.bar, ColourMap::of(isSigned ? ColourMapId::Diverging : ColourMapId::Viridis), ticks,
+                      theme);
+    }
+    painter.restore();
+}
+
+/// The first and the last number, and what they count.
+void MatrixFigure::paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
+    const double line = smallLine(theme), above = at.plot.top() - line - 2, beside = at.plot.left() - line - 2;
+    if (above < at.note.bottom() - 1) return;
+    const QFont font = theme.smallFont();
+    const auto name = [](const QString& what, const QString& arrow, int last) {
+        return last == 0 ? what : QStringLiteral("%1 0–%2 %3").arg(what).arg(last).arg(arrow);
+    };
+    drawLine(painter, {at.plot.left(), above, std::max(at.plot.width(), 8 * theme.size), line},
+             Qt::AlignLeft | Qt::AlignVCenter, name(columnTitle, QStringLiteral("→"), columns_ - 1), font, theme.key);
+    drawUpwards(painter, {beside, at.plot.top(), line, std::max(at.plot.height(), line)},
+                Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("← ") + name(rowTitle, {}, rows_ - 1).trimmed(), font,
+                theme.query);
+}
+
+QString MatrixFigure::csv() const {
+    QString text;
+    for (int column = 0; column < columns_; ++column) text += QStringLiteral(",%1").arg(column);
+    if (!text.isEmpty()) text += QStringLiteral("\r\n");
+    for (int row = 0; row < rows_; ++row) {
+        text += QString::number(row);
+        for (int column = 0; column < columns_; ++column) text += ',' + csvNumber(valueAt({row, column}));
+        text += QStringLiteral("\r\n");
+    }
+    return text;
+}
+
+std::vector<NumberArray> MatrixFigure::numbers() const {
+    if (isEmpty()) return {};
+    return {{.name = title.toStdString(), .shape = {rows_, columns_}, .values = values_}};
+}
+
+} // namespace attn

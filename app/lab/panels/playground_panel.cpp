@@ -1,0 +1,275 @@
+#include "app/lab/panels/playground_panel.h"
+
+#include "app/lab/bridge/playground_bridge.h"
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/undo_commands.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/map_grid.h"
+#include "app/lab/widgets/mask_painter.h"
+#include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/part_cards.h"
+#include "app/lab/widgets/spec_editor.h"
+#include "engine/core/error.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPointer>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QTabWidget>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr std::array kInputs{
+    Param{"tokens", "Tokens", "How many queries and keys there are", Param::Kind::Integer, 2, 256, 1, 32},
+    Param{"width", "Head width", "Features of each query, key and value", Param::Kind::Integer, 2, 64, 2, 16},
+    Param{"seed", "Seed", "Another seed draws other queries, keys and values", Param::Kind::Integer, 0, 999, 1, 1}};
+
+/// Scrolls controls downwards and never cuts their width, in any size of type.
+class ControlScroll : public QScrollArea {
+public:
+    explicit ControlScroll(QWidget* content) {
+        setFrameShape(QFrame::NoFrame);
+        setFocusPolicy(Qt::NoFocus);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setWidgetResizable(true);
+        setWidget(content);
+        content->installEventFilter(this);
+    }
+    QSize minimumSizeHint() const override {
+        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
+                fontMetrics().height() * 5};
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
+        return QScrollArea::eventFilter(watched, event);
+    }
+};
+
+PlaygroundQuery firstQuery() {
+    return {.spec = AttentionSpec::parse("heads=multi_head(4), position=alibi, mask=causal"), .tokens = 32};
+}
+
+} // namespace
+
+PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), shown_(std::make_shared<PlaygroundSnapshot>()) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(8, 8, 8, 8);
+    auto* split = new QSplitter(Qt::Horizontal);
+    split->setChildrenCollapsible(false);
+    split->addWidget(makeControls());
+    views_ = new QTabWidget;
+    views_->setObjectName("playViews");
+    views_->setAccessibleName(tr("Views of the playground"));
+    views_->addTab(makeMaps(), tr("Maps"));
+    painter_ = new MaskPainter;
+    views_->addTab(painter_, tr("Paint the mask"));
+    cards_ = new PartCards;
+    views_->addTab(cards_, tr("Reference cards"));
+    split->addWidget(views_);
+    connect(views_, &QTabWidget::currentChanged, this, &PlaygroundPanel::ask);
+    connect(cards_, &PartCards::queryChanged, this, &PlaygroundPanel::ask);
+    connect(cards_, &PartCards::tried, this, [this](const PlaygroundQuery& query) {
+        edit(query, "card");
+        views_->setCurrentIndex(0);
+    });
+    connect(painter_, &MaskPainter::painted, this, [this](const MaskExpression& mask) {
+        PlaygroundQuery next = query_;
+        next.spec.mask = mask;
+        edit(next, QStringLiteral("stroke %1").arg(++strokes_)); // each is a step of undo of its own
+    });
+    split->setStretchFactor(1, 1);
+    row->addWidget(split);
+    const auto setTheme = [this](ThemeId theme) {
+        maps_->setTheme(figureTheme(theme));
+        painter_->setTheme(figureTheme(theme));
+        cards_->setTheme(figureTheme(theme));
+    };
+    connect(&context_, &PanelContext::themeChanged, this, setTheme);
+    setTheme(context_.theme());
+    connect(&context_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
+    apply(firstQuery());
+}
+
+QWidget* PlaygroundPanel::makeControls() {
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
+    column->setContentsMargins(0, 0, 6, 0);
+    editor_ = new SpecEditor;
+    inputs_ = new ParamControls(kInputs);
+    inputs_->setObjectName("playInputs");
+    column->addWidget(editor_);
+    auto* title = new QLabel(tr("Input: random queries, keys and values"));
+    title->setWordWrap(true);
+    column->addSpacing(8);
+    column->addWidget(title);
+    column->addWidget(inputs_);
+    column->addStretch(1);
+    connect(editor_, &SpecEditor::edited, this, [this](const AttentionSpec& spec, const QString& what) {
+        PlaygroundQuery next = query_;
+        next.spec = spec;
+        edit(next, what);
+    });
+    connect(inputs_, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
+        PlaygroundQuery next = query_;
+        if (id == "tokens") next.tokens = static_cast<int64_t>(value);
+        if (id == "width") next.width = static_cast<int64_t>(value);
+        if (id == "seed") next.seed = static_cast<uint64_t>(value);
+        edit(next, id);
+    });
+    auto* scroll = new ControlScroll(content);
+    scroll->setObjectName("playControls");
+    scroll->setAccessibleName(tr("Parts of the attention"));
+    return scroll;
+}
+
+QWidget* PlaygroundPanel::makeMaps() {
+    auto* container = new QWidget;
+    auto* column = new QVBoxLayout(container);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* row = new QHBoxLayout;
+    const auto spin = [&](const char* name, const QString& text, const QString& help) {
+        auto* title = new QLabel(text);
+        auto* box = new QSpinBox;
+        box->setObjectName(name);
+        box->setRange(0, 0);
+        box->setAccessibleName(text);
+        box->setToolTip(help);
+        title->setBuddy(box);
+        row->addWidget(title);
+        row->addWidget(box);
+        connect(box, &QSpinBox::valueChanged, this, &PlaygroundPanel::refreshMaps);
+        return std::pair(title, box);
+    };
+    head_ = spin("playHead", tr("Head"), tr("Which head's maps to see, from 0")).second;
+    std::tie(planeTitle_, plane_) =
+        spin("playPlane", tr("Channel or step"), tr("Which of a head's maps to see, from 0"));
+    plane_->hide();
+    planeTitle_->hide();
+    state_ = makeHintLabel("playState");
+    state_->setText(tr("The first maps take a moment: the device is being prepared."));
+    row->addWidget(state_, 1);
+    reading_ = new QLabel;
+    reading_->setObjectName("playReading");
+    maps_ = new MapGrid;
+    maps_->setObjectName("playMaps");
+    column->addLayout(row);
+    column->addWidget(maps_, 1);
+    column->addWidget(reading_);
+    const QString hint = tr("Point at a cell to read its value; double-click a map to enlarge it.");
+    reading_->setText(hint);
+    reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    connect(maps_, &MapGrid::readingChanged, this,
+            [this, hint](const QString& text) { reading_->setText(text.isEmpty() ? hint : text); });
+    return container;
+}
+
+void PlaygroundPanel::showEvent(QShowEvent* event) {
+    Panel::showEvent(event);
+    if (!wasAsked_) ask();
+}
+
+void PlaygroundPanel::edit(const PlaygroundQuery& query, const QString& what) {
+    if (query == query_) return;
+    const QPointer<PlaygroundPanel> panel = this;
+    context_.undoStack().push(new PlaygroundEdit(
+        [panel](const PlaygroundQuery& shown) {
+            if (panel) panel->apply(shown);
+        },
+        query_, query, what));
+}
+
+void PlaygroundPanel::apply(const PlaygroundQuery& query) {
+    query_ = query;
+    editor_->setSpec(query.spec, {.headWidth = query.width}, query.tokens);
+    painter_->setMask(query.spec.mask, query.tokens);
+    inputs_->setValue("tokens", static_cast<double>(query.tokens));
+    inputs_->setValue("width", static_cast<double>(query.width));
+    inputs_->setValue("seed", static_cast<double>(query.seed));
+    wasAsked_ = false;
+    ask();
+}
+
+void PlaygroundPanel::ask() {
+    if (!isVisible()) return;
+    wasAsked_ = true;
+    if (views_->currentWidget() == cards_) {
+        if (cards_->query()) context_.playground().session().show(*cards_->query());
+        return;
+    }
+    // What does not combine is explained beside the parts; the maps stay those of before.
+    if (check(query_.spec, {.headWidth = query_.width}).empty()) context_.playground().session().show(query_);
+}
+
+void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
+    cards_->showPicture(snapshot);
+    if (views_->currentWidget() == cards_) return;
+    if (snapshot->query == query_)
+        editor_->setFailure(snapshot->failure ? QString::fromStdString(snapshot->failure->sentence()) : QString());
+    if (snapshot->failure) return;
+    shown_ = snapshot;
+    int64_t planes = 1;
+    for (const PlaygroundMap& map : shown_->maps) planes = std::max(planes, map.planes);
+    {
+        const QSignalBlocker quietHead(head_), quietPlane(plane_);
+        head_->setMaximum(static_cast<int>(shown_->heads) - 1);
+        plane_->setMaximum(static_cast<int>(planes) - 1);
+    }
+    head_->setEnabled(shown_->heads > 1);
+    plane_->setVisible(planes > 1);
+    planeTitle_->setVisible(planes > 1);
+    refreshMaps();
+}
+
+void PlaygroundPanel::refreshMaps() {
+    if (shown_->maps.empty()) return;
+    maps_->showMaps(shown_, head_->value(), plane_->value());
+    state_->setText(tr("%1 ms on %2").arg(shown_->elapsedMs, 0, 'f', 0).arg(QString::fromStdString(shown_->device)));
+}
+
+QJsonObject PlaygroundPanel::saveView() const {
+    return {{"spec", QString::fromStdString(query_.spec.text())},
+            {"tokens", static_cast<int>(query_.tokens)},
+            {"width", static_cast<int>(query_.width)},
+            {"seed", static_cast<int>(query_.seed)},
+            {"head", head_->value()}};
+}
+
+void PlaygroundPanel::restoreView(const QJsonObject& view) {
+    PlaygroundQuery query = firstQuery();
+    const auto number = [&](const Param& param) {
+        return std::clamp(view.value(QLatin1String(param.id.data())).toDouble(param.initial), param.minimum,
+                          param.maximum);
+    };
+    query.tokens = static_cast<int64_t>(number(kInputs[0]));
+    query.width = static_cast<int64_t>(number(kInputs[1]));
+    query.seed = static_cast<uint64_t>(number(kInputs[2]));
+    try {
+        query.spec = AttentionSpec::parse(view.value("spec").toString().toStdString());
+    } catch (const Error&) { // of a newer program: what comes first is as good
+    }
+    apply(query);
+    head_->setMaximum(std::max(head_->maximum(), view.value("head").toInt()));
+    head_->setValue(view.value("head").toInt());
+}
+
+QWidget* PlaygroundPanel::figure() { return views_->currentWidget(); }
+
+QString PlaygroundPanel::csv() const { return maps_->current() ? maps_->current()->figure().csv() : QString(); }
+
+std::vector<NumberArray> PlaygroundPanel::numbers() const {
+    return maps_->current() ? maps_->current()->figure().numbers() : std::vector<NumberArray>{};
+}
+
+} // namespace attn

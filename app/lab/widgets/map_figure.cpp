@@ -1,0 +1,133 @@
+#include "app/lab/widgets/map_figure.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+using Kind = MatrixFigure::Kind;
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(attn::MapFigure)
+};
+
+struct MapText {
+    std::string_view name;
+    const char *title, *note; ///< marked for translation
+    Kind kind = Kind::Signed;
+    const char *rows = QT_TRANSLATE_NOOP("attn::MapFigure", "query"),
+               *columns = QT_TRANSLATE_NOOP("attn::MapFigure", "key");
+};
+
+constexpr const char* kQuery = QT_TRANSLATE_NOOP("attn::MapFigure", "query");
+constexpr const char* kKey = QT_TRANSLATE_NOOP("attn::MapFigure", "key");
+constexpr const char* kToken = QT_TRANSLATE_NOOP("attn::MapFigure", "token");
+constexpr const char* kFeature = QT_TRANSLATE_NOOP("attn::MapFigure", "feature");
+constexpr const char* kHead = QT_TRANSLATE_NOOP("attn::MapFigure", "head");
+
+constexpr std::array kMaps{
+    MapText{"scores", QT_TRANSLATE_NOOP("attn::MapFigure", "Scores"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "with every bias, before the normaliser")},
+    MapText{"mask", QT_TRANSLATE_NOOP("attn::MapFigure", "Mask"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: the query sees this key"), Kind::Cells},
+    MapText{"pattern", QT_TRANSLATE_NOOP("attn::MapFigure", "Pattern"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the weights of the values"), Kind::Weights},
+    MapText{"z", QT_TRANSLATE_NOOP("attn::MapFigure", "Output"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "what each token takes along"), Kind::Signed, kToken, kFeature},
+    MapText{"position.bias", QT_TRANSLATE_NOOP("attn::MapFigure", "Position bias"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "what the position adds to the scores")},
+    MapText{"mask.content", QT_TRANSLATE_NOOP("attn::MapFigure", "Mask by content"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: together by what they say"), Kind::Cells},
+    MapText{"mask.factor", QT_TRANSLATE_NOOP("attn::MapFigure", "Soft mask"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each weight is kept"), Kind::Weights},
+    MapText{"lsh.buckets", QT_TRANSLATE_NOOP("attn::MapFigure", "Hash buckets"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the bucket of each token"), Kind::Weights, kHead, kToken},
+    MapText{"lsh.order", QT_TRANSLATE_NOOP("attn::MapFigure", "Order by bucket"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "which token stands at each place"), Kind::Weights, kHead, kToken},
+    MapText{"routing.clusters", QT_TRANSLATE_NOOP("attn::MapFigure", "Clusters"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the cluster of each token"), Kind::Weights, kHead, kToken},
+    MapText{"shaw.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Query with relative key"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the part of the scores that knows the distance")},
+    MapText{"xl.content", QT_TRANSLATE_NOOP("attn::MapFigure", "(a) content"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "query with key")},
+    MapText{"xl.content_position", QT_TRANSLATE_NOOP("attn::MapFigure", "(b) content to position"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "query with distance")},
+    MapText{"xl.global_content", QT_TRANSLATE_NOOP("attn::MapFigure", "(c) global content"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "u with key")},
+    MapText{"xl.global_position", QT_TRANSLATE_NOOP("attn::MapFigure", "(d) global position"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "v with distance")},
+    MapText{"fnet.cosine", QT_TRANSLATE_NOOP("attn::MapFigure", "Cosine matrix"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the Fourier transform along the tokens; no pattern is formed"),
+            Kind::Signed, kToken, kToken},
+    MapText{"fnet.sine", QT_TRANSLATE_NOOP("attn::MapFigure", "Sine matrix"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "its other half; no pattern is formed"), Kind::Signed, kToken, kToken},
+    MapText{"mlp_mixer.influence", QT_TRANSLATE_NOOP("attn::MapFigure", "Influence"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "how an output moves with an input; no pattern is formed"),
+            Kind::Signed, kToken, kToken},
+    MapText{"fast_weights.states", QT_TRANSLATE_NOOP("attn::MapFigure", "State"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the sum of k v after a step; choose the step above"), Kind::Signed,
+            kFeature, kFeature},
+    MapText{"fast_weights.recurrent", QT_TRANSLATE_NOOP("attn::MapFigure", "Output by recurrence"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "equal to the output worked out at once"), Kind::Signed, kToken,
+            kFeature},
+    MapText{"output.gate", QT_TRANSLATE_NOOP("attn::MapFigure", "Gate"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each output passes"), Kind::Weights, kToken, kFeature},
+    MapText{"efficient.queries", QT_TRANSLATE_NOOP("attn::MapFigure", "Softmax of queries"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "over the features"), Kind::Weights, kToken, kFeature},
+    MapText{"efficient.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Softmax of keys"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "over the tokens"), Kind::Weights, kToken, kFeature},
+    MapText{"xcit.channels", QT_TRANSLATE_NOOP("attn::MapFigure", "Channel map"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "feature to feature; no pattern of tokens is formed"), Kind::Weights,
+            kFeature, kFeature},
+    MapText{"aft.channels", QT_TRANSLATE_NOOP("attn::MapFigure", "Pattern of a channel"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "one for each feature; choose the channel above"), Kind::Weights},
+    MapText{"linformer.weights", QT_TRANSLATE_NOOP("attn::MapFigure", "Weights of the projected keys"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the low-rank factor that is formed"), Kind::Weights, kQuery,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "projected key")},
+    MapText{"linformer.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected keys"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "few keys that stand for all"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "projected key"), kFeature},
+    MapText{"linformer.values", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected values"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "few values that stand for all"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "projected value"), kFeature},
+    MapText{"memory.retrieved", QT_TRANSLATE_NOOP("attn::MapFigure", "From the memory"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "what each token fetched"), Kind::Signed, kToken, kFeature},
+};
+
+/// A pattern that is no softmax of the scores is not what the device multiplies the values with.
+const char* patternNote(const AttentionSpec& spec) {
+    const std::string& normaliser = spec.parts.at(Slot::Normaliser).id;
+    if (spec.parts.at(Slot::Mixer).id != "attention")
+        return QT_TRANSLATE_NOOP("attn::MapFigure", "not formed, shown for you");
+    if (normaliser == "rfa" || normaliser == "favor")
+        return QT_TRANSLATE_NOOP("attn::MapFigure", "approximates softmax; not formed, shown for you");
+    if (!spec.part(Slot::Normaliser).usesScores)
+        return QT_TRANSLATE_NOOP("attn::MapFigure", "not formed, shown for you");
+    return QT_TRANSLATE_NOOP("attn::MapFigure", "the weights of the values");
+}
+
+} // namespace
+
+MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int head, int plane) {
+    const auto known = std::ranges::find(kMaps, map.name, &MapText::name);
+    const bool isKnown = known != kMaps.end();
+    MatrixFigure figure;
+    const auto values = map.at(head, plane);
+    figure.setMatrix(static_cast<int>(map.rows), static_cast<int>(map.columns), {values.begin(), values.end()});
+    figure.title = isKnown ? Text::tr(known->title) : QString::fromStdString(map.name);
+    if (isKnown) figure.note = Text::tr(map.name == "pattern" ? patternNote(spec) : known->note);
+    if (map.heads > 1)
+        figure.note = Text::tr("head %1: %2").arg(std::min<int64_t>(head, map.heads - 1)).arg(figure.note);
+    if (isKnown) figure.kind = known->kind;
+    // A kernel's weights may be negative.
+    if (figure.kind == Kind::Weights && std::ranges::any_of(values, [](float value) { return value < 0; }))
+        figure.kind = Kind::Signed;
+    figure.rowTitle = Text::tr(isKnown ? known->rows : "row");
+    figure.columnTitle = Text::tr(isKnown ? known->columns : "column");
+    return figure;
+}
+
+} // namespace attn

@@ -1,0 +1,99 @@
+#include "app/lab/widgets/map_grid.h"
+
+#include "app/lab/widgets/map_figure.h"
+
+#include <QGridLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+
+MapGrid::MapGrid(QWidget* parent) : QWidget(parent), grid_(new QGridLayout(this)) {
+    grid_->setContentsMargins(0, 0, 0, 0);
+    grid_->setSpacing(4);
+}
+
+void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot, int head, int plane) {
+    std::vector<std::string> names;
+    for (const PlaygroundMap& map : snapshot->maps) names.push_back(map.name);
+    while (views_.size() < names.size()) {
+        auto* view = new MatrixView(this);
+        view->setTheme(theme_);
+        views_.push_back(view);
+        connect(view, &MatrixView::pointedAt, this,
+                [this, view](const std::optional<Cell>& cell) { point(view, cell); });
+        connect(view, &MatrixView::activated, this, [this, view] {
+            enlarged_ = enlarged_ ? nullptr : view;
+            arrange();
+        });
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+        views_[i]->setFigure(mapFigure(snapshot->maps[i], snapshot->query.spec, head, plane));
+        // The remark is cut where maps are small.
+        views_[i]->setToolTip(
+            tr("%1\nDouble-click to enlarge this map, or to see all again").arg(views_[i]->figure().note));
+        views_[i]->setObjectName("map." + QString::fromStdString(names[i]));
+    }
+    count_ = names.size();
+    if (names == names_) return;
+    // Another attention: what was enlarged is perhaps no longer there.
+    names_ = std::move(names);
+    enlarged_ = nullptr;
+    lastUsed_ = nullptr;
+    arrange();
+}
+
+void MapGrid::arrange() {
+    for (MatrixView* view : views_) {
+        grid_->removeWidget(view);
+        view->hide();
+    }
+    const int columns = enlarged_ || count_ <= 1 ? 1 : count_ <= 4 ? 2 : 3;
+    int place = 0;
+    for (size_t i = 0; i < count_; ++i) {
+        if (enlarged_ && enlarged_ != views_[i]) continue;
+        grid_->addWidget(views_[i], place / columns, place % columns);
+        views_[i]->show();
+        ++place;
+    }
+}
+
+void MapGrid::setTheme(const FigureTheme& theme) {
+    theme_ = theme;
+    for (MatrixView* view : views_) view->setTheme(theme);
+}
+
+const MatrixView* MapGrid::current() const {
+    if (enlarged_) return enlarged_;
+    if (lastUsed_) return lastUsed_;
+    const auto pattern = std::ranges::find(names_, "pattern");
+    if (pattern != names_.end()) return views_[static_cast<size_t>(pattern - names_.begin())];
+    return count_ > 0 ? views_.front() : nullptr;
+}
+
+void MapGrid::point(const MatrixView* from, const std::optional<Cell>& cell) {
+    const MatrixFigure& figure = from->figure();
+    lastUsed_ = from;
+    for (size_t i = 0; i < count_; ++i)
+        if (views_[i] != from && views_[i]->figure().rowTitle == figure.rowTitle &&
+            views_[i]->figure().columnTitle == figure.columnTitle)
+            views_[i]->setLinked(cell);
+    if (!cell) {
+        emit readingChanged({});
+        return;
+    }
+    const float value = figure.valueAt(*cell);
+    const bool isCells = figure.kind == MatrixFigure::Kind::Cells;
+    const QString amount = std::isnan(value) ? tr("hidden by the mask")
+                           : isCells         ? (value != 0 ? tr("seen") : tr("not seen"))
+                                             : QString::number(static_cast<double>(value), 'g', 5);
+    emit readingChanged(tr("%1: %2 i = %3, %4 j = %5: %6")
+                            .arg(figure.title, figure.rowTitle)
+                            .arg(cell->query)
+                            .arg(figure.columnTitle)
+                            .arg(cell->key)
+                            .arg(amount));
+}
+
+} // namespace attn

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "app/lab/widgets/matrix_view.h"
+#include "engine/attention/mask/expression.h"
+
+#include <vector>
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QSpinBox;
+
+namespace attn {
+
+/// The cells of a mask to be set and cleared by the mouse, or by Space on the cell that the arrow keys chose.
+class MaskCanvas : public MatrixView {
+    Q_OBJECT
+
+public:
+    enum class Tool { Paint, Erase, FillRectangle, ClearRectangle };
+
+    explicit MaskCanvas(QWidget* parent = nullptr);
+    /// @param cells [tokens, tokens] 1 where seen
+    void setCells(int tokens, std::vector<float> cells);
+    void setTool(Tool tool) { tool_ = tool; }
+    void setSymmetric(bool on) { isSymmetric_ = on; }
+
+signals:
+    /// A stroke has ended. @param cells as setCells
+    void painted(const std::vector<float>& cells);
+
+protected:
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent*) override {} ///< two strokes
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    void strokeTo(const Cell& cell);
+    void set(const Cell& cell, bool on);
+    void refresh();
+
+    int tokens_ = 0;
+    std::vector<float> cells_, before_;
+    std::optional<Cell> from_; ///< of the stroke under way
+    Tool tool_ = Tool::Paint;
+    bool isSymmetric_ = false;
+};
+
+/// Paints a mask by hand, beginning with any, and shows whom a token can hear from in how many layers.
+class MaskPainter : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit MaskPainter(QWidget* parent = nullptr);
+
+    void setMask(const MaskExpression& mask, int64_t tokens);
+    void setTheme(const FigureTheme& theme);
+
+signals:
+    /// @param mask the term painted(...)
+    void painted(const attn::MaskExpression& mask);
+
+private:
+    void emitPainted(const std::vector<float>& cells);
+    void showReach();
+
+    MaskExpression mask_;
+    int64_t tokens_ = 0;
+    MaskCanvas* canvas_;
+    MatrixView* reach_;
+    QComboBox* tool_;
+    QCheckBox* symmetric_;
+    QSpinBox *token_, *layers_;
+    QLabel* remark_;
+};
+
+} // namespace attn

@@ -1,0 +1,147 @@
+#include "app/lab/widgets/part_cards.h"
+
+#include "app/lab/widgets/map_figure.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "engine/attention/catalogue.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QTreeWidget>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr int kPartRole = Qt::UserRole;
+constexpr int64_t kTokens = 64;
+
+QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+/// The part among defaults, with what it cannot do without; none for parts that are no part of a spec.
+std::optional<AttentionSpec> specWith(const Part& part) {
+    AttentionSpec spec;
+    if (part.slot == Slot::Mask)
+        spec.mask = MaskExpression::parse(termText(part, initialValues(part)));
+    else if (std::ranges::find(kSpecSlots, part.slot) != kSpecSlots.end())
+        spec.set(part.slot, part.id);
+    else
+        return {};
+    if (part.slot == Slot::Output && part.mixesHeads) spec.set(Slot::Heads, "multi_head");
+    while (true) {
+        const auto problems = check(spec);
+        if (problems.empty() || !problems.front().nearest || *problems.front().nearest == spec) return spec;
+        spec = *problems.front().nearest;
+    }
+}
+
+/// What the part adds of its own, else its mask, else the pattern, else the output.
+const PlaygroundMap* pictureOf(const Part& part, const std::vector<PlaygroundMap>& maps) {
+    const auto find = [&](auto isMeant) {
+        const auto found = std::ranges::find_if(maps, [&](const PlaygroundMap& map) { return isMeant(map.name); });
+        return found == maps.end() ? nullptr : &*found;
+    };
+    static constexpr std::array kCommon{"scores", "mask", "pattern", "z"};
+    const auto isOwn = [](const std::string& name) { return std::ranges::find(kCommon, name) == kCommon.end(); };
+    if (part.slot == Slot::Mask)
+        if (const auto* map = find([](const std::string& name) { return name.starts_with("mask."); })) return map;
+    if (part.slot == Slot::Mask) return find([](const std::string& name) { return name == "mask"; });
+    if (const auto* map = find(isOwn)) return map;
+    if (const auto* map = find([](const std::string& name) { return name == "pattern"; })) return map;
+    return find([](const std::string& name) { return name == "z"; });
+}
+
+QString cardText(const Part& part) {
+    const auto line = [](const QString& name, std::string_view text) {
+        return text.empty() ? QString()
+                            : QStringLiteral("<p><b>%1</b> %2</p>").arg(name.toHtmlEscaped(), qt(text).toHtmlEscaped());
+    };
+    QString text =
+        QStringLiteral("<h3>%1</h3><p>%2</p><p><code>%3</code></p>")
+            .arg(qt(part.title).toHtmlEscaped(), qt(part.idea).toHtmlEscaped(), qt(part.formula).toHtmlEscaped());
+    const Citation& source = part.source;
+    text += QStringLiteral("<p><i>%1 (%2). %3. %4. %5</i></p>")
+                .arg(qt(source.authors).toHtmlEscaped())
+                .arg(source.year)
+                .arg(qt(source.title).toHtmlEscaped(), qt(source.where).toHtmlEscaped(),
+                     qt(source.address).toHtmlEscaped());
+    text += line(PartCards::tr("Time:"), part.time) + line(PartCards::tr("Memory:"), part.memory) +
+            line(PartCards::tr("Caution:"), part.caution);
+    for (const Param& param : part.params) text += line(qt(param.title) + ':', param.help);
+    return text;
+}
+
+} // namespace
+
+PartCards::PartCards(QWidget* parent) : QWidget(parent) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(0, 0, 0, 0);
+    list_ = new QTreeWidget;
+    list_->setObjectName("partList");
+    list_->setAccessibleName(tr("Parts of attentions"));
+    list_->setToolTip(tr("Every part there is; choose one to see its card"));
+    list_->setHeaderHidden(true);
+    list_->setRootIsDecorated(false);
+    QTreeWidgetItem* group = nullptr;
+    std::string_view slot;
+    for (const Part* part : partCatalogue()) {
+        if (nameOf(part->slot) != slot) {
+            slot = nameOf(part->slot);
+            group = new QTreeWidgetItem(list_, {qt(slot).replace('_', ' ')});
+            group->setFlags(Qt::ItemIsEnabled);
+        }
+        auto* item = new QTreeWidgetItem(group, {qt(part->title)});
+        item->setData(0, kPartRole, QVariant::fromValue(static_cast<const void*>(part)));
+    }
+    list_->expandAll();
+    list_->setItemsExpandable(false);
+    auto* card = new QVBoxLayout;
+    text_ = new QLabel;
+    text_->setObjectName("partText");
+    text_->setWordWrap(true);
+    text_->setTextFormat(Qt::RichText);
+    text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    text_->setAccessibleName(tr("Reference card"));
+    picture_ = new MatrixView;
+    picture_->setObjectName("partPicture");
+    try_ = new QPushButton(tr("Try it"));
+    try_->setObjectName("tryPart");
+    try_->setToolTip(tr("Compose an attention with this part and see its maps"));
+    card->addWidget(text_);
+    card->addWidget(picture_, 1);
+    card->addWidget(try_);
+    row->addWidget(list_, 2);
+    row->addLayout(card, 3);
+    connect(list_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
+        if (item && item->data(0, kPartRole).isValid())
+            choose(static_cast<const Part*>(item->data(0, kPartRole).value<const void*>()));
+    });
+    connect(try_, &QPushButton::clicked, this, [this] {
+        if (query_) emit tried(PlaygroundQuery(*query_));
+    });
+    choose(partCatalogue().front());
+}
+
+void PartCards::choose(const Part* part) {
+    part_ = part;
+    text_->setText(cardText(*part));
+    picture_->setFigure({});
+    query_.reset();
+    if (auto spec = specWith(*part)) query_ = PlaygroundQuery{.spec = *spec, .tokens = kTokens};
+    picture_->setVisible(query_.has_value());
+    try_->setEnabled(query_.has_value());
+    emit queryChanged();
+}
+
+void PartCards::showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
+    if (!query_ || snapshot->query != *query_) return;
+    if (const PlaygroundMap* map = pictureOf(*part_, snapshot->maps))
+        picture_->setFigure(mapFigure(*map, snapshot->query.spec, 0, 0));
+}
+
+void PartCards::setTheme(const FigureTheme& theme) { picture_->setTheme(theme); }
+
+} // namespace attn

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "app/figures/figure_theme.h"
+#include "engine/session/playground_session.h"
+
+#include <QWidget>
+
+#include <optional>
+
+class QLabel;
+class QPushButton;
+class QTreeWidget;
+
+namespace attn {
+
+class MatrixView;
+
+/// A reference card for every part of the catalogue: its idea, formula, source, growth and caution, and the picture
+/// that the part itself makes of a standard random input.
+class PartCards : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit PartCards(QWidget* parent = nullptr);
+
+    /// What the picture of the chosen card is made of; none for parts that stand around an attention.
+    const std::optional<PlaygroundQuery>& query() const { return query_; }
+    /// @param snapshot an answer to query()
+    void showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
+    void setTheme(const FigureTheme& theme);
+    const Part* part() const { return part_; }
+
+signals:
+    void queryChanged();
+    /// *Try it* was pressed.
+    void tried(const attn::PlaygroundQuery& query);
+
+private:
+    void choose(const Part* part);
+
+    QTreeWidget* list_;
+    QLabel* text_;
+    MatrixView* picture_;
+    QPushButton* try_;
+    const Part* part_ = nullptr;
+    std::optional<PlaygroundQuery> query_;
+};
+
+} // namespace attn

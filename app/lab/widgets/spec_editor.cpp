@@ -1,0 +1,268 @@
+#include "app/lab/widgets/spec_editor.h"
+
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/mask_term_controls.h"
+#include "app/lab/widgets/param_controls.h"
+#include "engine/attention/catalogue.h"
+#include "engine/core/error.h"
+
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+QString slotTitle(Slot slot) {
+    static const std::map<Slot, const char*> kTitles{
+        {Slot::Heads, QT_TRANSLATE_NOOP("attn::SpecEditor", "Heads")},
+        {Slot::Position, QT_TRANSLATE_NOOP("attn::SpecEditor", "Position")},
+        {Slot::Score, QT_TRANSLATE_NOOP("attn::SpecEditor", "Score")},
+        {Slot::Normaliser, QT_TRANSLATE_NOOP("attn::SpecEditor", "Normaliser")},
+        {Slot::Memory, QT_TRANSLATE_NOOP("attn::SpecEditor", "Memory")},
+        {Slot::Output, QT_TRANSLATE_NOOP("attn::SpecEditor", "Output")},
+        {Slot::Mixer, QT_TRANSLATE_NOOP("attn::SpecEditor", "Mixer")}};
+    return SpecEditor::tr(kTitles.at(slot));
+}
+
+QString sentenceOf(const Error& error) {
+    QString text = QString::fromStdString(error.message());
+    if (!error.hint().empty()) text += QStringLiteral("; ") + QString::fromStdString(error.hint());
+    return text;
+}
+
+void showSentence(QLabel* label, const QString& sentence) {
+    label->setText(sentence);
+    label->setVisible(!sentence.isEmpty());
+}
+
+} // namespace
+
+SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    makeText(column);
+    for (const Slot slot : kSpecSlots) {
+        if (slot == Slot::Normaliser) makeMask(column);
+        makeSlot(column, slot);
+    }
+    setSpec(spec_, use_, 64);
+}
+
+void SpecEditor::makeText(QVBoxLayout* column) {
+    auto* title = new QLabel(tr("Attention as text"));
+    text_ = new QLineEdit;
+    text_->setObjectName("specText");
+    text_->setAccessibleName(tr("Attention as text"));
+    text_->setToolTip(tr("The whole composition in one line; change it here or below. Example: "
+                         "heads=multi_head(4), position=alibi, mask=causal & window(16)"));
+    title->setBuddy(text_);
+    textError_ = makeHintLabel("specError");
+    problem_ = makeHintLabel("specProblem");
+    mend_ = new QPushButton(tr("Use the nearest that works"));
+    mend_->setObjectName("useNearest");
+    for (QWidget* widget : std::initializer_list<QWidget*>{title, text_, textError_, problem_, mend_})
+        column->addWidget(widget);
+    connect(text_, &QLineEdit::textEdited, this, &SpecEditor::readText);
+    connect(text_, &QLineEdit::editingFinished, this, [this] {
+        if (textError_->text().isEmpty()) text_->setText(QString::fromStdString(spec_.text()));
+    });
+    connect(mend_, &QPushButton::clicked, this, [this] {
+        if (nearest_) change(AttentionSpec(*nearest_), "nearest");
+    });
+}
+
+void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
+    SlotRow& row = rows_[slot];
+    auto* line = new QHBoxLayout;
+    auto* title = new QLabel(slotTitle(slot));
+    title->setMinimumWidth(fontMetrics().horizontalAdvance(slotTitle(Slot::Normaliser)) + 4);
+    row.choice = new QComboBox;
+    row.choice->setObjectName("slot." + qt(nameOf(slot)));
+    row.choice->setAccessibleName(slotTitle(slot));
+    row.choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    row.choice->setMinimumContentsLength(12);
+    for (const Part* part : partCatalogue()) {
+        if (part->slot != slot) continue;
+        row.choice->addItem(qt(part->title), qt(part->id));
+        row.choice->setItemData(row.choice->count() - 1, qt(part->idea), Qt::ToolTipRole);
+    }
+    title->setBuddy(row.choice);
+    line->addWidget(title);
+    line->addWidget(row.choice, 1);
+    row.caution = makeHintLabel();
+    row.column = new QVBoxLayout;
+    row.column->setSpacing(3);
+    row.column->addLayout(line);
+    row.column->addWidget(row.caution);
+    column->addLayout(row.column);
+    connect(row.choice, &QComboBox::activated, this, [this, slot](int index) {
+        AttentionSpec next = spec_;
+        const std::string id = rows_[slot].choice->itemData(index).toString().toStdString();
+        if (next.parts[slot].id == id) return;
+        next.set(slot, id);
+        change(next, qt(nameOf(slot)));
+    });
+}
+
+void SpecEditor::makeMask(QVBoxLayout* column) {
+    auto* grid = new QGridLayout;
+    grid->setColumnStretch(2, 1);
+    auto* title = new QLabel(tr("Mask"));
+    title->setMinimumWidth(fontMetrics().horizontalAdvance(slotTitle(Slot::Normaliser)) + 4);
+    maskText_ = new QLineEdit;
+    maskText_->setObjectName("maskText");
+    maskText_->setAccessibleName(tr("Mask as an expression"));
+    maskText_->setToolTip(
+        tr("Terms joined by & (and), | (or) and ~ (not), with brackets: causal & (window(8) | global(2))"));
+    title->setBuddy(maskText_);
+    maskJoin_ = new QComboBox;
+    maskJoin_->setObjectName("maskJoin");
+    maskJoin_->setAccessibleName(tr("How a picked mask joins the expression"));
+    maskJoin_->setToolTip(tr("Whether what is picked replaces the mask, narrows it (and) or widens it (or)"));
+    maskJoin_->addItem(tr("replace"));
+    maskJoin_->addItem(tr("and &"), QStringLiteral("&"));
+    maskJoin_->addItem(tr("or |"), QStringLiteral("|"));
+    maskPick_ = new QComboBox;
+    maskPick_->setObjectName("maskPick");
+    maskPick_->setAccessibleName(tr("Masks of the literature to pick from"));
+    maskPick_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    maskPick_->setMinimumContentsLength(12);
+    maskPick_->addItem(tr("Pick a mask…"));
+    for (const Part* part : maskParts()) {
+        maskPick_->addItem(qt(part->title), QString::fromStdString(termText(*part, initialValues(*part))));
+        maskPick_->setItemData(maskPick_->count() - 1, qt(part->idea), Qt::ToolTipRole);
+    }
+    maskPick_->insertSeparator(maskPick_->count());
+    for (const MaskRecipe& recipe : maskRecipes()) {
+        maskPick_->addItem(qt(recipe.title), qt(recipe.expression));
+        maskPick_->setItemData(maskPick_->count() - 1, qt(recipe.expression), Qt::ToolTipRole);
+    }
+    maskError_ = makeHintLabel("maskError");
+    maskTerms_ = new MaskTermControls;
+    maskTerms_->setObjectName("maskTerms");
+    grid->addWidget(title, 0, 0);
+    grid->addWidget(maskText_, 0, 1, 1, 2);
+    grid->addWidget(maskJoin_, 1, 1);
+    grid->addWidget(maskPick_, 1, 2);
+    column->addLayout(grid);
+    column->addWidget(maskError_);
+    column->addWidget(maskTerms_);
+    connect(maskText_, &QLineEdit::textEdited, this, &SpecEditor::readMask);
+    connect(maskText_, &QLineEdit::editingFinished, this, [this] {
+        if (maskError_->text().isEmpty()) maskText_->setText(QString::fromStdString(spec_.mask.text()));
+    });
+    connect(maskPick_, &QComboBox::activated, this, &SpecEditor::pickMask);
+    connect(maskTerms_, &MaskTermControls::textChanged, this, &SpecEditor::readMask);
+}
+
+void SpecEditor::pickMask(int index) {
+    const QString picked = maskPick_->itemData(index).toString(), join = maskJoin_->currentData().toString();
+    maskPick_->setCurrentIndex(0);
+    if (picked.isEmpty()) return;
+    const QString now = QString::fromStdString(spec_.mask.text());
+    readMask(join.isEmpty() ? picked : QStringLiteral("(%1) %2 (%3)").arg(now, join, picked));
+}
+
+void SpecEditor::readText() {
+    try {
+        const AttentionSpec spec = AttentionSpec::parse(text_->text().toStdString());
+        showSentence(textError_, {});
+        change(spec, "text");
+    } catch (const Error& error) {
+        showSentence(textError_, sentenceOf(error));
+    }
+}
+
+void SpecEditor::readMask(const QString& text) {
+    try {
+        AttentionSpec spec = spec_;
+        spec.mask = MaskExpression::parse(text.toStdString());
+        showSentence(maskError_, {});
+        change(spec, "mask");
+    } catch (const Error& error) {
+        showSentence(maskError_, sentenceOf(error));
+    }
+}
+
+void SpecEditor::change(const AttentionSpec& spec, const QString& what) {
+    if (spec != spec_) emit edited(spec, what);
+}
+
+void SpecEditor::setSpec(const AttentionSpec& spec, const AttentionUse& use, int64_t tokens) {
+    spec_ = spec;
+    use_ = use;
+    failure_.clear();
+    for (const Slot slot : kSpecSlots) showSlot(slot);
+    // What is being typed stays as it is typed.
+    const auto put = [](QLineEdit* line, QLabel* error, const std::string& text, auto isMeant) {
+        bool isTyped = false;
+        try {
+            isTyped = line->hasFocus() && isMeant(line->text().toStdString());
+        } catch (const Error&) {
+            isTyped = false;
+        }
+        if (!isTyped) line->setText(QString::fromStdString(text));
+        showSentence(error, {});
+    };
+    put(text_, textError_, spec.text(), [&](const std::string& text) { return AttentionSpec::parse(text) == spec; });
+    put(maskText_, maskError_, spec.mask.text(),
+        [&](const std::string& text) { return MaskExpression::parse(text) == spec.mask; });
+    maskTerms_->setMask(spec.mask, static_cast<double>(tokens));
+    showProblems();
+}
+
+void SpecEditor::showSlot(Slot slot) {
+    SlotRow& row = rows_[slot];
+    const Part& part = spec_.part(slot);
+    const PartValues values = spec_.values(slot);
+    if (row.shown != part.id) {
+        row.shown = part.id;
+        row.choice->setCurrentIndex(row.choice->findData(qt(part.id)));
+        row.choice->setToolTip(QStringLiteral("%1\n%2").arg(qt(part.idea), qt(part.formula)));
+        showSentence(row.caution, qt(part.caution));
+        if (row.controls) {
+            // It may be what is speaking just now.
+            row.controls->hide();
+            row.column->removeWidget(row.controls);
+            row.controls->deleteLater();
+            row.controls = nullptr;
+        }
+        if (!part.params.empty()) {
+            row.controls = new ParamControls(part.params, this);
+            row.column->addWidget(row.controls);
+            connect(row.controls, &ParamControls::valueChanged, this, [this, slot](const QString& id, double value) {
+                AttentionSpec next = spec_;
+                const auto params = next.part(slot).params;
+                for (size_t i = 0; i < params.size(); ++i)
+                    if (qt(params[i].id) == id) next.parts[slot].values[i] = value;
+                change(next, qt(nameOf(slot)) + '.' + id);
+            });
+        }
+    }
+    for (size_t i = 0; i < part.params.size(); ++i) row.controls->setValue(part.params[i].id, values[i]);
+}
+
+void SpecEditor::setFailure(const QString& sentence) {
+    failure_ = sentence;
+    showProblems();
+}
+
+void SpecEditor::showProblems() {
+    const std::vector<SpecProblem> problems = check(spec_, use_);
+    nearest_ = problems.empty() ? std::nullopt : problems.front().nearest;
+    showSentence(problem_, problems.empty() ? failure_ : QString::fromStdString(problems.front().sentence));
+    mend_->setVisible(nearest_.has_value());
+    if (nearest_) mend_->setToolTip(QString::fromStdString(nearest_->text()));
+}
+
+} // namespace attn

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "engine/attention/attention_spec.h"
+
+#include <QWidget>
+
+#include <map>
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QVBoxLayout;
+
+namespace attn {
+
+class MaskTermControls;
+class ParamControls;
+
+/// Composes an attention: a choice for each slot with the numbers it takes, the mask as an expression, and the whole as
+/// one line of text. Mistakes are explained in place; what does not combine comes with a button that mends it.
+class SpecEditor : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit SpecEditor(QWidget* parent = nullptr);
+
+    /// Shows a spec without emitting.
+    void setSpec(const AttentionSpec& spec, const AttentionUse& use, int64_t tokens);
+    const AttentionSpec& spec() const { return spec_; }
+    /// A sentence about the spec as a whole, from the run; empty: none.
+    void setFailure(const QString& sentence);
+
+signals:
+    /// @param what was changed, "position"; changes of the same within a moment are one step of undo
+    void edited(const attn::AttentionSpec& spec, const QString& what);
+
+private:
+    struct SlotRow {
+        QComboBox* choice = nullptr;
+        QVBoxLayout* column = nullptr; ///< of the choice, its caution and its controls
+        QLabel* caution = nullptr;
+        ParamControls* controls = nullptr;
+        std::string shown; ///< the part that the controls are for
+    };
+
+    void makeText(QVBoxLayout* column);
+    void makeSlot(QVBoxLayout* column, Slot slot);
+    void makeMask(QVBoxLayout* column);
+    void showSlot(Slot slot);
+    void showProblems();
+    void readText();
+    void readMask(const QString& text);
+    void pickMask(int index);
+    void change(const AttentionSpec& spec, const QString& what);
+
+    AttentionSpec spec_;
+    AttentionUse use_;
+    QString failure_;
+    std::optional<AttentionSpec> nearest_;
+    std::map<Slot, SlotRow> rows_;
+    QLineEdit *text_ = nullptr, *maskText_ = nullptr;
+    QLabel *textError_ = nullptr, *maskError_ = nullptr, *problem_ = nullptr;
+    QPushButton* mend_ = nullptr;
+    QComboBox *maskJoin_ = nullptr, *maskPick_ = nullptr;
+    MaskTermControls* maskTerms_ = nullptr;
+};
+
+} // namespace attn

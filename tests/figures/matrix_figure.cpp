@@ -1,0 +1,54 @@
+#include "app/figures/matrix_figure.h"
+#include "tests/figures/painting.h"
+
+#include <limits>
+
+namespace attn {
+namespace {
+
+const FigureTheme kTheme = FigureTheme::light();
+constexpr float kHidden = std::numeric_limits<float>::quiet_NaN();
+
+QColor drawnAt(const MatrixFigure& figure, const Cell& cell) {
+    const QSize size(320, 260);
+    const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
+    return painted(figure, kTheme, size).pixelColor(at.cellRect(cell).center().toPoint());
+}
+
+} // namespace
+
+TEST_CASE("matrix: signed colours are symmetric about zero, and hidden cells have none", "[figures]") {
+    useFigures();
+    MatrixFigure figure;
+    figure.setMatrix(2, 3, {-1, 0, 2, kHidden, 1, -2});
+    CHECK(figure.largest() == 2);
+    CHECK(figure.colourOf(0, kTheme) == QColor(ColourMap::of(ColourMapId::Diverging).at(0.5f)));
+    CHECK(figure.colourOf(2, kTheme) == QColor(ColourMap::of(ColourMapId::Diverging).at(1)));
+    CHECK(figure.colourOf(-2, kTheme) == QColor(ColourMap::of(ColourMapId::Diverging).at(0)));
+    for (const Cell& cell : {Cell{0, 0}, Cell{0, 1}, Cell{0, 2}, Cell{1, 1}, Cell{1, 2}})
+        CHECK(drawnAt(figure, cell) == figure.colourOf(figure.valueAt(cell), kTheme));
+    CHECK(drawnAt(figure, {1, 0}) == kTheme.plot);
+}
+
+TEST_CASE("matrix: a point finds the cell that is drawn there, and none beside the plot", "[figures]") {
+    useFigures();
+    MatrixFigure figure;
+    figure.setMatrix(4, 7, std::vector<float>(28, 1));
+    for (const QSize& size : {QSize(120, 110), QSize(320, 260), QSize(900, 300)}) {
+        const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
+        CHECK(figure.cellAt(at.cellRect({3, 6}).center(), at) == Cell{3, 6});
+        CHECK(figure.cellAt(at.cellRect({0, 0}).center(), at) == Cell{0, 0});
+        CHECK_FALSE(figure.cellAt(at.plot.bottomRight() + QPointF(3, 3), at));
+    }
+}
+
+TEST_CASE("matrix: its numbers are written as they are", "[figures]") {
+    MatrixFigure figure;
+    figure.title = "Scores";
+    figure.setMatrix(2, 2, {0.5f, kHidden, -1, 3});
+    CHECK(figure.csv() == ",0,1\r\n0,0.5,\r\n1,-1,3\r\n");
+    REQUIRE(figure.numbers().size() == 1);
+    CHECK(figure.numbers().front().shape == std::vector<int64_t>{2, 2});
+}
+
+} // namespace attn

@@ -1,0 +1,259 @@
+#include "app/lab/widgets/map_grid.h"
+#include "app/lab/widgets/part_cards.h"
+#include "app/lab/widgets/spec_editor.h"
+#include "engine/attention/catalogue.h"
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QImage>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTabWidget>
+#include <QTreeWidget>
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+const PlaygroundSnapshot& shown(LabWindow& lab) { return *lab.window().playground().snapshot(); }
+
+/// Brings the playground to the front and waits for its first maps.
+bool opens(LabWindow& lab) {
+    lab.showPanel("playground");
+    return lab.waitFor([&] { return !shown(lab).maps.empty(); }, 30'000);
+}
+
+void type(QLineEdit& line, const char* text) {
+    line.setFocus();
+    line.selectAll();
+    QTest::keyClicks(&line, text);
+    QTest::keyClick(&line, Qt::Key_Return);
+}
+
+bool shows(LabWindow& lab, const char* spec) {
+    return lab.waitFor([&] { return shown(lab).query.spec == AttentionSpec::parse(spec) && !shown(lab).maps.empty(); },
+                       30'000);
+}
+
+/// The colour on screen in the middle of a cell.
+QColor colourAt(const MatrixView& view, const Cell& cell) {
+    const QImage picture = const_cast<MatrixView&>(view).grab().toImage();
+    return picture.pixelColor((view.figureLayout().cellRect(cell).center() * picture.devicePixelRatio()).toPoint());
+}
+
+} // namespace
+
+TEST_CASE("lab: causal & window(3) shows in the right cells of the playground", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "mask=causal & window(3)");
+    REQUIRE(shows(lab, "mask=causal & window(3)"));
+    const auto& mask = lab.find<MatrixView>("map.mask");
+    const auto& pattern = lab.find<MatrixView>("map.pattern");
+    REQUIRE(lab.waitFor([&] { return mask.figure().rows() == 32; }));
+    const QColor seen = colourAt(mask, {5, 5}), hidden = colourAt(mask, {5, 6});
+    CHECK(seen != hidden);
+    for (const auto& [i, j] : {std::pair(0, 0), {9, 9}, {9, 8}, {9, 7}, {31, 29}}) {
+        INFO(i << ", " << j);
+        CHECK(colourAt(mask, {i, j}) == seen);
+        CHECK(pattern.figure().valueAt({i, j}) > 0);
+    }
+    for (const auto& [i, j] : {std::pair(0, 1), {9, 6}, {9, 10}, {31, 0}}) {
+        INFO(i << ", " << j);
+        CHECK(colourAt(mask, {i, j}) == hidden);
+        CHECK(colourAt(pattern, {i, j}) == hidden);
+        CHECK(std::isnan(pattern.figure().valueAt({i, j})));
+    }
+}
+
+TEST_CASE("lab: dragging a slider of the mask changes the picture and the text", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("maskText"), "causal & window(3)");
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec.mask.text() == "causal & window(3)"; }));
+    auto* slider = lab.find<QWidget>("maskTerms").findChild<QSlider*>();
+    REQUIRE(slider);
+    const auto& mask = lab.find<MatrixView>("map.mask");
+    const QImage before = const_cast<MatrixView&>(mask).grab().toImage();
+    slider->setFocus();
+    for (int i = 0; i < 5; ++i) QTest::keyClick(slider, Qt::Key_Right);
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec.mask.text() == "causal & window(8)"; }));
+    CHECK(lab.find<QLineEdit>("maskText").text() == "causal & window(8)");
+    CHECK(mask.figure().valueAt({20, 13}) == 1);
+    CHECK(mask.figure().valueAt({20, 12}) == 0);
+    CHECK(const_cast<MatrixView&>(mask).grab().toImage() != before);
+    // The drag is one step.
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec.mask.text() != "causal & window(8)"; }));
+}
+
+TEST_CASE("lab: what does not combine shows its sentence, and the button mends it", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    auto& mend = lab.find<QPushButton>("useNearest");
+    CHECK_FALSE(mend.isVisible());
+    auto& choice = lab.find<QComboBox>("slot.normaliser");
+    choice.setFocus();
+    for (int i = 0; i < choice.count() && choice.currentData().toString() != "xcit"; ++i)
+        QTest::keyClick(&choice, Qt::Key_Down);
+    REQUIRE(choice.currentData().toString() == "xcit");
+    CHECK(mend.isVisible());
+    CHECK(lab.find<QLabel>("specProblem").text().size() > 20);
+    for (int i = 0; i < 5 && mend.isVisible(); ++i) QTest::mouseClick(&mend, Qt::LeftButton);
+    CHECK_FALSE(mend.isVisible());
+    CHECK_FALSE(lab.find<QLabel>("specProblem").isVisible());
+    const AttentionSpec& mended = lab.window().findChild<SpecEditor*>()->spec();
+    CHECK(check(mended).empty());
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec == mended && !shown(lab).maps.empty(); }, 30'000));
+}
+
+TEST_CASE("lab: a mistake in the text is a sentence in its place and changes nothing", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    const AttentionSpec before = lab.window().findChild<SpecEditor*>()->spec();
+    type(lab.find<QLineEdit>("maskText"), "windw(3)");
+    CHECK(lab.find<QLabel>("maskError").isVisible());
+    CHECK(lab.find<QLabel>("maskError").text().contains("window"));
+    CHECK(lab.window().findChild<SpecEditor*>()->spec() == before);
+    type(lab.find<QLineEdit>("maskText"), "window(3)");
+    CHECK_FALSE(lab.find<QLabel>("maskError").isVisible());
+}
+
+TEST_CASE("lab: the head is picked, and pointing at a cell reads i, j and the value", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    auto& view = lab.find<MatrixView>("map.pattern");
+    const float first = view.figure().valueAt({8, 3});
+    lab.find<QSpinBox>("playHead").setFocus();
+    QTest::keyClick(&lab.find<QSpinBox>("playHead"), Qt::Key_Up);
+    CHECK(view.figure().note.startsWith("head 1"));
+    CHECK(view.figure().valueAt({8, 3}) != first);
+    QTest::mouseMove(&view, view.figureLayout().cellRect({8, 3}).center().toPoint());
+    const QString value = QString::number(static_cast<double>(view.figure().valueAt({8, 3})), 'g', 5);
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("playReading").text().contains("i = 8"); }));
+    CHECK(lab.find<QLabel>("playReading").text().contains("j = 3"));
+    CHECK(lab.find<QLabel>("playReading").text().contains(value));
+    // Enlarged and back.
+    QTest::mouseDClick(&view, Qt::LeftButton, {}, view.rect().center());
+    CHECK_FALSE(lab.find<MatrixView>("map.scores").isVisible());
+    QTest::mouseDClick(&view, Qt::LeftButton, {}, view.rect().center());
+    CHECK(lab.find<MatrixView>("map.scores").isVisible());
+}
+
+TEST_CASE("lab: the playground is saved with the session and comes back", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "position=rope, mask=window(4)");
+    REQUIRE(shows(lab, "position=rope, mask=window(4)"));
+    const QString path = lab.folder() + "/play.attnlab";
+    REQUIRE(lab.window().saveSessionAs(path));
+    type(lab.find<QLineEdit>("specText"), "mask=full");
+    REQUIRE(shows(lab, "mask=full"));
+    lab.window().openSession(path);
+    REQUIRE(shows(lab, "position=rope, mask=window(4)"));
+}
+
+TEST_CASE("lab: every part has a reference card with its source, and draws its own picture", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    lab.find<QTabWidget>("playViews").setCurrentIndex(2);
+    auto& list = lab.find<QTreeWidget>("partList");
+    const auto& picture = lab.find<MatrixView>("partPicture");
+    const auto* cards = lab.window().findChild<PartCards*>();
+    const auto items = list.findItems("*", Qt::MatchWildcard | Qt::MatchRecursive);
+    size_t seen = 0;
+    for (QTreeWidgetItem* item : items) {
+        if (!(item->flags() & Qt::ItemIsSelectable)) continue;
+        ++seen;
+        list.setCurrentItem(item);
+        const QString text = lab.find<QLabel>("partText").text();
+        const Part& part = *cards->part();
+        INFO(part.id);
+        CHECK(text.contains(QString::number(part.source.year)));
+        CHECK(text.contains(
+            QString::fromUtf8(part.title.data(), static_cast<qsizetype>(part.title.size())).toHtmlEscaped()));
+        if (cards->query()) CHECK(lab.waitFor([&] { return !picture.figure().isEmpty(); }, 30'000));
+    }
+    CHECK(seen == partCatalogue().size());
+}
+
+TEST_CASE("lab: Try it puts a card's part into the playground, and undo takes it back", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    const AttentionSpec before = lab.window().findChild<SpecEditor*>()->spec();
+    lab.find<QTabWidget>("playViews").setCurrentIndex(2);
+    auto& list = lab.find<QTreeWidget>("partList");
+    const auto found = list.findItems("RoPE", Qt::MatchContains | Qt::MatchRecursive);
+    REQUIRE_FALSE(found.empty());
+    list.setCurrentItem(found.front());
+    QTest::mouseClick(&lab.find<QPushButton>("tryPart"), Qt::LeftButton);
+    CHECK(lab.window().findChild<SpecEditor*>()->spec().parts.at(Slot::Position).id == "rope");
+    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.pattern").figure().rows() == 64; }, 30'000));
+    lab.press(lab.action("undo"));
+    CHECK(lab.window().findChild<SpecEditor*>()->spec() == before);
+}
+
+TEST_CASE("lab: painting a cell changes the mask, and undo takes it back", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "mask=causal");
+    lab.find<QTabWidget>("playViews").setCurrentIndex(1);
+    auto& canvas = lab.find<MatrixView>("maskCanvas");
+    const auto& editor = *lab.window().findChild<SpecEditor*>();
+    const auto centre = [&](const Cell& cell) { return canvas.figureLayout().cellRect(cell).center().toPoint(); };
+    REQUIRE(lab.waitFor([&] { return canvas.figure().rows() == 32 && canvas.width() > 200; }));
+    CHECK(canvas.figure().valueAt({3, 20}) == 0);
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, centre({3, 20}));
+    CHECK(canvas.figure().valueAt({3, 20}) == 1);
+    CHECK(editor.spec().mask.text().starts_with("painted(32,"));
+    const auto isSeen = [&](int i, int j) {
+        BitRow row;
+        editor.spec().mask.row({.queries = 32, .keys = 32}, i, row);
+        return row.test(j);
+    };
+    CHECK(isSeen(3, 20));
+    CHECK(isSeen(3, 3));
+    CHECK_FALSE(isSeen(3, 21));
+    lab.press(lab.action("undo"));
+    CHECK(editor.spec().mask.text() == "causal");
+    CHECK(canvas.figure().valueAt({3, 20}) == 0);
+
+    // A rectangle on both sides of the diagonal, and erased by hand.
+    lab.find<QCheckBox>("paintSymmetric").setChecked(true);
+    lab.find<QComboBox>("paintTool").setCurrentIndex(2);
+    QTest::mousePress(&canvas, Qt::LeftButton, {}, centre({2, 10}));
+    QTest::mouseMove(&canvas, centre({5, 14}));
+    QTest::mouseRelease(&canvas, Qt::LeftButton, {}, centre({5, 14}));
+    CHECK(isSeen(5, 14));
+    CHECK(isSeen(14, 5));
+    CHECK_FALSE(isSeen(6, 14));
+    lab.find<QComboBox>("paintTool").setCurrentIndex(1);
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, centre({4, 12}));
+    CHECK_FALSE(isSeen(4, 12));
+    CHECK_FALSE(isSeen(12, 4));
+}
+
+TEST_CASE("lab: the reach of a token grows by a window's width with each layer", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "mask=causal & window(4)");
+    lab.find<QTabWidget>("playViews").setCurrentIndex(1);
+    const auto& reach = lab.find<MatrixView>("reachMap").figure();
+    lab.find<QSpinBox>("reachToken").setValue(31);
+    lab.find<QSpinBox>("reachLayers").setValue(3);
+    REQUIRE(reach.rows() == 4);
+    for (int layer = 0; layer <= 3; ++layer)
+        for (int key = 0; key < 32; ++key) {
+            INFO("layer " << layer << ", key " << key);
+            CHECK(reach.valueAt({layer, key}) == (31 - key <= 3 * layer ? 1 : 0));
+        }
+    CHECK(lab.find<QLabel>("reachRemark").text().contains("10"));
+}
+
+} // namespace attn
