@@ -1,6 +1,8 @@
 #include "app/figures/length_figure.h"
 
+#include <QObject>
 #include <QPainter>
+#include <QPolygonF>
 
 #include <algorithm>
 #include <array>
