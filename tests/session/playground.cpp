@@ -69,8 +69,7 @@ TEST_CASE("playground: what forms no pattern shows what it has", "[session][gpu]
         REQUIRE_FALSE(shown->failure);
         CHECK(mapNamed(*shown, name).rows > 0);
     }
-    const auto perChannel =
-        answer(session, {.spec = AttentionSpec::parse("normaliser=aft"), .tokens = 8, .width = 4});
+    const auto perChannel = answer(session, {.spec = AttentionSpec::parse("normaliser=aft"), .tokens = 8, .width = 4});
     CHECK(mapNamed(*perChannel, "aft.channels").planes == 4);
 }
 
