@@ -58,11 +58,13 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     const uint32_t residual = hasResidual ? (hasBias ? 3u : 2u) : 0u;
     const TensorType& out = types.outputs[0];
     const uint32_t activation = u32(types.attributes.integer("activation")), keeps = types.outputs.size() == 2 ? 1 : 0;
+    const auto constants = [&](uint32_t width, uint32_t height) {
+        return std::vector<uint32_t>{width, height, activation, keeps, hasBias ? 1u : 0u, hasResidual ? 1u : 0u};
+    };
     const int64_t rowsPerUnit = std::max<int64_t>(unitOf(y) / y.rowStride(), 1);
     Dispatch result{.bindings = {load4(0), load4(1), load4(bias), load4(residual), writeOutput(0), writeOutput(keeps)},
                     .push = {u32(y.rows()), u32(y.columns()), u32(x.columns()), liveSlot(out),
-                             (hasBias ? 1u : 0u) | (hasResidual ? 2u : 0u), pushFloat(types.attributes.number("scale")),
-                             u32(rowsPerUnit)}};
+                             pushFloat(types.attributes.number("scale")), u32(rowsPerUnit)}};
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
     const bool isVector = y.rows() == 1;
     if (traits.prefersSubgroupTiles) {
@@ -74,18 +76,18 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
         result.shader = isVector  ? "ops/matvec_subgroup8"
                         : isLarge ? "ops/matmul_large_subgroup8"
                                   : "ops/matmul_subgroup8";
-        result.specialisation = {8, subgroups, activation, keeps};
+        result.specialisation = constants(8, subgroups);
         result.x = isVector ? groups(y.columns(), 32 * subgroups) : groups(y.columns(), 32);
         result.y = isVector ? groups(1, 1) : groups(y.rows(), (isLarge ? 32 : 16) * subgroups);
     } else if (isVector) {
         constexpr uint32_t kSubgroups = 4; // of 4 columns each
         result.shader = "ops/matvec_shared";
-        result.specialisation = {traits.subgroupSize, kSubgroups, activation, keeps};
+        result.specialisation = constants(traits.subgroupSize, kSubgroups);
         result.x = groups(y.columns(), 4 * kSubgroups);
     } else {
         constexpr int64_t kTile = 128;
         result.shader = "ops/matmul_shared";
-        result.specialisation = {256, 1, activation, keeps};
+        result.specialisation = constants(256, 1);
         result.x = groups(y.columns(), kTile);
         result.y = groups(y.rows(), kTile);
     }

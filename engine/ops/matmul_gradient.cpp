@@ -61,8 +61,9 @@ std::vector<Dispatch> dispatchPlain(const OpTypes& types, const KernelTraits& tr
     const Lanes8 lanes(traits);
     Dispatch result{.shader = "ops/matmul_plain",
                     .push = {u32(y.rows()), u32(y.columns()), inner(0), pushFloat(types.attributes.number("scale")),
-                             hasResidual ? 1u : 0u, inner(1), inner(2)},
-                    .specialisation = {8, lanes.sets, static_cast<uint32_t>(activation), lanes.isExact, pairs},
+                             inner(1), inner(2)},
+                    .specialisation = {8, lanes.sets, static_cast<uint32_t>(activation), lanes.isExact, pairs,
+                                       hasResidual ? 1u : 0u},
                     .x = groupsOf(y.columns(), 32),
                     .y = groupsOf(y.rows(), 32 * lanes.sets)};
     // Absent operands are bound to the first x: the kernel never reads them.

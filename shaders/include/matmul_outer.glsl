@@ -10,9 +10,10 @@
 //                             an absent operand is bound to any tensor
 //            X_IS_TRANSPOSED: 1 x  2 w [K,N]  3 y [M,N]  4 sums [M]
 //            BATCHED:         1 x  2 w  3 y
-// Push       rows M, columns N, inner K, scale; neither: hasResidual, K1, K2; BATCHED: batches, which z / batches and z % batches count, and
+// Push       rows M, columns N, inner K, scale; neither: K1, K2; BATCHED: batches, which z / batches and z % batches count, and
 //            for each tensor its first vector and its steps along z % batches and z / batches
-// Constants  of the first: 2 the activation f, 4 PAIRS, 1 to 3
+// Constants  of the first: 2 the activation f, 4 PAIRS, 1 to 3, 5: 1 adds the residual (constants, because software Vulkan executes both
+//            sides of a branch)
 // Local size 8 x L. Grid ceil(N / 32) x ceil(M / (32 L)) x all batches.
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(push_constant) uniform Push {
@@ -21,7 +22,7 @@ layout(push_constant) uniform Push {
 #if BATCHED
     uint batches, xBatch[3], wBatch[3], yBatch[3];
 #elif !X_IS_TRANSPOSED
-    uint hasResidual, inner1, inner2;
+    uint inner1, inner2;
 #endif
 };
 INPUT4(1, x);
@@ -36,6 +37,7 @@ OUTPUT4(4, sums);
 #else
 layout(constant_id = 2) const uint ACTIVATION = 0;
 layout(constant_id = 4) const uint PAIRS = 1;
+layout(constant_id = 5) const uint HAS_RESIDUAL = 0;
 INPUT4(3, x1);
 INPUT4(4, w1);
 INPUT4(5, x2);
@@ -122,7 +124,8 @@ void main() {
 #else
         vec4 y = sum[i] * scale;
         if (ACTIVATION != 0u) y *= activationDerivative4(ACTIVATION, LOAD4(argument, at));
-        result[at] = y + (hasResidual == 1u ? LOAD4(residual, at) : vec4(0.0));
+        if (HAS_RESIDUAL == 1u) y += LOAD4(residual, at);
+        result[at] = y;
 #endif
     }
 }
