@@ -10,6 +10,11 @@
 
 // One file per subcommand; each adds itself to the parser and returns what to run.
 
+class QSize;
+namespace attn {
+struct Figure;
+}
+
 namespace attn::cli {
 
 /// Exit codes: 0 done, 1 the work failed (a message says why), 2 the command line was wrong.
@@ -37,6 +42,9 @@ struct PromptOptions {
     std::vector<int> encode(const LanguageModel& model) const;
 };
 
+/// Writes a picture at `size` in logical pixels, in the format of the path's ending. @throws Error
+void writeFigure(const Figure& figure, const QSize& size, const std::string& path);
+
 using Run = std::function<int()>;
 /// Each adds a subcommand; `run` is set when it was chosen.
 void addDevices(CLI::App& app, Run& run);
@@ -47,6 +55,7 @@ void addRender(CLI::App& app, Run& run);
 void addParts(CLI::App& app, Run& run);
 void addMask(CLI::App& app, Run& run);
 void addAttend(CLI::App& app, Run& run);
+void addCost(CLI::App& app, Run& run);
 void addExtrapolate(CLI::App& app, Run& run);
 void addBench(CLI::App& app, Run& run);
 void addBenchTrain(CLI::App& bench, Run& run);

@@ -1,16 +1,12 @@
 #include "app/cli/command.h"
 
-#include "app/figures/export_figure.h"
 #include "app/figures/length_figure.h"
-#include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <QGuiApplication>
 
 #include <filesystem>
 
@@ -109,14 +105,7 @@ int extrapolate(const Options& options) {
         writeAtomically(options.out, std::as_bytes(std::span(text)));
         return kDone;
     }
-    qputenv("QT_QPA_PLATFORM", "offscreen");
-    int argc = 1;
-    std::string name = "attention-cli";
-    char* argv[] = {name.data(), nullptr};
-    const QGuiApplication application(argc, argv); // fonts need one
-    if (const auto failure =
-            exportFigure(figure, FigureTheme::light(), {760, 420}, QString::fromStdString(options.out)))
-        throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
+    writeFigure(figure, {760, 420}, options.out);
     return kDone;
 }
 

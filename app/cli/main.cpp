@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
     attn::cli::addBench(app, run);
     attn::cli::addTrain(app, run);
     attn::cli::addEval(app, run);
+    attn::cli::addCost(app, run);
     attn::cli::addExtrapolate(app, run);
     try {
         app.parse(argc, argv);

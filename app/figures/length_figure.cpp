@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -32,19 +33,24 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
                      title);
     const double first = std::log2(lengths.front()), span = std::max(1.0, std::log2(lengths.back()) - first);
     const auto x = [&](int length) { return plot.left() + (std::log2(length) - first) / span * plot.width(); };
+    const auto scaled = [&](double value) { return isLogarithmic ? std::log10(value) : value; };
+    const double bottom = scaled(minimum), height = std::max(scaled(maximum) - bottom, 1e-12);
     const auto y = [&](double value) {
-        return plot.bottom() - (std::clamp(value, minimum, maximum) - minimum) / (maximum - minimum) * plot.height();
+        return plot.bottom() - (scaled(std::clamp(value, minimum, maximum)) - bottom) / height * plot.height();
     };
 
     painter.setFont(theme.smallFont());
-    constexpr int kSteps = 5;
-    for (int i = 0; i <= kSteps; ++i) {
-        const double value = minimum + (maximum - minimum) * i / kSteps;
+    const int steps = isLogarithmic ? std::max(1, static_cast<int>(std::lround(height))) : 5;
+    for (int i = 0; i <= steps; ++i) {
+        const double share = static_cast<double>(i) / steps;
+        const double value =
+            isLogarithmic ? std::pow(10, bottom + height * share) : minimum + (maximum - minimum) * share;
         painter.setPen(theme.line);
         painter.drawLine(QPointF(plot.left(), y(value)), QPointF(plot.right(), y(value)));
         painter.setPen(theme.faint);
         painter.drawText(QRectF(area.left(), y(value) - line, plot.left() - area.left() - 0.4 * line, 2 * line),
-                         Qt::AlignRight | Qt::AlignVCenter, QString::number(value, 'f', 2));
+                         Qt::AlignRight | Qt::AlignVCenter,
+                         isLogarithmic ? QString::number(value, 'g', 3) : QString::number(value, 'f', 2));
     }
     for (int length : lengths)
         painter.drawText(QRectF(x(length) - 3 * line, plot.bottom() + 0.2 * line, 6 * line, line), Qt::AlignCenter,
@@ -68,7 +74,7 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
         const Line& each = lines[i];
         painter.setPen(QPen(QColor(kColours.at(i % kColours.size())), 2));
         QPolygonF points;
-        for (size_t at = 0; at < lengths.size(); ++at) points << QPointF(x(lengths[at]), y(each.values[at]));
+        for (size_t at = 0; at < each.values.size(); ++at) points << QPointF(x(lengths[at]), y(each.values[at]));
         painter.drawPolyline(points);
         painter.setBrush(QColor(kColours.at(i % kColours.size())));
         for (const QPointF& point : points) painter.drawEllipse(point, 2.5, 2.5);
@@ -79,10 +85,23 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     }
 }
 
+void LengthFigure::fitRange() {
+    std::vector<double> all;
+    for (const Line& each : lines) all.insert(all.end(), each.values.begin(), each.values.end());
+    if (all.empty()) return;
+    const auto [least, most] = std::ranges::minmax(all);
+    minimum = least;
+    maximum = most > least ? most : least + 1;
+    if (!isLogarithmic) return;
+    const double lowest = std::floor(std::log10(std::max(least, 1e-9)));
+    minimum = std::pow(10, lowest);
+    maximum = std::pow(10, std::max(std::ceil(std::log10(std::max(most, 1e-9))), lowest + 1));
+}
+
 QString LengthFigure::csv() const {
     QString text = "model,length,value\n";
     for (const Line& each : lines)
-        for (size_t at = 0; at < lengths.size(); ++at)
+        for (size_t at = 0; at < each.values.size(); ++at)
             text += QString("\"%1\",%2,%3\n").arg(each.label).arg(lengths[at]).arg(each.values[at], 0, 'g', 9);
     return text;
 }
@@ -92,7 +111,9 @@ std::vector<NumberArray> LengthFigure::numbers() const {
                       .shape = {static_cast<int64_t>(lines.size()), static_cast<int64_t>(lengths.size())},
                       .values = {}};
     for (const Line& each : lines)
-        for (double value : each.values) array.values.push_back(static_cast<float>(value));
+        for (size_t at = 0; at < lengths.size(); ++at)
+            array.values.push_back(at < each.values.size() ? static_cast<float>(each.values[at])
+                                                           : std::numeric_limits<float>::quiet_NaN());
     return {array};
 }
 

@@ -2,6 +2,8 @@
 
 #include "engine/attention/terms.h"
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 
@@ -30,6 +32,14 @@ void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
 }
 
 } // namespace
+
+std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs) {
+    std::vector<const FlowConstant*> used;
+    for (const FlowConstant& constant : needs.constants)
+        if (std::ranges::find(plan.tensors, constant.name, &PlannedTensor::name) != plan.tensors.end())
+            used.push_back(&constant);
+    return used;
+}
 
 Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Tensor stream, int64_t sequence,
                       int64_t index, ComposedNeeds& needs) {

@@ -2,6 +2,7 @@
 
 #include "engine/attention/flow.h"
 #include "engine/attention/self_attention.h"
+#include "engine/graph/plan.h"
 
 namespace attn {
 
@@ -12,11 +13,14 @@ struct ComposedNeeds {
     std::vector<Tensor> penalties; ///< [1] each, for the loss
 };
 
-/// Self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all rows). The
-/// scores are formed; there is no cache, and positions count from 0.
+/// Those of the constants that a plan reads.
+std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs);
+
+/// Self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all rows). There
+/// is no cache, and positions count from 0.
 ///
 /// Probes as of selfAttention, with a leading axis of sequences where there are several; hook_attn_scores and
-/// hook_pattern where the spec forms them.
+/// hook_pattern where the spec has them.
 /// @param index of the layer
 AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                                  ComposedNeeds& needs);

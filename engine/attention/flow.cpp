@@ -2,9 +2,11 @@
 
 #include "engine/attention/heads/heads.h"
 #include "engine/attention/mask/bit_row.h"
+#include "engine/attention/mask/blocks.h"
 #include "engine/attention/random_features.h"
 #include "engine/attention/terms.h"
 #include "engine/core/error.h"
+#include "engine/ops/block_attention.h"
 
 #include <fmt/format.h>
 
@@ -38,6 +40,68 @@ bool isCausalMask(const MaskExpression& mask) {
 }
 double scaleOf(const AttentionSpec& spec, int64_t width) {
     return spec.parts.at(Slot::Score).id == "scaled_dot" ? 1 / std::sqrt(static_cast<double>(width)) : 1;
+}
+
+/// The lists by which the fused kernel goes, one set for all heads or one each.
+TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
+    const int64_t lists = mask.dependsOnHead() ? flow.heads : 1;
+    std::array<std::vector<float>, 5> numbers; // begins, tiles, columnBegins, columnTiles, bits
+    auto& [begins, tiles, columnBegins, columnTiles, bits] = numbers;
+    bits.assign(16, 65535); // what shows everything
+    for (int64_t list = 0; list < lists; ++list) {
+        const MaskBlocks blocks = maskBlocks(mask, {.queries = flow.queries,
+                                                    .keys = flow.keys,
+                                                    .head = static_cast<int>(list),
+                                                    .heads = static_cast<int>(flow.heads),
+                                                    .layer = static_cast<int>(flow.layer)});
+        const size_t firstTile = tiles.size() / 2, firstBits = bits.size() / 16;
+        const auto append = [&](const std::vector<int32_t>& from, const std::vector<MaskBlocks::Block>& blocksOf,
+                                std::vector<float>& beginsTo, std::vector<float>& tilesTo) {
+            for (int32_t begin : from) beginsTo.push_back(static_cast<float>(firstTile + static_cast<size_t>(begin)));
+            for (const auto& [at, row] : blocksOf) {
+                tilesTo.push_back(static_cast<float>(at));
+                tilesTo.push_back(row < 0 ? 0.0f : static_cast<float>(firstBits + static_cast<size_t>(row)));
+            }
+        };
+        append(blocks.rowBegin, blocks.blocks, begins, tiles);
+        append(blocks.columnBegin, blocks.columnBlocks, columnBegins, columnTiles);
+        for (size_t tile = 0; tile < blocks.bits.size(); tile += MaskBlocks::kQueries)
+            for (int half = 0; half < 2; ++half)
+                for (size_t row = 0; row < MaskBlocks::kQueries; ++row)
+                    bits.push_back(static_cast<float>(blocks.bits[tile + row] >> (16 * half) & 65535u));
+    }
+    constexpr size_t kExact = size_t{1} << 24; // whole numbers in a float
+    if (tiles.size() / 2 > kExact)
+        throw Error({.what = fmt::format("the mask shows {} tiles of {} x {} cells; the kernel goes through {} at most",
+                                         tiles.size() / 2, MaskBlocks::kQueries, MaskBlocks::kKeys, kExact),
+                     .where = mask.text(),
+                     .hint = "fewer tokens, or a sparser mask"});
+    if (tiles.empty()) tiles.assign(2, 0), columnTiles.assign(2, 0); // never read
+    const auto constant = [&](const char* name, Shape shape, std::vector<float>& values) {
+        return flow.constant(std::string("mask.") + name, std::move(shape), std::move(values));
+    };
+    const auto count = [](const std::vector<float>& values) { return static_cast<int64_t>(values.size()); };
+    const Shape byQueries{lists, count(begins) / lists}, byKeys{lists, count(columnBegins) / lists};
+    const Shape pairs{count(tiles)}, words{count(bits) / 16, 16};
+    return {constant("begins", byQueries, begins), constant("tiles", pairs, tiles),
+            constant("column_begins", byKeys, columnBegins), constant("column_tiles", pairs, columnTiles),
+            constant("bits", words, bits)};
+}
+
+/// z without a score in memory.
+Tensor fused(AttentionFlow& flow) {
+    FusedScores scores{.q = flow.q, .k = flow.k};
+    for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Normalise})
+        forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.fuse(flow, values, scores); });
+    Tensor bias;
+    if (!scores.bias.empty())
+        bias = flow.constant("bias", {flow.heads, flow.queries + flow.keys - 1}, std::move(scores.bias));
+    return blockAttention({.q = scores.q,
+                           .k = scores.k,
+                           .v = flow.v,
+                           .lists = tileLists(flow, flow.spec.mask.staticPart()),
+                           .bias = bias},
+                          scores.scale);
 }
 
 /// The cells that the expression shows. @return [H,T,S], or [1,T,S] where heads do not differ
@@ -83,6 +147,10 @@ Tensor AttentionFlow::parameter(const std::string& name, Shape shape, InitialVal
 }
 
 Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::vector<float> values) {
+    return constant(name, std::move(shape), [values = std::move(values)] { return values; });
+}
+
+Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values) {
     // Plans for other lengths may share a store: their constants are others.
     const std::string full = fmt::format("{}.{}#{}x{}", prefix, name, queries, keys);
     if (std::ranges::none_of(constants, [&](const FlowConstant& known) { return known.name == full; }))
@@ -127,6 +195,25 @@ void buildInputs(AttentionFlow& flow) {
     forHooks(flow.spec, Stage::Inputs, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
 }
 
+void FusedScores::add(const AttentionFlow& flow, const std::function<double(int64_t, int64_t)>& of) {
+    const int64_t count = flow.queries + flow.keys - 1;
+    bias.resize(static_cast<size_t>(flow.heads * count));
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t i = 0; i < count; ++i)
+            bias[static_cast<size_t>(h * count + i)] += static_cast<float>(of(h, i - flow.queries + 1));
+}
+
+bool isFused(const AttentionSpec& spec) {
+    if (isMixer(spec)) return false;
+    bool isPossible = true;
+    const auto require = [&](bool holds) { isPossible = isPossible && holds; };
+    for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Normalise})
+        forHooks(spec, stage, [&](const Hook& hook, PartValues) { require(hook.fuse != nullptr); });
+    for (const Stage stage : {Stage::Mask, Stage::Weights})
+        forHooks(spec, stage, [&](const Hook&, PartValues) { require(false); });
+    return isPossible;
+}
+
 void buildAttention(AttentionFlow& flow) {
     require(flow.spec, flow.width);
     const auto run = [&](Stage stage) {
@@ -139,12 +226,15 @@ void buildAttention(AttentionFlow& flow) {
             *x = flow.stream;
         }
     run(Stage::QueriesKeys);
+    if (flow.mayFuse && isFused(flow.spec)) flow.z = fused(flow);
     flow.k = repeated(flow, flow.k);
     flow.v = repeated(flow, flow.v);
     if (const MaskExpression mask = flow.spec.mask.staticPart(); !isFull(mask)) {
         const int64_t heads = mask.dependsOnHead() ? flow.heads : 1;
         flow.mask = flow.constant("mask", {heads, flow.queries, flow.keys},
-                                  maskCells(mask, heads, flow.queries, flow.keys, flow.layer));
+                                  [mask, heads, T = flow.queries, S = flow.keys, layer = flow.layer] {
+                                      return maskCells(mask, heads, T, S, layer);
+                                  });
     }
     const bool formsScores = !isMixer(flow.spec) && flow.spec.part(Slot::Normaliser).usesScores;
     if (formsScores) {

@@ -17,12 +17,22 @@ struct InitialValue {
 struct FlowConstant {
     std::string name;
     Shape shape;
-    std::vector<float> values; ///< dense
+    std::function<std::vector<float>()> values; ///< dense; asked for by plans that read them
 };
 struct FlowParameter {
     std::string name;
     Shape shape;
     InitialValue initial;
+};
+
+/// What the block-sparse kernel makes scores from, cell by cell: q.k scale + bias.
+struct FusedScores {
+    Tensor q; ///< [B,H,T,D]
+    Tensor k; ///< [B,G,S,D]
+    double scale = 1;
+    std::vector<float> bias{}; ///< [H, T+S-1] by distance of key from query, from -(T-1) on; empty for none
+    /// @param bias of head and distance
+    void add(const AttentionFlow& flow, const std::function<double(int64_t, int64_t)>& bias);
 };
 
 /// What a parameter begins with. @return dense
@@ -45,6 +55,7 @@ struct AttentionFlow {
     Tensor scores;          ///< [B,H,T,S]
     Tensor pattern;         ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
     Tensor z;               ///< [B,H,T,D]
+    bool mayFuse = true;    ///< false forms every cell, whatever the spec
     /// What a part has to show besides: "xl.content", "linformer.factors" ... Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
 
@@ -55,6 +66,7 @@ struct AttentionFlow {
 
     Tensor parameter(const std::string& name, Shape shape, InitialValue initial = {});
     Tensor constant(const std::string& name, Shape shape, std::vector<float> values);
+    Tensor constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
     void show(const std::string& name, Tensor tensor) { shown.emplace_back(name, tensor); }
     bool isCausal() const; ///< the mask's expression hides everything that lies ahead
     /// What the score part multiplies q.k with, for positions that add terms of their own to it.
@@ -96,6 +108,9 @@ struct ReferenceFlow {
 
 /// Stage::Inputs alone, on flow.stream.
 void buildInputs(AttentionFlow& flow);
+/// Whether z comes from the block-sparse kernel, in memory that grows with the tokens and the tiles that the mask
+/// shows. Scores and pattern are then side branches, formed by plans that ask for them.
+bool isFused(const AttentionSpec& spec);
 /// Runs the spec's parts over q, k and v. @param flow with q, k, v, sizes and prefix set; the rest is filled in
 /// @throws Error as check()
 void buildAttention(AttentionFlow& flow);

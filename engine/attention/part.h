@@ -45,6 +45,7 @@ enum class Stage : uint8_t {
 };
 
 struct AttentionFlow;
+struct FusedScores;
 struct ReferenceFlow;
 
 /// A part's values in the order of Part::params, all present and in range.
@@ -55,6 +56,9 @@ struct Hook {
     Stage stage;
     void (*build)(AttentionFlow& flow, PartValues values);
     void (*reference)(ReferenceFlow& flow, PartValues values);
+    /// The same as `build` without forming any cell, for hooks at Scores, Bias and Normalise. Null where the fused
+    /// kernel has no such term: the spec then forms its scores.
+    void (*fuse)(AttentionFlow& flow, PartValues values, FusedScores& fused) = nullptr;
 };
 
 /// Which masks a part can honour.

@@ -68,6 +68,10 @@ struct Op {
     /// no loss may flow through. Nodes that nobody asks for cost nothing: compile() drops them.
     std::vector<Tensor> (*gradient)(const GradientCall& call) = nullptr;
 
+    /// Floating-point operations of one run over whole tensors, of ops that do more than one for every element that
+    /// they read or write. A multiplication with its addition counts two.
+    double (*operations)(const OpTypes& types) = nullptr;
+
     /// With the attribute "residual" there is one more input, last, which is added to output 0.
     bool takesResidual = false;
 };

@@ -287,4 +287,17 @@ std::shared_ptr<const Plan> compile(std::shared_ptr<const Graph> graph, const st
     return planner.build();
 }
 
+double operationsOf(const Plan& plan, const PlannedOp& op) {
+    if (op.aliasOnly) return 0;
+    const Node& node = plan.graph->node(op.node);
+    std::vector<TensorType> in, out;
+    for (uint32_t input : op.inputs) in.push_back(plan.tensors[input].type);
+    for (uint32_t output : op.outputs) out.push_back(plan.tensors[output].type);
+    if (node.op->operations) return node.op->operations({node.attributes, in, out});
+    double elements = 0;
+    for (const auto* types : {&in, &out})
+        for (const TensorType& type : *types) elements += static_cast<double>(type.shape.elements());
+    return elements;
+}
+
 } // namespace attn

@@ -41,6 +41,9 @@ struct Plan {
     const PlannedTensor& result(const std::string& name) const;
 };
 
+/// Floating-point operations of one op of a plan.
+double operationsOf(const Plan& plan, const PlannedOp& op);
+
 struct PlanOptions {
     uint64_t alignment = 256; ///< of every arena tensor in bytes
     bool reuseArena = true;   ///< false: every tensor keeps its own memory

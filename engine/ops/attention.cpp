@@ -243,23 +243,38 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
     return {result};
 }
 
+/// Of [T,H,D] against every one of S keys, whatever a rule hides. @param products of 2 D operations in a cell
+double operationsOf(const Shape& q, int64_t keys, double products) {
+    return 2 * products * static_cast<double>(q.elements()) * static_cast<double>(keys);
+}
+double operationsScores(const OpTypes& types) {
+    return operationsOf(types.inputs[0].shape, types.inputs[1].shape[0], 1);
+}
+double operationsMix(const OpTypes& types) { return operationsOf(types.outputs[0].shape, types.inputs[1].shape[0], 1); }
+double operationsFused(const OpTypes& types) {
+    return operationsOf(types.inputs[0].shape, types.inputs[1].shape[0], 2);
+}
+
 } // namespace
 
 const Op kAttentionScores{.name = "attention_scores",
                           .infer = inferScores,
                           .reference = referenceAttentionScores,
                           .dispatch = dispatchScores,
-                          .gradient = gradientScores};
+                          .gradient = gradientScores,
+                          .operations = operationsScores};
 const Op kAttentionMix{.name = "attention_mix",
                        .infer = inferMix,
                        .reference = referenceMix,
                        .dispatch = dispatchMix,
-                       .gradient = gradientMix};
+                       .gradient = gradientMix,
+                       .operations = operationsMix};
 const Op kFusedAttention{.name = "fused_attention",
                          .infer = inferFused,
                          .reference = referenceFused,
                          .dispatch = dispatchFused,
-                         .gradient = gradientFused};
+                         .gradient = gradientFused,
+                         .operations = operationsFused};
 
 Tensor attentionScores(const AttentionInputs& inputs, const AttentionRule& rule) {
     return inputs.q.graph->add(kAttentionScores, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition},

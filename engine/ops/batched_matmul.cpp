@@ -94,6 +94,11 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return result;
 }
 
+double operations(const OpTypes& types) {
+    const Sizes sizes(types.inputs[0].shape, types.inputs[1].shape, types.attributes);
+    return 2.0 * static_cast<double>(types.outputs[0].shape.elements()) * static_cast<double>(sizes.K);
+}
+
 std::vector<Tensor> gradient(const GradientCall& call) {
     const Tensor a = call.inputs[0], b = call.inputs[1], d = call.outputGradients[0];
     const double scale = call.attributes.number("scale");
@@ -107,8 +112,12 @@ std::vector<Tensor> gradient(const GradientCall& call) {
 
 } // namespace
 
-const Op kBatchedMatmul{
-    .name = "batched_matmul", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradient};
+const Op kBatchedMatmul{.name = "batched_matmul",
+                        .infer = infer,
+                        .reference = reference,
+                        .dispatch = dispatch,
+                        .gradient = gradient,
+                        .operations = operations};
 
 Tensor batchedMatmul(Tensor a, Tensor b, const BatchedMatmulOptions& options) {
     const Shape left = a.shape(), right = b.shape();

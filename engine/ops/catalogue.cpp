@@ -68,7 +68,9 @@ std::span<const Op* const> opCatalogue() {
                                      &kSortOrder,
                                      &kInverseOrder,
                                      &kDiagonals,
-                                     &kUndiagonals};
+                                     &kUndiagonals,
+                                     &kBlockAttention,
+                                     &kBlockAttentionGradient};
     return kOps;
 }
 

@@ -21,4 +21,7 @@ extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast
     kSelect, kToReal, kToInteger, kStopGradient, kReduce, kCumulativeSum, kTake, kPut, kArgmax, kSortOrder,
     kInverseOrder, kDiagonals, kUndiagonals;
 
+// Of composed attention.
+extern const Op kBlockAttention, kBlockAttentionGradient;
+
 } // namespace attn

@@ -94,6 +94,11 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return {result};
 }
 
+double operations(const OpTypes& types) {
+    return 2.0 * static_cast<double>(types.outputs[0].shape.elements()) *
+           static_cast<double>(types.inputs[0].shape.columns());
+}
+
 std::vector<Tensor> gradient(const GradientCall& call) {
     const Tensor x = call.inputs[0], w = call.inputs[1];
     const auto activation = static_cast<Activation>(call.attributes.integer("activation"));
@@ -116,7 +121,13 @@ std::vector<Tensor> gradient(const GradientCall& call) {
 
 } // namespace
 
-const Op kMatmul{.name = "matmul", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradient};
+const Op kMatmul{.name = "matmul",
+                 .infer = infer,
+                 .reference = reference,
+                 .dispatch = dispatch,
+                 .gradient = gradient,
+                 .operations = operations};
+
 Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options) {
     std::vector<Tensor> inputs{x, w};
     if (options.bias) inputs.push_back(*options.bias);

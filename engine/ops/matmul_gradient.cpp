@@ -109,17 +109,30 @@ std::vector<Dispatch> dispatchTransposed(const OpTypes& types, const KernelTrait
              .y = groupsOf(y.rows(), 32 * lanes.sets)}};
 }
 
+double operationsPlain(const OpTypes& types) {
+    double terms = 0;
+    for (size_t pair = 0; pair < pairsOf(types.attributes); ++pair)
+        terms += static_cast<double>(types.inputs[2 * pair].shape.columns());
+    return 2.0 * static_cast<double>(types.outputs[0].shape.elements()) * terms;
+}
+double operationsTransposed(const OpTypes& types) {
+    return 2.0 * static_cast<double>(types.outputs[0].shape.elements()) *
+           static_cast<double>(types.inputs[0].shape.rows());
+}
+
 } // namespace
 
 const Op kMatmulPlain{.name = "matmul_plain",
                       .infer = inferPlain,
                       .reference = referencePlain,
                       .dispatch = dispatchPlain,
+                      .operations = operationsPlain,
                       .takesResidual = true};
 const Op kMatmulTransposed{.name = "matmul_transposed",
                            .infer = inferTransposed,
                            .reference = referenceTransposed,
-                           .dispatch = dispatchTransposed};
+                           .dispatch = dispatchTransposed,
+                           .operations = operationsTransposed};
 
 Tensor matmulPlain(Tensor x, Tensor w, const PlainOptions& options) {
     std::vector<Tensor> inputs{x, w};

@@ -17,19 +17,9 @@ std::atomic<uint64_t> recorded{0};
 
 uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
-/// Rough multiply-adds of one op, to cut a plan into chunks between which a run can be cancelled.
+/// To cut a plan into chunks between which a run can be cancelled: multiply-adds, and what memory takes in their stead.
 double workOf(const Plan& plan, const PlannedOp& op) {
-    double largest = 1;
-    for (uint32_t input : op.inputs)
-        largest = std::max(largest, static_cast<double>(plan.tensors[input].type.shape.elements()));
-    const Shape& out = plan.tensors[op.outputs[0]].type.shape;
-    const Node& node = plan.graph->node(op.node);
-    if (node.op->name == "batched_matmul")
-        return static_cast<double>(out.elements() *
-                                   plan.tensors[op.inputs[0]].type.shape[node.attributes.flag("transposeA") ? -2 : -1]);
-    const bool isContraction = node.op->name == "matmul";
-    return isContraction ? static_cast<double>(out.rows()) * largest
-                         : largest + static_cast<double>(out.elements()) * 8;
+    return operationsOf(plan, op) / 2 + 8 * static_cast<double>(plan.tensors[op.outputs[0]].type.shape.elements());
 }
 
 } // namespace

@@ -21,6 +21,28 @@ void writeRows(std::span<float> padded, const Shape& shape, std::span<const floa
 
 } // namespace
 
+AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& sizes) {
+    const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+    const auto graph = std::make_shared<Graph>();
+    AttentionGraph result{.graph = graph,
+                          .flow = {.graph = *graph,
+                                   .spec = spec,
+                                   .prefix = kPrefix,
+                                   .layer = sizes.layer,
+                                   .heads = counts.heads,
+                                   .groups = counts.groups,
+                                   .queries = sizes.queries,
+                                   .keys = sizes.keys,
+                                   .width = sizes.width}};
+    AttentionFlow& flow = result.flow;
+    const Shape keys{1, counts.groups, sizes.keys, sizes.width};
+    flow.q = graph->input("q", {.shape = {1, counts.heads, sizes.queries, sizes.width}});
+    flow.k = graph->input("k", {.shape = keys});
+    flow.v = graph->input("v", {.shape = keys});
+    buildAttention(flow);
+    return result;
+}
+
 struct AttentionRun::Impl {
     TensorStore store;
     std::unique_ptr<GpuExecutor> executor;
@@ -36,27 +58,12 @@ struct AttentionRun::Impl {
 AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
                            const AttentionSizes& sizes, std::span<const std::string> wanted, uint64_t seed)
     : impl_(std::make_unique<Impl>(context)) {
-    const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
-    heads_ = counts.heads;
-    groups_ = counts.groups;
-    const auto graph = std::make_shared<Graph>();
-    AttentionFlow flow{.graph = *graph,
-                       .spec = spec,
-                       .prefix = kPrefix,
-                       .layer = sizes.layer,
-                       .heads = heads_,
-                       .groups = groups_,
-                       .queries = sizes.queries,
-                       .keys = sizes.keys,
-                       .width = sizes.width};
-    impl_->shapes = {{"q", {1, heads_, sizes.queries, sizes.width}},
-                     {"k", {1, groups_, sizes.keys, sizes.width}},
-                     {"v", {1, groups_, sizes.keys, sizes.width}}};
-    flow.q = graph->input("q", {.shape = impl_->shapes.at("q")});
-    flow.k = graph->input("k", {.shape = impl_->shapes.at("k")});
-    flow.v = graph->input("v", {.shape = impl_->shapes.at("v")});
-    buildAttention(flow);
-
+    AttentionGraph built = attentionGraph(spec, sizes);
+    const auto& [graph, flow] = built;
+    heads_ = flow.heads;
+    groups_ = flow.groups;
+    const Shape keys{1, groups_, sizes.keys, sizes.width};
+    impl_->shapes = {{"q", {1, heads_, sizes.queries, sizes.width}}, {"k", keys}, {"v", keys}};
     std::map<std::string, Tensor> outputs;
     const auto offer = [&](const std::string& name, Tensor tensor) {
         if (tensor && (wanted.empty() || std::ranges::find(wanted, name) != wanted.end())) outputs[name] = tensor;
@@ -77,7 +84,7 @@ AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const 
         if (isPlanned(constant.name)) sources.emplace_back(constant.name, constant.shape);
     impl_->store.reserve(sources);
     for (const FlowConstant& constant : flow.constants)
-        if (isPlanned(constant.name)) impl_->write(constant.name, constant.values);
+        if (isPlanned(constant.name)) impl_->write(constant.name, constant.values());
     for (const FlowParameter& parameter : flow.parameters) {
         if (!isPlanned(parameter.name)) continue;
         impl_->write(parameter.name, initialNumbers(parameter, seed + parameters_.size()));

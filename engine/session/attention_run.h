@@ -25,6 +25,14 @@ struct NamedTensor {
     std::vector<float> values;
 };
 
+/// The graph of one attention by itself: inputs "q" [1,H,T,D], "k" and "v" [1,G,S,D].
+struct AttentionGraph {
+    std::shared_ptr<Graph> graph;
+    AttentionFlow flow;
+};
+/// @param spec must outlive the result  @throws Error as check()
+AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& sizes);
+
 /// One attention of any spec by itself on a device, without a model around it: what the playground and `attention-cli
 /// attend` run. What the spec learns begins as training would begin it, from a seed.
 class AttentionRun {

@@ -88,12 +88,17 @@ Trainer::Loss Trainer::buildLoss(int rows, int64_t columns, double dropout) cons
 /// Lists parameters and optimiser states, makes room for them and sets the initial weights.
 void Trainer::describe() {
     const Loss loss = buildLoss(1, columns_, 0);
+    const auto plan = compile(loss.decoder.graph, {{"losses", loss.losses}});
+    const auto isPlanned = [&](const std::string& name) {
+        return std::ranges::find(plan->tensors, name, &PlannedTensor::name) != plan->tensors.end();
+    };
     std::vector<std::pair<std::string, Shape>> room;
     for (uint32_t id = 0; id < loss.decoder.graph->size(); ++id) {
         const Node& node = loss.decoder.graph->node(id);
-        if (node.kind != NodeKind::Parameter) continue;
+        const bool isComputed = decoder_names::isComputed(node.name);
+        if (node.kind != NodeKind::Parameter || (isComputed && !isPlanned(node.name))) continue;
         room.emplace_back(node.name, node.outputs[0].shape);
-        if (decoder_names::isComputed(node.name)) continue;
+        if (isComputed) continue;
         parameters_.push_back({node.name, node.outputs[0].shape});
         if (isFrozen(node.name)) continue;
         states_.push_back({"moment." + node.name, node.outputs[0].shape});
@@ -112,13 +117,13 @@ void Trainer::describe() {
                   : initialWeights(config_, parameter.name, parameter.shape, recipe_.architecture.initialDeviation,
                                    recipe_.settings.seed));
     }
-    writeConstants(loss.decoder);
+    writeConstants(usedConstants(*plan, loss.decoder.composed));
     if (config_.layers.front().rotary)
         write(decoder_names::kRotaryTable, rotaryTableValues(*config_.layers.front().rotary, config_.context));
 }
 
-void Trainer::writeConstants(const DecoderGraph& decoder) {
-    for (const FlowConstant& constant : decoder.composed.constants) write(constant.name, constant.values);
+void Trainer::writeConstants(std::span<const FlowConstant* const> constants) {
+    for (const FlowConstant* constant : constants) write(constant->name, constant->values());
 }
 
 void Trainer::buildStep(bool profiles) {
@@ -280,14 +285,14 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
 Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets) {
     const int64_t columns = (instance.contextLength() + 7) / 8 * 8;
     const Loss loss = buildLoss(rows, columns, 0);
+    const auto plan =
+        compile(loss.decoder.graph, {{"losses", loss.losses}, {"best", topK(loss.decoder.logits, 1).indices}});
+    const auto constants = usedConstants(*plan, loss.decoder.composed);
     std::vector<std::pair<std::string, Shape>> room;
-    for (const FlowConstant& constant : loss.decoder.composed.constants)
-        room.emplace_back(constant.name, constant.shape);
+    for (const FlowConstant* constant : constants) room.emplace_back(constant->name, constant->shape);
     store_->reserve(room);
-    writeConstants(loss.decoder);
-    GpuExecutor executor(
-        *context_, *kernels_, *store_,
-        compile(loss.decoder.graph, {{"losses", loss.losses}, {"best", topK(loss.decoder.logits, 1).indices}}));
+    writeConstants(constants);
+    GpuExecutor executor(*context_, *kernels_, *store_, plan);
     const Batch batch =
         task_.metric == Task::Metric::ExactMatch ? questions(instance, split, 0, rows) : instance.batch(split, 0, rows);
     fill(executor, batch, columns, 1, evaluationGates_);

@@ -97,7 +97,7 @@ private:
     struct Loss; // a graph with its loss
     Loss buildLoss(int rows, int64_t columns, double dropout) const;
     void describe();
-    void writeConstants(const DecoderGraph& decoder);
+    void writeConstants(std::span<const FlowConstant* const> constants);
     void buildStep(bool profiles);
     void fill(GpuExecutor& executor, const Batch& batch, int64_t columns, double weightOfTarget,
               std::span<const float> gates) const;

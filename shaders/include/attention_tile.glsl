@@ -1,10 +1,5 @@
 // Masks of tiles of queries and keys, for the fused attention kernels. Include after ATTENTION_PUSH is declared.
 
-const float LOG2_E = 1.4426950408889634;
-
-// Below every score and far above MASKED: the running maximum of a row that has seen nothing.
-const float NOTHING_SEEN = -1e20;
-
 // head / (heads / groups) without integer division, which is slow on software Vulkan.
 uint groupOf(uint head) { return uint((float(head * groups) + 0.5) / float(heads)); }
 

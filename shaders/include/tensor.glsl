@@ -39,6 +39,9 @@ layout(std430, binding = 0) readonly buffer StepParamsBuffer { uint stepWords[16
 
 // Scores at or below this are invisible.
 #define MASKED (-1e30)
+// Below every score and far above MASKED: the running maximum of a row that has seen nothing.
+#define NOTHING_SEEN (-1e20)
+#define LOG2_E 1.4426950408889634
 
 #define NO_LIVE_SLOT 255u
 

@@ -45,7 +45,8 @@ void AttentionCase::build() {
                        .groups = groups,
                        .queries = queries,
                        .keys = keys,
-                       .width = width};
+                       .width = width,
+                       .mayFuse = mayFuse};
     flow.q = input("q", {batch, heads, queries, width});
     flow.k = input("k", {batch, groups, keys, width});
     flow.v = input("v", {batch, groups, keys, width});
@@ -56,8 +57,10 @@ void AttentionCase::build() {
         values[parameter.name] = draw(seed * 100 + values.size(), parameter.shape.elements(), deviation);
         learned.push_back(parameter.name);
     }
-    for (const FlowConstant& constant : flow.constants)
-        values[constant.name] = {constant.values.begin(), constant.values.end()};
+    for (const FlowConstant& constant : flow.constants) {
+        const std::vector<float> numbers = constant.values();
+        values[constant.name] = {numbers.begin(), numbers.end()};
+    }
     outputs["z"] = flow.z;
     if (flow.scores) outputs["scores"] = flow.scores;
     if (flow.pattern) outputs["pattern"] = flow.pattern;
@@ -98,6 +101,28 @@ std::map<std::string, std::vector<double>> AttentionCase::onHost() const {
     executor.run({});
     std::map<std::string, std::vector<double>> results;
     for (const auto& [name, tensor] : outputs) results[name] = executor.get(name);
+    return results;
+}
+
+std::map<std::string, std::vector<double>> onDevice(Device& device, const AttentionCase& test,
+                                                    const std::map<std::string, Tensor>& outputs) {
+    const auto plan = compile(test.graph, outputs);
+    TensorStore store(device.context);
+    reserveSources(store, *plan);
+    GpuExecutor executor(device.context, device.kernels, store, plan);
+    for (const PlannedTensor& tensor : plan->tensors) {
+        if (tensor.home == Home::Parameter) writeDense(store, tensor.name, test.values.at(tensor.name));
+        if (tensor.home != Home::Input) continue;
+        const Shape& shape = tensor.type.shape;
+        const std::span<float> rows = executor.input(tensor.name);
+        for (int64_t row = 0; row < shape.rows(); ++row)
+            for (int64_t c = 0; c < shape.columns(); ++c)
+                rows[static_cast<size_t>(row * shape.rowStride() + c)] =
+                    static_cast<float>(test.values.at(tensor.name)[static_cast<size_t>(row * shape.columns() + c)]);
+    }
+    executor.run({});
+    std::map<std::string, std::vector<double>> results;
+    for (const auto& [name, tensor] : outputs) results[name] = denseResult(executor, name);
     return results;
 }
 

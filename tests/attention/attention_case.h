@@ -2,6 +2,7 @@
 
 #include "engine/attention/catalogue.h"
 #include "engine/attention/flow.h"
+#include "tests/support/device.h"
 
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@ struct AttentionCase {
     AttentionSpec spec;
     int64_t queries = 6, keys = 6, width = 4, batch = 1, layer = 0;
     uint64_t seed = 1;
+    bool mayFuse = true;
 
     std::shared_ptr<Graph> graph;
     std::map<std::string, std::vector<double>> values; ///< of inputs, parameters and constants
@@ -31,6 +33,10 @@ struct AttentionCase {
     /// parameters
     std::map<std::string, std::vector<double>> onHost() const;
 };
+
+/// The device's answers.
+std::map<std::string, std::vector<double>> onDevice(Device& device, const AttentionCase& test,
+                                                    const std::map<std::string, Tensor>& outputs);
 
 /// The catalogue's part in the nearest spec that works: under a causal mask where the part can be.
 AttentionSpec specWith(const Part& part);

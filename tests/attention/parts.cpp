@@ -13,6 +13,7 @@
 
 using namespace attn;
 using test::AttentionCase;
+using test::onDevice;
 using test::specWith;
 
 namespace {
@@ -33,28 +34,6 @@ template <class Check> void forEveryPart(Check&& check) {
         INFO(test.spec.text());
         check(*part, test);
     }
-}
-
-std::map<std::string, std::vector<double>> onDevice(test::Device& device, const AttentionCase& test,
-                                                    const std::map<std::string, Tensor>& outputs) {
-    const auto plan = compile(test.graph, outputs);
-    TensorStore store(device.context);
-    test::reserveSources(store, *plan);
-    GpuExecutor executor(device.context, device.kernels, store, plan);
-    for (const PlannedTensor& tensor : plan->tensors) {
-        if (tensor.home == Home::Parameter) test::writeDense(store, tensor.name, test.values.at(tensor.name));
-        if (tensor.home != Home::Input) continue;
-        const Shape& shape = tensor.type.shape;
-        const std::span<float> rows = executor.input(tensor.name);
-        for (int64_t row = 0; row < shape.rows(); ++row)
-            for (int64_t c = 0; c < shape.columns(); ++c)
-                rows[static_cast<size_t>(row * shape.rowStride() + c)] =
-                    static_cast<float>(test.values.at(tensor.name)[static_cast<size_t>(row * shape.columns() + c)]);
-    }
-    executor.run({});
-    std::map<std::string, std::vector<double>> results;
-    for (const auto& [name, tensor] : outputs) results[name] = test::denseResult(executor, name);
-    return results;
 }
 
 } // namespace

@@ -62,4 +62,52 @@ AttentionInputs wholeAttention(Case& t, AttentionRule& rule) {
     return inputs;
 }
 
+TileCase tileCase(Case& t, int64_t most) {
+    const int64_t B = randomSize(2), G = randomSize(2), H = G * randomSize(2), T = randomSize(most),
+                  S = randomSize(most),
+                  D = randomSize(3) == 1 ? randomSize(9) : std::min<int64_t>(4 * randomSize(20), most);
+    const int64_t lists = randomSize(2) == 1 ? 1 : H, down = (T + 7) / 8, across = (S + 31) / 32;
+    // Tiles of every list by queries, then the same by keys.
+    struct Tile {
+        int64_t list, row, column, bits;
+    };
+    std::vector<Tile> all;
+    std::vector<double> bits(16, 65535);
+    for (int64_t list = 0; list < lists; ++list)
+        for (int64_t row = 0; row < down; ++row)
+            for (int64_t column = 0; column < across; ++column) {
+                const int64_t kind = randomSize(3);
+                if (kind == 1) continue;
+                all.push_back({list, row, column, kind == 2 ? 0 : static_cast<int64_t>(bits.size()) / 16});
+                for (int i = 0; kind == 3 && i < 16; ++i)
+                    bits.push_back(randomSize(4) == 1 ? 0 : static_cast<double>(randomSize(65536) - 1));
+            }
+    const auto write = [&](const char* begins, const char* tiles, int64_t count, auto place, auto other) {
+        std::vector<double>&to = t.values[begins], &pairs = t.values[tiles];
+        for (int64_t list = 0; list < lists; ++list) {
+            for (int64_t block = 0; block < count; ++block) {
+                to.push_back(static_cast<double>(pairs.size() / 2));
+                for (const Tile& tile : all)
+                    if (tile.list == list && place(tile) == block)
+                        pairs.insert(pairs.end(), {static_cast<double>(other(tile)), static_cast<double>(tile.bits)});
+            }
+            to.push_back(static_cast<double>(pairs.size() / 2));
+        }
+        if (pairs.empty()) pairs.assign(2, 0);
+        return std::pair{t.graph->input(begins, {.shape = {lists, count + 1}}),
+                         t.graph->input(tiles, {.shape = {static_cast<int64_t>(pairs.size())}})};
+    };
+    const auto row = [](const Tile& tile) { return tile.row; };
+    const auto column = [](const Tile& tile) { return tile.column; };
+    const auto [begins, tiles] = write("begins", "tiles", down, row, column);
+    const auto [columnBegins, columnTiles] = write("column begins", "column tiles", across, column, row);
+    t.values["bits"] = bits;
+    const Tensor bitsInput = t.graph->input("bits", {.shape = {static_cast<int64_t>(bits.size()) / 16, 16}});
+    return {{.q = t.real("q", {B, H, T, D}),
+             .k = t.real("k", {B, G, S, D}),
+             .v = t.real("v", {B, G, S, D}),
+             .lists = {begins, tiles, columnBegins, columnTiles, bitsInput},
+             .bias = randomSize(2) == 1 ? t.real("bias", {H, T + S - 1}) : Tensor()}};
+}
+
 } // namespace attn::test

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/graph/step_params.h"
+#include "engine/ops/block_attention.h"
 #include "engine/ops/ops.h"
 
 #include <functional>
@@ -38,6 +39,13 @@ AttentionInputs attentionCase(Case& test, int64_t T, int64_t S, int64_t heads, i
 /// Attention inputs without live lengths and a rule for them; often rows of several sequences that lie one after
 /// another.
 AttentionInputs wholeAttention(Case& test, AttentionRule& rule);
+
+/// Block-sparse attention over a mask drawn at random, some of whose tiles are empty, full or partly seen.
+struct TileCase {
+    BlockAttentionInputs inputs;
+    double scale = 0.3;
+};
+TileCase tileCase(Case& test, int64_t most);
 
 /// Cases of the ops of gradients and training.
 void addTrainingBuilders(std::map<std::string, Builder>& all);

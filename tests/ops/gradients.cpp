@@ -1,5 +1,6 @@
 #include "engine/ops/catalogue.h"
 #include "engine/ops/gradient.h"
+#include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/ops/case.h"
@@ -30,6 +31,7 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "embedding_gradient",
                                              "attention_mix_transposed",
                                              "fused_attention_gradient",
+                                             "block_attention_gradient",
                                              "cross_entropy_gradient",
                                              "square_norms",
                                              "clip_factor",
@@ -93,6 +95,11 @@ std::map<std::string, Builder> builders() {
     all["attention_mix"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule&) {
         return attentionMix(t.real("pattern", {in.q.shape()[1], in.q.shape()[0], in.k.shape()[0]}), in.v, in.q);
     });
+    all["block_attention"] = [](Case& t) {
+        TileCase tiles = tileCase(t, 9);
+        if (tiles.inputs.bias) tiles.inputs.bias = stopGradient(tiles.inputs.bias);
+        t.expect("y", blockAttention(tiles.inputs, tiles.scale));
+    };
     all["fused_attention"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
         return fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule);
     });

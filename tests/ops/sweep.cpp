@@ -152,6 +152,12 @@ std::map<std::string, Builder> builders() {
         t.expect("out",
                  attentionMix(t.real("pattern", {in.q.shape()[1], in.q.shape()[0], in.k.shape()[0]}), in.v, in.q));
     });
+    all["block_attention"] = [](Case& t) {
+        const TileCase tiles = tileCase(t, 100);
+        const Tensor z = blockAttention(tiles.inputs, tiles.scale);
+        t.expect("out", z);
+        t.expect("statistics", {z.graph, z.node, 1});
+    };
     all["fused_attention"] = [=](Case& t) {
         AttentionRule rule;
         if (randomSize(3) == 1) {
@@ -245,7 +251,8 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
     };
     for (const char* name : {"matmul", "fused_attention"}) check(name);
     traits.subgroupSize = 32; // four sets of eight lanes
-    for (const char* name : {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul"})
+    for (const char* name : {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul",
+                             "block_attention", "block_attention_gradient"})
         check(name);
 }
 

@@ -94,6 +94,24 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         t.expect("out", attentionMixTransposed(t.real("p", {heads, T, S}, {}, 0.3),
                                                t.real("x", {T, heads, randomSize(20)}), groups));
     };
+    all["block_attention_gradient"] = [](Case& t) {
+        const auto [in, scale] = tileCase(t, 100);
+        const Tensor z = blockAttention(in, scale);
+        std::vector<Tensor> inputs{in.q,
+                                   in.k,
+                                   in.v,
+                                   in.lists.begins,
+                                   in.lists.tiles,
+                                   in.lists.columnBegins,
+                                   in.lists.columnTiles,
+                                   in.lists.bits,
+                                   z,
+                                   {z.graph, z.node, 1},
+                                   t.real("dz", in.q.shape())};
+        if (in.bias) inputs.push_back(in.bias);
+        const Tensor out = node(kBlockAttentionGradient, inputs, {{"scale", scale}, {"bias", in.bias ? 1 : 0}});
+        for (uint32_t i = 0; i < 3; ++i) t.expect(std::string{"qkv"[i]}, {out.graph, out.node, i});
+    };
     all["fused_attention_gradient"] = [](Case& t) {
         AttentionRule rule;
         const AttentionInputs in = wholeAttention(t, rule);

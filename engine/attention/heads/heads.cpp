@@ -21,10 +21,15 @@ constexpr double kSelfPenalty = -1e5; ///< a token sees itself only when it sees
 
 void buildSharedKeys(AttentionFlow& flow, PartValues) { flow.k = unitRows(flow.q); }
 void buildSelfPenalty(AttentionFlow& flow, PartValues) {
-    std::vector<float> diagonal(static_cast<size_t>(flow.queries * flow.keys), 0);
-    for (int64_t i = 0; i < flow.queries; ++i)
-        diagonal[static_cast<size_t>(i * flow.keys + i)] = static_cast<float>(kSelfPenalty);
-    flow.scores = plus(flow.scores, flow.constant("heads.self", {flow.queries, flow.keys}, std::move(diagonal)));
+    const auto diagonal = [T = flow.queries, S = flow.keys] {
+        std::vector<float> values(static_cast<size_t>(T * S), 0);
+        for (int64_t i = 0; i < T; ++i) values[static_cast<size_t>(i * S + i)] = static_cast<float>(kSelfPenalty);
+        return values;
+    };
+    flow.scores = plus(flow.scores, flow.constant("heads.self", {flow.queries, flow.keys}, diagonal));
+}
+void fuseSelfPenalty(AttentionFlow& flow, PartValues, FusedScores& fused) {
+    fused.add(flow, [](int64_t, int64_t distance) { return distance == 0 ? kSelfPenalty : 0; });
 }
 void referenceSharedKeys(ReferenceFlow& flow, PartValues) {
     for (int64_t h = 0; h < flow.heads; ++h)
@@ -145,7 +150,7 @@ const Part kSharedQueryKey{.id = "shared_query_key",
                            .time = "O(T^2 C)",
                            .memory = "O(H T^2)",
                            .hooks = {{Stage::QueriesKeys, buildSharedKeys, referenceSharedKeys},
-                                     {Stage::Bias, buildSelfPenalty, referenceSelfPenalty}},
+                                     {Stage::Bias, buildSelfPenalty, referenceSelfPenalty, fuseSelfPenalty}},
                            .actsOnScores = true,
                            .needsEqualLengths = true};
 

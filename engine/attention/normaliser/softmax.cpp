@@ -8,6 +8,8 @@ namespace {
 
 void build(AttentionFlow& flow, PartValues) { flow.pattern = softmax(flow.scores); }
 
+void fuse(AttentionFlow&, PartValues, FusedScores&) {} // the kernel's own
+
 void reference(ReferenceFlow& flow, PartValues) {
     flow.pattern = Dense({flow.heads, flow.queries, flow.keys});
     for (int64_t h = 0; h < flow.heads; ++h)
@@ -35,6 +37,6 @@ const Part kSoftmaxNormaliser{
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
     .time = "O(T S D)",
     .memory = "O(T S), or O(T D) fused",
-    .hooks = {{Stage::Normalise, build, reference}}};
+    .hooks = {{Stage::Normalise, build, reference, fuse}}};
 
 } // namespace attn

@@ -31,14 +31,16 @@ double alibiSlope(int64_t head, int64_t heads) {
     return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
 }
 
-void buildAlibi(AttentionFlow& flow, PartValues) {
-    std::vector<float> values;
-    for (int64_t h = 0; h < flow.heads; ++h)
-        for (float distance : byDistance(flow.queries, flow.keys, [&](int64_t d) {
-                 return alibiSlope(h, flow.heads) * static_cast<double>(flow.isCausal() ? d : -std::abs(d));
-             }))
-            values.push_back(distance);
-    addByDistance(flow, flow.constant("position.alibi", {flow.heads, flow.queries + flow.keys - 1}, std::move(values)));
+void fuseAlibi(AttentionFlow& flow, PartValues, FusedScores& fused) {
+    fused.add(flow, [heads = flow.heads, isCausal = flow.isCausal()](int64_t h, int64_t d) {
+        return alibiSlope(h, heads) * static_cast<double>(isCausal ? d : -std::abs(d));
+    });
+}
+void buildAlibi(AttentionFlow& flow, PartValues values) {
+    FusedScores terms;
+    fuseAlibi(flow, values, terms);
+    addByDistance(flow,
+                  flow.constant("position.alibi", {flow.heads, flow.queries + flow.keys - 1}, std::move(terms.bias)));
 }
 void referenceAlibi(ReferenceFlow& flow, PartValues) {
     addReference(flow, [&](int64_t h, int64_t distance) {
@@ -152,7 +154,7 @@ const Part kAlibiPosition{
                "arXiv:2108.12409"},
     .time = "O(T S)",
     .memory = "0",
-    .hooks = {{Stage::Bias, buildAlibi, referenceAlibi}},
+    .hooks = {{Stage::Bias, buildAlibi, referenceAlibi, fuseAlibi}},
     .actsOnScores = true};
 
 const Part kT5Position{

@@ -31,6 +31,8 @@ void referenceDot(ReferenceFlow& flow, PartValues) {
     forCells(flow, [&](int64_t h, int64_t t, int64_t s) { return flow.scoreScale() * dotOf(flow, h, t, s); });
 }
 
+void fuseDot(AttentionFlow& flow, PartValues, FusedScores& fused) { fused.scale = flow.scoreScale(); }
+
 // Additive -----------------------------------------------------------------------------------------------------------
 
 void buildAdditive(AttentionFlow& flow, PartValues) {
@@ -86,6 +88,11 @@ constexpr std::array<Param, 1> kCosineParams{
 void buildCosine(AttentionFlow& flow, PartValues values) {
     flow.scores = affine(product(unitRows(flow.q), unitRows(flow.k)), 1 / values[0], 0);
 }
+void fuseCosine(AttentionFlow&, PartValues values, FusedScores& fused) {
+    fused.q = unitRows(fused.q);
+    fused.k = unitRows(fused.k);
+    fused.scale = 1 / values[0];
+}
 void referenceCosine(ReferenceFlow& flow, PartValues values) {
     const auto norm = [&](const Dense& x, int64_t h, int64_t i) {
         double sum = 1e-12;
@@ -109,7 +116,7 @@ const Part kScaledDotScore{
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
-    .hooks = {{Stage::Scores, buildDot, referenceDot}}};
+    .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}}};
 
 const Part kDotScore{
     .id = "dot",
@@ -122,7 +129,7 @@ const Part kDotScore{
                "section 3.1, equation 8 (dot)", "arXiv:1508.04025"},
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
-    .hooks = {{Stage::Scores, buildDot, referenceDot}}};
+    .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}}};
 
 const Part kAdditiveScore{
     .id = "additive",
@@ -164,6 +171,6 @@ const Part kCosineScore{
     .params = kCosineParams,
     .time = "O(T S D)",
     .memory = "O(T S)",
-    .hooks = {{Stage::Scores, buildCosine, referenceCosine}}};
+    .hooks = {{Stage::Scores, buildCosine, referenceCosine, fuseCosine}}};
 
 } // namespace attn

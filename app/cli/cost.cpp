@@ -1,0 +1,106 @@
+#include "app/cli/command.h"
+
+#include "app/figures/length_figure.h"
+#include "engine/core/error.h"
+#include "engine/io/tensor_writer.h"
+#include "engine/session/attention_cost.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace attn::cli {
+namespace {
+
+struct Options {
+    std::vector<std::string> specs;
+    int64_t from = 64, to = 16384, width = 32;
+    bool measures = false;
+    std::string out, device;
+};
+
+/// What is compared unless the command line says otherwise.
+const std::vector<std::string> kSpecs{"mask=causal", "mask=causal & window(256)", "mask=causal, normaliser=linear"};
+
+int cost(const Options& options) {
+    std::optional<gpu::Context> context;
+    std::optional<KernelLibrary> kernels;
+    if (options.measures) {
+        context.emplace(
+            gpu::ContextOptions{.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
+        kernels.emplace(*context);
+    }
+    LengthFigure figure{.title = "Cost of one attention",
+                        .valueTitle = options.measures ? "milliseconds" : "floating-point operations",
+                        .isLogarithmic = true};
+    for (int64_t tokens = options.from; tokens <= options.to; tokens *= 2)
+        figure.lengths.push_back(static_cast<int>(tokens));
+    nlohmann::json report = nlohmann::json::array();
+    for (const std::string& text : options.specs.empty() ? kSpecs : options.specs) {
+        const AttentionSpec spec = AttentionSpec::parse(text);
+        LengthFigure::Line line{.label = QString::fromStdString(text), .values = {}};
+        fmt::print("{}\n{:>8} {:>12} {:>12} {:>11} {:>11} {:>11}\n", spec.text(), "tokens", "pairs", "MFLOP", "MiB",
+                   "ms", "us/token");
+        for (int length : figure.lengths) {
+            const AttentionSizes sizes{.queries = length, .keys = length, .width = options.width};
+            AttentionCost found;
+            try {
+                found = options.measures ? *measureAttention(*context, *kernels, spec, sizes, [] { return false; })
+                                         : attentionCost(spec, sizes);
+            } catch (const Error& error) {
+                fmt::print("{:8} {}\n", length, error.what());
+                break;
+            }
+            fmt::print("{:8} {:12.0f} {:12.2f} {:11.2f}", found.tokens, found.pairs, found.operations / 1e6,
+                       found.bytes / 1048576);
+            if (found.milliseconds)
+                fmt::print(" {:11.2f} {:11.2f}", *found.milliseconds,
+                           *found.milliseconds * 1e3 / static_cast<double>(length));
+            fmt::print("\n");
+            std::fflush(stdout);
+            line.values.push_back(found.milliseconds.value_or(found.operations));
+            nlohmann::json entry{{"attention", spec.text()},
+                                 {"tokens", found.tokens},
+                                 {"pairs", found.pairs},
+                                 {"operations", found.operations},
+                                 {"bytes", found.bytes}};
+            if (found.milliseconds) entry["milliseconds"] = *found.milliseconds;
+            report.push_back(std::move(entry));
+        }
+        if (!line.values.empty()) figure.lines.push_back(std::move(line));
+    }
+    if (options.out.empty()) return kDone;
+    if (std::filesystem::path(options.out).extension() == ".json") {
+        const std::string text = report.dump(2) + "\n";
+        writeAtomically(options.out, std::as_bytes(std::span(text)));
+        return kDone;
+    }
+    figure.fitRange();
+    writeFigure(figure, {760, 420}, options.out);
+    return kDone;
+}
+
+} // namespace
+
+void addCost(CLI::App& app, Run& run) {
+    CLI::App* command =
+        app.add_subcommand("cost", "what attentions cost against the length: pairs, operations, memory, time");
+    const auto options = std::make_shared<Options>();
+    command->add_option("specs", options->specs, "attentions to compare, as in 'position=alibi, mask=causal'");
+    command->add_option("--from", options->from, "shortest sequence in tokens")
+        ->check(CLI::Range(1, 1 << 20))
+        ->capture_default_str();
+    command->add_option("--to", options->to, "longest; lengths double")
+        ->check(CLI::Range(1, 1 << 20))
+        ->capture_default_str();
+    command->add_option("--width", options->width, "of a head")->check(CLI::Range(1, 1024))->capture_default_str();
+    command->add_flag("--measure", options->measures, "run each on the device, too");
+    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
+    command->add_option("--out", options->out, "picture (.png, .svg, .pdf) or .json");
+    command->footer(
+        "Example:\n  attention-cli cost 'mask=causal' 'mask=causal & window(256)' --measure --out cost.svg");
+    command->callback([=, &run] { run = [=] { return cost(*options); }; });
+}
+
+} // namespace attn::cli

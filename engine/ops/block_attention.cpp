@@ -1,0 +1,231 @@
+#include "engine/ops/block_attention.h"
+
+#include "engine/ops/attention_reference.h"
+#include "engine/ops/definitions.h"
+#include "engine/ops/rules.h"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace attn {
+namespace {
+
+constexpr int64_t kQueries = 8, kKeys = 32; // of a tile
+
+// Inputs of both ops. The last is there where the attribute "bias" says so.
+enum Input : uint32_t { Q, K, V, Begins, Tiles, ColumnBegins, ColumnTiles, Bits, Forward };
+enum GradientInput : uint32_t { Z = Forward, Statistics, Dz, Gradient };
+
+void requireBlocks(std::span<const TensorType> inputs, const Attributes& attributes, uint32_t count,
+                   std::string_view op) {
+    const bool hasBias = attributes.flag("bias");
+    requireInputs(inputs, count + (hasBias ? 1 : 0), op);
+    requireWhole(inputs, op);
+    const Shape &q = inputs[Q].shape, &k = inputs[K].shape, &begins = inputs[Begins].shape,
+                &columns = inputs[ColumnBegins].shape;
+    require(q.rank() == 4 && k.rank() == 4 && q[0] == k[0] && q[3] == k[3] && inputs[V].shape == k, op,
+            fmt::format("q {} must be [B,H,T,D], k {} and v {} [B,G,S,D]", q.text(), k.text(), inputs[V].shape.text()));
+    require(q[1] % k[1] == 0, op, fmt::format("{} heads cannot share {} key/value heads", q[1], k[1]));
+    const int64_t lists = begins[0];
+    require((lists == 1 || lists == q[1]) && begins == Shape{lists, (q[2] + kQueries - 1) / kQueries + 1} &&
+                columns == Shape{lists, (k[2] + kKeys - 1) / kKeys + 1} &&
+                inputs[Tiles].shape == inputs[ColumnTiles].shape && inputs[Bits].shape[1] == 16,
+            op,
+            fmt::format("lists of tiles {} and {}, of {} and {} numbers, do not fit q {} and k {}", begins.text(),
+                        columns.text(), inputs[Tiles].shape.text(), inputs[ColumnTiles].shape.text(), q.text(),
+                        k.text()));
+    if (hasBias)
+        require(
+            inputs[count].shape == Shape{q[1], q[2] + k[2] - 1}, op,
+            fmt::format("the bias by distance is {}, not [{},{}]", inputs[count].shape.text(), q[1], q[2] + k[2] - 1));
+}
+
+/// One call, row by row.
+struct Rows {
+    const ReferenceTensor &q, &k, &v, &begins, &tiles, &bits;
+    const double* bias;
+    int64_t biasStride = 0;
+    int64_t H, G, T, S, D;
+    double scale;
+
+    Rows(const ReferenceCall& call, uint32_t count)
+        : q(call.inputs[Q]), k(call.inputs[K]), v(call.inputs[V]), begins(call.inputs[Begins]),
+          tiles(call.inputs[Tiles]), bits(call.inputs[Bits]), bias(nullptr), H(q.shape[1]), G(k.shape[1]),
+          T(q.shape[2]), S(k.shape[2]), D(q.shape[3]), scale(call.attributes.number("scale")) {
+        if (!call.attributes.flag("bias")) return;
+        bias = call.inputs[count].data;
+        biasStride = call.inputs[count].shape.rowStride();
+    }
+    int64_t queryRow(int64_t b, int64_t h, int64_t t) const { return (b * H + h) * T + t; }
+    int64_t keyRow(int64_t b, int64_t h, int64_t s) const { return (b * G + h / (H / G)) * S + s; }
+
+    std::vector<double> scores(int64_t b, int64_t h, int64_t t) const {
+        std::vector<double> result(static_cast<size_t>(S), kMasked);
+        const double* begin = begins.row(begins.rows() == 1 ? 0 : h) + t / kQueries;
+        for (auto at = static_cast<int64_t>(begin[0]); at < static_cast<int64_t>(begin[1]); ++at) {
+            const auto first = static_cast<int64_t>(tiles.data[2 * at]) * kKeys;
+            const double* halves = bits.row(static_cast<int64_t>(tiles.data[2 * at + 1]));
+            for (int64_t s = first; s < std::min(first + kKeys, S); ++s) {
+                const auto half = static_cast<uint32_t>(halves[(s - first) / 16 * 8 + t % kQueries]);
+                if ((half >> (s - first) % 16 & 1) == 0) continue;
+                double& score = result[static_cast<size_t>(s)] = 0;
+                for (int64_t d = 0; d < D; ++d) score += q.row(queryRow(b, h, t))[d] * k.row(keyRow(b, h, s))[d];
+                score *= scale;
+                if (bias) score += bias[h * biasStride + s - t + T - 1];
+            }
+        }
+        return result;
+    }
+    template <class Row> void forEach(Row&& row) const {
+        for (int64_t b = 0; b < q.shape[0]; ++b)
+            for (int64_t h = 0; h < H; ++h)
+                for (int64_t t = 0; t < T; ++t) row(b, h, t);
+    }
+};
+
+/// Push constants and grid of every kernel. @param lists the begins that it goes through
+Dispatch dispatchOf(const OpTypes& types, const KernelTraits& traits, uint32_t lists, std::string_view shader,
+                    std::vector<Binding> bindings) {
+    const Shape &q = types.inputs[Q].shape, &k = types.inputs[K].shape;
+    const bool hasBias = types.attributes.flag("bias"), isByKeys = lists == ColumnBegins;
+    const uint32_t blocks = q[3] > 32 ? 2 : 1; // of 32 features
+    const Lanes8 lanes(traits);
+    const Shape& begins = types.inputs[lists].shape;
+    return {.shader = shader,
+            .bindings = std::move(bindings),
+            .push = {u32(q[2]), u32(k[2]), u32(q[1]), u32(k[1]), u32(q.rowStride() / 4),
+                     pushFloat(types.attributes.number("scale")), u32(begins[0]), u32(begins.rowStride()),
+                     hasBias ? u32(types.inputs.back().shape.rowStride()) : 0},
+            .specialisation = {8, lanes.sets, blocks, lanes.isExact, hasBias ? 1u : 0u},
+            .x = groupsOf(isByKeys ? k[2] : q[2], int64_t{8} * lanes.sets),
+            .y = groupsOf(q[0] * (isByKeys ? k[1] : q[1]), 1),
+            .z = groupsOf(q[3], int64_t{32} * blocks)};
+}
+/// An absent bias is bound to any tensor.
+Binding biasOf(const OpTypes& types) {
+    return readInput(types.attributes.flag("bias") ? static_cast<uint32_t>(types.inputs.size() - 1) : Begins);
+}
+
+// block_attention: q, k, v, lists, bias -> z, statistics [B,H,T,4] as fused_attention's ------------------------------
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireBlocks(inputs, attributes, Forward, "block_attention");
+    const Shape& q = inputs[Q].shape;
+    return {{.shape = q}, {.shape = {q[0], q[1], q[2], 4}}};
+}
+
+void reference(const ReferenceCall& call) {
+    const Rows rows(call, Forward);
+    rows.forEach([&](int64_t b, int64_t h, int64_t t) {
+        const auto scores = rows.scores(b, h, t);
+        const RowStatistics row = statisticsOf(scores);
+        double* statistics = call.outputs[1].row(rows.queryRow(b, h, t));
+        statistics[0] = row.inverseSum == 0 ? -1e20 : row.maximum * std::numbers::log2e;
+        statistics[1] = row.inverseSum;
+        for (int64_t s = 0; s < rows.S; ++s) {
+            const double weight = probabilityOf(scores[static_cast<size_t>(s)], row);
+            for (int64_t d = 0; d < rows.D; ++d)
+                call.outputs[0].row(rows.queryRow(b, h, t))[d] += weight * rows.v.row(rows.keyRow(b, h, s))[d];
+        }
+    });
+}
+
+std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits) {
+    return {dispatchOf(types, traits, Begins, "attention/block_forward",
+                       {load4(Q), load4(K), load4(V), readInput(Begins), readInput(Tiles), load4(Bits), biasOf(types),
+                        writeOutput(0), writeOutput(1)})};
+}
+
+/// The pattern is computed anew and never stored.
+std::vector<Tensor> gradient(const GradientCall& call) {
+    std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.begin() + Forward);
+    inputs.insert(inputs.end(), {call.outputs[0], call.outputs[1], call.outputGradients[0]});
+    if (call.attributes.flag("bias")) inputs.push_back(call.inputs[Forward]);
+    const Tensor dq = call.graph.add(kBlockAttentionGradient, inputs, call.attributes);
+    std::vector<Tensor> result(call.inputs.size());
+    for (uint32_t output = 0; output < 3; ++output) result[output] = {dq.graph, dq.node, output};
+    return result;
+}
+
+/// Of the tiles that the lists hold. @param products of 2 D operations in a cell
+double operationsOf(const OpTypes& types, double products) {
+    const Shape& q = types.inputs[Q].shape;
+    const double lists = static_cast<double>(q[0] * q[1]) / static_cast<double>(types.inputs[Begins].shape[0]);
+    const double tiles = static_cast<double>(types.inputs[Tiles].shape[0]) / 2 * lists;
+    return tiles * static_cast<double>(kQueries * kKeys) * products * 2 * static_cast<double>(q[3]);
+}
+double operations(const OpTypes& types) { return operationsOf(types, 2); }
+double gradientOperations(const OpTypes& types) { return operationsOf(types, 7); } // scores and products twice
+
+// block_attention_gradient: q, k, v, lists, z, statistics, dz, bias -> dq, dk, dv, statistics with z . dz in column 2 -
+
+std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireBlocks(inputs, attributes, Gradient, "block_attention_gradient");
+    return {inputs[Q], inputs[K], inputs[V], inputs[Statistics]};
+}
+
+void referenceGradient(const ReferenceCall& call) {
+    const Rows rows(call, Gradient);
+    const ReferenceTensor &dz = call.inputs[Dz], &dq = call.outputs[0], &dk = call.outputs[1], &dv = call.outputs[2];
+    rows.forEach([&](int64_t b, int64_t h, int64_t t) {
+        const auto scores = rows.scores(b, h, t);
+        const RowStatistics row = statisticsOf(scores);
+        const int64_t query = rows.queryRow(b, h, t);
+        std::vector<double> products(scores.size());
+        double delta = 0;
+        for (int64_t s = 0; s < rows.S; ++s) {
+            const int64_t key = rows.keyRow(b, h, s);
+            const double p = probabilityOf(scores[static_cast<size_t>(s)], row);
+            double& product = products[static_cast<size_t>(s)];
+            for (int64_t d = 0; d < rows.D; ++d) product += dz.row(query)[d] * rows.v.row(key)[d];
+            for (int64_t d = 0; d < rows.D; ++d) dv.row(key)[d] += p * dz.row(query)[d];
+            delta += p * product;
+        }
+        for (int64_t s = 0; s < rows.S; ++s) {
+            const int64_t key = rows.keyRow(b, h, s);
+            const double ds = probabilityOf(scores[static_cast<size_t>(s)], row) *
+                              (products[static_cast<size_t>(s)] - delta) * rows.scale;
+            for (int64_t d = 0; d < rows.D; ++d) dq.row(query)[d] += ds * rows.k.row(key)[d];
+            for (int64_t d = 0; d < rows.D; ++d) dk.row(key)[d] += ds * rows.q.row(query)[d];
+        }
+        double* statistics = call.outputs[3].row(query);
+        std::copy_n(call.inputs[Statistics].row(query), 2, statistics);
+        statistics[2] = delta;
+    });
+}
+
+std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
+    std::vector<Dispatch> result{
+        dispatchOf(types, traits, Begins, "attention/block_gradient_queries",
+                   {load4(Q), load4(K), load4(V), readInput(Begins), readInput(Tiles), load4(Bits), biasOf(types),
+                    load4(Z), load4(Statistics), load4(Dz), writeOutput(0), writeOutput(3)}),
+        dispatchOf(types, traits, ColumnBegins, "attention/block_gradient_keys",
+                   {load4(Q), load4(K), load4(V), readInput(ColumnBegins), readInput(ColumnTiles), load4(Bits),
+                    biasOf(types), Binding{Access::Load4, true, 3}, load4(Dz), writeOutput(1), writeOutput(2)})};
+    result[1].barrierBefore = true; // it reads the products
+    return result;
+}
+
+} // namespace
+
+const Op kBlockAttention{.name = "block_attention",
+                         .infer = infer,
+                         .reference = reference,
+                         .dispatch = dispatch,
+                         .gradient = gradient,
+                         .operations = operations};
+const Op kBlockAttentionGradient{.name = "block_attention_gradient",
+                                 .infer = inferGradient,
+                                 .reference = referenceGradient,
+                                 .dispatch = dispatchGradient,
+                                 .operations = gradientOperations};
+
+Tensor blockAttention(const BlockAttentionInputs& in, double scale) {
+    std::vector<Tensor> inputs{
+        in.q, in.k, in.v, in.lists.begins, in.lists.tiles, in.lists.columnBegins, in.lists.columnTiles, in.lists.bits};
+    if (in.bias) inputs.push_back(in.bias);
+    return in.q.graph->add(kBlockAttention, inputs, {{"scale", scale}, {"bias", in.bias ? 1 : 0}});
+}
+
+} // namespace attn

@@ -1,0 +1,115 @@
+#include "tests/attention/attention_case.h"
+
+#include "engine/ops/gradient.h"
+#include "engine/runtime/cpu_executor.h"
+#include "tests/support/catch.h"
+#include "tests/support/device.h"
+
+#include <cmath>
+#include <set>
+
+using namespace attn;
+using test::AttentionCase;
+
+namespace {
+
+/// z and the gradients of sum(z * direction), on a device or, without one, in double.
+std::map<std::string, std::vector<double>> answers(AttentionCase test, bool mayFuse, test::Device* device) {
+    test.mayFuse = mayFuse;
+    test.build();
+    Graph& graph = *test.graph;
+    const Tensor z = test.outputs.at("z");
+    auto& direction = test.values["direction"];
+    for (int64_t i = 0; i < z.shape().elements(); ++i) direction.push_back(std::sin(static_cast<double>(3 * i + 1)));
+    const Tensor loss = sum(multiply(z, graph.input("direction", {.shape = z.shape()})));
+    std::vector<Tensor> sources;
+    for (uint32_t id = 0; id < graph.size(); ++id)
+        if (graph.node(id).kind == NodeKind::Input && graph.node(id).name.size() == 1)
+            sources.push_back({&graph, id, 0});
+    const auto gradients = gradient(loss, sources);
+    std::map<std::string, Tensor> outputs{{"z", z}};
+    for (size_t i = 0; i < sources.size(); ++i)
+        if (gradients[i]) outputs["d " + graph.node(sources[i].node).name] = gradients[i];
+    if (device) return test::onDevice(*device, test, outputs);
+    const auto plan = compile(test.graph, outputs);
+    CpuExecutor executor(plan, {.poisonArena = true});
+    for (const PlannedTensor& tensor : plan->tensors)
+        if (tensor.home != Home::Arena) executor.set(tensor.name, test.values.at(tensor.name));
+    executor.run({});
+    std::map<std::string, std::vector<double>> results;
+    for (const auto& [name, tensor] : outputs) results[name] = executor.get(name);
+    return results;
+}
+
+double worstOf(const std::vector<double>& found, const std::vector<double>& expected) {
+    REQUIRE(found.size() == expected.size());
+    double worst = 0;
+    for (size_t i = 0; i < found.size(); ++i)
+        worst = std::max(worst, std::isfinite(found[i]) ? std::abs(found[i] - expected[i]) / (1 + std::abs(expected[i]))
+                                                        : 1e9);
+    return worst;
+}
+
+/// Specs that the fused kernel takes: every part of the catalogue that it takes, and combinations of them.
+std::set<std::string> fusedSpecs() {
+    std::set<std::string> texts;
+    for (const Part* part : partCatalogue())
+        if (const AttentionSpec spec = test::specWith(*part); isFused(spec)) texts.insert(spec.text());
+    for (const char* text :
+         {"heads=grouped_query(4, 2), position=alibi, mask=causal & window(9)", "score=cosine(0.5), position=rope",
+          "heads=shared_query_key(2), position=alibi, mask=causal | global(2)", "heads=multi_query(3), position=alibi",
+          "heads=multi_head(2), mask=per_head(window(5), causal)", "heads=multi_head(2), mask=~full",
+          "heads=multi_head(3), position=rope, mask=strided(7), output=gated"})
+        texts.insert(AttentionSpec::parse(text).text());
+    return texts;
+}
+
+} // namespace
+
+TEST_CASE("fused attention equals the materialised one for every spec that has both", "[attention]") {
+    const auto specs = fusedSpecs();
+    CHECK(specs.size() > 30);
+    for (const std::string& text : specs)
+        for (const auto& [tokens, width] : {std::pair<int64_t, int64_t>{41, 6}, {5, 4}}) {
+            INFO(text << ", " << tokens << " tokens");
+            AttentionCase test{.spec = AttentionSpec::parse(text), .queries = tokens, .keys = tokens, .width = width};
+            test.batch = 2;
+            REQUIRE(isFused(test.spec));
+            const auto fused = answers(test, true, nullptr), formed = answers(test, false, nullptr);
+            for (const auto& [name, values] : formed) {
+                INFO(name);
+                CHECK(worstOf(fused.at(name), values) <= 1e-9);
+            }
+        }
+}
+
+TEST_CASE("fused attention on the device equals the materialised one in double", "[attention][gpu]") {
+    test::Device device;
+    for (const std::string& text : fusedSpecs()) {
+        INFO(text);
+        AttentionCase test{.spec = AttentionSpec::parse(text), .queries = 75, .keys = 75, .width = 12};
+        const auto fused = answers(test, true, &device), formed = answers(test, false, nullptr);
+        for (const auto& [name, values] : formed) {
+            INFO(name);
+            CHECK(worstOf(fused.at(name), values) <= 2e-4); // fp32 exponentials and sums of up to 75 terms
+        }
+    }
+}
+
+TEST_CASE("fused attention takes memory that grows with the tokens, not with their square", "[attention]") {
+    const auto bytes = [](int64_t tokens) {
+        AttentionCase test{.spec =
+                               AttentionSpec::parse("heads=multi_head(4), position=alibi, mask=causal & window(64)"),
+                           .queries = tokens,
+                           .keys = tokens,
+                           .width = 16};
+        test.build();
+        const auto plan = compile(test.graph, {{"z", test.outputs.at("z")}});
+        int64_t total = 0;
+        for (const PlannedTensor& tensor : plan->tensors) total += tensor.type.shape.paddedElements() * 4;
+        return static_cast<double>(total);
+    };
+    const double ratio = (bytes(1024) - bytes(512)) / (bytes(512) - bytes(256));
+    CHECK(ratio > 1.9);
+    CHECK(ratio < 2.1);
+}
