@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kPrefix = "model.";
 
 /// The frequencies by "rope_theta" and "rope_scaling", or by the "rope_parameters" that newer files write for both.
-/// @source "linear": Chen et al. 2023, arXiv:2306.15595; "llama3": Dubey et al. 2024, arXiv:2407.21783
+/// @source "linear": Chen et al. 2023, arXiv:2306.15595; "llama3": apply_scaling in Meta's llama-models
 std::vector<double> frequenciesOf(const ConfigReader& read, int rotated) {
     const char* field = read.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
     const double fallback = read.number("rope_theta", 10000);

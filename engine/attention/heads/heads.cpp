@@ -143,7 +143,7 @@ const Part kSharedQueryKey{.id = "shared_query_key",
                                "A token's key is its query, scaled to length one, so that similar tokens fall into the "
                                "same hash bucket. Since "
                                "each token is most like itself, it may see itself only when nothing else is visible.",
-                           .formula = "k_j = q_j / |q_j|; s(i,i) = -1e5",
+                           .formula = "k_j = q_j / |q_j|; s(i,i) lowered by 1e5",
                            .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer",
                                       "section 2, shared-QK Transformer", "arXiv:2001.04451"},
                            .params = kHeadsOnly,
@@ -161,7 +161,7 @@ const Part kTalkingHeads{.id = "talking",
                                  "patterns after it. Heads are no "
                                  "longer independent.",
                          .formula = "A = P_w softmax(P_l (Q K^T / sqrt(D)))",
-                         .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 3", "arXiv:2003.02436"},
+                         .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 4", "arXiv:2003.02436"},
                          .params = kHeadsOnly,
                          .time = "O(T S (C + H^2))",
                          .memory = "O(H T S)",

@@ -9,7 +9,7 @@ namespace attn {
 namespace {
 
 constexpr Citation kBlockwise{"Qiu et al.", 2020, "Blockwise Self-Attention for Long Document Understanding",
-                              "section 3.1", "arXiv:1911.02972"};
+                              "section 3", "arXiv:1911.02972"};
 
 constexpr Param kBlock = wholeNumber("b", "Block", "Tokens in a block", 1, 4);
 constexpr std::array kBlocksParams{kBlock};

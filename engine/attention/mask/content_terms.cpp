@@ -287,8 +287,7 @@ const Part kAdaptiveSpanMask{
     .slot = Slot::Mask,
     .title = "Adaptive span",
     .idea = "Each head learns how far it looks: a soft mask falls from 1 to 0 beyond its span, and a penalty keeps "
-            "spans short. "
-            "Most heads of a language model end up looking at a few tokens.",
+            "spans short. Few heads of a language model end up looking far.",
     .formula = "A(i,j) ~ m_z(i - j) e^(s(i,j)), m_z(x) = clamp((R + z - x) / R, 0, 1)",
     .source = {"Sukhbaatar et al.", 2019, "Adaptive Attention Span in Transformers", "section 2.2", "arXiv:1905.07799"},
     .params = kSpanParams,

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-constexpr Citation kAxial{"Ho et al.", 2019, "Axial Attention in Multidimensional Transformers", "section 3.1",
+constexpr Citation kAxial{"Ho et al.", 2019, "Axial Attention in Multidimensional Transformers", "section 3",
                           "arXiv:1912.12180"};
 
 constexpr std::array kGridParams{kRowsParam, kColumnsParam};

@@ -145,7 +145,7 @@ const Part kSegmentMemory{
         "nothing is learned. Over the layers information travels one segment further each time.",
     .formula = "K = [stop(K_{n-1}), K_n], V = [stop(V_{n-1}), V_n]",
     .source = {"Dai et al.", 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
-               "section 3.2", "arXiv:1901.02860"},
+               "section 3.2, which stops the states before W_K and W_V", "arXiv:1901.02860"},
     .params = kSegmentParams,
     .time = "O(T L D) for segments of L",
     .memory = "O(L C) a layer carried over",
@@ -163,7 +163,7 @@ const Part kNearestMemory{
             "head "
             "mixes what it retrieved with what it sees.",
     .formula = "z = g z_retrieved + (1 - g) z_local, g = sigma(b_h)",
-    .source = {"Wu et al.", 2022, "Memorizing Transformers", "section 3.1 and 3.2", "arXiv:2203.08913"},
+    .source = {"Wu et al.", 2022, "Memorizing Transformers", "section 3.1", "arXiv:2203.08913"},
     .params = kNearestParams,
     .time = "O(T S D) exact search",
     .memory = "O(S C) stored",

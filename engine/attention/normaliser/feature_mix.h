@@ -11,7 +11,7 @@ namespace attn {
 /// chunks the pattern is formed, from chunk to chunk a running sum of b_s v_s^T carries over.
 /// @param a [B,H,T,F]  @param b [B,H,S,F]  @param v [B,H,S,D]  @return [B,H,T,D]
 /// @source Katharopoulos et al. 2020, arXiv:2006.16236, section 3.3; chunks: Hua et al. 2022, arXiv:2202.10447,
-/// section 3.3
+/// section 3
 Tensor featureMix(AttentionFlow& flow, Tensor a, Tensor b, Tensor v, bool isNormalised);
 
 /// The pattern that featureMix never forms: a side branch for views. @return [B,H,T,S]

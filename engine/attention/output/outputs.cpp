@@ -68,7 +68,7 @@ const Part kTalkingOutput{
             "heads that "
             "comes after softmax, written on outputs rather than patterns.",
     .formula = "z'^h = sum_g P(h,g) z^g",
-    .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 3, after softmax only", "arXiv:2003.02436"},
+    .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 4, after softmax only", "arXiv:2003.02436"},
     .time = "O(T H C)",
     .memory = "O(H^2) parameters",
     .hooks = {{Stage::Output, buildTalking, referenceTalking}},

@@ -188,19 +188,17 @@ const Part kToeplitzPosition{
     .hooks = {{Stage::Bias, buildToeplitz, referenceToeplitz}},
     .actsOnScores = true};
 
-const Part kDistanceAwarePosition{.id = "distance_aware",
-                                  .slot = Slot::Position,
-                                  .title = "Distance weighting, DA-Transformer",
-                                  .idea = "Multiplies the score, after ReLU, by a learned sigmoid-shaped function of "
-                                          "the distance. Each head finds out by "
-                                          "itself whether it prefers near or far tokens.",
-                                  .formula =
-                                      "s(i,j) = ReLU(q_i.k_j) (1 + e^beta) / (1 + e^(beta - alpha |i - j|)) / sqrt(D)",
-                                  .source = {"Wu et al.", 2021, "DA-Transformer: Distance-aware Transformer",
-                                             "section 3.2, equations 4 to 6", "arXiv:2010.06925"},
-                                  .time = "O(T S)",
-                                  .memory = "O(H) parameters",
-                                  .hooks = {{Stage::Bias, buildDistanceAware, referenceDistanceAware}},
-                                  .actsOnScores = true};
+const Part kDistanceAwarePosition{
+    .id = "distance_aware",
+    .slot = Slot::Position,
+    .title = "Distance weighting, DA-Transformer",
+    .idea = "Multiplies the score, after ReLU, by a learned sigmoid-shaped function of the distance. Each head finds "
+            "out by itself whether it prefers near or far tokens.",
+    .formula = "s(i,j) = ReLU(q_i.k_j) (1 + e^beta) / (1 + e^(beta - alpha |i - j|)) / sqrt(D)",
+    .source = {"Wu et al.", 2021, "DA-Transformer: Distance-aware Transformer", "section 3", "arXiv:2010.06925"},
+    .time = "O(T S)",
+    .memory = "O(H) parameters",
+    .hooks = {{Stage::Bias, buildDistanceAware, referenceDistanceAware}},
+    .actsOnScores = true};
 
 } // namespace attn

@@ -109,7 +109,7 @@ const Part kShawPosition{
         "Each distance up to a limit has a learned row that joins the key when scores are taken and another that joins "
         "the value when values are mixed. The same rows serve every position.",
     .formula = "s(i,j) = q_i . (k_j + aK[clip(j-i)]) / sqrt(D); z_i = sum_j A(i,j) (v_j + aV[clip(j-i)])",
-    .source = {"Shaw et al.", 2018, "Self-Attention with Relative Position Representations", "section 3.2",
+    .source = {"Shaw et al.", 2018, "Self-Attention with Relative Position Representations", "section 3.1 and 3.2",
                "arXiv:1803.02155"},
     .params = kShawParams,
     .time = "O(T S D)",

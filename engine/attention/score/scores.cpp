@@ -126,7 +126,7 @@ const Part kDotScore{
             "unless the weights learn to be small.",
     .formula = "s(i,j) = q_i . k_j",
     .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
-               "section 3.1, equation 8 (dot)", "arXiv:1508.04025"},
+               "section 3.1 (dot)", "arXiv:1508.04025"},
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
     .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}}};
@@ -153,7 +153,7 @@ const Part kBilinearScore{
         "and keys already learned it adds nothing that they could not do.",
     .formula = "s(i,j) = q_i^T W k_j",
     .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
-               "section 3.1, equation 8 (general)", "arXiv:1508.04025"},
+               "section 3.1 (general)", "arXiv:1508.04025"},
     .time = "O(T S D)",
     .memory = "O(T S) and O(D^2) parameters",
     .hooks = {{Stage::Scores, buildBilinear, referenceBilinear}}};

@@ -10,7 +10,7 @@ uint64_t add(uint64_t hash, uint8_t byte) { return (hash ^ byte) * 0x100000001B3
 constexpr uint64_t kFnvBasis = 0xCBF29CE484222325;
 
 /// FNV's high bits barely change with the last bytes; this spreads them.
-/// @source Steele et al. 2014, "Fast Splittable Pseudorandom Number Generators", figure 16 (mix64)
+/// @source Steele et al. 2014, "Fast Splittable Pseudorandom Number Generators", mix64variant13
 uint64_t mix(uint64_t hash) {
     hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9;
     hash = (hash ^ hash >> 27) * 0x94D049BB133111EB;
