@@ -28,12 +28,13 @@ int cost(const Options& options) {
     std::optional<KernelLibrary> kernels;
     if (options.measures) {
         context.emplace(
-            gpu::ContextOptions{.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
+            gpu::Context::Options{.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
         kernels.emplace(*context);
     }
-    LengthFigure figure{.title = "Cost of one attention",
-                        .valueTitle = options.measures ? "milliseconds" : "floating-point operations",
-                        .isLogarithmic = true};
+    LengthFigure figure;
+    figure.title = "Cost of one attention";
+    figure.valueTitle = options.measures ? "milliseconds" : "floating-point operations";
+    figure.isLogarithmic = true;
     for (int64_t tokens = options.from; tokens <= options.to; tokens *= 2)
         figure.lengths.push_back(static_cast<int>(tokens));
     nlohmann::json report = nlohmann::json::array();

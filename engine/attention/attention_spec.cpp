@@ -106,12 +106,10 @@ std::string textOf(const Part& part, const std::vector<double>& values) {
 
 Slot slotNamed(std::string_view name) {
     std::vector<std::string> names;
-    for (const Slot slot : kSpecSlots) {
-        if (nameOf(slot) == name) return slot;
-        names.emplace_back(nameOf(slot));
+    for (size_t slot = 0; slot < kSlotNames.size(); ++slot) {
+        if (kSlotNames.at(slot) == name) return static_cast<Slot>(slot);
+        names.emplace_back(kSlotNames.at(slot));
     }
-    if (name == nameOf(Slot::Mask)) return Slot::Mask;
-    names.emplace_back(nameOf(Slot::Mask));
     fail(name, fmt::format("an attention has no \"{}\"", name),
          fmt::format("did you mean {}? All: {}", nearestNames(name, names, 1).front(), fmt::join(names, ", ")));
 }
@@ -123,6 +121,11 @@ AttentionSpec::AttentionSpec() {
 }
 
 const Part& AttentionSpec::part(Slot slot) const { return partNamed(slot, parts.at(slot).id); }
+
+const Part* AttentionSpec::blockPart(Slot slot) const {
+    const auto found = parts.find(slot);
+    return found == parts.end() ? nullptr : &partNamed(slot, found->second.id);
+}
 
 void AttentionSpec::set(Slot slot, std::string_view id, std::span<const double> values) {
     const Part& part = partNamed(slot, id);
@@ -164,16 +167,18 @@ std::string AttentionSpec::text() const {
         const std::string value = textOf(part(slot), parts.at(slot).values);
         if (value != kDefaults.at(slot)) add(slot, value);
     }
+    for (const Slot slot : kBlockSlots)
+        if (const Part* part = blockPart(slot)) add(slot, textOf(*part, parts.at(slot).values));
     if (result.empty() || mask != MaskExpression()) add(Slot::Mask, mask.text());
     return result;
 }
 
 nlohmann::json toJson(const AttentionSpec& spec) {
     nlohmann::json json;
-    for (const Slot slot : kSpecSlots) {
-        const Part& part = spec.part(slot);
+    for (const auto& [slot, choice] : spec.parts) {
+        const Part& part = partNamed(slot, choice.id);
         nlohmann::json entry{{"id", part.id}};
-        for (size_t i = 0; i < part.params.size(); ++i) entry[std::string(part.params[i].id)] = spec.values(slot)[i];
+        for (size_t i = 0; i < part.params.size(); ++i) entry[std::string(part.params[i].id)] = choice.values[i];
         json[std::string(nameOf(slot))] = std::move(entry);
     }
     json[std::string(nameOf(Slot::Mask))] = spec.mask.text();

@@ -24,7 +24,7 @@ struct PartChoice {
 /// window(64)`. What is not said is the default of its slot; values in brackets follow the part's params, by place or
 /// by name: `position=rope(base=500)`.
 struct AttentionSpec {
-    std::map<Slot, PartChoice> parts; ///< one for each of kSpecSlots
+    std::map<Slot, PartChoice> parts; ///< one for each of kSpecSlots, and those of kBlockSlots that were said
     MaskExpression mask;
 
     /// Every slot's default: one head, no position, scaled_dot, softmax, no memory, plain; mask full.
@@ -38,6 +38,8 @@ struct AttentionSpec {
 
     const Part& part(Slot slot) const;
     PartValues values(Slot slot) const { return parts.at(slot).values; }
+    /// What a block's slot was said to be; null where it is the model's own.
+    const Part* blockPart(Slot slot) const;
     /// @throws Error naming the parameter and its range
     void set(Slot slot, std::string_view id, std::span<const double> values = {});
 
@@ -46,6 +48,8 @@ struct AttentionSpec {
 /// The slots that a spec fills, besides the mask.
 inline constexpr std::array kSpecSlots{Slot::Heads,  Slot::Position, Slot::Score, Slot::Normaliser,
                                        Slot::Memory, Slot::Output,   Slot::Mixer};
+/// Of the block around the attention: a model whose spec leaves them out has its own.
+inline constexpr std::array kBlockSlots{Slot::Norm, Slot::FeedForward, Slot::Residual, Slot::Layers};
 
 nlohmann::json toJson(const AttentionSpec& spec);
 /// @throws Error naming the field

@@ -1,5 +1,6 @@
 #include "engine/attention/catalogue.h"
 
+#include "engine/attention/block/blocks.h"
 #include "engine/attention/heads/heads.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/memory/memories.h"
@@ -37,7 +38,11 @@ std::vector<const Part*> collect() {
         // output
         &kPlainOutput, &kTalkingOutput, &kGatedOutput,
         // mixer
-        &kAttentionMixer, &kFourierMixer, &kMlpMixer, &kFastWeightMixer};
+        &kAttentionMixer, &kFourierMixer, &kMlpMixer, &kFastWeightMixer,
+        // the block around it: norm, feed-forward, residual, layers
+        &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kReluFeedForward, &kGeluFeedForward,
+        &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kGruGateResidual, &kReversibleResidual,
+        &kStackedLayers, &kSharedLayers};
     const auto masks = maskParts();
     parts.insert(std::ranges::find(parts, &kSoftmaxNormaliser), masks.begin(), masks.end());
     return parts;

@@ -9,12 +9,12 @@ namespace {
 
 using namespace terms;
 
-AttentionFlow flowFor(const LayerAttention& layer, Graph& graph, const std::string& prefix, int64_t rows,
-                      int64_t sequence, int64_t index) {
-    const int64_t length = sequence == 0 ? rows : sequence;
-    return {.graph = graph,
+AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, int64_t index) {
+    const int64_t rows = site.input.shape()[0], length = site.sequence == 0 ? rows : site.sequence;
+    return {.graph = *site.input.graph,
             .spec = *layer.spec,
-            .prefix = prefix,
+            .prefix = site.prefix,
+            .weights = site.weights,
             .layer = index,
             .batch = rows / length,
             .heads = layer.heads.heads,
@@ -41,11 +41,10 @@ std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedN
     return used;
 }
 
-Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Tensor stream, int64_t sequence,
-                      int64_t index, ComposedNeeds& needs) {
-    const int64_t rows = stream.shape()[0], C = stream.shape()[1];
-    AttentionFlow flow = flowFor(layer, *stream.graph, prefix, rows, sequence, index);
-    flow.stream = reshape(stream, {flow.batch, flow.queries, C});
+Tensor composedInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs) {
+    const int64_t rows = site.input.shape()[0], C = site.input.shape()[1];
+    AttentionFlow flow = flowFor(layer, site, index);
+    flow.stream = reshape(site.input, {flow.batch, flow.queries, C});
     buildInputs(flow);
     collect(flow, needs);
     return reshape(flow.stream, {rows, C});
@@ -57,15 +56,18 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     const int64_t rows = site.input.shape()[0], C = site.residual.shape()[1], H = layer.heads.heads,
                   D = layer.heads.width;
     const auto name = [&](const char* part) { return site.prefix + "." + part; };
-    AttentionFlow flow = flowFor(layer, graph, site.prefix, rows, site.sequence, index);
+    const auto weight = [&](const std::string& part) {
+        return (site.weights.empty() ? site.prefix : site.weights) + "." + part;
+    };
+    AttentionFlow flow = flowFor(layer, site, index);
     const int64_t B = flow.batch, T = flow.queries;
     const auto byHead = [&](Tensor x, int64_t heads) { // [B T, heads D] -> [B,heads,T,D]
         return permute(reshape(x, {B, T, heads, D}), {0, 2, 1, 3});
     };
     const auto project = [&](const char* letter, int64_t heads) {
         MatmulOptions options;
-        if (layer.queryKeyValueBias) options.bias = graph.parameter(name("b_") + letter, {heads * D});
-        return matmul(site.input, graph.parameter(name("W_") + letter, {heads * D, C}), options);
+        if (layer.queryKeyValueBias) options.bias = graph.parameter(weight("b_") + letter, {heads * D});
+        return matmul(site.input, graph.parameter(weight("W_") + letter, {heads * D, C}), options);
     };
     const auto probed = [&](Tensor x, int64_t heads, const char* hook, const char* axes) {
         return byHead(graph.probe(reshape(x, {rows, heads, D}), name(hook), axes), heads);
@@ -91,13 +93,13 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     const Tensor flat = reshape(graph.probe(reshape(z, {rows, H, D}), name("hook_z"), "THD"), {rows, H * D});
 
     MatmulOptions out;
-    if (layer.outputBias) out.bias = graph.parameter(name("b_O"), {C});
-    const Tensor weight = graph.parameter(name("W_O"), {C, H * D});
+    if (layer.outputBias) out.bias = graph.parameter(weight("b_O"), {C});
+    const Tensor projection = graph.parameter(weight("W_O"), {C, H * D});
     AttentionNodes nodes;
     const size_t lastDot = site.prefix.rfind('.');
-    nodes.added = graph.probe(matmul(flat, weight, out), site.prefix.substr(0, lastDot) + ".hook_attn_out", "TC");
+    nodes.added = graph.probe(matmul(flat, projection, out), site.prefix.substr(0, lastDot) + ".hook_attn_out", "TC");
     out.residual = site.residual;
-    nodes.output = matmul(flat, weight, out);
+    nodes.output = matmul(flat, projection, out);
     return nodes;
 }
 

@@ -25,8 +25,8 @@ std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedN
 AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                                  ComposedNeeds& needs);
 
-/// What the spec's position adds to the stream before a layer. @param stream [rows, C]  @return the same shape
-Tensor composedInputs(const LayerAttention& layer, const std::string& prefix, Tensor stream, int64_t sequence,
-                      int64_t index, ComposedNeeds& needs);
+/// What the spec's position adds to the stream before a layer. @param site its input is the stream, [rows, C]
+/// @return the same shape
+Tensor composedInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs);
 
 } // namespace attn

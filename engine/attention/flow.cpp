@@ -140,7 +140,7 @@ void require(const AttentionSpec& spec, int64_t width) {
 } // namespace
 
 Tensor AttentionFlow::parameter(const std::string& name, Shape shape, InitialValue initial) {
-    const std::string full = prefix + "." + name;
+    const std::string full = (weights.empty() ? prefix : weights) + "." + name;
     if (std::ranges::none_of(parameters, [&](const FlowParameter& known) { return known.name == full; }))
         parameters.push_back({full, shape, initial});
     return graph.parameter(full, std::move(shape));

@@ -43,7 +43,8 @@ std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed)
 struct AttentionFlow {
     Graph& graph;
     const AttentionSpec& spec;
-    std::string prefix; ///< of parameters and constants: "blocks.0.attn"
+    std::string prefix;    ///< of parameters and constants: "blocks.0.attn"
+    std::string weights{}; ///< of parameters, if it is another one: layers may share them
     int64_t layer = 0;
     int64_t batch = 1, heads = 1, groups = 1, queries = 1, keys = 1, width = 1;
 

@@ -24,11 +24,12 @@ enum class Slot : uint8_t {
     Mixer,
     Norm,
     FeedForward,
-    Residual
+    Residual,
+    Layers
 };
-inline constexpr std::array<std::string_view, 11> kSlotNames{"heads",      "position",     "score",   "mask",
-                                                             "normaliser", "memory",       "output",  "mixer",
-                                                             "norm",       "feed_forward", "residual"};
+inline constexpr std::array<std::string_view, 12> kSlotNames{"heads",      "position",     "score",    "mask",
+                                                             "normaliser", "memory",       "output",   "mixer",
+                                                             "norm",       "feed_forward", "residual", "layers"};
 constexpr std::string_view nameOf(Slot slot) { return kSlotNames[static_cast<size_t>(slot)]; }
 
 /// The stages through which an attention flows. A part acts at the stages for which it has a hook; within a stage parts
@@ -45,6 +46,7 @@ enum class Stage : uint8_t {
 };
 
 struct AttentionFlow;
+struct BlockHooks;
 struct FusedScores;
 struct ReferenceFlow;
 
@@ -85,6 +87,9 @@ struct Part {
 
     std::string_view caution{}; ///< a sentence where a part leaks what a mask hides, as in its own paper
     std::vector<Hook> hooks{};
+
+    /// What a part of the block around the attention builds, for the slots from Norm on.
+    const BlockHooks* block = nullptr;
 
     /// For masks: sets the bits of the keys that one query sees in a row where none is set. Masks that depend on the
     /// content have none. @throws Error if the mask has no meaning for the call's size

@@ -9,6 +9,7 @@ namespace attn {
 /// Where a layer's attention sits in a graph.
 struct AttentionSite {
     std::string prefix;          ///< "blocks.0.attn"
+    std::string weights{};       ///< AttentionFlow::weights
     Tensor input;                ///< [T,C], normalised
     Tensor residual;             ///< [T,C], added to the output
     Tensor queryPosition;        ///< I32 [T]

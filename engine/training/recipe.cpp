@@ -1,5 +1,6 @@
 #include "engine/training/recipe.h"
 
+#include "engine/attention/block/block_flow.h"
 #include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
 #include "engine/models/recipes.h"
@@ -85,7 +86,17 @@ void check(const Recipe& recipe) {
         fail("key_value_heads", "GPT-2 has as many as heads", "choose llama");
     if (a.family != "gpt2" && a.attentionOnly)
         fail("attention_only", "only gpt2 can leave out the feed-forward layers", "choose gpt2");
-    for (const AttentionSpec& spec : attentionOf(a))
+    const std::vector<AttentionSpec> specs = attentionOf(a);
+    for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})
+        for (const AttentionSpec& spec : specs)
+            if (spec.blockPart(slot) != specs.front().blockPart(slot))
+                fail("attention",
+                     fmt::format("layers that take turns differ in their {}, which is the model's", nameOf(slot)),
+                     "say the same for each");
+    const Part* layers = specs.empty() ? nullptr : specs.front().blockPart(Slot::Layers);
+    if (layers && layers->block->sharesWeights && specs.size() > 1)
+        fail("attention", "layers that share their weights cannot take turns", "give one composition");
+    for (const AttentionSpec& spec : specs)
         for (const SpecProblem& problem : check(spec, {.isCausalTask = true, .headWidth = a.width / a.heads}))
             fail("attention", problem.sentence,
                  problem.nearest ? "the nearest that works: " + problem.nearest->text() : "choose another composition");

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "engine/attention/part.h"
+
+namespace attn {
+
+extern const Part kLayerNormPart, kRmsNormPart, kScaleNormPart, kFixNormPart;
+extern const Part kReluFeedForward, kGeluFeedForward, kSwigluFeedForward;
+extern const Part kPreNormResidual, kPostNormResidual, kGruGateResidual, kReversibleResidual;
+extern const Part kStackedLayers, kSharedLayers;
+
+} // namespace attn

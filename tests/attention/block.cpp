@@ -1,0 +1,204 @@
+#include "engine/attention/block/block_flow.h"
+#include "engine/attention/catalogue.h"
+#include "engine/models/decoder.h"
+#include "engine/ops/gradient.h"
+#include "engine/runtime/cpu_executor.h"
+#include "tests/attention/attention_case.h"
+#include "tests/support/catch.h"
+
+#include <cmath>
+
+using namespace attn;
+
+namespace {
+
+constexpr int64_t kRows = 7, kWidth = 6;
+
+/// One part of a block in a graph, with its numbers; the sublayer of a residual is a feed-forward layer.
+struct BlockCase {
+    std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+    std::vector<FlowParameter> parameters;
+    BlockFlow flow{.graph = *graph, .weights = "b", .width = kWidth, .parameters = parameters};
+    std::map<std::string, std::vector<double>> values;
+    Tensor x, y, undone;
+
+    explicit BlockCase(const Part& part) {
+        const BlockHooks& hooks = *part.block;
+        x = graph->input("x", {.shape = {kRows, hooks.streams * kWidth}});
+        const std::vector<double> initial = initialValues(part);
+        if (hooks.map) {
+            y = hooks.map(flow, initial, "m", x);
+        } else {
+            const Sublayer norm = [&](Tensor in) { return normPart().block->map(flow, {}, "n", in); };
+            const Sublayer sublayer = [&](Tensor in) { return innerPart().block->map(flow, innerValues(), "f", in); };
+            y = hooks.join(flow, "g", x, norm, sublayer);
+            if (hooks.undoJoin) undone = hooks.undoJoin(y, norm, sublayer);
+        }
+        for (uint32_t id = 0; id < graph->size(); ++id) {
+            const Node& node = graph->node(id);
+            if (node.kind != NodeKind::Parameter && node.kind != NodeKind::Input) continue;
+            std::vector<double>& list = values[node.name];
+            if (!list.empty()) continue;
+            for (int64_t i = 0; i < node.outputs[0].shape.elements(); ++i)
+                list.push_back(
+                    static_cast<double>(static_cast<float>(std::sin(static_cast<double>(i * 7 + id * 3 + 1)))));
+        }
+    }
+    static const Part& normPart() { return partNamed(Slot::Norm, "layer_norm"); }
+    static const Part& innerPart() { return partNamed(Slot::FeedForward, "gelu"); }
+    static PartValues innerValues() {
+        static const std::vector<double> kValues = initialValues(innerPart());
+        return kValues;
+    }
+
+    Dense expected(const Part& part) const {
+        BlockReference reference{.width = kWidth};
+        for (uint32_t id = 0; id < graph->size(); ++id)
+            if (const Node& node = graph->node(id); node.kind == NodeKind::Parameter) {
+                Dense dense(node.outputs[0].shape.extents());
+                dense.data = values.at(node.name);
+                reference.parameters[node.name.substr(2)] = std::move(dense);
+            }
+        Dense in(x.shape().extents());
+        in.data = values.at("x");
+        const BlockHooks& hooks = *part.block;
+        if (hooks.map) return hooks.mapReference(reference, initialValues(part), "m", in);
+        return hooks.joinReference(
+            reference, "g", in,
+            [&](const Dense& rows) { return normPart().block->mapReference(reference, {}, "n", rows); },
+            [&](const Dense& rows) { return innerPart().block->mapReference(reference, innerValues(), "f", rows); });
+    }
+
+    std::map<std::string, std::vector<double>> onHost(const std::map<std::string, Tensor>& outputs) const {
+        const auto plan = compile(graph, outputs);
+        CpuExecutor executor(plan, {.poisonArena = true});
+        for (const PlannedTensor& tensor : plan->tensors)
+            if (tensor.home != Home::Arena) executor.set(tensor.name, values.at(tensor.name));
+        executor.run({});
+        std::map<std::string, std::vector<double>> results;
+        for (const auto& [name, tensor] : outputs) results[name] = executor.get(name);
+        return results;
+    }
+};
+
+double worstOf(const std::vector<double>& found, const std::vector<double>& expected) {
+    REQUIRE(found.size() == expected.size());
+    double worst = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+        REQUIRE(std::isfinite(found[i]));
+        worst = std::max(worst, std::abs(found[i] - expected[i]) / (1 + std::abs(expected[i])));
+    }
+    return worst;
+}
+
+std::vector<const Part*> builtParts() {
+    std::vector<const Part*> parts;
+    for (const Part* part : partCatalogue())
+        if (part->block && (part->block->map || part->block->join)) parts.push_back(part);
+    return parts;
+}
+
+} // namespace
+
+TEST_CASE("every part of a block equals its plain loops", "[attention]") {
+    CHECK(builtParts().size() == 11);
+    for (const Part* part : builtParts()) {
+        INFO(nameOf(part->slot) << " " << part->id);
+        BlockCase test(*part);
+        CHECK(worstOf(test.onHost({{"y", test.y}}).at("y"), test.expected(*part).data) <= 1e-9);
+    }
+}
+
+TEST_CASE("every part of a block on the device equals its plain loops", "[attention][gpu]") {
+    test::Device device;
+    for (const Part* part : builtParts()) {
+        INFO(nameOf(part->slot) << " " << part->id);
+        BlockCase test(*part);
+        test::AttentionCase numbers{.spec = {}};
+        numbers.graph = test.graph;
+        numbers.values = test.values;
+        CHECK(worstOf(test::onDevice(device, numbers, {{"y", test.y}}).at("y"), test.expected(*part).data) <= 1e-4);
+    }
+}
+
+TEST_CASE("every part of a block has the gradient that finite differences find", "[attention]") {
+    for (const Part* part : builtParts()) {
+        INFO(nameOf(part->slot) << " " << part->id);
+        BlockCase test(*part);
+        Graph& graph = *test.graph;
+        auto& direction = test.values["direction"];
+        for (int64_t i = 0; i < test.y.shape().elements(); ++i)
+            direction.push_back(std::cos(static_cast<double>(5 * i + 2)));
+        const Tensor loss = sum(multiply(test.y, graph.input("direction", {.shape = test.y.shape()})));
+        std::vector<Tensor> sources;
+        for (uint32_t id = 0; id < graph.size(); ++id)
+            if (const NodeKind kind = graph.node(id).kind;
+                (kind == NodeKind::Parameter || kind == NodeKind::Input) && graph.node(id).name != "direction")
+                sources.push_back({&graph, id, 0});
+        const auto gradients = gradient(loss, sources);
+        std::map<std::string, Tensor> outputs{{"loss", loss}};
+        for (size_t i = 0; i < sources.size(); ++i) outputs["d " + graph.node(sources[i].node).name] = gradients[i];
+        const auto found = test.onHost(outputs);
+        for (const Tensor source : sources) {
+            const std::string& name = graph.node(source.node).name;
+            for (size_t trial = 0; trial < 4; ++trial) {
+                std::vector<double>& values = test.values.at(name);
+                const size_t at = trial * 5 % values.size();
+                const double before = values[at];
+                const auto lossAt = [&](double value) {
+                    values[at] = value;
+                    return test.onHost({{"loss", loss}}).at("loss")[0];
+                };
+                const double difference = (lossAt(before + 1e-5) - lossAt(before - 1e-5)) / 2e-5;
+                values[at] = before;
+                INFO("d loss / d " << name << "[" << at << "]");
+                CHECK(std::abs(found.at("d " + name)[at] - difference) <= 1e-6 * (1 + std::abs(difference)));
+            }
+        }
+    }
+}
+
+TEST_CASE("reversible blocks recover their input", "[attention]") {
+    BlockCase test(partNamed(Slot::Residual, "reversible"));
+    REQUIRE(test.undone);
+    const auto found = test.onHost({{"undone", test.undone}, {"y", test.y}});
+    CHECK(worstOf(found.at("undone"), test.values.at("x")) <= 1e-12);
+    CHECK(worstOf(found.at("y"), test.values.at("x")) > 0.1);
+}
+
+TEST_CASE("feed-forward layers in chunks give the same numbers", "[attention]") {
+    for (const char* id : {"relu", "gelu", "swiglu"}) {
+        const Part& part = partNamed(Slot::FeedForward, id);
+        BlockCase test(part);
+        const Tensor chunked = part.block->map(test.flow, std::vector<double>{4, 3}, "m", test.x);
+        const auto found = test.onHost({{"y", test.y}, {"chunked", chunked}});
+        CHECK(found.at("y") == found.at("chunked"));
+    }
+}
+
+TEST_CASE("shared layers have the weights of one, and FixNorm's words one length", "[attention]") {
+    const auto namesOf = [](const char* attention) {
+        LayerAttention layer{.heads = {2, 2, 4}, .rule = {}, .spec = AttentionSpec::parse(attention)};
+        const DecoderConfig config{.vocabulary = 5,
+                                   .modelWidth = 8,
+                                   .context = 6,
+                                   .feedForward = {.width = 16},
+                                   .layers = std::vector<LayerAttention>(3, layer)};
+        std::set<std::string> names;
+        const DecoderGraph decoder = buildForListing(config);
+        for (uint32_t id = 0; id < decoder.graph->size(); ++id)
+            if (decoder.graph->node(id).kind == NodeKind::Parameter) names.insert(decoder.graph->node(id).name);
+        return names;
+    };
+    const auto stacked = namesOf("heads=multi_head(2), mask=causal"),
+               shared = namesOf("heads=multi_head(2), layers=shared, mask=causal");
+    CHECK(stacked.contains("blocks.2.attn.W_Q"));
+    CHECK_FALSE(shared.contains("blocks.2.attn.W_Q"));
+    CHECK_FALSE(shared.contains("blocks.1.mlp.W_in"));
+    CHECK(shared.contains("blocks.0.attn.W_Q"));
+    const auto scaled = namesOf("heads=multi_head(2), norm=scale_norm, residual=gru_gate, mask=causal");
+    CHECK(scaled.contains("blocks.1.ln1.g"));
+    CHECK(scaled.contains("blocks.1.gate2.U_z"));
+    CHECK(scaled.contains("ln_final.g"));
+    CHECK_FALSE(namesOf("heads=multi_head(2), residual=post_norm, mask=causal").contains("ln_final.w"));
+}
