@@ -64,6 +64,11 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
         painter.drawLine(QPointF(x(trainedLength), plot.top()), QPointF(x(trainedLength), plot.bottom()));
     }
 
+    if (lines.empty()) {
+        painter.setPen(theme.faint);
+        painter.drawText(plot, Qt::AlignCenter | Qt::TextWordWrap, note);
+    }
+
     // Labels at the lines' ends, moved apart where they would overlap.
     std::vector<size_t> order(lines.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;

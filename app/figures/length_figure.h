@@ -13,6 +13,7 @@ struct LengthFigure : Figure {
         std::vector<double> values; ///< one for each length, or for the first of them
     };
     QString title, valueTitle;
+    QString note{}; ///< in the place of lines, where there are none
     std::vector<int> lengths;
     int trainedLength = 0; ///< marked by a line; 0: none
     std::vector<Line> lines;

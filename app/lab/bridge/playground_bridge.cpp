@@ -1,36 +1,26 @@
 #include "app/lab/bridge/playground_bridge.h"
 
-#include <utility>
-
 namespace attn {
 
 PlaygroundBridge::PlaygroundBridge(PlaygroundSession::Options options, QObject* parent)
-    : QObject(parent), session_(std::make_unique<PlaygroundSession>(std::move(options))) {
-    session_->setListener([this] { receive(); });
+    : QObject(parent), maps_(*this,
+                             [this] {
+                                 snapshot_ = session_->latest();
+                                 emit changed(snapshot_);
+                             }),
+      costing_(*this, [this] { emit costsChanged(costs_->latest()); }),
+      costs_(std::make_unique<CostSession>(CostSession::Options{
+          .device = options.device, .softwareThreads = options.softwareThreads, .validation = options.validation})) {
+    session_ = std::make_unique<PlaygroundSession>(std::move(options));
+    session_->setListener([this] { maps_.request(); });
+    costs_->setListener([this] { costing_.request(); });
 }
 
 PlaygroundBridge::~PlaygroundBridge() {
-    {
-        const std::lock_guard lock(mutex_);
-        isClosing_ = true;
-    }
+    maps_.close();
+    costing_.close();
+    costs_.reset();
     session_.reset();
-}
-
-void PlaygroundBridge::receive() {
-    const std::lock_guard lock(mutex_);
-    if (isClosing_) return;
-    if (!std::exchange(isDeliveryQueued_, true))
-        QMetaObject::invokeMethod(this, &PlaygroundBridge::deliver, Qt::QueuedConnection);
-}
-
-void PlaygroundBridge::deliver() {
-    {
-        const std::lock_guard lock(mutex_);
-        isDeliveryQueued_ = false;
-    }
-    snapshot_ = session_->latest();
-    emit changed(snapshot_);
 }
 
 } // namespace attn

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "app/lab/bridge/delivery.h"
+#include "engine/session/cost_session.h"
 #include "engine/session/playground_session.h"
 
 #include <QObject>
 
 #include <memory>
-#include <mutex>
 
 namespace attn {
 
-/// Owns the playground's session and turns its callbacks into queued signals.
+/// Owns the playground's sessions and turns their callbacks into queued signals.
 class PlaygroundBridge : public QObject {
     Q_OBJECT
 
@@ -21,17 +22,18 @@ public:
     /// The newest that was delivered; never null.
     const std::shared_ptr<const PlaygroundSnapshot>& snapshot() const { return snapshot_; }
 
+    /// What attentions cost: another thread and device, so that measuring holds up no picture.
+    CostSession& costs() { return *costs_; }
+
 signals:
     void changed(const std::shared_ptr<const attn::PlaygroundSnapshot>& snapshot);
+    void costsChanged(const std::shared_ptr<const attn::CostSnapshot>& snapshot);
 
 private:
-    void receive(); ///< on the session's thread
-    void deliver();
-
     std::shared_ptr<const PlaygroundSnapshot> snapshot_ = std::make_shared<PlaygroundSnapshot>();
-    std::mutex mutex_; ///< guards what follows, up to the session
-    bool isClosing_ = false, isDeliveryQueued_ = false;
+    Delivery maps_, costing_;
     std::unique_ptr<PlaygroundSession> session_;
+    std::unique_ptr<CostSession> costs_;
 };
 
 } // namespace attn

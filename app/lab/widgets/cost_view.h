@@ -1,0 +1,48 @@
+#pragma once
+
+#include "app/figures/length_figure.h"
+#include "app/lab/widgets/figure_view.h"
+#include "engine/session/cost_session.h"
+
+#include <array>
+
+class QLabel;
+class QProgressBar;
+class QPushButton;
+
+namespace attn {
+
+/// What attentions cost against the length, beside full and linear attention: pairs, operations and memory by formula,
+/// and time, once it was measured.
+class CostView : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit CostView(QWidget* parent = nullptr);
+
+    /// @param specs of the playground: A, or A and B
+    void setSpecs(const std::vector<AttentionSpec>& specs, int64_t width);
+    /// What to ask the session for; the formulas, until measuring was asked for.
+    const CostQuery& query() const { return query_; }
+    void showCosts(const std::shared_ptr<const CostSnapshot>& snapshot);
+    void setTheme(const FigureTheme& theme);
+
+    /// What export writes: the time if it was measured, else the operations.
+    const Figure& current() const;
+
+signals:
+    void queryChanged();
+    void cancelled();
+
+private:
+    void refresh();
+
+    CostQuery query_;
+    std::shared_ptr<const CostSnapshot> formulas_, measured_; ///< of the specs as they are; null until known
+    std::array<FigureView<LengthFigure>*, 4> plots_;          ///< pairs, operations, memory, time
+    QLabel *legend_, *remark_;
+    QPushButton* run_;
+    QProgressBar* progress_;
+};
+
+} // namespace attn
