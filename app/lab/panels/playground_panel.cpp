@@ -10,11 +10,13 @@
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "engine/core/error.h"
+#include "engine/training/attention_recipe.h"
 
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPointer>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
@@ -84,6 +86,7 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
         edit(query, "card");
         views_->setCurrentIndex(0);
     });
+    connect(cards_, &PartCards::trainingAsked, this, &PlaygroundPanel::train);
     connect(painter_, &MaskPainter::painted, this, [this](const MaskExpression& mask) {
         PlaygroundQuery next = query_;
         next.spec.mask = mask;
@@ -109,6 +112,14 @@ QWidget* PlaygroundPanel::makeControls() {
     editor_ = new SpecEditor;
     inputs_ = new ParamControls(kInputs);
     inputs_->setObjectName("playInputs");
+    auto* header = new QHBoxLayout;
+    auto* trainButton = new QPushButton(tr("Train with it"));
+    trainButton->setObjectName("trainSpec");
+    trainButton->setToolTip(tr("Put this attention and a task that shows it at work into the Train panel"));
+    connect(trainButton, &QPushButton::clicked, this, [this] { train(query_.spec, {}); });
+    header->addWidget(trainButton);
+    header->addStretch(1);
+    column->addLayout(header);
     column->addWidget(editor_);
     auto* title = new QLabel(tr("Input: random queries, keys and values"));
     title->setWordWrap(true);
@@ -188,6 +199,11 @@ void PlaygroundPanel::edit(const PlaygroundQuery& query, const QString& what) {
             if (panel) panel->apply(shown);
         },
         query_, query, what));
+}
+
+void PlaygroundPanel::train(const AttentionSpec& spec, std::optional<Slot> slot) {
+    context_.requestRecipe(suggestedRecipe(spec, slot));
+    context_.showPanel("train");
 }
 
 void PlaygroundPanel::apply(const PlaygroundQuery& query) {

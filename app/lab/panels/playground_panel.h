@@ -38,6 +38,8 @@ private:
     /// A step of undo. @param what was changed
     void edit(const PlaygroundQuery& query, const QString& what);
     void apply(const PlaygroundQuery& query);
+    /// @param slot of the part to show at work; none: what is special about the spec
+    void train(const AttentionSpec& spec, std::optional<Slot> slot);
     void ask();
     void receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void refreshMaps();
