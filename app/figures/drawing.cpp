@@ -4,6 +4,7 @@
 #include <QLocale>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace attn {
@@ -57,6 +58,11 @@ void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, c
         drawLine(painter, QRectF(bar.right() + 6, y - height / 2, textWidth(tick.label, font) + 1, height),
                  Qt::AlignLeft | Qt::AlignVCenter, tick.label, font, theme.faint);
     }
+}
+
+QColor seriesColour(size_t index) {
+    static constexpr std::array<QRgb, 7> kColours{0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x999999};
+    return QColor(kColours.at(index % kColours.size()));
 }
 
 double textWidth(const QString& text, const QFont& font) {

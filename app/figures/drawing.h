@@ -30,6 +30,9 @@ struct Tick {
 void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, const std::vector<Tick>& ticks,
                    const FigureTheme& theme);
 
+/// Of the lines of a plot, as many as there are: Okabe and Ito's palette in an order that keeps neighbours apart.
+QColor seriesColour(size_t index);
+
 double textWidth(const QString& text, const QFont& font);
 
 /// A number for people: `decimals` places, a true minus sign.

@@ -1,22 +1,16 @@
 #include "app/figures/length_figure.h"
 
+#include "app/figures/drawing.h"
+
 #include <QObject>
 #include <QPainter>
 #include <QPolygonF>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 namespace attn {
-namespace {
-
-/// Okabe and Ito's palette, in an order that keeps neighbours apart.
-constexpr std::array<QRgb, 7> kColours{0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x999999};
-
-} // namespace
-
 void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     painter.fillRect(area, theme.background);
     painter.setRenderHint(QPainter::Antialiasing);
@@ -77,11 +71,11 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     painter.setFont(theme.textFont());
     for (size_t i : order) {
         const Line& each = lines[i];
-        painter.setPen(QPen(QColor(kColours.at(i % kColours.size())), 2));
+        painter.setPen(QPen(seriesColour(i), 2));
         QPolygonF points;
         for (size_t at = 0; at < each.values.size(); ++at) points << QPointF(x(lengths[at]), y(each.values[at]));
         painter.drawPolyline(points);
-        painter.setBrush(QColor(kColours.at(i % kColours.size())));
+        painter.setBrush(seriesColour(i));
         for (const QPointF& point : points) painter.drawEllipse(point, 2.5, 2.5);
         painter.setBrush(Qt::NoBrush);
         previous = std::max(previous + line, points.back().y());

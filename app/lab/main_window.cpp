@@ -155,6 +155,10 @@ void MainWindow::makeDocks() {
         for (QWidget* up = now; up; up = up->parentWidget())
             if (auto* panel = qobject_cast<Panel*>(up)) focusedPanel_ = panel;
     });
+    connect(&context_, &PanelContext::panelRequested, this, [this](const QString& id) {
+        docks_.at(id)->show();
+        docks_.at(id)->raise();
+    });
     connect(nextToken_, &NextTokenPanel::samplingChanged, this, [this] {
         if (autosave_) autosave_->markChanged();
     });

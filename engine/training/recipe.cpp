@@ -48,6 +48,32 @@ void within(std::string_view field, double value, double minimum, double maximum
         fail(field, fmt::format("is {:g} but must be from {:g} to {:g}", value, minimum, maximum));
 }
 
+constexpr std::string_view kSameHeads = "say the same number in both, or leave the heads out of the expression";
+std::string otherHeads(const HeadCounts& counts, const Architecture& a) {
+    return fmt::format("attention has {} heads and the model {}", counts.heads, a.heads);
+}
+
+/// The specs of an expression as they stand there.
+std::vector<AttentionSpec> written(const std::string& expression) {
+    std::vector<AttentionSpec> specs;
+    for (size_t begin = 0; begin < expression.size();) {
+        const size_t end = std::min(expression.find(';', begin), expression.size());
+        specs.push_back(AttentionSpec::parse(expression.substr(begin, end - begin)));
+        begin = end + 1;
+    }
+    return specs;
+}
+
+/// Where the expression says nothing of heads, they are the architecture's.
+void shareHeads(AttentionSpec& spec, const Architecture& a) {
+    if (spec.part(Slot::Heads).id != "single") return;
+    const int64_t groups = a.keyValueHeads == 0 ? a.heads : a.keyValueHeads;
+    if (groups != a.heads)
+        spec.set(Slot::Heads, "grouped_query", std::array{static_cast<double>(a.heads), static_cast<double>(groups)});
+    else if (a.heads > 1)
+        spec.set(Slot::Heads, "multi_head", std::array{static_cast<double>(a.heads)});
+}
+
 } // namespace
 
 Recipe suggestedRecipe(const Task& task) {
@@ -86,20 +112,10 @@ void check(const Recipe& recipe) {
         fail("key_value_heads", "GPT-2 has as many as heads", "choose llama");
     if (a.family != "gpt2" && a.attentionOnly)
         fail("attention_only", "only gpt2 can leave out the feed-forward layers", "choose gpt2");
-    const std::vector<AttentionSpec> specs = attentionOf(a);
-    for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})
-        for (const AttentionSpec& spec : specs)
-            if (spec.blockPart(slot) != specs.front().blockPart(slot))
-                fail("attention",
-                     fmt::format("layers that take turns differ in their {}, which is the model's", nameOf(slot)),
-                     "say the same for each");
-    const Part* layers = specs.empty() ? nullptr : specs.front().blockPart(Slot::Layers);
-    if (layers && layers->block->sharesWeights && specs.size() > 1)
-        fail("attention", "layers that share their weights cannot take turns", "give one composition");
-    for (const AttentionSpec& spec : specs)
-        for (const SpecProblem& problem : check(spec, {.isCausalTask = true, .headWidth = a.width / a.heads}))
-            fail("attention", problem.sentence,
-                 problem.nearest ? "the nearest that works: " + problem.nearest->text() : "choose another composition");
+    attentionOf(a); // says where an expression cannot be read
+    if (const auto problem = attentionProblem(a))
+        fail("attention", problem->sentence,
+             problem->nearest.empty() ? "choose another composition" : "the nearest that works: " + problem->nearest);
     within("initial_deviation", a.initialDeviation, 0, 1);
     kindNamed(kActivations, "activation", a.activation);
     within("batch", recipe.batch, 1, 65536);
@@ -236,25 +252,54 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
 }
 
 std::vector<AttentionSpec> attentionOf(const Architecture& a) {
-    std::vector<AttentionSpec> specs;
-    for (size_t begin = 0; begin < a.attention.size();) {
-        const size_t end = std::min(a.attention.find(';', begin), a.attention.size());
-        AttentionSpec spec = AttentionSpec::parse(a.attention.substr(begin, end - begin));
-        begin = end + 1;
-        const Part& heads = spec.part(Slot::Heads);
-        const int64_t groups = a.keyValueHeads == 0 ? a.heads : a.keyValueHeads;
-        if (heads.id == "single" && groups != a.heads)
-            spec.set(Slot::Heads, "grouped_query",
-                     std::array{static_cast<double>(a.heads), static_cast<double>(groups)});
-        else if (heads.id == "single" && a.heads > 1)
-            spec.set(Slot::Heads, "multi_head", std::array{static_cast<double>(a.heads)});
+    std::vector<AttentionSpec> specs = written(a.attention);
+    for (AttentionSpec& spec : specs) {
+        shareHeads(spec, a);
         const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
-        if (counts.heads != a.heads)
-            fail("attention", fmt::format("has {} heads and the model {}", counts.heads, a.heads),
-                 "say the same number in both, or leave the heads out of the expression");
-        specs.push_back(std::move(spec));
+        if (counts.heads != a.heads) fail("attention", otherHeads(counts, a), std::string(kSameHeads));
     }
     return specs;
+}
+
+std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
+    const std::vector<AttentionSpec> all = written(a.attention);
+    for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})
+        for (const AttentionSpec& spec : all)
+            if (spec.blockPart(slot) != all.front().blockPart(slot))
+                return AttentionProblem{
+                    fmt::format("layers that take turns differ in their {}, which is the model's", nameOf(slot)), {}};
+    const Part* layers = all.empty() ? nullptr : all.front().blockPart(Slot::Layers);
+    if (layers && layers->block->sharesWeights && all.size() > 1)
+        return AttentionProblem{"layers that share their weights cannot take turns", all.front().text()};
+    for (size_t at = 0; at < all.size(); ++at) {
+        const auto with = [&](const AttentionSpec& nearest) {
+            std::string text;
+            for (size_t i = 0; i < all.size(); ++i)
+                text += (i == 0 ? "" : "; ") + (i == at ? nearest.text() : all[i].text());
+            return text;
+        };
+        AttentionSpec spec = all[at];
+        shareHeads(spec, a);
+        const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+        if (counts.heads != a.heads) {
+            AttentionSpec nearest = all[at];
+            nearest.set(Slot::Heads, "single"); // as many as the model has
+            return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
+        }
+        const auto problems = check(spec, {.isCausalTask = true, .headWidth = a.width / a.heads});
+        if (problems.empty()) continue;
+        AttentionProblem problem{problems.front().sentence, {}};
+        if (auto nearest = problems.front().nearest) {
+            // Heads that are the architecture's stay unsaid.
+            if (nearest->parts.at(Slot::Heads) == spec.parts.at(Slot::Heads))
+                nearest->parts.at(Slot::Heads) = all[at].parts.at(Slot::Heads);
+            problem.nearest = with(*nearest);
+        }
+        return problem;
+    }
+    return {};
+} catch (const Error& error) {
+    return AttentionProblem{error.hint().empty() ? error.message() : error.message() + "; " + error.hint(), {}};
 }
 
 DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {

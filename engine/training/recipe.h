@@ -7,7 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace attn {
 
@@ -62,6 +64,14 @@ void check(const Recipe& recipe);
 nlohmann::json toJson(const Recipe& recipe);
 /// Fields that are missing keep their defaults. @throws Error naming the field that is unknown or out of range
 Recipe recipeFromJson(const nlohmann::json& json, const std::string& file);
+
+/// Why an architecture's attention cannot be trained.
+struct AttentionProblem {
+    std::string sentence;
+    std::string nearest; ///< the whole expression that can be; empty: none is known
+};
+/// For lines that a person types: every training task is causal. None where the attention can be trained.
+std::optional<AttentionProblem> attentionProblem(const Architecture& architecture);
 
 /// Architecture::attention for each layer; empty where the family's own is meant. @throws Error as AttentionSpec::parse
 std::vector<AttentionSpec> attentionOf(const Architecture& architecture);

@@ -2,14 +2,13 @@
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "engine/attention/catalogue.h"
-#include "tests/lab/lab_window.h"
+#include "tests/lab/playground_test.h"
 #include "tests/support/catch.h"
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QImage>
 #include <QLabel>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
@@ -20,26 +19,6 @@
 
 namespace attn {
 namespace {
-
-const PlaygroundSnapshot& shown(LabWindow& lab) { return *lab.window().playground().snapshot(); }
-
-/// Brings the playground to the front and waits for its first maps.
-bool opens(LabWindow& lab) {
-    lab.showPanel("playground");
-    return lab.waitFor([&] { return !shown(lab).maps.empty(); }, 30'000);
-}
-
-void type(QLineEdit& line, const char* text) {
-    line.setFocus();
-    line.selectAll();
-    QTest::keyClicks(&line, text);
-    QTest::keyClick(&line, Qt::Key_Return);
-}
-
-bool shows(LabWindow& lab, const char* spec) {
-    return lab.waitFor([&] { return shown(lab).query.spec == AttentionSpec::parse(spec) && !shown(lab).maps.empty(); },
-                       30'000);
-}
 
 /// The colour on screen in the middle of a cell.
 QColor colourAt(const MatrixView& view, const Cell& cell) {
@@ -96,7 +75,7 @@ TEST_CASE("lab: dragging a slider of the mask changes the picture and the text",
 TEST_CASE("lab: what does not combine shows its sentence, and the button mends it", "[lab]") {
     LabWindow lab;
     REQUIRE(opens(lab));
-    auto& mend = lab.find<QPushButton>("useNearest");
+    auto& mend = lab.find<QPushButton>("specNearest");
     CHECK_FALSE(mend.isVisible());
     auto& choice = lab.find<QComboBox>("slot.normaliser");
     choice.setFocus();
@@ -254,6 +233,59 @@ TEST_CASE("lab: the reach of a token grows by a window's width with each layer",
             CHECK(reach.valueAt({layer, key}) == (31 - key <= 3 * layer ? 1 : 0));
         }
     CHECK(lab.find<QLabel>("reachRemark").text().contains("10"));
+}
+
+TEST_CASE("lab: Train with it opens the Train panel with the spec, its heads and a task that suits it", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    QTest::mouseClick(&lab.find<QPushButton>("trainSpec"), Qt::LeftButton);
+    auto& line = lab.find<QLineEdit>("recipeAttentionText");
+    REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
+    CHECK(line.text() == "position=alibi, mask=causal");
+    CHECK(lab.find<QComboBox>("task").currentText() == "Copy");
+    CHECK(lab.find<QPushButton>("train.play").isEnabled());
+
+    // A card: its part among defaults, made causal.
+    lab.showPanel("playground");
+    lab.find<QTabWidget>("playViews").setCurrentIndex(2);
+    auto& list = lab.find<QTreeWidget>("partList");
+    const auto found = list.findItems("Local window", Qt::MatchContains | Qt::MatchRecursive);
+    REQUIRE_FALSE(found.empty());
+    list.setCurrentItem(found.front());
+    QTest::mouseClick(&lab.find<QPushButton>("trainPart"), Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
+    CHECK(line.text().startsWith("mask=causal & "));
+    CHECK(lab.find<QComboBox>("task").currentText().startsWith("Induction"));
+}
+
+TEST_CASE("lab: the attention line of a recipe explains what cannot be trained, mends it, and trains", "[lab]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    lab.showPanel("train");
+    auto& line = lab.find<QLineEdit>("recipeAttentionText");
+    auto& problem = lab.find<QLabel>("recipeAttentionProblem");
+    auto& play = lab.find<QPushButton>("train.play");
+    CHECK_FALSE(problem.isVisible());
+    type(line, "position=alibi, mask=causal; position=rop");
+    CHECK(problem.text().contains("rope"));
+    CHECK_FALSE(play.isEnabled());
+    CHECK_FALSE(lab.find<QPushButton>("recipeAttentionNearest").isVisible());
+    type(line, "position=alibi, mask=causal; position=rope, mask=window(4)");
+    CHECK(problem.text().contains("the mask window(4) shows it"));
+    CHECK_FALSE(play.isEnabled());
+    QTest::mouseClick(&lab.find<QPushButton>("recipeAttentionNearest"), Qt::LeftButton);
+    CHECK(line.text() == "position=alibi, mask=causal; position=rope, mask=causal & window(4)");
+    CHECK_FALSE(problem.isVisible());
+    REQUIRE(play.isEnabled());
+    QTest::mouseClick(&lab.find<QPushButton>("trainStep"), Qt::LeftButton);
+    const auto& training = lab.window().training();
+    REQUIRE(lab.waitFor([&] { return training.snapshot()->step == 1; }, 60'000));
+    CHECK(training.snapshot()->recipe->architecture.attention == line.text().toStdString());
+    // Emptied, the model is the family's own again.
+    line.selectAll();
+    QTest::keyClick(&line, Qt::Key_Delete);
+    CHECK_FALSE(problem.isVisible());
+    CHECK(play.isEnabled());
 }
 
 } // namespace attn

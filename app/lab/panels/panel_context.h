@@ -51,11 +51,15 @@ public:
     /// Puts a recipe into the form, to be changed and trained.
     void requestRecipe(const Recipe& recipe) { emit recipeRequested(recipe); }
 
+    /// Brings a panel to the front. @param id as in the catalogue
+    void showPanel(const QString& id) { emit panelRequested(id); }
+
 signals:
     void themeChanged(attn::ThemeId theme);
     void headSelected(int layer, int head);
     void tokenHovered(int index);
     void recipeRequested(const attn::Recipe& recipe);
+    void panelRequested(const QString& id);
 
 private:
     QUndoStack& undoStack_;

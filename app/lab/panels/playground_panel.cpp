@@ -3,6 +3,7 @@
 #include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/undo_commands.h"
+#include "app/lab/widgets/comparison_view.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/mask_painter.h"
@@ -10,16 +11,21 @@
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "engine/core/error.h"
+#include "engine/training/attention_recipe.h"
 
+#include <QCheckBox>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPointer>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QSplitter>
+#include <QStackedWidget>
+#include <QTabBar>
 #include <QTabWidget>
 
 #include <algorithm>
@@ -81,18 +87,22 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
     connect(views_, &QTabWidget::currentChanged, this, &PlaygroundPanel::ask);
     connect(cards_, &PartCards::queryChanged, this, &PlaygroundPanel::ask);
     connect(cards_, &PartCards::tried, this, [this](const PlaygroundQuery& query) {
-        edit(query, "card");
+        PlaygroundQuery next = with(query.spec);
+        next.tokens = query.tokens;
+        edit(next, "card");
         views_->setCurrentIndex(0);
     });
+    connect(cards_, &PartCards::trainingAsked, this, &PlaygroundPanel::train);
     connect(painter_, &MaskPainter::painted, this, [this](const MaskExpression& mask) {
-        PlaygroundQuery next = query_;
-        next.spec.mask = mask;
-        edit(next, QStringLiteral("stroke %1").arg(++strokes_)); // each is a step of undo of its own
+        AttentionSpec next = edited();
+        next.mask = mask;
+        edit(with(next), QStringLiteral("stroke %1").arg(++strokes_)); // each is a step of undo of its own
     });
     split->setStretchFactor(1, 1);
     row->addWidget(split);
     const auto setTheme = [this](ThemeId theme) {
         maps_->setTheme(figureTheme(theme));
+        comparison_->setTheme(figureTheme(theme));
         painter_->setTheme(figureTheme(theme));
         cards_->setTheme(figureTheme(theme));
     };
@@ -109,6 +119,7 @@ QWidget* PlaygroundPanel::makeControls() {
     editor_ = new SpecEditor;
     inputs_ = new ParamControls(kInputs);
     inputs_->setObjectName("playInputs");
+    makeHeader(column);
     column->addWidget(editor_);
     auto* title = new QLabel(tr("Input: random queries, keys and values"));
     title->setWordWrap(true);
@@ -117,9 +128,7 @@ QWidget* PlaygroundPanel::makeControls() {
     column->addWidget(inputs_);
     column->addStretch(1);
     connect(editor_, &SpecEditor::edited, this, [this](const AttentionSpec& spec, const QString& what) {
-        PlaygroundQuery next = query_;
-        next.spec = spec;
-        edit(next, what);
+        edit(with(spec), (editsOther() ? "B " : "") + what);
     });
     connect(inputs_, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
         PlaygroundQuery next = query_;
@@ -132,6 +141,49 @@ QWidget* PlaygroundPanel::makeControls() {
     scroll->setObjectName("playControls");
     scroll->setAccessibleName(tr("Parts of the attention"));
     return scroll;
+}
+
+void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
+    auto* row = new QHBoxLayout;
+    compares_ = new QCheckBox(tr("Compare"));
+    compares_->setObjectName("compare");
+    compares_->setToolTip(tr("Set a second attention, B, beside this one: the same queries, keys and values"));
+    auto* trainButton = new QPushButton(tr("Train with it"));
+    trainButton->setObjectName("trainSpec");
+    trainButton->setToolTip(tr("Put this attention and a task that shows it at work into the Train panel"));
+    row->addWidget(compares_);
+    row->addStretch(1);
+    row->addWidget(trainButton);
+    column->addLayout(row);
+    auto* choice = new QHBoxLayout;
+    which_ = new QTabBar;
+    which_->setObjectName("whichSpec");
+    which_->setAccessibleName(tr("Which attention to change"));
+    which_->setToolTip(tr("Which of the two attentions is changed below"));
+    which_->setDrawBase(false);
+    which_->setExpanding(false);
+    which_->addTab(tr("A"));
+    which_->addTab(tr("B"));
+    copy_ = new QPushButton(tr("Copy A to B"));
+    copy_->setObjectName("copySpec");
+    copy_->setToolTip(tr("Begin B anew from A"));
+    choice->addWidget(which_);
+    choice->addStretch(1);
+    choice->addWidget(copy_);
+    column->addLayout(choice);
+    connect(trainButton, &QPushButton::clicked, this, [this] { train(edited(), {}); });
+    connect(compares_, &QCheckBox::toggled, this, [this](bool on) {
+        PlaygroundQuery next = query_;
+        next.other = on ? std::optional(query_.spec) : std::nullopt;
+        edit(next, "compare");
+        which_->setCurrentIndex(on ? 1 : 0); // B is what there is to change now
+    });
+    connect(copy_, &QPushButton::clicked, this, [this] {
+        PlaygroundQuery next = query_;
+        next.other = query_.spec;
+        edit(next, "copy");
+    });
+    connect(which_, &QTabBar::currentChanged, this, &PlaygroundPanel::showEdited);
 }
 
 QWidget* PlaygroundPanel::makeMaps() {
@@ -164,14 +216,20 @@ QWidget* PlaygroundPanel::makeMaps() {
     reading_->setObjectName("playReading");
     maps_ = new MapGrid;
     maps_->setObjectName("playMaps");
+    comparison_ = new ComparisonView;
+    comparison_->setObjectName("comparison");
+    pictures_ = new QStackedWidget;
+    pictures_->addWidget(maps_);
+    pictures_->addWidget(comparison_);
     column->addLayout(row);
-    column->addWidget(maps_, 1);
+    column->addWidget(pictures_, 1);
     column->addWidget(reading_);
     const QString hint = tr("Point at a cell to read its value; double-click a map to enlarge it.");
     reading_->setText(hint);
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    connect(maps_, &MapGrid::readingChanged, this,
-            [this, hint](const QString& text) { reading_->setText(text.isEmpty() ? hint : text); });
+    const auto read = [this, hint](const QString& text) { reading_->setText(text.isEmpty() ? hint : text); };
+    connect(maps_, &MapGrid::readingChanged, this, read);
+    connect(comparison_, &ComparisonView::readingChanged, this, read);
     return container;
 }
 
@@ -190,15 +248,45 @@ void PlaygroundPanel::edit(const PlaygroundQuery& query, const QString& what) {
         query_, query, what));
 }
 
+void PlaygroundPanel::train(const AttentionSpec& spec, std::optional<Slot> slot) {
+    context_.requestRecipe(suggestedRecipe(spec, slot));
+    context_.showPanel("train");
+}
+
 void PlaygroundPanel::apply(const PlaygroundQuery& query) {
     query_ = query;
-    editor_->setSpec(query.spec, {.headWidth = query.width}, query.tokens);
-    painter_->setMask(query.spec.mask, query.tokens);
+    {
+        const QSignalBlocker quiet(compares_), quietChoice(which_);
+        compares_->setChecked(query.other.has_value());
+        if (!query.other) which_->setCurrentIndex(0);
+    }
+    which_->setVisible(query.other.has_value());
+    copy_->setVisible(query.other.has_value());
+    copy_->setEnabled(query.other != query.spec);
+    showEdited();
     inputs_->setValue("tokens", static_cast<double>(query.tokens));
     inputs_->setValue("width", static_cast<double>(query.width));
     inputs_->setValue("seed", static_cast<double>(query.seed));
     wasAsked_ = false;
     ask();
+}
+
+bool PlaygroundPanel::editsOther() const { return query_.other && which_->currentIndex() == 1; }
+
+const AttentionSpec& PlaygroundPanel::edited() const { return editsOther() ? *query_.other : query_.spec; }
+
+PlaygroundQuery PlaygroundPanel::with(const AttentionSpec& spec) const {
+    PlaygroundQuery query = query_;
+    if (editsOther())
+        query.other = spec;
+    else
+        query.spec = spec;
+    return query;
+}
+
+void PlaygroundPanel::showEdited() {
+    editor_->setSpec(edited(), {.headWidth = query_.width}, query_.tokens);
+    painter_->setMask(edited().mask, query_.tokens);
 }
 
 void PlaygroundPanel::ask() {
@@ -209,7 +297,9 @@ void PlaygroundPanel::ask() {
         return;
     }
     // What does not combine is explained beside the parts; the maps stay those of before.
-    if (check(query_.spec, {.headWidth = query_.width}).empty()) context_.playground().session().show(query_);
+    const auto combines = [&](const AttentionSpec& spec) { return check(spec, {.headWidth = query_.width}).empty(); };
+    if (combines(query_.spec) && (!query_.other || combines(*query_.other)))
+        context_.playground().session().show(query_);
 }
 
 void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
@@ -220,7 +310,8 @@ void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& s
     if (snapshot->failure) return;
     shown_ = snapshot;
     int64_t planes = 1;
-    for (const PlaygroundMap& map : shown_->maps) planes = std::max(planes, map.planes);
+    for (const auto* maps : {&shown_->maps, &shown_->otherMaps})
+        for (const PlaygroundMap& map : *maps) planes = std::max(planes, map.planes);
     {
         const QSignalBlocker quietHead(head_), quietPlane(plane_);
         head_->setMaximum(static_cast<int>(shown_->heads) - 1);
@@ -234,12 +325,18 @@ void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& s
 
 void PlaygroundPanel::refreshMaps() {
     if (shown_->maps.empty()) return;
-    maps_->showMaps(shown_, head_->value(), plane_->value());
+    if (shown_->comparison)
+        comparison_->showMaps(shown_, head_->value(), plane_->value());
+    else
+        maps_->showMaps(shown_, head_->value(), plane_->value());
+    pictures_->setCurrentIndex(shown_->comparison ? 1 : 0);
     state_->setText(tr("%1 ms on %2").arg(shown_->elapsedMs, 0, 'f', 0).arg(QString::fromStdString(shown_->device)));
 }
 
 QJsonObject PlaygroundPanel::saveView() const {
     return {{"spec", QString::fromStdString(query_.spec.text())},
+            {"other", query_.other ? QString::fromStdString(query_.other->text()) : QString()},
+            {"compared", comparison_->kind()},
             {"tokens", static_cast<int>(query_.tokens)},
             {"width", static_cast<int>(query_.width)},
             {"seed", static_cast<int>(query_.seed)},
@@ -257,8 +354,11 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
     query.seed = static_cast<uint64_t>(number(kInputs[2]));
     try {
         query.spec = AttentionSpec::parse(view.value("spec").toString().toStdString());
+        if (const QString other = view.value("other").toString(); !other.isEmpty())
+            query.other = AttentionSpec::parse(other.toStdString());
     } catch (const Error&) { // of a newer program: what comes first is as good
     }
+    comparison_->setKind(view.value("compared").toString());
     apply(query);
     head_->setMaximum(std::max(head_->maximum(), view.value("head").toInt()));
     head_->setValue(view.value("head").toInt());
@@ -266,10 +366,19 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
 
 QWidget* PlaygroundPanel::figure() { return views_->currentWidget(); }
 
-QString PlaygroundPanel::csv() const { return maps_->current() ? maps_->current()->figure().csv() : QString(); }
+const Figure* PlaygroundPanel::currentFigure() const {
+    if (pictures_->currentWidget() == comparison_) return &comparison_->current();
+    return maps_->current() ? &maps_->current()->figure() : nullptr;
+}
+
+QString PlaygroundPanel::csv() const {
+    const Figure* figure = currentFigure();
+    return figure ? figure->csv() : QString();
+}
 
 std::vector<NumberArray> PlaygroundPanel::numbers() const {
-    return maps_->current() ? maps_->current()->figure().numbers() : std::vector<NumberArray>{};
+    const Figure* figure = currentFigure();
+    return figure ? figure->numbers() : std::vector<NumberArray>{};
 }
 
 } // namespace attn

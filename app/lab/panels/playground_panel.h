@@ -3,12 +3,18 @@
 #include "app/lab/panels/panel_context.h"
 #include "engine/session/playground_session.h"
 
+class QCheckBox;
 class QLabel;
+class QPushButton;
 class QSpinBox;
+class QStackedWidget;
+class QTabBar;
 class QTabWidget;
+class QVBoxLayout;
 
 namespace attn {
 
+class ComparisonView;
 class MapGrid;
 class MaskPainter;
 class ParamControls;
@@ -34,10 +40,19 @@ protected:
 
 private:
     QWidget* makeControls();
+    void makeHeader(QVBoxLayout* column);
     QWidget* makeMaps();
     /// A step of undo. @param what was changed
     void edit(const PlaygroundQuery& query, const QString& what);
     void apply(const PlaygroundQuery& query);
+    bool editsOther() const; ///< whether B is the spec in the editor
+    const AttentionSpec& edited() const;
+    /// The query with another spec in place of the one in the editor.
+    PlaygroundQuery with(const AttentionSpec& spec) const;
+    void showEdited();
+    const Figure* currentFigure() const;
+    /// @param slot of the part to show at work; none: what is special about the spec
+    void train(const AttentionSpec& spec, std::optional<Slot> slot);
     void ask();
     void receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void refreshMaps();
@@ -47,9 +62,14 @@ private:
     std::shared_ptr<const PlaygroundSnapshot> shown_; ///< the newest with maps
     bool wasAsked_ = false;                           ///< nothing runs before the panel is looked at
     int strokes_ = 0;                                 ///< of the brush so far
+    QCheckBox* compares_ = nullptr;
+    QTabBar* which_ = nullptr;
+    QPushButton* copy_ = nullptr;
     SpecEditor* editor_ = nullptr;
     ParamControls* inputs_ = nullptr;
+    QStackedWidget* pictures_ = nullptr; ///< of one attention, or of two
     MapGrid* maps_ = nullptr;
+    ComparisonView* comparison_ = nullptr;
     MaskPainter* painter_ = nullptr;
     PartCards* cards_ = nullptr;
     QTabWidget* views_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace attn {
 namespace {
@@ -117,7 +118,7 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
     MatrixFigure figure;
     const auto values = map.at(head, plane);
     figure.setMatrix(static_cast<int>(map.rows), static_cast<int>(map.columns), {values.begin(), values.end()});
-    figure.title = isKnown ? Text::tr(known->title) : QString::fromStdString(map.name);
+    figure.title = mapTitle(map.name);
     if (isKnown) figure.note = Text::tr(map.name == "pattern" ? patternNote(spec) : known->note);
     if (map.heads > 1)
         figure.note = Text::tr("head %1: %2").arg(std::min<int64_t>(head, map.heads - 1)).arg(figure.note);
@@ -128,6 +129,27 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
     figure.rowTitle = Text::tr(isKnown ? known->rows : "row");
     figure.columnTitle = Text::tr(isKnown ? known->columns : "column");
     return figure;
+}
+
+QString mapTitle(const std::string& name) {
+    const auto known = std::ranges::find(kMaps, name, &MapText::name);
+    return known == kMaps.end() ? QString::fromStdString(name) : Text::tr(known->title);
+}
+
+QString valueText(const MatrixFigure& figure, const Cell& cell) {
+    const float value = figure.valueAt(cell);
+    if (std::isnan(value)) return Text::tr("hidden by the mask");
+    if (figure.kind == MatrixFigure::Kind::Cells) return value != 0 ? Text::tr("seen") : Text::tr("not seen");
+    return QString::number(static_cast<double>(value), 'g', 5);
+}
+
+QString readingOf(const MatrixFigure& figure, const Cell& cell) {
+    return Text::tr("%1: %2 i = %3, %4 j = %5: %6")
+        .arg(figure.title, figure.rowTitle)
+        .arg(cell.query)
+        .arg(figure.columnTitle)
+        .arg(cell.key)
+        .arg(valueText(figure, cell));
 }
 
 } // namespace attn

@@ -5,7 +5,6 @@
 #include <QGridLayout>
 
 #include <algorithm>
-#include <cmath>
 
 namespace attn {
 
@@ -36,7 +35,10 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
         views_[i]->setObjectName("map." + QString::fromStdString(names[i]));
     }
     count_ = names.size();
-    if (names == names_) return;
+    if (names == names_) { // other numbers under the same pointer
+        if (lastUsed_ && lastUsed_->figure().hovered) point(lastUsed_, lastUsed_->figure().hovered);
+        return;
+    }
     // Another attention: what was enlarged is perhaps no longer there.
     names_ = std::move(names);
     enlarged_ = nullptr;
@@ -83,17 +85,7 @@ void MapGrid::point(const MatrixView* from, const std::optional<Cell>& cell) {
         emit readingChanged({});
         return;
     }
-    const float value = figure.valueAt(*cell);
-    const bool isCells = figure.kind == MatrixFigure::Kind::Cells;
-    const QString amount = std::isnan(value) ? tr("hidden by the mask")
-                           : isCells         ? (value != 0 ? tr("seen") : tr("not seen"))
-                                             : QString::number(static_cast<double>(value), 'g', 5);
-    emit readingChanged(tr("%1: %2 i = %3, %4 j = %5: %6")
-                            .arg(figure.title, figure.rowTitle)
-                            .arg(cell->query)
-                            .arg(figure.columnTitle)
-                            .arg(cell->key)
-                            .arg(amount));
+    emit readingChanged(readingOf(figure, *cell));
 }
 
 } // namespace attn

@@ -110,9 +110,15 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     try_ = new QPushButton(tr("Try it"));
     try_->setObjectName("tryPart");
     try_->setToolTip(tr("Compose an attention with this part and see its maps"));
+    train_ = new QPushButton(tr("Train with it"));
+    train_->setObjectName("trainPart");
+    train_->setToolTip(tr("Put this part and a task that shows it at work into the Train panel"));
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(try_);
+    buttons->addWidget(train_);
     card->addWidget(text_);
     card->addWidget(picture_, 1);
-    card->addWidget(try_);
+    card->addLayout(buttons);
     row->addWidget(list_, 2);
     row->addLayout(card, 3);
     connect(list_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
@@ -121,6 +127,9 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     });
     connect(try_, &QPushButton::clicked, this, [this] {
         if (query_) emit tried(PlaygroundQuery(*query_));
+    });
+    connect(train_, &QPushButton::clicked, this, [this] {
+        if (query_) emit trainingAsked(AttentionSpec(query_->spec), part_->slot);
     });
     choose(partCatalogue().front());
 }
@@ -133,6 +142,7 @@ void PartCards::choose(const Part* part) {
     if (auto spec = specWith(*part)) query_ = PlaygroundQuery{.spec = *spec, .tokens = kTokens};
     picture_->setVisible(query_.has_value());
     try_->setEnabled(query_.has_value());
+    train_->setEnabled(query_.has_value());
     emit queryChanged();
 }
 

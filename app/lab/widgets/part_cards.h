@@ -34,6 +34,8 @@ signals:
     void queryChanged();
     /// *Try it* was pressed.
     void tried(const attn::PlaygroundQuery& query);
+    /// *Train with it* was pressed for the chosen part.
+    void trainingAsked(const attn::AttentionSpec& spec, attn::Slot slot);
 
 private:
     void choose(const Part* part);
@@ -41,7 +43,7 @@ private:
     QTreeWidget* list_;
     QLabel* text_;
     MatrixView* picture_;
-    QPushButton* try_;
+    QPushButton *try_, *train_;
     const Part* part_ = nullptr;
     std::optional<PlaygroundQuery> query_;
 };

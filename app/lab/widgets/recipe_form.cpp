@@ -2,8 +2,10 @@
 
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/spec_line.h"
 #include "engine/core/error.h"
 #include "engine/session/snapshot.h"
+#include "engine/training/attention_recipe.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <QComboBox>
@@ -73,15 +75,7 @@ RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggeste
     modelControls_ = new ParamControls(kModelParams);
     trainingControls_ = new ParamControls(kTrainingParams);
     column->addWidget(makeTask());
-    column->addWidget(makeSection(tr("Model"), "modelSection",
-                                  {{"family", choice("family", tr("Family"), {"gpt2", "llama"},
-                                                     {tr("GPT-2: learned positions, layer norm, GELU"),
-                                                      tr("Llama: rotary positions, RMS norm, SwiGLU")},
-                                                     tr("Positions, norms and activation of the blocks"))},
-                                   {"activation", choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
-                                                         {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")},
-                                                         tr("Of GPT-2's feed-forward layers"))}},
-                                  modelControls_));
+    column->addWidget(makeModel());
     column->addWidget(makeSection(
         tr("Training"), "trainingSection",
         {{"optimiser", choice("optimiser", tr("Optimiser"), {"adamw", "adam", "sgd"},
@@ -99,6 +93,34 @@ RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggeste
         });
     const auto& tasks = taskCatalogue(); // one that visibly succeeds within a minute
     chooseTask(static_cast<int>(std::ranges::find(tasks, "sort", &Task::id) - tasks.begin()));
+}
+
+QWidget* RecipeForm::makeModel() {
+    auto* container = new QWidget;
+    auto* column = new QVBoxLayout(container);
+    column->setContentsMargins(0, 0, 0, 0);
+    attention_ = new SpecLine(tr("Attention"),
+                              tr("A composition as in the Playground, such as position=alibi, mask=causal & window(8); "
+                                 "several between ; take turns from layer to layer. Empty: the family's own"),
+                              "recipeAttention");
+    attention_->setPlaceholder(tr("The family's own"));
+    connect(attention_, &SpecLine::typed, this, [this](const QString& text) { set("attention", text.toStdString()); });
+    connect(attention_, &SpecLine::mended, this, [this](const QString& nearest) {
+        set("attention", nearest.toStdString());
+        show();
+    });
+    QWidget* section = makeSection(tr("Model"), "modelSection",
+                                   {{"family", choice("family", tr("Family"), {"gpt2", "llama"},
+                                                      {tr("GPT-2: learned positions, layer norm, GELU"),
+                                                       tr("Llama: rotary positions, RMS norm, SwiGLU")},
+                                                      tr("Positions, norms and activation of the blocks"))},
+                                    {"activation", choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
+                                                          {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")},
+                                                          tr("Of GPT-2's feed-forward layers"))}},
+                                   modelControls_);
+    column->addWidget(attention_);
+    column->addWidget(section);
+    return container;
 }
 
 QWidget* RecipeForm::makeTask() {
@@ -185,9 +207,15 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
 }
 
 void RecipeForm::chooseTask(int index) {
-    Recipe recipe = suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]);
-    recipe.evaluateEvery = std::max<int64_t>(1, recipe.schedule.steps / 20);
-    recipe.checkpointEvery = std::max<int64_t>(1, recipe.schedule.steps / 40);
+    Recipe recipe = withMoments(suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]));
+    // Another task for the same attention, in a model with the heads that it speaks of.
+    Architecture& model = recipe.architecture;
+    model.attention = json_["attention"].get<std::string>();
+    if (!model.attention.empty()) {
+        model.heads = json_["heads"].get<int64_t>();
+        model.keyValueHeads = json_["key_value_heads"].get<int64_t>();
+        model.width = json_["width"].get<int64_t>();
+    }
     setRecipe(recipe);
     emit changed();
 }
@@ -243,8 +271,23 @@ void RecipeForm::set(const std::string& field, nlohmann::json value) {
     emit changed();
 }
 
+bool RecipeForm::settleAttention() {
+    const std::string text = json_["attention"].get<std::string>();
+    attention_->setText(text, [&](const std::string& typed) { return typed == text; });
+    const auto number = [&](const char* field) { return json_[field].get<int64_t>(); };
+    const Architecture model{.heads = std::max<int64_t>(1, number("heads")),
+                             .keyValueHeads = number("key_value_heads"),
+                             .width = number("width"),
+                             .attention = text};
+    const auto problem = attentionProblem(model);
+    attention_->showProblem(problem ? QString::fromStdString(problem->sentence) : QString(),
+                            problem ? problem->nearest : std::string());
+    return !problem;
+}
+
 void RecipeForm::settle() {
     recipe_.reset();
+    if (!settleAttention()) return showSentence(problem_, {}); // explained in its place
     QString problem;
     try {
         Recipe recipe = recipeFromJson(json_, "the recipe");
@@ -255,8 +298,7 @@ void RecipeForm::settle() {
     } catch (const Error& error) {
         problem = QString::fromStdString(Failure{error.message(), error.where(), error.hint()}.sentence());
     }
-    problem_->setText(problem);
-    problem_->setVisible(!problem.isEmpty());
+    showSentence(problem_, problem);
 }
 
 void RecipeForm::chooseText() {

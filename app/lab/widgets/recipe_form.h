@@ -17,6 +17,7 @@ class QVBoxLayout;
 namespace attn {
 
 class ParamControls;
+class SpecLine;
 
 /// Every field of a recipe: the task with the controls that its parameters generate, the model, the training.
 class RecipeForm : public QWidget {
@@ -39,6 +40,7 @@ private:
     };
 
     QWidget* makeTask();
+    QWidget* makeModel();
     QWidget* makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
                          ParamControls* controls);
     QComboBox* choice(const char* field, const QString& title, const QStringList& ids, const QStringList& titles,
@@ -49,6 +51,8 @@ private:
     void show();
     void set(const std::string& field, nlohmann::json value);
     void settle(); ///< reads the recipe from the fields
+    /// @return whether the line of attention can be trained
+    bool settleAttention();
 
     nlohmann::json json_;
     std::optional<Recipe> recipe_;
@@ -58,6 +62,7 @@ private:
     ParamControls *taskControls_ = nullptr, *modelControls_, *trainingControls_;
     QWidget* text_;
     QLineEdit* textPath_;
+    SpecLine* attention_;
     std::vector<Choice> choices_;
 };
 

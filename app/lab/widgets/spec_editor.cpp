@@ -3,6 +3,7 @@
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/mask_term_controls.h"
 #include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/spec_line.h"
 #include "engine/attention/catalogue.h"
 #include "engine/core/error.h"
 
@@ -11,7 +12,6 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
-#include <QPushButton>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
@@ -34,17 +34,6 @@ QString slotTitle(Slot slot) {
     return SpecEditor::tr(kTitles.at(slot));
 }
 
-QString sentenceOf(const Error& error) {
-    QString text = QString::fromStdString(error.message());
-    if (!error.hint().empty()) text += QStringLiteral("; ") + QString::fromStdString(error.hint());
-    return text;
-}
-
-void showSentence(QLabel* label, const QString& sentence) {
-    label->setText(sentence);
-    label->setVisible(!sentence.isEmpty());
-}
-
 } // namespace
 
 SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
@@ -59,26 +48,15 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
 }
 
 void SpecEditor::makeText(QVBoxLayout* column) {
-    auto* title = new QLabel(tr("Attention as text"));
-    text_ = new QLineEdit;
-    text_->setObjectName("specText");
-    text_->setAccessibleName(tr("Attention as text"));
-    text_->setToolTip(tr("The whole composition in one line; change it here or below. Example: "
-                         "heads=multi_head(4), position=alibi, mask=causal & window(16)"));
-    title->setBuddy(text_);
-    textError_ = makeHintLabel("specError");
-    problem_ = makeHintLabel("specProblem");
-    mend_ = new QPushButton(tr("Use the nearest that works"));
-    mend_->setObjectName("useNearest");
-    for (QWidget* widget : std::initializer_list<QWidget*>{title, text_, textError_, problem_, mend_})
-        column->addWidget(widget);
-    connect(text_, &QLineEdit::textEdited, this, &SpecEditor::readText);
-    connect(text_, &QLineEdit::editingFinished, this, [this] {
-        if (textError_->text().isEmpty()) text_->setText(QString::fromStdString(spec_.text()));
-    });
-    connect(mend_, &QPushButton::clicked, this, [this] {
-        if (nearest_) change(AttentionSpec(*nearest_), "nearest");
-    });
+    text_ = new SpecLine(tr("Attention as text"),
+                         tr("The whole composition in one line; change it here or below. Example: "
+                            "heads=multi_head(4), position=alibi, mask=causal & window(16)"),
+                         "spec");
+    column->addWidget(text_);
+    connect(text_, &SpecLine::typed, this, &SpecEditor::readText);
+    connect(text_, &SpecLine::finished, this, &SpecEditor::settleText);
+    connect(text_, &SpecLine::mended, this,
+            [this](const QString& nearest) { change(AttentionSpec::parse(nearest.toStdString()), "nearest"); });
 }
 
 void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
@@ -173,13 +151,17 @@ void SpecEditor::pickMask(int index) {
     readMask(join.isEmpty() ? picked : QStringLiteral("(%1) %2 (%3)").arg(now, join, picked));
 }
 
+void SpecEditor::settleText() {
+    if (!text_->hasError()) text_->setText(spec_.text(), [](const std::string&) { return false; });
+}
+
 void SpecEditor::readText() {
     try {
         const AttentionSpec spec = AttentionSpec::parse(text_->text().toStdString());
-        showSentence(textError_, {});
+        text_->showError({});
         change(spec, "text");
     } catch (const Error& error) {
-        showSentence(textError_, sentenceOf(error));
+        text_->showError(sentenceOf(error));
     }
 }
 
@@ -203,20 +185,10 @@ void SpecEditor::setSpec(const AttentionSpec& spec, const AttentionUse& use, int
     use_ = use;
     failure_.clear();
     for (const Slot slot : kSpecSlots) showSlot(slot);
-    // What is being typed stays as it is typed.
-    const auto put = [](QLineEdit* line, QLabel* error, const std::string& text, auto isMeant) {
-        bool isTyped = false;
-        try {
-            isTyped = line->hasFocus() && isMeant(line->text().toStdString());
-        } catch (const Error&) {
-            isTyped = false;
-        }
-        if (!isTyped) line->setText(QString::fromStdString(text));
-        showSentence(error, {});
-    };
-    put(text_, textError_, spec.text(), [&](const std::string& text) { return AttentionSpec::parse(text) == spec; });
-    put(maskText_, maskError_, spec.mask.text(),
-        [&](const std::string& text) { return MaskExpression::parse(text) == spec.mask; });
+    text_->setText(spec.text(), [&](const std::string& text) { return AttentionSpec::parse(text) == spec; });
+    putText(maskText_, spec.mask.text(),
+            [&](const std::string& text) { return MaskExpression::parse(text) == spec.mask; });
+    showSentence(maskError_, {});
     maskTerms_->setMask(spec.mask, static_cast<double>(tokens));
     showProblems();
 }
@@ -259,10 +231,9 @@ void SpecEditor::setFailure(const QString& sentence) {
 
 void SpecEditor::showProblems() {
     const std::vector<SpecProblem> problems = check(spec_, use_);
-    nearest_ = problems.empty() ? std::nullopt : problems.front().nearest;
-    showSentence(problem_, problems.empty() ? failure_ : QString::fromStdString(problems.front().sentence));
-    mend_->setVisible(nearest_.has_value());
-    if (nearest_) mend_->setToolTip(QString::fromStdString(nearest_->text()));
+    if (problems.empty()) return text_->showProblem(failure_, {});
+    const auto& nearest = problems.front().nearest;
+    text_->showProblem(QString::fromStdString(problems.front().sentence), nearest ? nearest->text() : std::string());
 }
 
 } // namespace attn

@@ -9,13 +9,13 @@
 class QComboBox;
 class QLabel;
 class QLineEdit;
-class QPushButton;
 class QVBoxLayout;
 
 namespace attn {
 
 class MaskTermControls;
 class ParamControls;
+class SpecLine;
 
 /// Composes an attention: a choice for each slot with the numbers it takes, the mask as an expression, and the whole as
 /// one line of text. Mistakes are explained in place; what does not combine comes with a button that mends it.
@@ -50,6 +50,7 @@ private:
     void showSlot(Slot slot);
     void showProblems();
     void readText();
+    void settleText(); ///< as it is written once it is typed
     void readMask(const QString& text);
     void pickMask(int index);
     void change(const AttentionSpec& spec, const QString& what);
@@ -57,11 +58,10 @@ private:
     AttentionSpec spec_;
     AttentionUse use_;
     QString failure_;
-    std::optional<AttentionSpec> nearest_;
     std::map<Slot, SlotRow> rows_;
-    QLineEdit *text_ = nullptr, *maskText_ = nullptr;
-    QLabel *textError_ = nullptr, *maskError_ = nullptr, *problem_ = nullptr;
-    QPushButton* mend_ = nullptr;
+    SpecLine* text_ = nullptr;
+    QLineEdit* maskText_ = nullptr;
+    QLabel* maskError_ = nullptr;
     QComboBox *maskJoin_ = nullptr, *maskPick_ = nullptr;
     MaskTermControls* maskTerms_ = nullptr;
 };

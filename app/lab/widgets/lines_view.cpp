@@ -1,0 +1,73 @@
+#include "app/lab/widgets/lines_view.h"
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+
+#include <algorithm>
+
+namespace attn {
+
+LinesView::LinesView(QWidget* parent) : QWidget(parent) {
+    setAccessibleName(tr("Plot"));
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+}
+
+void LinesView::setFigure(LinesFigure figure) {
+    figure.hovered = figure_.hovered && *figure_.hovered < figure.places() ? figure_.hovered : std::nullopt;
+    figure_ = std::move(figure);
+    setAccessibleName(tr("Plot: %1").arg(figure_.title));
+    setAccessibleDescription(figure_.note);
+    update();
+}
+
+void LinesView::setTheme(const FigureTheme& theme) {
+    theme_ = theme;
+    update();
+}
+
+void LinesView::setLinked(std::optional<int> index) {
+    if (index && *index >= figure_.places()) index.reset();
+    if (index == figure_.hovered) return;
+    figure_.hovered = index;
+    update();
+}
+
+QString LinesView::reading() const {
+    if (!figure_.hovered) return {};
+    QStringList values;
+    for (const LinesFigure::Line& line : figure_.lines) {
+        const auto place = static_cast<size_t>(*figure_.hovered);
+        if (place >= line.values.size()) continue;
+        const QString value = QString::number(static_cast<double>(line.values[place]), 'g', 5);
+        values << (figure_.lines.size() == 1 ? value : QStringLiteral("%1 %2").arg(line.label, value));
+    }
+    return tr("%1: %2 %3: %4")
+        .arg(figure_.title, figure_.placeTitle)
+        .arg(figure_.firstPlace + *figure_.hovered)
+        .arg(values.join(QStringLiteral(", ")));
+}
+
+void LinesView::point(std::optional<int> index) {
+    if (index == figure_.hovered) return;
+    setLinked(index);
+    emit pointedAt(index);
+}
+
+void LinesView::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    figure_.paint(painter, rect(), theme_);
+}
+
+void LinesView::mouseMoveEvent(QMouseEvent* event) { point(figure_.indexAt(event->position(), figureLayout())); }
+
+void LinesView::leaveEvent(QEvent*) { point({}); }
+
+void LinesView::keyPressEvent(QKeyEvent* event) {
+    const int by = event->key() == Qt::Key_Left ? -1 : event->key() == Qt::Key_Right ? 1 : 0;
+    if (by == 0 || figure_.isEmpty()) return QWidget::keyPressEvent(event);
+    point(std::clamp(figure_.hovered.value_or(-by) + by, 0, figure_.places() - 1));
+}
+
+} // namespace attn

@@ -1,0 +1,62 @@
+#include "engine/training/attention_recipe.h"
+
+#include "engine/attention/heads/heads.h"
+#include "engine/training/tasks/catalogue.h"
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+/// What shows a slot's parts at work, the most telling slot first.
+constexpr std::array<std::pair<Slot, std::string_view>, 8> kTasks{{{Slot::Memory, "associative-recall"},
+                                                                   {Slot::Mixer, "copy"},
+                                                                   {Slot::Normaliser, "modular-addition"},
+                                                                   {Slot::Score, "modular-addition"},
+                                                                   {Slot::Mask, "induction"},
+                                                                   {Slot::Output, "modular-addition"},
+                                                                   {Slot::Position, "copy"},
+                                                                   {Slot::Heads, "compare"}}};
+constexpr int64_t kLeastHeadWidth = 8;
+
+bool isCausalMask(const MaskExpression& mask) { return mask == MaskExpression::parse("causal"); }
+
+} // namespace
+
+Slot specialSlot(const AttentionSpec& spec) {
+    const AttentionSpec usual;
+    for (const auto& [slot, task] : kTasks) {
+        const bool isSpecial = slot == Slot::Mask ? spec.mask != usual.mask && !isCausalMask(spec.mask)
+                                                  : spec.parts.at(slot) != usual.parts.at(slot);
+        if (isSpecial) return slot;
+    }
+    return Slot::Position;
+}
+
+Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
+    const auto task =
+        std::ranges::find(kTasks, slot.value_or(specialSlot(spec)), [](const auto& row) { return row.first; });
+    Recipe recipe = suggestedRecipe(taskNamed(task == kTasks.end() ? kTasks.back().second : task->second));
+    Architecture& model = recipe.architecture;
+    const int64_t heads = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads)).heads;
+    model.heads = heads;
+    // Whole heads of an even width, which rotations need.
+    model.width = (std::max(model.width, kLeastHeadWidth * heads) + 2 * heads - 1) / (2 * heads) * (2 * heads);
+    AttentionSpec trained = spec;
+    if (trained.part(Slot::Heads).id == "multi_head") trained.set(Slot::Heads, "single"); // the model says how many
+    model.attention = trained.text();
+    if (const auto problem = attentionProblem(model); problem && !problem->nearest.empty()) {
+        AttentionSpec nearest = AttentionSpec::parse(problem->nearest);
+        if (nearest.parts == trained.parts) model.attention = problem->nearest;
+    }
+    return withMoments(std::move(recipe));
+}
+
+Recipe withMoments(Recipe recipe) {
+    recipe.evaluateEvery = std::max<int64_t>(1, recipe.schedule.steps / 20);
+    recipe.checkpointEvery = std::max<int64_t>(1, recipe.schedule.steps / 40);
+    return recipe;
+}
+
+} // namespace attn

@@ -1,0 +1,91 @@
+#include "app/lab/widgets/comparison_view.h"
+#include "app/lab/widgets/lines_view.h"
+#include "app/lab/widgets/spec_editor.h"
+#include "tests/lab/playground_test.h"
+#include "tests/support/catch.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QTabBar>
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+bool compares(LabWindow& lab, const char* a, const char* b) {
+    return lab.waitFor(
+        [&] {
+            return shown(lab).query.spec == AttentionSpec::parse(a) &&
+                   shown(lab).query.other == AttentionSpec::parse(b) && shown(lab).comparison;
+        },
+        30'000);
+}
+
+} // namespace
+
+TEST_CASE("lab: Compare sets a second spec beside the first, with their difference and its size", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "mask=causal");
+    REQUIRE(shows(lab, "mask=causal"));
+    QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
+    REQUIRE(compares(lab, "mask=causal", "mask=causal"));
+    CHECK(lab.find<QTabBar>("whichSpec").currentIndex() == 1);
+    CHECK(lab.find<QLabel>("compareError").text().contains("by 0 %"));
+    // What is typed now is B.
+    type(lab.find<QLineEdit>("specText"), "mask=causal & window(2)");
+    REQUIRE(compares(lab, "mask=causal", "mask=causal & window(2)"));
+    const auto& difference = lab.find<MatrixView>("mapDifference").figure();
+    const auto &a = lab.find<MatrixView>("mapA").figure(), &b = lab.find<MatrixView>("mapB").figure();
+    REQUIRE(lab.waitFor([&] { return std::isnan(b.valueAt({9, 2})); }));
+    CHECK(difference.kind == MatrixFigure::Kind::Signed);
+    CHECK(difference.valueAt({9, 2}) == a.valueAt({9, 2})); // hidden in B
+    CHECK(difference.valueAt({9, 9}) == Approx(a.valueAt({9, 9}) - b.valueAt({9, 9})));
+    CHECK(std::isnan(difference.valueAt({2, 9}))); // hidden in both
+    const auto& bits = lab.find<LinesView>("divergence").figure();
+    REQUIRE(bits.places() == 32);
+    CHECK(bits.lines.front().values[1] == 0); // the first two rows see the same
+    CHECK(bits.lines.front().values[20] > 0.1f);
+    CHECK_FALSE(lab.find<QLabel>("compareRemark").isVisible());
+
+    // Another kind of map, by keyboard.
+    auto& kind = lab.find<QComboBox>("compareKind");
+    CHECK(kind.currentData().toString() == "pattern");
+    kind.setFocus();
+    QTest::keyClick(&kind, Qt::Key_Down);
+    CHECK(kind.currentData().toString() == "z");
+    CHECK(difference.columns() == 16);
+
+    // A again, and B a copy of it; undo takes the steps back.
+    QTest::mouseClick(&lab.find<QPushButton>("copySpec"), Qt::LeftButton);
+    REQUIRE(compares(lab, "mask=causal", "mask=causal"));
+    lab.press(lab.action("undo"));
+    REQUIRE(compares(lab, "mask=causal", "mask=causal & window(2)"));
+    QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.other && !shown(lab).maps.empty(); }, 30'000));
+    CHECK(lab.find<MatrixView>("map.pattern").isVisible());
+    CHECK(lab.window().findChild<SpecEditor*>()->spec() == AttentionSpec::parse("mask=causal"));
+}
+
+TEST_CASE("lab: a comparison says why there is no divergence, and comes back with the session", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "mask=full");
+    QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
+    type(lab.find<QLineEdit>("specText"), "normaliser=xcit");
+    REQUIRE(compares(lab, "mask=full", "normaliser=xcit"));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareRemark").isVisible(); }));
+    CHECK(lab.find<QLabel>("compareRemark").text().contains("B forms no pattern"));
+    CHECK_FALSE(lab.find<LinesView>("divergence").isVisible());
+    CHECK(lab.find<QLabel>("compareError").text().contains("Outputs differ by"));
+    const QString path = lab.folder() + "/compare.attnlab";
+    REQUIRE(lab.window().saveSessionAs(path));
+    lab.press(lab.action("undo"));
+    lab.window().openSession(path);
+    REQUIRE(compares(lab, "mask=full", "normaliser=xcit"));
+}
+
+} // namespace attn

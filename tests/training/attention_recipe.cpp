@@ -1,0 +1,69 @@
+#include "engine/training/attention_recipe.h"
+#include "engine/attention/catalogue.h"
+#include "engine/attention/mask/catalogue.h"
+#include "tests/support/catch.h"
+
+#include <algorithm>
+
+using namespace attn;
+
+TEST_CASE("attention recipe: every part is suggested with a task, and what can be causal can be trained",
+          "[training]") {
+    int trainable = 0;
+    for (const Part* part : partCatalogue()) {
+        AttentionSpec spec;
+        if (part->slot == Slot::Mask)
+            spec.mask = MaskExpression::parse(termText(*part, initialValues(*part)));
+        else if (std::ranges::find(kSpecSlots, part->slot) != kSpecSlots.end())
+            spec.set(part->slot, part->id);
+        else
+            continue;
+        INFO(nameOf(part->slot) << " " << part->id);
+        const Recipe recipe = suggestedRecipe(spec, part->slot);
+        CHECK_FALSE(recipe.architecture.attention.empty());
+        CHECK(recipe.architecture.width % (2 * recipe.architecture.heads) == 0);
+        if (const auto problem = attentionProblem(recipe.architecture)) {
+            CHECK(problem->sentence.size() > 20);
+            continue;
+        }
+        CHECK_NOTHROW(check(recipe));
+        ++trainable;
+    }
+    CHECK(trainable >= 50);
+}
+
+TEST_CASE("attention recipe: the task is that of the slot, else of what is special about the spec", "[training]") {
+    const auto task = [](const char* spec) { return suggestedRecipe(AttentionSpec::parse(spec)).task; };
+    CHECK(task("heads=multi_head(4), position=alibi, mask=causal") == "copy");
+    CHECK(task("mask=causal & window(4)") == "induction");
+    CHECK(task("heads=multi_head(4), mask=causal") == "compare");
+    CHECK(suggestedRecipe(AttentionSpec::parse("position=alibi, mask=window(4)"), Slot::Position).task == "copy");
+    for (const Slot slot : kSpecSlots) CHECK_FALSE(suggestedRecipe(AttentionSpec(), slot).task.empty());
+}
+
+TEST_CASE("attention recipe: heads become the model's, and a mask that looks ahead is made causal", "[training]") {
+    const Recipe recipe = suggestedRecipe(AttentionSpec::parse("heads=multi_head(8), position=rope, mask=window(4)"));
+    CHECK(recipe.architecture.heads == 8);
+    CHECK(recipe.architecture.attention == "position=rope, mask=causal & window(4)");
+    const AttentionSpec grouped = AttentionSpec::parse("heads=grouped_query(8, 4), mask=causal");
+    CHECK(AttentionSpec::parse(suggestedRecipe(grouped).architecture.attention) == grouped);
+}
+
+TEST_CASE("attention recipe: what cannot be trained is a sentence with the whole nearest line", "[training]") {
+    const auto problem = [](const char* line) {
+        return attentionProblem({.heads = 4, .width = 32, .attention = line});
+    };
+    CHECK_FALSE(problem(""));
+    CHECK_FALSE(problem("position=alibi, mask=causal; mask=causal & window(4)"));
+    const auto ahead = problem("position=alibi, mask=causal; position=rope");
+    REQUIRE(ahead);
+    CHECK(ahead->nearest == "position=alibi, mask=causal; position=rope, mask=causal");
+    CHECK_FALSE(problem(ahead->nearest.c_str()));
+    const auto heads = problem("heads=multi_head(3), mask=causal");
+    REQUIRE(heads);
+    CHECK(heads->nearest == "mask=causal");
+    const auto unread = problem("position=alibo");
+    REQUIRE(unread);
+    CHECK(unread->nearest.empty());
+    CHECK(unread->sentence.find("alibi") != std::string::npos);
+}
