@@ -8,6 +8,7 @@
 #include "app/lab/run_animation.h"
 #include "app/lab/widget_export.h"
 #include "app/lab/widgets/banner.h"
+#include "app/lab/widgets/status_strip.h"
 
 #include <QClipboard>
 #include <QDockWidget>
@@ -176,10 +177,16 @@ void MainWindow::exportRun(const QString& path) {
     Panel* panel = currentPanel();
     if (panel == static_cast<Panel*>(train_) || panel == static_cast<Panel*>(generate_))
         panel = panels_.at("attention");
+    if (findChild<RunAnimation*>())
+        return showFailure({.what = "a run is being exported",
+                            .where = "timeline",
+                            .hint = "wait for it, or press Cancel in the status bar"});
     auto* animation = new RunAnimation(training_, bridge_, *panel->figure(), runs_.active(), all, path, this);
     connect(animation, &RunAnimation::progressed, this, [this](int done, int count) {
-        statusBar()->showMessage(tr("Exporting: %1 of %2").arg(done).arg(count), 2000);
+        status_->setWork(tr("Exporting the run: %1 of %2").arg(done).arg(count), static_cast<double>(done) / count);
     });
+    connect(animation, &QObject::destroyed, status_, [status = status_] { status->setWork({}); });
+    connect(status_, &StatusStrip::cancelRequested, animation, &RunAnimation::cancel);
     connect(animation, &RunAnimation::failed, this, &MainWindow::showFailure);
     connect(animation, &RunAnimation::finished, this,
             [this, path] { offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(path)); });

@@ -29,7 +29,18 @@ RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidg
     });
 }
 
+void RunAnimation::start() {
+    emit progressed(0, static_cast<int>(checkpoints_.size()));
+    showNext();
+}
+
+void RunAnimation::cancel() {
+    isCancelled_ = true;
+    deleteLater();
+}
+
 void RunAnimation::showNext() {
+    if (isCancelled_) return;
     if (!figure_ || next_ >= checkpoints_.size()) return finish();
     const std::filesystem::path& checkpoint = checkpoints_[next_];
     awaited_ = checkpoint.string();
@@ -37,6 +48,7 @@ void RunAnimation::showNext() {
 }
 
 void RunAnimation::take() {
+    if (isCancelled_) return;
     if (!figure_) return finish();
     const QImage picture = pictureOf(*figure_);
     const int64_t step = *checkpointStep(checkpoints_[next_]);

@@ -20,7 +20,9 @@ public:
     RunAnimation(TrainingBridge& training, SessionBridge& views, QWidget& figure, QString run,
                  std::vector<std::filesystem::path> checkpoints, QString path, QObject* parent);
 
-    void start() { showNext(); }
+    void start();
+    /// Leaves pictures that are already written, and no GIF.
+    void cancel();
 
 signals:
     void progressed(int done, int count);
@@ -37,6 +39,7 @@ private:
     QString run_, path_;
     std::vector<std::filesystem::path> checkpoints_;
     size_t next_ = 0;
+    bool isCancelled_ = false;
     std::string awaited_;
     QList<QImage> frames_;
 };

@@ -62,6 +62,10 @@ void referenceGradient(const ReferenceCall& call) {
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
     const Shape &dy = types.inputs[1].shape, &table = types.outputs[0].shape;
     const bool hasResidual = types.attributes.flag("residual");
+    constexpr int64_t kMostRows = 131072; // what software Vulkan's limit on loops leaves if all have one id
+    require(!traits.prefersSubgroupTiles || dy.rows() <= kMostRows, "embedding_gradient",
+            fmt::format("{} rows are more than the {} that software Vulkan adds up; make the batch smaller", dy.rows(),
+                        kMostRows));
     return {{.shader = "ops/embedding_gradient",
              .bindings = {readInput(0), load4(1), load4(hasResidual ? 2 : 1), writeOutput(0)},
              .push = {u32(dy.rows()), u32(table.rowStride() / 4), u32(table[0]), hasResidual ? 1u : 0u},

@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #include "tensor.glsl"
@@ -30,9 +31,12 @@ void main() {
     const int id = int(gl_WorkGroupID.x);
     vec4 sum = hasResidual == 1u ? LOAD4(residual, uint(id) * rowVectors + at) : vec4(0.0);
     for (uint begin = nextFound(0, id); begin < rows; begin = nextFound(begin + gl_SubgroupSize, id))
-        for (uint row = begin; row < min(begin + gl_SubgroupSize, rows); ++row) {
-            const float counts = clamp(ids[row], 0, int(vocabulary) - 1) == id ? 1.0 : 0.0;
-            sum += counts * LOAD4(dy, row * rowVectors + at);
-        }
+        // Eight rows a round: software Vulkan ends the loops of an invocation after 65,535 rounds in all.
+        for (uint first = begin; first < min(begin + gl_SubgroupSize, rows); first += 8)
+            [[unroll]] for (uint i = 0; i < 8; ++i) {
+                const uint row = min(first + i, rows - 1);
+                const bool counts = first + i < min(begin + gl_SubgroupSize, rows) && clamp(ids[row], 0, int(vocabulary) - 1) == id;
+                sum += (counts ? 1.0 : 0.0) * LOAD4(dy, row * rowVectors + at);
+            }
     if (vector < rowVectors) dTable[uint(id) * rowVectors + vector] = sum;
 }

@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "tensor.glsl"
 
 // Gradients of a norm's weight and bias: sums over rows, one vec4 of columns per invocation.
@@ -14,9 +15,11 @@ OUTPUT4(5, dBias);
 void main() {
     const uint vectors = (columns + 3) / 4, vector = gl_GlobalInvocationID.x, at = min(vector, vectors - 1);
     vec4 products = vec4(0.0), sum = vec4(0.0);
-    for (uint begin = 0; begin < rows; begin += 32768) // software Vulkan ends a loop after 65,535 rounds
-        for (uint row = begin; row < min(begin + 32768, rows); ++row) {
-            const vec4 s = LOAD4(statistics, row), g = LOAD4(dy, row * vectors + at);
+    // Eight rows a round: software Vulkan ends the loops of an invocation after 65,535 rounds in all.
+    for (uint begin = 0; begin < rows; begin += 8)
+        [[unroll]] for (uint i = 0; i < 8; ++i) {
+            const uint row = min(begin + i, rows - 1);
+            const vec4 s = LOAD4(statistics, row), g = LOAD4(dy, row * vectors + at) * (begin + i < rows ? 1.0 : 0.0);
             products += (LOAD4(x, row * vectors + at) - s.x) * s.y * g;
             sum += g;
         }

@@ -204,6 +204,13 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     const QImage first = reader.read(), second = reader.read();
     CHECK(first.width() > 200);
     CHECK(first != second);
+    // Cancelled at once: no file is left.
+    lab.window().exportRun(lab.folder() + "/none.gif");
+    auto& cancel = lab.find<QToolButton>("cancel");
+    REQUIRE(cancel.isVisible());
+    QTest::mouseClick(&cancel, Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }, 20'000));
+    CHECK_FALSE(QFile::exists(lab.folder() + "/none.gif"));
     lab.window().exportRun(lab.folder() + "/run.png");
     REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }, 20'000));
 }

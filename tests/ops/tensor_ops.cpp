@@ -1,4 +1,5 @@
 #include "engine/ops/tensor_ops.h"
+#include "engine/ops/definitions.h"
 #include "engine/ops/gradient.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/ops/case.h"
@@ -162,7 +163,16 @@ TEST_CASE("sums over more elements than one kernel may loop over count them all"
         }
     const Tensor ids = fill(*t.graph, {kRows}, 0, DType::I32);
     t.expect("put", put(rows, ids, 2));
+    // statistics: mean 0 and 1 / deviation 1
+    const Tensor statistics = broadcast(t.real("statistics", {4}), {kRows, 4});
+    t.values["statistics"] = {0, 1, 0, 0};
+    t.expect("norm weight", t.graph->add(kNormWeightGradient, {rows, statistics, ones}));
+    constexpr int64_t kTokens = 120000; // embedding_gradient refuses more than 131,072 there
+    t.expect("embedding", t.graph->add(kEmbeddingGradient, {slice(ids, 0, 0, kTokens), slice(rows, 0, 0, kTokens)},
+                                       {{"vocabulary", 2}, {"residual", 0}}));
     const auto found = runOnDevice(t);
+    CHECK(found.at("norm weight") == std::vector<double>{kRows, 2.0 * kRows, -4.0 * kRows});
+    CHECK(found.at("embedding") == std::vector<double>{kTokens, 2.0 * kTokens, -4.0 * kTokens, 0, 0, 0});
     CHECK(found.at("all")[0] == 12.0 * kRows);
     CHECK(found.at("mean")[0] == Approx(-1.0 / 3).epsilon(2e-5)); // fp32 sums of 256 and of 547 equal terms
     CHECK(found.at("largest")[0] == 2);

@@ -139,7 +139,9 @@ TEST_CASE("language model: few pipelines before the first picture, the rest warm
     model.patternTile({});
     const std::vector<float> logits(model.logits().begin(), model.logits().end());
     CAPTURE(model.pipelineCount());
-    CHECK(model.pipelineCount() <= 12); // each costs software Vulkan some 50 to 200 ms when its driver's cache is cold
+    // Each costs software Vulkan some 50 to 200 ms when its driver's cache is cold. Two are products with a residual,
+    // which have pipelines of their own since that makes training steps up to an eighth shorter.
+    CHECK(model.pipelineCount() <= 14);
 
     int plans = 0;
     while (model.warmUp()) ++plans;

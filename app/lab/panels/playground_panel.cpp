@@ -4,6 +4,7 @@
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/comparison_view.h"
+#include "app/lab/widgets/cost_view.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/mask_painter.h"
@@ -85,6 +86,12 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
     views_->addTab(cards_, tr("Reference cards"));
     split->addWidget(views_);
     connect(views_, &QTabWidget::currentChanged, this, &PlaygroundPanel::ask);
+    costs_ = new CostView;
+    views_->addTab(costs_, tr("Cost"));
+    const auto askCosts = [this] { context_.playground().costs().ask(costs_->query()); };
+    connect(costs_, &CostView::queryChanged, this, askCosts);
+    connect(costs_, &CostView::cancelled, this, [this] { context_.playground().costs().cancel(); });
+    connect(&context_.playground(), &PlaygroundBridge::costsChanged, costs_, &CostView::showCosts);
     connect(cards_, &PartCards::queryChanged, this, &PlaygroundPanel::ask);
     connect(cards_, &PartCards::tried, this, [this](const PlaygroundQuery& query) {
         PlaygroundQuery next = with(query.spec);
@@ -105,6 +112,7 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
         comparison_->setTheme(figureTheme(theme));
         painter_->setTheme(figureTheme(theme));
         cards_->setTheme(figureTheme(theme));
+        costs_->setTheme(figureTheme(theme));
     };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
@@ -298,8 +306,14 @@ void PlaygroundPanel::ask() {
     }
     // What does not combine is explained beside the parts; the maps stay those of before.
     const auto combines = [&](const AttentionSpec& spec) { return check(spec, {.headWidth = query_.width}).empty(); };
-    if (combines(query_.spec) && (!query_.other || combines(*query_.other)))
-        context_.playground().session().show(query_);
+    if (!combines(query_.spec) || (query_.other && !combines(*query_.other))) return;
+    if (views_->currentWidget() == costs_) {
+        std::vector<AttentionSpec> specs{query_.spec};
+        if (query_.other) specs.push_back(*query_.other);
+        costs_->setSpecs(specs, query_.width);
+        return;
+    }
+    context_.playground().session().show(query_);
 }
 
 void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
@@ -367,6 +381,7 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
 QWidget* PlaygroundPanel::figure() { return views_->currentWidget(); }
 
 const Figure* PlaygroundPanel::currentFigure() const {
+    if (views_->currentWidget() == costs_) return &costs_->current();
     if (pictures_->currentWidget() == comparison_) return &comparison_->current();
     return maps_->current() ? &maps_->current()->figure() : nullptr;
 }

@@ -15,6 +15,7 @@ class QVBoxLayout;
 namespace attn {
 
 class ComparisonView;
+class CostView;
 class MapGrid;
 class MaskPainter;
 class ParamControls;
@@ -72,6 +73,7 @@ private:
     ComparisonView* comparison_ = nullptr;
     MaskPainter* painter_ = nullptr;
     PartCards* cards_ = nullptr;
+    CostView* costs_ = nullptr;
     QTabWidget* views_ = nullptr;
     QSpinBox *head_ = nullptr, *plane_ = nullptr;
     QLabel *planeTitle_ = nullptr, *reading_ = nullptr, *state_ = nullptr;

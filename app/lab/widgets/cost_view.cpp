@@ -82,6 +82,7 @@ void CostView::setSpecs(const std::vector<AttentionSpec>& specs, int64_t width) 
     query_ = std::move(next);
     formulas_ = measured_ = nullptr;
     refresh();
+    emit queryChanged(); // the formulas
 }
 
 void CostView::showCosts(const std::shared_ptr<const CostSnapshot>& snapshot) {

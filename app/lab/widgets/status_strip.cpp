@@ -70,13 +70,27 @@ QLabel* StatusStrip::addField(const QString& name, const QString& help) {
 
 void StatusStrip::setRemark(const QString& remark) { remark_->setText(remark); }
 
+void StatusStrip::setWork(const QString& what, double progress) {
+    work_ = what;
+    if (work_.isEmpty())
+        showActivity(sessionText_, sessionProgress_);
+    else
+        showActivity(work_, progress);
+}
+
+void StatusStrip::showActivity(const QString& text, double progress) {
+    activity_->setText(text);
+    progress_->setVisible(progress >= 0);
+    progress_->setValue(static_cast<int>(std::lround(1000 * progress)));
+    cancel_->setVisible(progress >= 0);
+}
+
 void StatusStrip::setSnapshot(const Snapshot& snapshot) {
     const Status& status = snapshot.status;
     const bool isLong = status.activity == Activity::Loading || status.activity == Activity::Exporting;
-    activity_->setText(activityText(status));
-    progress_->setVisible(isLong);
-    progress_->setValue(static_cast<int>(std::lround(1000 * status.progress)));
-    cancel_->setVisible(isLong);
+    sessionText_ = activityText(status);
+    sessionProgress_ = isLong ? static_cast<double>(status.progress) : -1;
+    if (work_.isEmpty()) showActivity(sessionText_, sessionProgress_);
     model_->setText(snapshot.model
                         ? tr("%1 · %2 parameters")
                               .arg(QString::fromStdString(snapshot.model->name),

@@ -18,6 +18,8 @@ public:
     explicit StatusStrip(QWidget* parent = nullptr);
 
     void setSnapshot(const Snapshot& snapshot);
+    /// Work of the window's own, which hides what the session does. @param progress 0..1  @param what empty: it is over
+    void setWork(const QString& what, double progress = 0);
     /// A permanent remark at the left, such as a lock in force.
     void setRemark(const QString& remark);
 
@@ -27,6 +29,11 @@ signals:
 private:
     QLabel* addField(const QString& name, const QString& help);
 
+    /// @param progress 0..1; negative: there is nothing to wait for
+    void showActivity(const QString& text, double progress);
+
+    QString work_, sessionText_;
+    double sessionProgress_ = -1;
     QLabel* activity_;
     QProgressBar* progress_;
     QToolButton* cancel_;

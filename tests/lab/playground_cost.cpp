@@ -1,0 +1,46 @@
+#include "app/lab/widgets/cost_view.h"
+#include "tests/lab/playground_test.h"
+#include "tests/support/catch.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QTabWidget>
+
+namespace attn {
+
+TEST_CASE("lab: the cost tab draws the formulas at once, and times when it is asked to measure", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), mask=causal & window(16)");
+    REQUIRE(shows(lab, "heads=multi_head(2), mask=causal & window(16)"));
+    auto& views = lab.find<QTabWidget>("playViews");
+    auto* costs = lab.window().findChild<CostView*>();
+    REQUIRE(costs);
+    views.setCurrentWidget(costs);
+    const auto figure = [&](int plot) -> const LengthFigure& {
+        return static_cast<const FigureView<LengthFigure>&>(
+                   lab.find<QWidget>(qPrintable(QStringLiteral("costPlot%1").arg(plot))))
+            .figure();
+    };
+    REQUIRE(lab.waitFor([&] { return figure(1).lines.size() == 3 && figure(1).lines[0].values.size() == 9; }, 60'000));
+    CHECK(figure(1).lengths.back() == 16384);
+    CHECK(figure(1).lines[1].values.back() > 50 * figure(1).lines[0].values.back()); // full against a window of 16
+    CHECK(figure(3).lines.empty());
+    CHECK(lab.find<QLabel>("costLegend").text().contains("window(16)"));
+
+    auto& run = lab.find<QPushButton>("measureCost");
+    QTest::mouseClick(&run, Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return !figure(3).lines.empty() && figure(3).lines[0].values.size() >= 2; }, 120'000));
+    CHECK(figure(3).lines[0].values[0] > 0);
+    if (run.text() == "Cancel") QTest::mouseClick(&run, Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return run.text() == "Measure again"; }, 120'000));
+    CHECK(figure(1).lines.size() == 3);
+
+    // Another attention has other costs.
+    type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), mask=full");
+    REQUIRE(lab.waitFor(
+        [&] { return lab.find<QLabel>("costLegend").text().contains("mask=full") && figure(3).lines.empty(); },
+        60'000));
+}
+
+} // namespace attn
