@@ -19,6 +19,7 @@ class MapGrid;
 class MaskPainter;
 class ParamControls;
 class PartCards;
+class PositionView;
 class SpecEditor;
 
 /// Compose any attention from its parts and see what it forms, while it is changed.
@@ -72,6 +73,7 @@ private:
     ComparisonView* comparison_ = nullptr;
     MaskPainter* painter_ = nullptr;
     PartCards* cards_ = nullptr;
+    PositionView* positions_ = nullptr;
     QTabWidget* views_ = nullptr;
     QSpinBox *head_ = nullptr, *plane_ = nullptr;
     QLabel *planeTitle_ = nullptr, *reading_ = nullptr, *state_ = nullptr;
