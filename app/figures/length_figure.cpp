@@ -11,6 +11,25 @@
 #include <limits>
 
 namespace attn {
+namespace {
+
+/// 4096 as 4k.
+QString lengthText(int length) {
+    return length >= 1024 && length % 1024 == 0 ? QStringLiteral("%1k").arg(length / 1024) : QString::number(length);
+}
+
+/// A power of ten: from 0.01 to 1000 as it is, else as 10 with its exponent above.
+QString powerText(double value) {
+    const int exponent = static_cast<int>(std::lround(std::log10(value)));
+    if (exponent >= -2 && exponent <= 3) return QString::number(value, 'g', 4);
+    static const QString kDigits = QStringLiteral("⁰¹²³⁴⁵⁶⁷⁸⁹");
+    QString text = exponent < 0 ? QStringLiteral("10⁻") : QStringLiteral("10");
+    for (const QChar digit : QString::number(std::abs(exponent))) text += kDigits[digit.digitValue()];
+    return text;
+}
+
+} // namespace
+
 void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     painter.fillRect(area, theme.background);
     painter.setRenderHint(QPainter::Antialiasing);
@@ -18,7 +37,7 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     const QFontMetricsF metrics(theme.textFont());
     double legend = 0;
     for (const Line& each : lines) legend = std::max(legend, metrics.horizontalAdvance(each.label));
-    const QRectF plot = area.adjusted(4.5 * line, 2.5 * line, -legend - 3 * line, -3 * line);
+    const QRectF plot = area.adjusted(4 * line, 3.4 * line, -legend - 1.6 * line, -3 * line);
     if (lengths.empty() || plot.width() < line || plot.height() < line) return;
 
     painter.setFont(theme.titleFont());
@@ -44,24 +63,26 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
         painter.setPen(theme.faint);
         painter.drawText(QRectF(area.left(), y(value) - line, plot.left() - area.left() - 0.4 * line, 2 * line),
                          Qt::AlignRight | Qt::AlignVCenter,
-                         isLogarithmic ? QString::number(value, 'g', 3) : QString::number(value, 'f', 2));
+                         isLogarithmic ? powerText(value) : QString::number(value, 'f', 2));
     }
-    for (int length : lengths)
-        painter.drawText(QRectF(x(length) - 3 * line, plot.bottom() + 0.2 * line, 6 * line, line), Qt::AlignCenter,
-                         QString::number(length));
+    double written = area.left(); // where the last label ended
+    for (int length : lengths) {
+        const double half = textWidth(lengthText(length), theme.smallFont()) / 2 + 0.2 * line;
+        if (x(length) - half < written) continue;
+        written = x(length) + half;
+        painter.drawText(QRectF(x(length) - half, plot.bottom() + 0.2 * line, 2 * half, line), Qt::AlignCenter,
+                         lengthText(length));
+    }
     painter.drawText(QRectF(plot.left(), plot.bottom() + 1.4 * line, plot.width(), line), Qt::AlignCenter,
                      QObject::tr("tokens"));
-    painter.drawText(QRectF(area.left() + line, plot.top() - 1.3 * line, 20 * line, line), Qt::AlignVCenter,
+    painter.drawText(QRectF(area.left() + line, area.top() + 1.9 * line, area.width(), line), Qt::AlignVCenter,
                      valueTitle);
     if (trainedLength > 0) {
         painter.setPen(QPen(theme.faint, 1, Qt::DashLine));
         painter.drawLine(QPointF(x(trainedLength), plot.top()), QPointF(x(trainedLength), plot.bottom()));
     }
 
-    if (lines.empty()) {
-        painter.setPen(theme.faint);
-        painter.drawText(plot, Qt::AlignCenter | Qt::TextWordWrap, note);
-    }
+    if (lines.empty()) drawMessage(painter, plot, note, theme);
 
     // Labels at the lines' ends, moved apart where they would overlap.
     std::vector<size_t> order(lines.size());

@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -21,14 +22,8 @@ public:
     explicit Worker(Options options)
         : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-    void show(const PlaygroundQuery& query) {
-        {
-            const std::lock_guard lock(mutex_);
-            wanted_ = query;
-            isIdle_ = false;
-        }
-        changed_.notify_all();
-    }
+    void show(const PlaygroundQuery& query) { want(wanted_, query); }
+    void show(const PositionQuery& query) { want(wantedPositions_, query); }
     std::shared_ptr<const PlaygroundSnapshot> latest() const {
         const std::lock_guard lock(mutex_);
         return latest_;
@@ -45,38 +40,73 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    template <class Query> void want(std::optional<Query>& wanted, const Query& query) {
+        {
+            const std::lock_guard lock(mutex_);
+            wanted = query;
+            isIdle_ = false;
+        }
+        changed_.notify_all();
+    }
+
     void run(const std::stop_token& stop) {
         lowerThreadPriority();
         for (;;) {
-            PlaygroundSnapshot next;
+            std::optional<PlaygroundQuery> query;
+            std::optional<PositionQuery> positions;
             {
                 std::unique_lock lock(mutex_);
-                if (!wanted_) {
+                const auto isWanted = [&] { return wanted_ || wantedPositions_; };
+                if (!isWanted()) {
                     isIdle_ = true;
                     changed_.notify_all();
-                    changed_.wait(lock, stop, [&] { return wanted_.has_value(); });
+                    changed_.wait(lock, stop, isWanted);
                 }
                 if (stop.stop_requested()) return;
-                next.query = *std::exchange(wanted_, std::nullopt);
+                query = std::exchange(wanted_, std::nullopt);
+                if (!query) positions = std::exchange(wantedPositions_, std::nullopt);
             }
-            const Clock::time_point start = Clock::now();
-            try {
-                answer(next);
-            } catch (const Error& error) {
-                next.failure = Failure{error.message(), error.where(), error.hint()};
-            } catch (const std::bad_alloc&) {
-                next.failure = Failure{"the computer is out of memory", "playground", "choose fewer tokens or heads"};
-            } catch (const std::exception& error) {
-                next.failure = Failure{error.what(), "playground", "please report this"};
-            }
-            if (next.failure) {
-                next.maps.clear();
-                next.otherMaps.clear();
-                next.comparison.reset();
-            }
-            next.elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-            publish(std::move(next));
+            publish(query ? answered(*query) : answered(*positions));
         }
+    }
+
+    /// @return why it could not be done
+    static std::optional<Failure> attempt(const std::function<void()>& work) {
+        try {
+            work();
+        } catch (const Error& error) {
+            return Failure{error.message(), error.where(), error.hint()};
+        } catch (const std::bad_alloc&) {
+            return Failure{"the computer is out of memory", "playground", "choose fewer tokens or heads"};
+        } catch (const std::exception& error) {
+            return Failure{error.what(), "playground", "please report this"};
+        }
+        return {};
+    }
+
+    PlaygroundSnapshot answered(const PlaygroundQuery& query) {
+        PlaygroundSnapshot next;
+        next.query = query;
+        const auto before = latest();
+        next.positions = before->positions;
+        next.positionFailure = before->positionFailure;
+        const Clock::time_point start = Clock::now();
+        next.failure = attempt([&] { answer(next); });
+        if (next.failure) {
+            next.maps.clear();
+            next.otherMaps.clear();
+            next.comparison.reset();
+        }
+        next.elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+        return next;
+    }
+
+    PlaygroundSnapshot answered(const PositionQuery& query) const {
+        PlaygroundSnapshot next = *latest();
+        next.positions.reset();
+        next.positionFailure =
+            attempt([&] { next.positions = std::make_shared<const PositionPictures>(positionPictures(query)); });
+        return next;
     }
 
     void answer(PlaygroundSnapshot& next) {
@@ -143,6 +173,7 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     std::optional<PlaygroundQuery> wanted_;
+    std::optional<PositionQuery> wantedPositions_;
     bool isIdle_ = true;
     std::shared_ptr<const PlaygroundSnapshot> latest_ = std::make_shared<PlaygroundSnapshot>();
     std::function<void()> listener_;
@@ -152,6 +183,7 @@ private:
 PlaygroundSession::PlaygroundSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
 PlaygroundSession::~PlaygroundSession() = default;
 void PlaygroundSession::show(const PlaygroundQuery& query) { worker_->show(query); }
+void PlaygroundSession::show(const PositionQuery& query) { worker_->show(query); }
 std::shared_ptr<const PlaygroundSnapshot> PlaygroundSession::latest() const { return worker_->latest(); }
 void PlaygroundSession::setListener(std::function<void()> listener) { worker_->setListener(std::move(listener)); }
 bool PlaygroundSession::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }

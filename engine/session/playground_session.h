@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/session/attention_comparison.h"
+#include "engine/session/position_lab.h"
 #include "engine/session/snapshot.h"
 
 #include <functional>
@@ -32,7 +33,9 @@ struct PlaygroundSnapshot {
     std::optional<AttentionComparison> comparison; ///< of the two
     double elapsedMs = 0;                          ///< from taking up the query to its maps
     std::string device;
-    std::optional<Failure> failure; ///< why this query has no maps
+    std::optional<Failure> failure;                    ///< why this query has no maps
+    std::shared_ptr<const PositionPictures> positions; ///< of the newest answered query of positions
+    std::optional<Failure> positionFailure;            ///< why that query has none
 };
 
 /// Runs attentions of any spec on one thread of its own, with a device of its own that is made for the first query.
@@ -53,6 +56,8 @@ public:
 
     /// What does not combine ends in a snapshot with a failure.
     void show(const PlaygroundQuery& query);
+    /// Of a position part; the maps stay.
+    void show(const PositionQuery& query);
 
     /// Never null.
     std::shared_ptr<const PlaygroundSnapshot> latest() const;

@@ -108,7 +108,7 @@ TEST_CASE("playground: of many queries only the newest is sure to be answered", 
     const uint64_t before = answer(session, {.spec = spec, .tokens = 64})->version;
     for (int w = 1; w <= 200; ++w) {
         spec.mask = MaskExpression::parse("window(" + std::to_string(w) + ")");
-        session.show({.spec = spec, .tokens = 64});
+        session.show(PlaygroundQuery{.spec = spec, .tokens = 64});
     }
     REQUIRE(session.waitIdle());
     CHECK(session.latest()->query.spec.mask.text() == "window(200)");

@@ -10,6 +10,7 @@
 #include "app/lab/widgets/mask_painter.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/part_cards.h"
+#include "app/lab/widgets/position_view.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "engine/core/error.h"
 #include "engine/training/attention_recipe.h"
@@ -84,6 +85,9 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
     views_->addTab(painter_, tr("Paint the mask"));
     cards_ = new PartCards;
     views_->addTab(cards_, tr("Reference cards"));
+    positions_ = new PositionView;
+    views_->addTab(positions_, tr("Positions"));
+    connect(positions_, &PositionView::queryChanged, this, &PlaygroundPanel::ask);
     split->addWidget(views_);
     connect(views_, &QTabWidget::currentChanged, this, &PlaygroundPanel::ask);
     costs_ = new CostView;
@@ -113,6 +117,7 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
         painter_->setTheme(figureTheme(theme));
         cards_->setTheme(figureTheme(theme));
         costs_->setTheme(figureTheme(theme));
+        positions_->setTheme(figureTheme(theme));
     };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
@@ -191,7 +196,10 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
         next.other = query_.spec;
         edit(next, "copy");
     });
-    connect(which_, &QTabBar::currentChanged, this, &PlaygroundPanel::showEdited);
+    connect(which_, &QTabBar::currentChanged, this, [this] {
+        showEdited();
+        if (views_->currentWidget() == positions_) ask();
+    });
 }
 
 QWidget* PlaygroundPanel::makeMaps() {
@@ -304,6 +312,8 @@ void PlaygroundPanel::ask() {
         if (cards_->query()) context_.playground().session().show(*cards_->query());
         return;
     }
+    if (views_->currentWidget() == positions_)
+        context_.playground().session().show(positions_->query(edited(), query_.width, query_.seed));
     // What does not combine is explained beside the parts; the maps stay those of before.
     const auto combines = [&](const AttentionSpec& spec) { return check(spec, {.headWidth = query_.width}).empty(); };
     if (!combines(query_.spec) || (query_.other && !combines(*query_.other))) return;
@@ -318,10 +328,11 @@ void PlaygroundPanel::ask() {
 
 void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
     cards_->showPicture(snapshot);
+    positions_->showPictures(snapshot);
     if (views_->currentWidget() == cards_) return;
     if (snapshot->query == query_)
         editor_->setFailure(snapshot->failure ? QString::fromStdString(snapshot->failure->sentence()) : QString());
-    if (snapshot->failure) return;
+    if (snapshot->failure || snapshot->maps.empty()) return;
     shown_ = snapshot;
     int64_t planes = 1;
     for (const auto* maps : {&shown_->maps, &shown_->otherMaps})
@@ -351,6 +362,7 @@ QJsonObject PlaygroundPanel::saveView() const {
     return {{"spec", QString::fromStdString(query_.spec.text())},
             {"other", query_.other ? QString::fromStdString(query_.other->text()) : QString()},
             {"compared", comparison_->kind()},
+            {"positions", positions_->saveView()},
             {"tokens", static_cast<int>(query_.tokens)},
             {"width", static_cast<int>(query_.width)},
             {"seed", static_cast<int>(query_.seed)},
@@ -373,6 +385,7 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
     } catch (const Error&) { // of a newer program: what comes first is as good
     }
     comparison_->setKind(view.value("compared").toString());
+    positions_->restoreView(view.value("positions").toObject());
     apply(query);
     head_->setMaximum(std::max(head_->maximum(), view.value("head").toInt()));
     head_->setValue(view.value("head").toInt());
@@ -382,6 +395,7 @@ QWidget* PlaygroundPanel::figure() { return views_->currentWidget(); }
 
 const Figure* PlaygroundPanel::currentFigure() const {
     if (views_->currentWidget() == costs_) return &costs_->current();
+    if (views_->currentWidget() == positions_) return &positions_->current();
     if (pictures_->currentWidget() == comparison_) return &comparison_->current();
     return maps_->current() ? &maps_->current()->figure() : nullptr;
 }

@@ -20,6 +20,7 @@ class MapGrid;
 class MaskPainter;
 class ParamControls;
 class PartCards;
+class PositionView;
 class SpecEditor;
 
 /// Compose any attention from its parts and see what it forms, while it is changed.
@@ -74,6 +75,7 @@ private:
     MaskPainter* painter_ = nullptr;
     PartCards* cards_ = nullptr;
     CostView* costs_ = nullptr;
+    PositionView* positions_ = nullptr;
     QTabWidget* views_ = nullptr;
     QSpinBox *head_ = nullptr, *plane_ = nullptr;
     QLabel *planeTitle_ = nullptr, *reading_ = nullptr, *state_ = nullptr;

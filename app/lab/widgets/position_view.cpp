@@ -1,0 +1,217 @@
+#include "app/lab/widgets/position_view.h"
+
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/lines_view.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/param_controls.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr std::array kLengths{
+    Param{"trained", "Trained length",
+          "Places that a model is imagined to have seen in training; what lies beyond is marked", Param::Kind::Integer,
+          2, 128, 1, 32},
+    Param{"places", "Places", "How many places and distances to show", Param::Kind::Integer, 4, 128, 1, 64}};
+constexpr int64_t kWaves = 6; ///< features that are drawn as waves
+
+QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+LinesFigure byDistance(const PlaygroundMap& map, const QString& title, const QString& note, int trained) {
+    LinesFigure figure;
+    figure.title = title;
+    figure.note = note;
+    figure.placeTitle = PositionView::tr("distance");
+    if (trained < map.columns) figure.beyond = trained;
+    for (int64_t head = 0; head < map.heads; ++head) {
+        const auto values = map.at(head);
+        figure.lines.push_back(
+            {.label = PositionView::tr("head %1").arg(head), .values = {values.begin(), values.end()}});
+    }
+    return figure;
+}
+
+} // namespace
+
+PositionView::PositionView(QWidget* parent) : QWidget(parent) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    lengths_ = new ParamControls(kLengths);
+    lengths_->setObjectName("positionLengths");
+    for (const Param& param : kLengths) lengths_->setValue(param.id, param.initial);
+    title_ = makeHintLabel("positionTitle");
+    reading_ = new QLabel;
+    reading_->setObjectName("positionReading");
+    reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    grid_ = new QGridLayout;
+    grid_->setSpacing(4);
+    encodings_ = new MatrixView(this);
+    encodings_->setObjectName("positionEncodings");
+    connect(encodings_, &MatrixView::pointedAt, this, [this](const std::optional<Cell>& cell) {
+        lastUsed_ = encodings_;
+        reading_->setText(cell ? tr("place %1, feature %2: %3")
+                                     .arg(cell->query)
+                                     .arg(cell->key)
+                                     .arg(static_cast<double>(encodings_->figure().valueAt(*cell)), 0, 'g', 5)
+                               : QString());
+    });
+    waves_ = plot("positionWaves");
+    rotation_ = new FigureView<RotationFigure>(this);
+    rotation_->setObjectName("positionRotation");
+    added_ = plot("positionAdded");
+    factor_ = plot("positionFactor");
+    slopes_ = plot("positionSlopes");
+    similarity_ = plot("positionSimilarity");
+    all_ = {encodings_, waves_, rotation_, added_, factor_, slopes_, similarity_};
+    column->addWidget(lengths_);
+    column->addWidget(title_);
+    column->addLayout(grid_, 1);
+    column->addWidget(reading_);
+    connect(lengths_, &ParamControls::valueChanged, this, &PositionView::queryChanged);
+    arrange({});
+}
+
+LinesView* PositionView::plot(const char* name) {
+    auto* view = new LinesView(this);
+    view->setObjectName(name);
+    connect(view, &LinesView::pointedAt, this, [this, view] {
+        lastUsed_ = view;
+        reading_->setText(view->reading());
+    });
+    return view;
+}
+
+int PositionView::trained() const { return static_cast<int>(lengths_->value("trained")); }
+
+PositionQuery PositionView::query(const AttentionSpec& spec, int64_t width, uint64_t seed) const {
+    return {.spec = spec, .tokens = static_cast<int64_t>(lengths_->value("places")), .width = width, .seed = seed};
+}
+
+void PositionView::arrange(const std::vector<QWidget*>& shown) {
+    for (QWidget* widget : all_) {
+        grid_->removeWidget(widget);
+        widget->hide();
+    }
+    const int columns = shown.size() <= 1 ? 1 : 2;
+    for (size_t i = 0; i < shown.size(); ++i) {
+        const int place = static_cast<int>(i);
+        const bool isLastAlone = i + 1 == shown.size() && place % columns == 0;
+        grid_->addWidget(shown[i], place / columns, place % columns, 1, isLastAlone ? columns : 1);
+        shown[i]->show();
+    }
+}
+
+void PositionView::showEncodings(const PlaygroundMap& map) {
+    MatrixFigure figure;
+    figure.setMatrix(static_cast<int>(map.rows), static_cast<int>(map.columns), map.values);
+    figure.title = tr("Encodings");
+    figure.note =
+        trained() < map.rows
+            ? tr("what is added to a token at each place; from %1 on beyond the trained length").arg(trained())
+            : tr("what is added to a token at each place");
+    figure.rowTitle = tr("place");
+    figure.columnTitle = tr("feature");
+    encodings_->setFigure(std::move(figure));
+
+    LinesFigure waves;
+    waves.title = tr("Waves");
+    waves.note = tr("the same, feature by feature along the places");
+    waves.placeTitle = tr("place");
+    if (trained() < map.rows) waves.beyond = trained();
+    const int64_t count = std::min(kWaves, map.columns);
+    for (int64_t wave = 0; wave < count; ++wave) {
+        const int64_t feature = wave * map.columns / count;
+        LinesFigure::Line line{.label = tr("feature %1").arg(feature), .values = {}};
+        for (int64_t place = 0; place < map.rows; ++place)
+            line.values.push_back(map.values[static_cast<size_t>(place * map.columns + feature)]);
+        waves.lines.push_back(std::move(line));
+    }
+    waves_->setFigure(std::move(waves));
+}
+
+void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
+    if (snapshot->positionFailure) {
+        title_->setText(QString::fromStdString(snapshot->positionFailure->sentence()));
+        return arrange({});
+    }
+    if (!snapshot->positions || snapshot->positions == shown_) return;
+    shown_ = snapshot->positions;
+    const PositionPictures& pictures = *shown_;
+    const Part& part = pictures.query.spec.part(Slot::Position);
+    title_->setText(QStringLiteral("%1: %2").arg(qt(part.title), qt(part.formula)));
+    std::vector<QWidget*> shown;
+    if (pictures.encodings) {
+        showEncodings(*pictures.encodings);
+        shown.insert(shown.end(), {encodings_, waves_});
+    }
+    if (!pictures.planes.empty()) {
+        RotationFigure figure;
+        figure.title = tr("Rotation");
+        figure.note = tr("where place 0, 1, 2 … turns a unit vector, dark to bright; hollow beyond the trained length");
+        if (trained() < pictures.query.tokens) figure.beyond = trained();
+        for (const auto& plane : pictures.planes)
+            figure.planes.push_back(
+                {.label = tr("features %1, %2").arg(plane.first).arg(plane.second), .x = plane.x, .y = plane.y});
+        rotation_->setFigure(std::move(figure));
+        shown.push_back(rotation_);
+    }
+    if (pictures.added) {
+        added_->setFigure(byDistance(*pictures.added, tr("Bias by distance"),
+                                     tr("what is added to the score of a key so far back"), trained()));
+        shown.push_back(added_);
+    }
+    if (pictures.factor) {
+        factor_->setFigure(byDistance(*pictures.factor, tr("Factor by distance"),
+                                      tr("what the score of a key so far back is multiplied with"), trained()));
+        shown.push_back(factor_);
+    }
+    if (!pictures.slopes.empty()) {
+        LinesFigure figure;
+        figure.title = tr("Slopes");
+        figure.note = tr("change of the bias from one distance to the next");
+        figure.placeTitle = tr("head");
+        figure.isBars = true;
+        figure.lines = {{.label = tr("slope"), .values = pictures.slopes}};
+        slopes_->setFigure(std::move(figure));
+        shown.push_back(slopes_);
+    }
+    similarity_->setFigure(byDistance(pictures.similarity, tr("Score of equal tokens"),
+                                      tr("the last token with one like it, so far back"), trained()));
+    shown.push_back(similarity_);
+    arrange(shown);
+}
+
+const Figure& PositionView::current() const {
+    if (lastUsed_ && lastUsed_->isVisibleTo(this)) {
+        if (lastUsed_ == encodings_) return encodings_->figure();
+        return static_cast<const LinesView*>(lastUsed_)->figure();
+    }
+    return similarity_->figure();
+}
+
+QJsonObject PositionView::saveView() const {
+    QJsonObject view;
+    for (const Param& param : kLengths) view[QLatin1String(param.id.data())] = lengths_->value(param.id);
+    return view;
+}
+
+void PositionView::restoreView(const QJsonObject& view) {
+    for (const Param& param : kLengths)
+        lengths_->setValue(param.id, std::clamp(view.value(QLatin1String(param.id.data())).toDouble(param.initial),
+                                                param.minimum, param.maximum));
+}
+
+void PositionView::setTheme(const FigureTheme& theme) {
+    encodings_->setTheme(theme);
+    rotation_->setTheme(theme);
+    for (LinesView* view : {waves_, added_, factor_, slopes_, similarity_}) view->setTheme(theme);
+}
+
+} // namespace attn
