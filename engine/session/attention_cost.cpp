@@ -28,7 +28,7 @@ double shownCells(const AttentionSpec& spec, const AttentionSizes& sizes, int64_
 } // namespace
 
 AttentionCost attentionCost(const AttentionSpec& spec, const AttentionSizes& sizes) {
-    const AttentionGraph built = attentionGraph(spec, sizes);
+    const AttentionGraph built = attentionGraph(spec, sizes, true);
     const auto plan = compile(built.graph, {{"z", built.flow.z}});
     AttentionCost cost{.tokens = sizes.queries, .bytes = static_cast<double>(plan->arenaBytes)};
     for (const PlannedTensor& tensor : plan->tensors)

@@ -21,7 +21,7 @@ void writeRows(std::span<float> padded, const Shape& shape, std::span<const floa
 
 } // namespace
 
-AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& sizes) {
+AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& sizes, bool mayFuse) {
     const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
     const auto graph = std::make_shared<Graph>();
     AttentionGraph result{.graph = graph,
@@ -33,7 +33,8 @@ AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& s
                                    .groups = counts.groups,
                                    .queries = sizes.queries,
                                    .keys = sizes.keys,
-                                   .width = sizes.width}};
+                                   .width = sizes.width,
+                                   .mayFuse = mayFuse}};
     AttentionFlow& flow = result.flow;
     const Shape keys{1, counts.groups, sizes.keys, sizes.width};
     flow.q = graph->input("q", {.shape = {1, counts.heads, sizes.queries, sizes.width}});
@@ -58,7 +59,9 @@ struct AttentionRun::Impl {
 AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
                            const AttentionSizes& sizes, std::span<const std::string> wanted, uint64_t seed)
     : impl_(std::make_unique<Impl>(context)) {
-    AttentionGraph built = attentionGraph(spec, sizes);
+    // Where every cell is formed to be shown, the output may as well be made of them.
+    const bool isOutputAlone = wanted.size() == 1 && wanted.front() == "z";
+    AttentionGraph built = attentionGraph(spec, sizes, isOutputAlone);
     const auto& [graph, flow] = built;
     heads_ = flow.heads;
     groups_ = flow.groups;

@@ -30,8 +30,8 @@ struct AttentionGraph {
     std::shared_ptr<Graph> graph;
     AttentionFlow flow;
 };
-/// @param spec must outlive the result  @throws Error as check()
-AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& sizes);
+/// @param spec must outlive the result  @param mayFuse AttentionFlow::mayFuse  @throws Error as check()
+AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& sizes, bool mayFuse);
 
 /// One attention of any spec by itself on a device, without a model around it: what the playground and `attention-cli
 /// attend` run. What the spec learns begins as training would begin it, from a seed.

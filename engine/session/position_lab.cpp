@@ -105,7 +105,7 @@ private:
         };
         for (const FlowParameter& parameter : flow.parameters)
             keep(parameter.name, parameter.shape, initialNumbers(parameter, seed + parameters_.size()));
-        for (const FlowConstant& constant : flow.constants) keep(constant.name, constant.shape, constant.values);
+        for (const FlowConstant& constant : flow.constants) keep(constant.name, constant.shape, constant.values());
     }
 
     AttentionSpec spec_;
