@@ -50,7 +50,23 @@ QRectF MatrixFigure::Layout::cellRect(const Cell& cell) const {
 }
 
 MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme) const {
+    const bool hasLabels = !rowLabels.empty() || !columnLabels.empty();
+    if (!hasLabels) return layout(area, theme, false);
+    // Labels need cells as tall as a line.
+    const Layout labelled = layout(area, theme, true);
+    return std::min(labelled.cellWidth, labelled.cellHeight) >= smallLine(theme) * 0.8 ? labelled
+                                                                                       : layout(area, theme, false);
+}
+
+MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme, bool withLabels) const {
     Layout result;
+    const auto widest = [&](const std::vector<QString>& labels) {
+        double most = 0;
+        for (const QString& label : labels) most = std::max(most, textWidth(label, theme.smallFont()) + 4);
+        return withLabels ? std::min(most, 6 * theme.size) : 0;
+    };
+    result.rowLabels = widest(rowLabels);
+    result.columnLabels = widest(columnLabels);
     const double gap = std::round(theme.size * 0.4), line = smallLine(theme);
     const bool isRoomy = area.width() > 12 * theme.size && area.height() > 9 * theme.size;
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
@@ -60,9 +76,9 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const double width = area.width() - 2 * gap;
     result.title = QRectF(area.left() + gap, area.top() + gap, width, titleHeight);
     result.note = QRectF(area.left() + gap, area.top() + gap + titleHeight, width, noteHeight);
-    const QRectF room(area.left() + gap + side, area.top() + gap + titleHeight + noteHeight + side,
-                      std::max(8.0, width - side - barSpace),
-                      std::max(8.0, area.height() - 2 * gap - titleHeight - noteHeight - side));
+    const double left = side + result.rowLabels, above = titleHeight + noteHeight + side + result.columnLabels;
+    const QRectF room(area.left() + gap + left, area.top() + gap + above, std::max(8.0, width - left - barSpace),
+                      std::max(8.0, area.height() - 2 * gap - above));
     if (rows_ > 0 && columns_ > 0) {
         const double cell = std::min({room.width() / columns_, room.height() / rows_, kLargestCell});
         // Square cells, unless that leaves a sliver: an output of 256 tokens by 16 features becomes a band.
@@ -106,6 +122,11 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme.line, 1));
     painter.drawRect(at.plot.adjusted(-0.5, -0.5, 0.5, 0.5));
+    if (beyondRow && *beyondRow < rows_) {
+        const double y = at.plot.top() + *beyondRow * at.cellHeight;
+        painter.setPen(QPen(theme.text, 1, Qt::DashLine));
+        painter.drawLine(QPointF(at.plot.left(), y), QPointF(at.plot.right(), y));
+    }
 
     for (const auto& [marked, colour, width] :
          {std::tuple(hovered, theme.text, 1), std::tuple(selected, theme.accent, 2)}) {
@@ -117,6 +138,7 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
         painter.drawRect(rect);
     }
     paintAxes(painter, at, theme);
+    paintLabels(painter, at, theme);
     if (!at.bar.isNull()) {
         const auto end = static_cast<double>(largest());
         const int decimals = end < 0.095 ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0;
@@ -132,7 +154,8 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
 
 /// The first and the last number, and what they count.
 void MatrixFigure::paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
-    const double line = smallLine(theme), above = at.plot.top() - line - 2, beside = at.plot.left() - line - 2;
+    const double line = smallLine(theme), above = at.plot.top() - at.columnLabels - line - 2,
+                 beside = at.plot.left() - at.rowLabels - line - 2;
     if (above < at.note.bottom() - 1) return;
     const QFont font = theme.smallFont();
     const auto name = [](const QString& what, const QString& arrow, int last) {
@@ -143,6 +166,33 @@ void MatrixFigure::paintAxes(QPainter& painter, const Layout& at, const FigureTh
     drawUpwards(painter, {beside, at.plot.top(), line, std::max(at.plot.height(), line)},
                 Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("← ") + name(rowTitle, {}, rows_ - 1).trimmed(), font,
                 theme.query);
+}
+
+void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
+    const QFont font = theme.smallFont();
+    if (at.rowLabels > 0)
+        for (size_t row = 0; row < rowLabels.size(); ++row)
+            drawLine(painter,
+                     {at.plot.left() - at.rowLabels, at.plot.top() + static_cast<double>(row) * at.cellHeight,
+                      at.rowLabels - 3, at.cellHeight},
+                     Qt::AlignRight | Qt::AlignVCenter, rowLabels[row], font, theme.text);
+    if (at.columnLabels > 0)
+        for (size_t column = 0; column < columnLabels.size(); ++column)
+            drawUpwards(painter,
+                        {at.plot.left() + static_cast<double>(column) * at.cellWidth, at.plot.top() - at.columnLabels,
+                         at.cellWidth, at.columnLabels - 3},
+                        Qt::AlignLeft | Qt::AlignVCenter, columnLabels[column], font, theme.text);
+}
+
+QString MatrixFigure::rowName(int row) const {
+    const auto at = static_cast<size_t>(row);
+    return at < rowLabels.size() ? QStringLiteral("%1 “%2”").arg(row).arg(rowLabels[at]) : QString::number(row);
+}
+
+QString MatrixFigure::columnName(int column) const {
+    const auto at = static_cast<size_t>(column);
+    return at < columnLabels.size() ? QStringLiteral("%1 “%2”").arg(column).arg(columnLabels[at])
+                                    : QString::number(column);
 }
 
 QString MatrixFigure::csv() const {

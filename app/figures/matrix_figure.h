@@ -21,8 +21,10 @@ struct MatrixFigure : Figure {
 
     QString title, note; ///< what it is; a remark below, such as that it is an approximation
     QString rowTitle, columnTitle;
+    std::vector<QString> rowLabels, columnLabels; ///< one for each, shown where there is room; empty: numbers alone
     Kind kind = Kind::Signed;
     std::optional<Cell> hovered, selected; ///< query: row, key: column
+    std::optional<int> beyondRow;          ///< the first row beyond what was trained: a line above it
     bool hasFocus = false;
 
     /// @param values [rows, columns]; NaN has no colour
@@ -38,9 +40,14 @@ struct MatrixFigure : Figure {
     struct Layout {
         QRectF title, note, plot, bar; ///< null where there is no room
         double cellWidth = 1, cellHeight = 1;
+        double rowLabels = 0,
+               columnLabels = 0; ///< room for the labels beside and above the plot; 0: they are not shown
         QRectF cellRect(const Cell& cell) const;
     };
     Layout layout(const QRectF& area, const FigureTheme& theme) const;
+    /// "3", or "3 “cat”" where it has a label.
+    QString rowName(int row) const;
+    QString columnName(int column) const;
     std::optional<Cell> cellAt(const QPointF& point, const Layout& layout) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
@@ -49,7 +56,9 @@ struct MatrixFigure : Figure {
     std::vector<NumberArray> numbers() const override;
 
 private:
+    Layout layout(const QRectF& area, const FigureTheme& theme, bool withLabels) const;
     void paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
+    void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
 
     int rows_ = 0, columns_ = 0;
     float largest_ = 0;

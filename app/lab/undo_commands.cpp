@@ -49,7 +49,7 @@ bool GateChange::mergeWith(const QUndoCommand* other) {
     return true;
 }
 
-PlaygroundEdit::PlaygroundEdit(Show show, PlaygroundQuery before, PlaygroundQuery after, QString what)
+PlaygroundEdit::PlaygroundEdit(Show show, PlaygroundSetup before, PlaygroundSetup after, QString what)
     : QUndoCommand(QCoreApplication::translate("attn::Undo", "change in the playground")), show_(std::move(show)),
       before_(std::move(before)), after_(std::move(after)), what_(std::move(what)) {
     sinceEdit_.start();

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/lab/playground_setup.h"
 #include "engine/session/commands.h"
-#include "engine/session/playground_session.h"
 #include "engine/session/snapshot.h"
 
 #include <QElapsedTimer>
@@ -67,9 +67,9 @@ private:
 /// Another attention or input in the playground. Changes of the same thing without a pause are one step.
 class PlaygroundEdit : public QUndoCommand {
 public:
-    using Show = std::function<void(const PlaygroundQuery&)>;
+    using Show = std::function<void(const PlaygroundSetup&)>;
     /// @param what was changed, by a name of its own
-    PlaygroundEdit(Show show, PlaygroundQuery before, PlaygroundQuery after, QString what);
+    PlaygroundEdit(Show show, PlaygroundSetup before, PlaygroundSetup after, QString what);
 
     void undo() override { show_(before_); }
     void redo() override { show_(after_); }
@@ -78,7 +78,7 @@ public:
 
 private:
     Show show_;
-    PlaygroundQuery before_, after_;
+    PlaygroundSetup before_, after_;
     QString what_;
     QElapsedTimer sinceEdit_;
 };

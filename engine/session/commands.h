@@ -88,10 +88,14 @@ struct CaptureCommand {
     std::string hooks;
     std::string path; ///< .safetensors or .npz
 };
+/// Works out what a layer's attention is given on the present sequence: Snapshot::layerInputs.
+struct CaptureInputsCommand {
+    int layer = 0;
+};
 
 using Command =
     std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
                  TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, SetViewCommand,
-                 ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand>;
+                 ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand, CaptureInputsCommand>;
 
 } // namespace attn

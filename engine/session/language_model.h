@@ -92,6 +92,9 @@ public:
     /// Runs `tokens` from the start with the hooks requested; the cache then holds them. Globs separated by commas.
     /// @throws Error naming the hooks that exist when none matches
     std::vector<Captured> capture(std::span<const int> tokens, const std::string& hooks);
+    /// What a layer's attention is given on the tokens in the cache, which it forgets. @throws Error where there are no
+    /// tokens, or the layer has no queries and keys
+    LayerInputs layerInputs(int layer, uint64_t sequenceVersion);
     /// Names that match the globs, in execution order.
     std::vector<std::string> matchHooks(const std::string& globs) const;
 

@@ -113,4 +113,42 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
     return captured;
 }
 
+LayerInputs LanguageModel::layerInputs(int layer, uint64_t sequenceVersion) {
+    const auto hook = [&](const char* name) { return fmt::format("blocks.{}.attn.hook_{}", layer, name); };
+    const bool sharesKeys = std::ranges::find(info_.hooks, hook("k")) == info_.hooks.end(); // keys are queries
+    const std::vector<int> tokens = tokens_;
+    const auto captured =
+        capture(tokens, sharesKeys ? hook("q") + "," + hook("v") : hook("q") + "," + hook("k") + "," + hook("v"));
+    const auto named = [&](const std::string& name) -> const Captured& {
+        return *std::ranges::find(captured, name, &Captured::name);
+    };
+    const auto byHead = [](const Captured& from) { // [T,heads,D] -> [heads,T,D]
+        const int64_t T = from.shape[0], heads = from.shape[1], D = from.shape[2];
+        std::vector<float> values;
+        values.reserve(from.values.size());
+        for (int64_t head = 0; head < heads; ++head)
+            for (int64_t t = 0; t < T; ++t) {
+                const auto begin = from.values.begin() + (t * heads + head) * D;
+                values.insert(values.end(), begin, begin + D);
+            }
+        return values;
+    };
+    const Captured &q = named(hook("q")), &k = named(sharesKeys ? hook("q") : hook("k"));
+    return {.sequenceVersion = sequenceVersion,
+            .layer = layer,
+            .heads = q.shape[1],
+            .keyValueHeads = k.shape[1],
+            .tokens = q.shape[0],
+            .width = q.shape[2],
+            .q = byHead(q),
+            .k = byHead(k),
+            .v = byHead(named(hook("v")))};
+}
+
+std::string LayerInputs::headsText() const {
+    if (heads == 1) return "single";
+    return heads == keyValueHeads ? fmt::format("multi_head({})", heads)
+                                  : fmt::format("grouped_query({}, {})", heads, keyValueHeads);
+}
+
 } // namespace attn

@@ -1,6 +1,5 @@
 #include "engine/session/playground_session.h"
 
-#include "engine/attention/random_features.h"
 #include "engine/core/error.h"
 #include "engine/session/attention_run.h"
 #include "engine/session/thread_priority.h"
@@ -123,8 +122,8 @@ private:
             AttentionRun attention(*context_, *kernels_, spec,
                                    {.queries = query.tokens, .keys = query.tokens, .width = query.width}, {},
                                    query.seed);
-            draw(inputs, query, attention.heads(), attention.groups());
-            attention.setInputs(inputs.q, inputs.k, inputs.v);
+            fill(inputs, query, {attention.heads(), attention.groups(), query.tokens, query.width});
+            attention.setInputs(inputs.numbers.q, inputs.numbers.k, inputs.numbers.v);
             attention.run();
             next.heads = std::max(next.heads, attention.heads());
             return mapsOf(attention, spec, query.tokens);
@@ -136,20 +135,26 @@ private:
     }
 
     struct Inputs {
-        std::array<int64_t, 4> sizes{}; ///< tokens, width, heads, groups
+        AttentionExtents extents;
         uint64_t seed = 0;
-        std::vector<float> q, k, v;
+        std::shared_ptr<const LayerInputs> layer;
+        std::shared_ptr<const TokenFeatures> features;
+        AttentionNumbers numbers; ///< none yet: empty
     };
 
     /// Kept from query to query: while a part's parameter is dragged they stay as they are, and drawing them takes as
-    /// long as an attention. Fewer heads draw the first of more.
-    static void draw(Inputs& inputs, const PlaygroundQuery& query, int64_t heads, int64_t groups) {
-        const std::array<int64_t, 4> sizes{query.tokens, query.width, heads, groups};
-        if (inputs.sizes == sizes && inputs.seed == query.seed) return;
-        const auto rows = [&](int64_t count, uint64_t which) {
-            return gaussianRows(count * query.tokens, query.width, 1, 3 * query.seed + which);
-        };
-        inputs = {.sizes = sizes, .seed = query.seed, .q = rows(heads, 0), .k = rows(groups, 1), .v = rows(groups, 2)};
+    /// long as an attention.
+    static void fill(Inputs& inputs, const PlaygroundQuery& query, const AttentionExtents& extents) {
+        if (!inputs.numbers.q.empty() && inputs.extents == extents && inputs.seed == query.seed &&
+            inputs.layer == query.layer && inputs.features == query.features)
+            return;
+        inputs = {.extents = extents,
+                  .seed = query.seed,
+                  .layer = query.layer,
+                  .features = query.features,
+                  .numbers = query.layer      ? layerNumbers(*query.layer, extents)
+                             : query.features ? projectedNumbers(*query.features, extents, query.seed)
+                                              : randomNumbers(extents, query.seed)};
     }
 
     void publish(PlaygroundSnapshot&& next) {

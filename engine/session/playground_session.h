@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/session/attention_comparison.h"
+#include "engine/session/playground_input.h"
 #include "engine/session/position_lab.h"
 #include "engine/session/snapshot.h"
 
@@ -20,6 +21,10 @@ struct PlaygroundQuery {
     int64_t width = 16;                   ///< D
     uint64_t seed = 1;                    ///< of q, k and v, and of what the spec would learn
     std::optional<AttentionSpec> other{}; ///< to be compared with the first
+    /// At most one of them: a model's own numbers, or a picture's features. Their sizes are those of the query, except
+    /// that there may be more tokens.
+    std::shared_ptr<const LayerInputs> layer{};
+    std::shared_ptr<const TokenFeatures> features{};
     bool operator==(const PlaygroundQuery&) const = default;
 };
 

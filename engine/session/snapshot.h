@@ -155,6 +155,17 @@ struct WeightView {
     std::vector<int> histogram; ///< counts in equal bins from minimum to maximum
 };
 
+/// What one layer's attention is given on a sequence: queries, keys and values, so that another attention may run on
+/// them. Queries and keys are as they are before rotary embedding, because a position part applies its own; where a
+/// model adds positions to its tokens (GPT-2) they are in them.
+struct LayerInputs {
+    uint64_t sequenceVersion = 0; ///< of the sequence that they belong to
+    int layer = 0;
+    int64_t heads = 1, keyValueHeads = 1, tokens = 0, width = 1;
+    std::vector<float> q, k, v;    ///< [H,T,D], [G,T,D], [G,T,D]
+    std::string headsText() const; ///< the part of an attention that has as many: "grouped_query(8, 4)"
+};
+
 /// What went wrong, as a value.
 struct Failure {
     std::string what, where, hint;
@@ -189,6 +200,7 @@ struct Snapshot {
     std::shared_ptr<const NewestRows> newest;
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const WeightView> weight;
+    std::shared_ptr<const LayerInputs> layerInputs;      ///< of the last CaptureInputsCommand
     std::shared_ptr<const std::vector<float>> headGates; ///< [layers, heads], 1 = whole
     std::optional<ShowWeightsCommand> shown;             ///< the moment of a training run that the model is at
     std::optional<Failure> failure; ///< of the last command that failed; cleared by the next that succeeds

@@ -49,6 +49,7 @@ private:
     void on(const SetHeadGateCommand& command);
     void on(const ShowWeightCommand& command);
     void on(const CaptureCommand& command);
+    void on(const CaptureInputsCommand& command);
 
     LanguageModel& model(); ///< @throws Error if none is open
     bool isStopped() const { return stops_ > 0; }

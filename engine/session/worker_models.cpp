@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace attn {
 
 void Session::Worker::on(const OpenModelCommand& command) {
@@ -97,6 +99,20 @@ std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource
         throw Error(
             {.what = error.message(), .where = error.where().empty() ? path : error.where(), .hint = error.hint()});
     }
+}
+
+void Session::Worker::on(const CaptureInputsCommand& command) {
+    catchUp();
+    if (command.layer < 0 || command.layer >= model().info().layers)
+        throw Error({.what = fmt::format("there is no layer {}", command.layer),
+                     .where = "input",
+                     .hint = fmt::format("choose one from 0 to {}", model().info().layers - 1)});
+    const std::vector<int> tokens = model().tokens();
+    next_.layerInputs = std::make_shared<LayerInputs>(model().layerInputs(command.layer, next_.sequenceVersion));
+    // The cache again, for the views: none of them changes.
+    model().truncate(0);
+    model().feed(tokens);
+    publish();
 }
 
 } // namespace attn

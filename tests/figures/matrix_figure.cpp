@@ -51,4 +51,20 @@ TEST_CASE("matrix: its numbers are written as they are", "[figures]") {
     CHECK(figure.numbers().front().shape == std::vector<int64_t>{2, 2});
 }
 
+TEST_CASE("matrix: labels of rows and columns take room where cells are as tall as a line, and name a cell",
+          "[figures]") {
+    useFigures();
+    MatrixFigure figure;
+    figure.setMatrix(3, 3, std::vector<float>(9, 1));
+    figure.rowLabels = figure.columnLabels = {"a", "cat", "sat"};
+    const auto large = figure.layout(QRectF(0, 0, 400, 400), kTheme),
+               small = figure.layout(QRectF(0, 0, 50, 50), kTheme);
+    CHECK(large.rowLabels > 0);
+    CHECK(large.columnLabels > 0);
+    CHECK(small.rowLabels == 0);
+    CHECK(figure.rowName(1) == QStringLiteral("1 “cat”"));
+    const auto at = figure.layout(QRectF(0, 0, 400, 400), kTheme);
+    CHECK(figure.cellAt(at.cellRect({2, 1}).center(), at) == Cell{2, 1});
+}
+
 } // namespace attn

@@ -1,15 +1,17 @@
 #include "app/lab/panels/playground_panel.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/comparison_view.h"
 #include "app/lab/widgets/cost_view.h"
 #include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/input_controls.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/mask_painter.h"
-#include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/part_cards.h"
+#include "app/lab/widgets/patch_view.h"
 #include "app/lab/widgets/position_view.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "engine/core/error.h"
@@ -31,15 +33,10 @@
 #include <QTabWidget>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 namespace attn {
 namespace {
-
-constexpr std::array kInputs{
-    Param{"tokens", "Tokens", "How many queries and keys there are", Param::Kind::Integer, 2, 256, 1, 32},
-    Param{"width", "Head width", "Features of each query, key and value", Param::Kind::Integer, 2, 64, 2, 16},
-    Param{"seed", "Seed", "Another seed draws other queries, keys and values", Param::Kind::Integer, 0, 999, 1, 1}};
 
 /// Scrolls controls downwards and never cuts their width, in any size of type.
 class ControlScroll : public QScrollArea {
@@ -118,11 +115,12 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
         cards_->setTheme(figureTheme(theme));
         costs_->setTheme(figureTheme(theme));
         positions_->setTheme(figureTheme(theme));
+        patches_->setTheme(figureTheme(theme));
     };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
     connect(&context_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
-    apply(firstQuery());
+    apply({.query = firstQuery()});
 }
 
 QWidget* PlaygroundPanel::makeControls() {
@@ -130,26 +128,17 @@ QWidget* PlaygroundPanel::makeControls() {
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(0, 0, 6, 0);
     editor_ = new SpecEditor;
-    inputs_ = new ParamControls(kInputs);
+    inputs_ = new InputControls;
     inputs_->setObjectName("playInputs");
     makeHeader(column);
     column->addWidget(editor_);
-    auto* title = new QLabel(tr("Input: random queries, keys and values"));
-    title->setWordWrap(true);
     column->addSpacing(8);
-    column->addWidget(title);
     column->addWidget(inputs_);
     column->addStretch(1);
     connect(editor_, &SpecEditor::edited, this, [this](const AttentionSpec& spec, const QString& what) {
         edit(with(spec), (editsOther() ? "B " : "") + what);
     });
-    connect(inputs_, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
-        PlaygroundQuery next = query_;
-        if (id == "tokens") next.tokens = static_cast<int64_t>(value);
-        if (id == "width") next.width = static_cast<int64_t>(value);
-        if (id == "seed") next.seed = static_cast<uint64_t>(value);
-        edit(next, id);
-    });
+    connect(inputs_, &InputControls::changed, this, &PlaygroundPanel::editInput);
     auto* scroll = new ControlScroll(content);
     scroll->setObjectName("playControls");
     scroll->setAccessibleName(tr("Parts of the attention"));
@@ -186,14 +175,14 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
     column->addLayout(choice);
     connect(trainButton, &QPushButton::clicked, this, [this] { train(edited(), {}); });
     connect(compares_, &QCheckBox::toggled, this, [this](bool on) {
-        PlaygroundQuery next = query_;
-        next.other = on ? std::optional(query_.spec) : std::nullopt;
+        PlaygroundQuery next = setup_.query;
+        next.other = on ? std::optional(setup_.query.spec) : std::nullopt;
         edit(next, "compare");
         which_->setCurrentIndex(on ? 1 : 0); // B is what there is to change now
     });
     connect(copy_, &QPushButton::clicked, this, [this] {
-        PlaygroundQuery next = query_;
-        next.other = query_.spec;
+        PlaygroundQuery next = setup_.query;
+        next.other = setup_.query.spec;
         edit(next, "copy");
     });
     connect(which_, &QTabBar::currentChanged, this, [this] {
@@ -237,8 +226,22 @@ QWidget* PlaygroundPanel::makeMaps() {
     pictures_ = new QStackedWidget;
     pictures_->addWidget(maps_);
     pictures_->addWidget(comparison_);
+    patches_ = new PatchView;
+    patches_->setObjectName("playPatches");
+    auto* beside = new QHBoxLayout;
+    beside->addWidget(pictures_, 3);
+    beside->addWidget(patches_, 1);
+    untrained_ =
+        new QLabel(tr("Not retrained: the layer's own weights under another mechanism. What it makes of it is not "
+                      "what a model trained with it would."));
+    untrained_->setObjectName("notRetrained");
+    untrained_->setWordWrap(true);
     column->addLayout(row);
-    column->addWidget(pictures_, 1);
+    column->addWidget(untrained_);
+    column->addLayout(beside, 1);
+    connect(maps_, &MapGrid::rowPointed, this, &PlaygroundPanel::showPatches);
+    connect(comparison_, &ComparisonView::rowPointed, this, &PlaygroundPanel::showPatches);
+    connect(patches_, &PatchView::pointedAt, this, &PlaygroundPanel::showPatches);
     column->addWidget(reading_);
     const QString hint = tr("Point at a cell to read its value; double-click a map to enlarge it.");
     reading_->setText(hint);
@@ -255,13 +258,17 @@ void PlaygroundPanel::showEvent(QShowEvent* event) {
 }
 
 void PlaygroundPanel::edit(const PlaygroundQuery& query, const QString& what) {
-    if (query == query_) return;
+    edit(PlaygroundSetup{.query = query, .input = setup_.input}, what);
+}
+
+void PlaygroundPanel::edit(const PlaygroundSetup& setup, const QString& what) {
+    if (setup == setup_) return;
     const QPointer<PlaygroundPanel> panel = this;
     context_.undoStack().push(new PlaygroundEdit(
-        [panel](const PlaygroundQuery& shown) {
+        [panel](const PlaygroundSetup& shown) {
             if (panel) panel->apply(shown);
         },
-        query_, query, what));
+        setup_, setup, what));
 }
 
 void PlaygroundPanel::train(const AttentionSpec& spec, std::optional<Slot> slot) {
@@ -269,8 +276,9 @@ void PlaygroundPanel::train(const AttentionSpec& spec, std::optional<Slot> slot)
     context_.showPanel("train");
 }
 
-void PlaygroundPanel::apply(const PlaygroundQuery& query) {
-    query_ = query;
+void PlaygroundPanel::apply(const PlaygroundSetup& setup) {
+    setup_ = setup;
+    const PlaygroundQuery& query = setup_.query;
     {
         const QSignalBlocker quiet(compares_), quietChoice(which_);
         compares_->setChecked(query.other.has_value());
@@ -280,19 +288,20 @@ void PlaygroundPanel::apply(const PlaygroundQuery& query) {
     copy_->setVisible(query.other.has_value());
     copy_->setEnabled(query.other != query.spec);
     showEdited();
-    inputs_->setValue("tokens", static_cast<double>(query.tokens));
-    inputs_->setValue("width", static_cast<double>(query.width));
-    inputs_->setValue("seed", static_cast<double>(query.seed));
+    inputs_->setSetup(setup_);
+    const bool isPicture = setup_.input.kind == InputChoice::Kind::Picture;
+    patches_->setVisible(isPicture);
+    untrained_->setVisible(setup_.input.kind == InputChoice::Kind::Sentence);
     wasAsked_ = false;
     ask();
 }
 
-bool PlaygroundPanel::editsOther() const { return query_.other && which_->currentIndex() == 1; }
+bool PlaygroundPanel::editsOther() const { return setup_.query.other && which_->currentIndex() == 1; }
 
-const AttentionSpec& PlaygroundPanel::edited() const { return editsOther() ? *query_.other : query_.spec; }
+const AttentionSpec& PlaygroundPanel::edited() const { return editsOther() ? *setup_.query.other : setup_.query.spec; }
 
 PlaygroundQuery PlaygroundPanel::with(const AttentionSpec& spec) const {
-    PlaygroundQuery query = query_;
+    PlaygroundQuery query = setup_.query;
     if (editsOther())
         query.other = spec;
     else
@@ -301,36 +310,39 @@ PlaygroundQuery PlaygroundPanel::with(const AttentionSpec& spec) const {
 }
 
 void PlaygroundPanel::showEdited() {
-    editor_->setSpec(edited(), {.headWidth = query_.width}, query_.tokens);
-    painter_->setMask(edited().mask, query_.tokens);
+    editor_->setSpec(edited(), {.headWidth = headWidth()}, tokens());
+    painter_->setMask(edited().mask, tokens());
 }
 
 void PlaygroundPanel::ask() {
-    if (!isVisible()) return;
-    wasAsked_ = true;
+    wasAsked_ = isVisible();
+    if (!wasAsked_) return;
     if (views_->currentWidget() == cards_) {
         if (cards_->query()) context_.playground().session().show(*cards_->query());
         return;
     }
     if (views_->currentWidget() == positions_)
-        context_.playground().session().show(positions_->query(edited(), query_.width, query_.seed));
+        context_.playground().session().show(positions_->query(edited(), headWidth(), setup_.query.seed));
     // What does not combine is explained beside the parts; the maps stay those of before.
-    const auto combines = [&](const AttentionSpec& spec) { return check(spec, {.headWidth = query_.width}).empty(); };
-    if (!combines(query_.spec) || (query_.other && !combines(*query_.other))) return;
+    const auto combines = [&](const AttentionSpec& spec) { return check(spec, {.headWidth = headWidth()}).empty(); };
+    if (!combines(setup_.query.spec) || (setup_.query.other && !combines(*setup_.query.other))) return;
     if (views_->currentWidget() == costs_) {
-        std::vector<AttentionSpec> specs{query_.spec};
-        if (query_.other) specs.push_back(*query_.other);
-        costs_->setSpecs(specs, query_.width);
+        std::vector<AttentionSpec> specs{setup_.query.spec};
+        if (setup_.query.other) specs.push_back(*setup_.query.other);
+        costs_->setSpecs(specs, headWidth());
         return;
     }
-    context_.playground().session().show(query_);
+    if (const auto query = complete()) {
+        asked_ = *query;
+        context_.playground().session().show(asked_);
+    }
 }
 
 void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
     cards_->showPicture(snapshot);
     positions_->showPictures(snapshot);
     if (views_->currentWidget() == cards_) return;
-    if (snapshot->query == query_)
+    if (snapshot->query == asked_)
         editor_->setFailure(snapshot->failure ? QString::fromStdString(snapshot->failure->sentence()) : QString());
     if (snapshot->failure || snapshot->maps.empty()) return;
     shown_ = snapshot;
@@ -350,6 +362,12 @@ void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& s
 
 void PlaygroundPanel::refreshMaps() {
     if (shown_->maps.empty()) return;
+    const bool isSentence = shown_->query.layer != nullptr;
+    std::vector<QString> labels = isSentence ? tokenLabels(model_->sequence.get()) : std::vector<QString>();
+    if (static_cast<int64_t>(labels.size()) > shown_->query.tokens)
+        labels.resize(static_cast<size_t>(shown_->query.tokens));
+    maps_->setLabels(labels);
+    comparison_->setLabels(labels);
     if (shown_->comparison)
         comparison_->showMaps(shown_, head_->value(), plane_->value());
     else
@@ -359,25 +377,19 @@ void PlaygroundPanel::refreshMaps() {
 }
 
 QJsonObject PlaygroundPanel::saveView() const {
-    return {{"spec", QString::fromStdString(query_.spec.text())},
-            {"other", query_.other ? QString::fromStdString(query_.other->text()) : QString()},
-            {"compared", comparison_->kind()},
-            {"positions", positions_->saveView()},
-            {"tokens", static_cast<int>(query_.tokens)},
-            {"width", static_cast<int>(query_.width)},
-            {"seed", static_cast<int>(query_.seed)},
-            {"head", head_->value()}};
+    QJsonObject view{{"spec", QString::fromStdString(setup_.query.spec.text())},
+                     {"other", setup_.query.other ? QString::fromStdString(setup_.query.other->text()) : QString()},
+                     {"compared", comparison_->kind()},
+                     {"positions", positions_->saveView()},
+                     {"head", head_->value()}};
+    const QJsonObject input = InputControls::saved(setup_);
+    for (auto each = input.begin(); each != input.end(); ++each) view[each.key()] = each.value();
+    return view;
 }
 
 void PlaygroundPanel::restoreView(const QJsonObject& view) {
-    PlaygroundQuery query = firstQuery();
-    const auto number = [&](const Param& param) {
-        return std::clamp(view.value(QLatin1String(param.id.data())).toDouble(param.initial), param.minimum,
-                          param.maximum);
-    };
-    query.tokens = static_cast<int64_t>(number(kInputs[0]));
-    query.width = static_cast<int64_t>(number(kInputs[1]));
-    query.seed = static_cast<uint64_t>(number(kInputs[2]));
+    PlaygroundSetup setup = InputControls::restored(view, {.query = firstQuery()});
+    PlaygroundQuery& query = setup.query;
     try {
         query.spec = AttentionSpec::parse(view.value("spec").toString().toStdString());
         if (const QString other = view.value("other").toString(); !other.isEmpty())
@@ -386,7 +398,7 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
     }
     comparison_->setKind(view.value("compared").toString());
     positions_->restoreView(view.value("positions").toObject());
-    apply(query);
+    apply(setup);
     head_->setMaximum(std::max(head_->maximum(), view.value("head").toInt()));
     head_->setValue(view.value("head").toInt());
 }

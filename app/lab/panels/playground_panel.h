@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/panels/panel_context.h"
-#include "engine/session/playground_session.h"
+#include "app/lab/playground_setup.h"
 
 class QCheckBox;
 class QLabel;
@@ -18,8 +18,9 @@ class ComparisonView;
 class CostView;
 class MapGrid;
 class MaskPainter;
-class ParamControls;
+class InputControls;
 class PartCards;
+class PatchView;
 class PositionView;
 class SpecEditor;
 
@@ -30,7 +31,7 @@ class PlaygroundPanel : public Panel {
 public:
     PlaygroundPanel(PanelContext& context, QWidget* parent);
 
-    void setSnapshot(const std::shared_ptr<const Snapshot>&) override {}
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;
@@ -45,8 +46,15 @@ private:
     void makeHeader(QVBoxLayout* column);
     QWidget* makeMaps();
     /// A step of undo. @param what was changed
+    void edit(const PlaygroundSetup& setup, const QString& what);
     void edit(const PlaygroundQuery& query, const QString& what);
-    void apply(const PlaygroundQuery& query);
+    void editInput(const PlaygroundSetup& setup, const QString& what);
+    void apply(const PlaygroundSetup& setup);
+    /// Brings the input up to date. @return what to ask for; none while the model has not answered yet
+    std::optional<PlaygroundQuery> complete();
+    int64_t headWidth() const; ///< of the input
+    int64_t tokens() const;    ///< of the input
+    void showPatches(std::optional<int> row);
     bool editsOther() const; ///< whether B is the spec in the editor
     const AttentionSpec& edited() const;
     /// The query with another spec in place of the one in the editor.
@@ -60,7 +68,12 @@ private:
     void refreshMaps();
 
     PanelContext& context_;
-    PlaygroundQuery query_;
+    PlaygroundSetup setup_;
+    PlaygroundQuery asked_; ///< the last that was asked for
+    std::shared_ptr<const Snapshot> model_ = std::make_shared<Snapshot>();
+    std::shared_ptr<const TokenFeatures> features_; ///< of the picture
+    InputChoice featuresOf_;
+    std::pair<uint64_t, int> captured_{0, -1};        ///< the sequence and the layer that were last asked for
     std::shared_ptr<const PlaygroundSnapshot> shown_; ///< the newest with maps
     bool wasAsked_ = false;                           ///< nothing runs before the panel is looked at
     int strokes_ = 0;                                 ///< of the brush so far
@@ -68,7 +81,8 @@ private:
     QTabBar* which_ = nullptr;
     QPushButton* copy_ = nullptr;
     SpecEditor* editor_ = nullptr;
-    ParamControls* inputs_ = nullptr;
+    InputControls* inputs_ = nullptr;
+    PatchView* patches_ = nullptr;
     QStackedWidget* pictures_ = nullptr; ///< of one attention, or of two
     MapGrid* maps_ = nullptr;
     ComparisonView* comparison_ = nullptr;
@@ -78,7 +92,7 @@ private:
     PositionView* positions_ = nullptr;
     QTabWidget* views_ = nullptr;
     QSpinBox *head_ = nullptr, *plane_ = nullptr;
-    QLabel *planeTitle_ = nullptr, *reading_ = nullptr, *state_ = nullptr;
+    QLabel *planeTitle_ = nullptr, *reading_ = nullptr, *state_ = nullptr, *untrained_ = nullptr;
 };
 
 } // namespace attn

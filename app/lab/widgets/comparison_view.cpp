@@ -109,7 +109,7 @@ void ComparisonView::refresh() {
     for (size_t i = 0; i < maps_.size(); ++i) {
         MatrixFigure figure;
         if (found[i]) {
-            figure = mapFigure(*found[i], i == 1 ? *shown_->query.other : shown_->query.spec, head_, plane_);
+            figure = mapFigure(*found[i], i == 1 ? *shown_->query.other : shown_->query.spec, head_, plane_, labels_);
             if (i == 2) {
                 figure.kind = MatrixFigure::Kind::Signed;
                 figure.note = tr("red: more in A; blue: more in B");
@@ -151,6 +151,7 @@ void ComparisonView::arrange() {
 
 void ComparisonView::point(const MatrixView* from, const std::optional<Cell>& cell) {
     lastUsed_ = from;
+    emit rowPointed(cell ? std::optional(cell->query) : std::nullopt);
     for (MatrixView* view : maps_)
         if (view != from) view->setLinked(cell);
     divergence_->setLinked(cell ? std::optional(cell->query) : std::nullopt);

@@ -4,6 +4,7 @@
 #include "engine/session/playground_session.h"
 
 #include <array>
+#include <vector>
 
 class QComboBox;
 class QGridLayout;
@@ -24,6 +25,8 @@ public:
     /// @param snapshot with a comparison  @param head, plane which of each map
     void showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot, int head, int plane);
     void setTheme(const FigureTheme& theme);
+    /// Of the tokens, for the axes of the maps that are shown next; empty: they have none.
+    void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
 
     /// What export writes: the map that is enlarged or was last worked in, else the difference.
     const Figure& current() const;
@@ -33,8 +36,11 @@ public:
 signals:
     /// What stands in the cell that is pointed at; empty: at none.
     void readingChanged(const QString& text);
+    /// The row that is pointed at in any map.
+    void rowPointed(std::optional<int> row);
 
 private:
+    std::vector<QString> labels_;
     void offerKinds();
     void refresh();
     void arrange();

@@ -112,7 +112,8 @@ const char* patternNote(const AttentionSpec& spec) {
 
 } // namespace
 
-MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int head, int plane) {
+MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int head, int plane,
+                       const std::vector<QString>& labels) {
     const auto known = std::ranges::find(kMaps, map.name, &MapText::name);
     const bool isKnown = known != kMaps.end();
     MatrixFigure figure;
@@ -128,6 +129,13 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
         figure.kind = Kind::Signed;
     figure.rowTitle = Text::tr(isKnown ? known->rows : "row");
     figure.columnTitle = Text::tr(isKnown ? known->columns : "column");
+    const auto countsTokens = [&](const char* title, int64_t count) {
+        return isKnown && static_cast<size_t>(count) == labels.size() &&
+               (title == std::string_view(kQuery) || title == std::string_view(kKey) ||
+                title == std::string_view(kToken));
+    };
+    if (countsTokens(isKnown ? known->rows : "", map.rows)) figure.rowLabels = labels;
+    if (countsTokens(isKnown ? known->columns : "", map.columns)) figure.columnLabels = labels;
     return figure;
 }
 
@@ -145,11 +153,8 @@ QString valueText(const MatrixFigure& figure, const Cell& cell) {
 
 QString readingOf(const MatrixFigure& figure, const Cell& cell) {
     return Text::tr("%1: %2 i = %3, %4 j = %5: %6")
-        .arg(figure.title, figure.rowTitle)
-        .arg(cell.query)
-        .arg(figure.columnTitle)
-        .arg(cell.key)
-        .arg(valueText(figure, cell));
+        .arg(figure.title, figure.rowTitle, figure.rowName(cell.query), figure.columnTitle, figure.columnName(cell.key),
+             valueText(figure, cell));
 }
 
 } // namespace attn

@@ -6,8 +6,10 @@
 namespace attn {
 
 /// A map of the playground as a figure: what it is, its colours and its axes.
-/// @param head, plane which of the map's matrices
-MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int head, int plane);
+/// @param head, plane which of the map's matrices  @param labels of the tokens, for the axes that count them; may be
+/// empty
+MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int head, int plane,
+                       const std::vector<QString>& labels = {});
 /// What such a map is called; its name where it has no other.
 QString mapTitle(const std::string& name);
 /// "0.25", or a word where the number is none.

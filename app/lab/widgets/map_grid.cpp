@@ -28,7 +28,7 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
         });
     }
     for (size_t i = 0; i < names.size(); ++i) {
-        views_[i]->setFigure(mapFigure(snapshot->maps[i], snapshot->query.spec, head, plane));
+        views_[i]->setFigure(mapFigure(snapshot->maps[i], snapshot->query.spec, head, plane, labels_));
         // The remark is cut where maps are small.
         views_[i]->setToolTip(
             tr("%1\nDouble-click to enlarge this map, or to see all again").arg(views_[i]->figure().note));
@@ -77,6 +77,7 @@ const MatrixView* MapGrid::current() const {
 void MapGrid::point(const MatrixView* from, const std::optional<Cell>& cell) {
     const MatrixFigure& figure = from->figure();
     lastUsed_ = from;
+    emit rowPointed(cell ? std::optional(cell->query) : std::nullopt);
     for (size_t i = 0; i < count_; ++i)
         if (views_[i] != from && views_[i]->figure().rowTitle == figure.rowTitle &&
             views_[i]->figure().columnTitle == figure.columnTitle)

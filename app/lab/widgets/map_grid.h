@@ -19,6 +19,8 @@ public:
     /// @param head, plane which of each map
     void showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot, int head, int plane);
     void setTheme(const FigureTheme& theme);
+    /// Of the tokens, for the axes of the maps that are shown next; empty: they have none.
+    void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
 
     /// The map that is enlarged or was last worked in, else the pattern, else the first; null: there is none.
     const MatrixView* current() const;
@@ -26,8 +28,11 @@ public:
 signals:
     /// What stands in the cell that is pointed at; empty: at none.
     void readingChanged(const QString& text);
+    /// The row that is pointed at in any map.
+    void rowPointed(std::optional<int> row);
 
 private:
+    std::vector<QString> labels_;
     void arrange();
     void point(const MatrixView* from, const std::optional<Cell>& cell);
 

@@ -1,0 +1,99 @@
+#include "app/lab/panels/playground_panel.h"
+#include "app/lab/widgets/input_controls.h"
+#include "app/lab/widgets/patch_view.h"
+#include "app/lab/widgets/picture_patches.h"
+#include "app/lab/widgets/spec_editor.h"
+
+#include <QSpinBox>
+
+#include <algorithm>
+#include <utility>
+
+// Where the numbers of the playground come from: the open model's sequence, or a picture.
+
+namespace attn {
+
+void PlaygroundPanel::editInput(const PlaygroundSetup& setup, const QString& what) {
+    PlaygroundSetup next = setup;
+    // A model's layer has heads of its own; masks and the rest go on as they are.
+    if (next.input.kind == InputChoice::Kind::Sentence && setup_.input.kind != next.input.kind && model_->model) {
+        LayerInputs layer;
+        layer.heads = model_->model->heads;
+        layer.keyValueHeads = model_->model->keyValueHeads;
+        const AttentionSpec heads = AttentionSpec::parse("heads=" + layer.headsText());
+        next.query.spec.parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
+        if (next.query.other) next.query.other->parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
+    }
+    edit(next, what);
+}
+
+void PlaygroundPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isSame = snapshot->sequence == model_->sequence && snapshot->model == model_->model &&
+                        snapshot->layerInputs == model_->layerInputs;
+    model_ = snapshot;
+    if (isSame && snapshot->status.activity != Activity::Idle) return;
+    inputs_->setSnapshot(*snapshot);
+    if (setup_.input.kind != InputChoice::Kind::Sentence) return;
+    if (!isSame) showEdited();
+    if (!isSame || captured_.first != snapshot->sequenceVersion) ask();
+}
+
+std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
+    PlaygroundQuery query = setup_.query;
+    const InputChoice& input = setup_.input;
+    if (input.kind == InputChoice::Kind::Picture) {
+        if (!features_ || featuresOf_ != input) {
+            QImage picture = pictureNamed(input.picture);
+            if (picture.isNull()) {
+                editor_->setFailure(tr("“%1” is no picture that can be read; choose another one").arg(input.picture));
+                return {};
+            }
+            features_ = patchFeatures(picture, input.rows, input.columns);
+            featuresOf_ = input;
+            patches_->setPicture(picture, input.rows, input.columns);
+        }
+        query.features = features_;
+        query.tokens = features_->tokens;
+    }
+    if (input.kind == InputChoice::Kind::Sentence) {
+        if (!model_->model || !model_->sequence || model_->sequence->tokens.empty()) return {};
+        const int layer = std::min(input.layer, model_->model->layers - 1);
+        const auto& given = model_->layerInputs;
+        if (!given || given->layer != layer || given->sequenceVersion != model_->sequenceVersion) {
+            const std::pair wanted(model_->sequenceVersion, layer);
+            if (model_->status.activity == Activity::Idle && std::exchange(captured_, wanted) != wanted)
+                context_.post(CaptureInputsCommand{.layer = layer});
+            return {};
+        }
+        query.layer = given;
+        query.tokens = tokens();
+        query.width = headWidth();
+    }
+    return query;
+}
+
+int64_t PlaygroundPanel::tokens() const {
+    const InputChoice& input = setup_.input;
+    if (input.kind == InputChoice::Kind::Picture) return int64_t{input.rows} * input.columns;
+    if (input.kind == InputChoice::Kind::Sentence && model_->sequence && !model_->sequence->tokens.empty())
+        return std::min<int64_t>(InputControls::kMostTokens, std::ssize(model_->sequence->tokens));
+    return setup_.query.tokens;
+}
+
+int64_t PlaygroundPanel::headWidth() const {
+    const bool isSentence = setup_.input.kind == InputChoice::Kind::Sentence;
+    return isSentence && model_->model ? model_->model->headWidth : setup_.query.width;
+}
+
+/// What a patch takes from the others, in the pattern of the head that is shown.
+void PlaygroundPanel::showPatches(std::optional<int> row) {
+    if (setup_.input.kind != InputChoice::Kind::Picture) return;
+    const PlaygroundMap* pattern = findMap(shown_->maps, "pattern");
+    if (!row || !pattern || *row >= pattern->rows) return patches_->setWeights({}, {});
+    const auto cells =
+        pattern->at(head_->value())
+            .subspan(static_cast<size_t>(*row * pattern->columns), static_cast<size_t>(pattern->columns));
+    patches_->setWeights(row, {cells.begin(), cells.end()});
+}
+
+} // namespace attn

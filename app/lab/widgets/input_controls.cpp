@@ -1,0 +1,186 @@
+#include "app/lab/widgets/input_controls.h"
+
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/picture_patches.h"
+
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace attn {
+namespace {
+
+using Kind = InputChoice::Kind;
+
+constexpr std::array kTokens{Param{"tokens", "Tokens", "How many queries and keys there are", Param::Kind::Integer, 2,
+                                   InputControls::kMostTokens, 1, 32}};
+constexpr std::array kLayer{
+    Param{"layer", "Layer", "Whose queries, keys and values to take, from 0", Param::Kind::Integer, 0, 95, 1, 0}};
+constexpr std::array kGrid{
+    Param{"rows", "Rows", "Patches down the picture", Param::Kind::Integer, 2, 16, 1, 8},
+    Param{"columns", "Columns", "Patches across the picture", Param::Kind::Integer, 2, 16, 1, 8}};
+constexpr std::array kNumbers{
+    Param{"width", "Head width", "Features of each query, key and value", Param::Kind::Integer, 2, 64, 2, 16},
+    Param{"seed", "Seed", "Another seed draws other numbers", Param::Kind::Integer, 0, 999, 1, 1}};
+constexpr std::array kKindKeys{"random", "sentence", "picture"};
+
+double valueOf(const PlaygroundSetup& setup, std::string_view id) {
+    if (id == "tokens") return static_cast<double>(setup.query.tokens);
+    if (id == "width") return static_cast<double>(setup.query.width);
+    if (id == "seed") return static_cast<double>(setup.query.seed);
+    if (id == "layer") return setup.input.layer;
+    return id == "rows" ? setup.input.rows : setup.input.columns;
+}
+
+void setValue(PlaygroundSetup& setup, const QString& id, double value) {
+    if (id == "tokens") setup.query.tokens = static_cast<int64_t>(value);
+    if (id == "width") setup.query.width = static_cast<int64_t>(value);
+    if (id == "seed") setup.query.seed = static_cast<uint64_t>(value);
+    if (id == "layer") setup.input.layer = static_cast<int>(value);
+    if (id == "rows") setup.input.rows = static_cast<int>(value);
+    if (id == "columns") setup.input.columns = static_cast<int>(value);
+}
+
+template <class F> void forParams(F&& f) {
+    for (const auto& params : std::initializer_list<std::span<const Param>>{kTokens, kLayer, kGrid, kNumbers})
+        for (const Param& param : params) f(param);
+}
+
+} // namespace
+
+InputControls::InputControls(QWidget* parent) : QWidget(parent) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* row = new QHBoxLayout;
+    auto* title = new QLabel(tr("Input"));
+    kind_ = new QComboBox;
+    kind_->setObjectName("playInput");
+    kind_->setAccessibleName(tr("Input"));
+    kind_->setToolTip(tr("Where the queries, keys and values come from"));
+    kind_->addItems({tr("Random vectors"), tr("A sentence through the open model"), tr("A picture in patches")});
+    kind_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    kind_->setMinimumContentsLength(12);
+    title->setBuddy(kind_);
+    row->addWidget(title);
+    row->addWidget(kind_, 1);
+    sentence_ = makeHintLabel("playSentence");
+    picture_ = new QComboBox;
+    picture_->setObjectName("playPicture");
+    picture_->setAccessibleName(tr("Picture"));
+    picture_->setToolTip(tr("The picture that is cut into patches"));
+    for (const BuiltInPicture& picture : builtInPictures())
+        picture_->addItem(QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id));
+    picture_->addItem(tr("From a file…"));
+    picture_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    picture_->setMinimumContentsLength(12);
+    tokens_ = new ParamControls(kTokens);
+    layer_ = new ParamControls(kLayer);
+    grid_ = new ParamControls(kGrid);
+    numbers_ = new ParamControls(kNumbers);
+    column->addLayout(row);
+    for (QWidget* widget : std::initializer_list<QWidget*>{sentence_, picture_, layer_, grid_, tokens_, numbers_})
+        column->addWidget(widget);
+    for (ParamControls* controls : {tokens_, layer_, grid_, numbers_})
+        connect(controls, &ParamControls::valueChanged, this, &InputControls::set);
+    connect(kind_, &QComboBox::activated, this, [this](int index) {
+        PlaygroundSetup next = setup_;
+        next.input.kind = static_cast<Kind>(index);
+        if (next != setup_) emit changed(next, "input");
+    });
+    connect(picture_, &QComboBox::activated, this, &InputControls::choosePicture);
+}
+
+void InputControls::set(const QString& id, double value) {
+    PlaygroundSetup next = setup_;
+    setValue(next, id, value);
+    if (next != setup_) emit changed(next, id);
+}
+
+void InputControls::choosePicture(int index) {
+    const auto choose = [this](const QString& name) {
+        PlaygroundSetup next = setup_;
+        next.input.picture = name;
+        if (next != setup_) emit changed(next, "picture");
+    };
+    const QString name = picture_->itemData(index).toString();
+    if (!name.isEmpty()) return choose(name);
+    auto* dialog = new QFileDialog(this, tr("Choose a picture"));
+    dialog->setObjectName("fileDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, choose);
+    connect(dialog, &QFileDialog::finished, this, [this] { setSetup(PlaygroundSetup(setup_)); });
+    dialog->open();
+}
+
+void InputControls::setSetup(const PlaygroundSetup& setup) {
+    setup_ = setup;
+    const Kind kind = setup.input.kind;
+    kind_->setCurrentIndex(static_cast<int>(kind));
+    for (const auto& [controls, params] : std::initializer_list<std::pair<ParamControls*, std::span<const Param>>>{
+             {tokens_, kTokens}, {layer_, kLayer}, {grid_, kGrid}, {numbers_, kNumbers}})
+        for (const Param& param : params) controls->setValue(param.id, valueOf(setup, param.id));
+    // A file stands in the list while it is in use.
+    const int files = picture_->count() - static_cast<int>(builtInPictures().size()) - 1;
+    for (int i = 0; i < files; ++i) picture_->removeItem(static_cast<int>(builtInPictures().size()));
+    if (picture_->findData(setup.input.picture) < 0)
+        picture_->insertItem(static_cast<int>(builtInPictures().size()), QFileInfo(setup.input.picture).fileName(),
+                             setup.input.picture);
+    picture_->setCurrentIndex(picture_->findData(setup.input.picture));
+    tokens_->setVisible(kind == Kind::Random);
+    numbers_->setVisible(kind != Kind::Sentence);
+    layer_->setVisible(kind == Kind::Sentence);
+    picture_->setVisible(kind == Kind::Picture);
+    grid_->setVisible(kind == Kind::Picture);
+    showSentence();
+}
+
+void InputControls::setSnapshot(const Snapshot& snapshot) {
+    text_ = snapshot.sequence ? QString::fromStdString(snapshot.sequence->text) : QString();
+    model_ = snapshot.model ? QString::fromStdString(snapshot.model->name) : QString();
+    layers_ = snapshot.model ? snapshot.model->layers : 0;
+    showSentence();
+}
+
+void InputControls::showSentence() {
+    sentence_->setVisible(setup_.input.kind == Kind::Sentence);
+    if (layers_ == 0)
+        sentence_->setText(tr("Open a model first: its layers make queries, keys and values of the sentence."));
+    else if (text_.isEmpty())
+        sentence_->setText(tr("Write a sentence in the Generate panel first."));
+    else
+        sentence_->setText(tr("“%1” through layer %2 of the %3 of %4. The sentence is that of the Generate panel.")
+                               .arg(text_.left(120).simplified())
+                               .arg(std::min(setup_.input.layer, layers_ - 1))
+                               .arg(layers_)
+                               .arg(model_));
+}
+
+QJsonObject InputControls::saved(const PlaygroundSetup& setup) {
+    QJsonObject view{{"kind", QLatin1String(kKindKeys.at(static_cast<size_t>(setup.input.kind)))},
+                     {"picture", setup.input.picture}};
+    forParams([&](const Param& param) { view[QLatin1String(param.id.data())] = valueOf(setup, param.id); });
+    return view;
+}
+
+PlaygroundSetup InputControls::restored(const QJsonObject& view, PlaygroundSetup setup) {
+    forParams([&](const Param& param) {
+        const QLatin1String id(param.id.data());
+        setValue(setup, id, std::clamp(view.value(id).toDouble(param.initial), param.minimum, param.maximum));
+    });
+    const auto kind = std::ranges::find(kKindKeys, view.value("kind").toString().toStdString());
+    if (kind != kKindKeys.end()) setup.input.kind = static_cast<Kind>(kind - kKindKeys.begin());
+    if (const QString picture = view.value("picture").toString(); !picture.isEmpty()) setup.input.picture = picture;
+    return setup;
+}
+
+} // namespace attn

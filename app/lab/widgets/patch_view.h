@@ -1,0 +1,50 @@
+#pragma once
+
+#include "app/figures/figure_theme.h"
+
+#include <QImage>
+#include <QWidget>
+
+#include <optional>
+#include <vector>
+
+namespace attn {
+
+/// A picture cut into patches, and how much one of them takes from each.
+class PatchView : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit PatchView(QWidget* parent = nullptr);
+
+    void setPicture(const QImage& picture, int rows, int columns);
+    /// @param query the patch that looks  @param weights one for each patch, NaN where hidden; empty: the plain picture
+    void setWeights(std::optional<int> query, std::vector<float> weights);
+    const std::vector<float>& weights() const { return weights_; }
+    std::optional<int> query() const { return query_; }
+    void setTheme(const FigureTheme& theme);
+    QRectF patchRect(int patch) const;
+
+    QSize sizeHint() const override { return {220, 220}; }
+    QSize minimumSizeHint() const override { return {96, 96}; }
+
+signals:
+    /// The pointer is on a patch, which is to look. @param patch none: it has left
+    void pointedAt(std::optional<int> patch);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    QRectF frame() const;
+
+    QImage picture_;
+    int rows_ = 1, columns_ = 1;
+    std::optional<int> query_;
+    std::vector<float> weights_;
+    FigureTheme theme_ = FigureTheme::light();
+};
+
+} // namespace attn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "engine/session/playground_input.h"
+
+#include <QImage>
+
+#include <memory>
+#include <span>
+
+namespace attn {
+
+/// A picture that is drawn by code.
+struct BuiltInPicture {
+    const char *id, *title; ///< title marked for translation
+    QImage (*draw)();
+};
+std::span<const BuiltInPicture> builtInPictures();
+
+/// @param name of a built-in one, or a path of a file that Qt reads  @return null if it cannot be read
+QImage pictureNamed(const QString& name);
+
+/// The colours of each patch of a grid, row by row, as features of mean 0 and deviation 1.
+std::shared_ptr<const TokenFeatures> patchFeatures(const QImage& picture, int rows, int columns);
+
+} // namespace attn

@@ -1,0 +1,74 @@
+#include "app/lab/widgets/map_grid.h"
+#include "app/lab/widgets/patch_view.h"
+#include "app/lab/widgets/spec_editor.h"
+#include "tests/lab/playground_test.h"
+#include "tests/support/catch.h"
+
+#include <QComboBox>
+#include <QLabel>
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+void choose(LabWindow& lab, int input) {
+    auto& kind = lab.find<QComboBox>("playInput");
+    kind.setFocus();
+    QTest::keyClick(&kind, Qt::Key_Home);
+    for (int i = 0; i < input; ++i) QTest::keyClick(&kind, Qt::Key_Down);
+}
+
+} // namespace
+
+TEST_CASE("lab: a sentence through the open model's layer, with its tokens on the axes", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    CHECK_FALSE(lab.find<QLabel>("notRetrained").isVisible());
+    choose(lab, 1);
+    const auto tokens = std::ssize(lab.snapshot().sequence->tokens);
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.layer && shown(lab).query.tokens == tokens; }, 30'000));
+    REQUIRE_FALSE(shown(lab).failure);
+    CHECK(lab.find<QLabel>("notRetrained").isVisible());
+    const AttentionSpec& spec = lab.window().findChild<SpecEditor*>()->spec();
+    CHECK(spec.parts.at(Slot::Heads).id == "multi_head");
+    CHECK(shown(lab).query.width == lab.snapshot().model->headWidth);
+    const auto& pattern = lab.find<MatrixView>("map.pattern").figure();
+    REQUIRE(lab.waitFor([&] { return !pattern.rowLabels.empty(); }));
+    CHECK(pattern.rowLabels.size() == static_cast<size_t>(tokens));
+    CHECK(pattern.columnLabels == pattern.rowLabels);
+    // The sentence goes on, and the maps with it.
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens + 1; }, 30'000));
+    // Undo brings the random vectors and the heads back.
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.layer && shown(lab).query.tokens == 32; }, 30'000));
+}
+
+TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "mask=full");
+    choose(lab, 2);
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 30'000));
+    auto& patches = lab.find<PatchView>("playPatches");
+    CHECK(patches.isVisible());
+    auto& view = lab.find<MatrixView>("map.pattern");
+    REQUIRE(lab.waitFor([&] { return view.figure().rows() == 64; }));
+    QTest::mouseMove(&view, view.figureLayout().cellRect({10, 3}).center().toPoint());
+    REQUIRE(lab.waitFor([&] { return patches.query() == 10; }));
+    REQUIRE(patches.weights().size() == 64);
+    CHECK(patches.weights()[3] == view.figure().valueAt({10, 3}));
+    QTest::mouseMove(&patches, patches.patchRect(20).center().toPoint());
+    REQUIRE(lab.waitFor([&] { return patches.query() == 20; }));
+    CHECK(patches.weights()[20] == view.figure().valueAt({20, 20}));
+
+    const QString path = lab.folder() + "/picture.attnlab";
+    REQUIRE(lab.window().saveSessionAs(path));
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.features; }, 30'000));
+    lab.window().openSession(path);
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 30'000));
+}
+
+} // namespace attn

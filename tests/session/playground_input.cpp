@@ -1,0 +1,119 @@
+#include "engine/session/playground_session.h"
+#include "engine/session/session.h"
+#include "tests/support/catch.h"
+
+#include <cmath>
+
+using namespace attn;
+
+namespace {
+
+Session::Options options() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
+
+std::shared_ptr<const PlaygroundSnapshot> answer(PlaygroundSession& session, const PlaygroundQuery& query) {
+    session.show(query);
+    REQUIRE(session.waitIdle());
+    return session.latest();
+}
+
+/// The induction model, whose weights are known.
+std::shared_ptr<const Snapshot> captured(Session& session, int layer) {
+    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
+    session.post(CaptureInputsCommand{.layer = layer});
+    REQUIRE(session.waitIdle());
+    return session.latest();
+}
+
+} // namespace
+
+TEST_CASE("playground input: a layer's own attention on its queries and keys gives the model's pattern",
+          "[session][gpu]") {
+    Session session(options());
+    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
+    session.post(SetViewCommand{.layer = 1, .head = 0});
+    session.post(CaptureInputsCommand{.layer = 1});
+    REQUIRE(session.waitIdle());
+    const auto snapshot = session.latest();
+    REQUIRE_FALSE(snapshot->failure);
+    REQUIRE(snapshot->layerInputs);
+    const LayerInputs& inputs = *snapshot->layerInputs;
+    CHECK(inputs.layer == 1);
+    CHECK(inputs.sequenceVersion == snapshot->sequenceVersion);
+    CHECK(inputs.tokens == std::ssize(snapshot->sequence->tokens));
+    CHECK(inputs.heads == snapshot->model->heads);
+
+    PlaygroundSession playground({.device = {}, .softwareThreads = 0, .validation = true});
+    const auto shown =
+        answer(playground, {.spec = AttentionSpec::parse("heads=" + inputs.headsText() + ", mask=causal"),
+                            .tokens = inputs.tokens,
+                            .width = inputs.width,
+                            .layer = snapshot->layerInputs});
+    REQUIRE_FALSE(shown->failure);
+    const PlaygroundMap* pattern = findMap(shown->maps, "pattern");
+    REQUIRE(pattern);
+    const PatternTile& tile = *snapshot->detail;
+    REQUIRE(tile.isExact());
+    for (int i = 0; i < tile.rows; ++i)
+        for (int j = 0; j <= i; ++j) {
+            INFO(i << ", " << j);
+            CHECK(pattern->at(0)[static_cast<size_t>(i * tile.columns + j)] == Approx(tile.at(i, j)).margin(1e-4));
+        }
+}
+
+TEST_CASE("playground input: capturing leaves the sequence, the logits and the views as they are", "[session][gpu]") {
+    Session session(options());
+    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
+    REQUIRE(session.waitIdle());
+    const auto before = session.latest();
+    session.post(CaptureInputsCommand{.layer = 0});
+    REQUIRE(session.waitIdle());
+    const auto after = session.latest();
+    CHECK(after->sequenceVersion == before->sequenceVersion);
+    CHECK(after->next == before->next);
+    CHECK(after->grid == before->grid);
+    session.post(GenerateCommand{.maxTokens = 1});
+    REQUIRE(session.waitIdle());
+    CHECK_FALSE(session.latest()->failure);
+    CHECK(session.latest()->sequence->tokens.size() == before->sequence->tokens.size() + 1);
+}
+
+TEST_CASE("playground input: a layer that there is not is a sentence", "[session][gpu]") {
+    Session session(options());
+    const auto snapshot = captured(session, 7);
+    REQUIRE(snapshot->failure);
+    CHECK(snapshot->failure->what == "there is no layer 7");
+    CHECK_FALSE(snapshot->layerInputs);
+}
+
+TEST_CASE("playground input: grouped keys go to the heads that share them, and to no others", "[session]") {
+    LayerInputs inputs;
+    inputs.heads = 4;
+    inputs.keyValueHeads = 2;
+    inputs.tokens = 2;
+    inputs.width = 1;
+    inputs.q = {0, 0, 1, 1, 2, 2, 3, 3};
+    inputs.k = {10, 11, 20, 21};
+    inputs.v = {30, 31, 40, 41};
+    CHECK(inputs.headsText() == "grouped_query(4, 2)");
+    const auto grouped = layerNumbers(inputs, {.heads = 4, .groups = 2, .tokens = 2, .width = 1});
+    CHECK(grouped.q == inputs.q);
+    CHECK(grouped.k == inputs.k);
+    const auto many = layerNumbers(inputs, {.heads = 4, .groups = 4, .tokens = 1, .width = 1});
+    CHECK(many.q == std::vector<float>{0, 1, 2, 3});
+    CHECK(many.k == std::vector<float>{10, 10, 20, 20});
+    CHECK(many.v == std::vector<float>{30, 30, 40, 40});
+    CHECK_THROWS(layerNumbers(inputs, {.heads = 4, .groups = 1, .tokens = 2, .width = 1}));
+    CHECK_THROWS(layerNumbers(inputs, {.heads = 8, .groups = 2, .tokens = 2, .width = 1}));
+}
+
+TEST_CASE("playground input: tokens with the same features attend to each other as to themselves", "[session][gpu]") {
+    auto features =
+        std::make_shared<TokenFeatures>(TokenFeatures{.tokens = 3, .width = 2, .values = {1, -1, 1, -1, -1, 1}});
+    PlaygroundSession playground({.device = {}, .softwareThreads = 0, .validation = true});
+    const auto shown = answer(playground, {.spec = {}, .tokens = 3, .width = 8, .features = features});
+    REQUIRE_FALSE(shown->failure);
+    const auto weights = findMap(shown->maps, "pattern")->at(0);
+    CHECK(weights[0] == Approx(weights[1]));
+    CHECK(weights[0] > weights[2]); // the opposite colour
+    CHECK(findMap(shown->maps, "z")->rows == 3);
+}
