@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace attn {
 namespace {
@@ -134,13 +135,18 @@ LayerInputs LanguageModel::layerInputs(int layer, uint64_t sequenceVersion) {
         return values;
     };
     const Captured &q = named(hook("q")), &k = named(sharesKeys ? hook("q") : hook("k"));
+    // Queries carry what a model's own scale of the scores differs by from 1 / sqrt(D).
+    const LayerAttention& attention = config().layers[static_cast<size_t>(layer)];
+    const double scale = attention.spec ? 1 : attention.rule.scale * std::sqrt(static_cast<double>(q.shape[2]));
+    std::vector<float> queries = byHead(q);
+    for (float& value : queries) value *= static_cast<float>(scale);
     return {.sequenceVersion = sequenceVersion,
             .layer = layer,
             .heads = q.shape[1],
             .keyValueHeads = k.shape[1],
             .tokens = q.shape[0],
             .width = q.shape[2],
-            .q = byHead(q),
+            .q = std::move(queries),
             .k = byHead(k),
             .v = byHead(named(hook("v")))};
 }
