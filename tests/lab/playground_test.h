@@ -8,10 +8,10 @@ namespace attn {
 
 inline const PlaygroundSnapshot& shown(LabWindow& lab) { return *lab.window().playground().snapshot(); }
 
-/// Brings the playground to the front and waits for its first maps.
+/// Brings the playground to the front and waits for its first maps, and for the model, whose arrival moves widgets.
 inline bool opens(LabWindow& lab) {
     lab.showPanel("playground");
-    return lab.waitFor([&] { return !shown(lab).maps.empty(); }, 30'000);
+    return lab.settle() && lab.waitFor([&] { return !shown(lab).maps.empty(); }, 30'000);
 }
 
 inline void type(QLineEdit& line, const char* text) {
