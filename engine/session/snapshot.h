@@ -156,8 +156,9 @@ struct WeightView {
 };
 
 /// What one layer's attention is given on a sequence: queries, keys and values, so that another attention may run on
-/// them. Queries and keys are as they are before rotary embedding, because a position part applies its own; where a
-/// model adds positions to its tokens (GPT-2) they are in them.
+/// them. Queries carry what a model's scale of the scores differs by from 1 / sqrt(D). Both are as they are before
+/// rotary embedding, because a position part applies its own; where a model adds positions to its tokens (GPT-2) they
+/// are in them.
 struct LayerInputs {
     uint64_t sequenceVersion = 0; ///< of the sequence that they belong to
     int layer = 0;
