@@ -1,6 +1,6 @@
 #include "engine/session/cost_session.h"
 
-#include "engine/core/error.h"
+#include "engine/session/publisher.h"
 #include "engine/session/thread_priority.h"
 
 #include <fmt/format.h>
@@ -17,26 +17,19 @@ class CostSession::Worker {
 public:
     explicit Worker(Options options)
         : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
-    ~Worker() { isCancelled_ = true; }
+    ~Worker() { cancel(); }
 
     void ask(const CostQuery& query) {
         {
             const std::lock_guard lock(mutex_);
             wanted_ = query;
             isIdle_ = false;
-            isCancelled_ = true;
+            ++asked_;
         }
         changed_.notify_all();
     }
-    void cancel() { isCancelled_ = true; }
-    std::shared_ptr<const CostSnapshot> latest() const {
-        const std::lock_guard lock(mutex_);
-        return latest_;
-    }
-    void setListener(std::function<void()> listener) {
-        const std::lock_guard lock(mutex_);
-        listener_ = std::move(listener);
-    }
+    void cancel() { cancelled_ = asked_.load(); }
+    Publisher<CostSnapshot>& snapshots() { return snapshots_; }
     bool waitIdle(double timeoutSeconds) {
         std::unique_lock lock(mutex_);
         return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return isIdle_; });
@@ -56,24 +49,21 @@ private:
                 }
                 if (stop.stop_requested()) return;
                 next.query = *std::exchange(wanted_, std::nullopt);
-                isCancelled_ = false;
+                underway_ = asked_;
             }
             next.isRunning = true;
             next.costs.resize(next.query.specs.size());
             next.remarks.resize(next.query.specs.size());
-            try {
-                answer(next);
-            } catch (const Error& error) {
-                next.failure = Failure{error.message(), error.where(), error.hint()};
-            } catch (const std::exception& error) {
-                next.failure = Failure{error.what(), "cost", "please report this"};
-            }
+            next.failure = attempt("cost", [&] { answer(next); });
             kernels_.reset();
             context_.reset();
             next.isRunning = false;
-            publish(next);
+            snapshots_.publish(next);
         }
     }
+
+    /// A newer query cancels, too.
+    bool isCancelled() const { return cancelled_ >= underway_ || asked_ > underway_; }
 
     void answer(CostSnapshot& next) {
         const CostQuery& query = next.query;
@@ -90,11 +80,11 @@ private:
         // Length by length, so that the lines grow beside each other.
         for (int64_t tokens = query.from; tokens <= query.to; tokens *= 2)
             for (size_t spec = 0; spec < query.specs.size(); ++spec) {
-                if (isCancelled_) return;
+                if (isCancelled()) return;
                 if (next.remarks[spec].empty()) add(next, spec, tokens);
                 next.progress = static_cast<double>(++done) /
                                 static_cast<double>(lengths * static_cast<int64_t>(next.costs.size()));
-                publish(next);
+                snapshots_.publish(next);
             }
     }
 
@@ -116,38 +106,26 @@ private:
                 }
             }
             const auto measured =
-                measureAttention(*context_, *kernels_, query.specs[spec], sizes, [&] { return isCancelled_.load(); });
+                measureAttention(*context_, *kernels_, query.specs[spec], sizes, [&] { return isCancelled(); });
             if (measured) costs.push_back(*measured);
         } catch (const Error& error) {
             next.remarks[spec] = fmt::format("{} tokens: {}", tokens, error.message());
         }
     }
 
-    void publish(const CostSnapshot& next) {
-        std::function<void()> listener;
-        {
-            const std::lock_guard lock(mutex_);
-            auto published = std::make_shared<CostSnapshot>(next);
-            published->version = latest_->version + 1;
-            latest_ = std::move(published);
-            listener = listener_;
-        }
-        if (listener) listener();
-    }
-
     // The session's thread only.
     Options options_;
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;
+    uint64_t underway_ = 0; ///< which of the queries asked for
 
     // Shared.
-    std::atomic<bool> isCancelled_{false};
-    mutable std::mutex mutex_;
+    std::atomic<uint64_t> asked_{0}, cancelled_{0}; ///< queries so far, and up to which they were cancelled
+    std::mutex mutex_;
     std::condition_variable_any changed_;
     std::optional<CostQuery> wanted_;
     bool isIdle_ = true;
-    std::shared_ptr<const CostSnapshot> latest_ = std::make_shared<CostSnapshot>();
-    std::function<void()> listener_;
+    Publisher<CostSnapshot> snapshots_;
     std::jthread thread_; // last: joins before anything else goes
 };
 
@@ -155,8 +133,8 @@ CostSession::CostSession(Options options) : worker_(std::make_unique<Worker>(std
 CostSession::~CostSession() = default;
 void CostSession::ask(const CostQuery& query) { worker_->ask(query); }
 void CostSession::cancel() { worker_->cancel(); }
-std::shared_ptr<const CostSnapshot> CostSession::latest() const { return worker_->latest(); }
-void CostSession::setListener(std::function<void()> listener) { worker_->setListener(std::move(listener)); }
+std::shared_ptr<const CostSnapshot> CostSession::latest() const { return worker_->snapshots().latest(); }
+void CostSession::setListener(std::function<void()> listener) { worker_->snapshots().setListener(std::move(listener)); }
 bool CostSession::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }
 
 } // namespace attn

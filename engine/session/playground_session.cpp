@@ -1,7 +1,7 @@
 #include "engine/session/playground_session.h"
 
-#include "engine/core/error.h"
 #include "engine/session/attention_run.h"
+#include "engine/session/publisher.h"
 #include "engine/session/thread_priority.h"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -23,14 +22,7 @@ public:
 
     void show(const PlaygroundQuery& query) { want(wanted_, query); }
     void show(const PositionQuery& query) { want(wantedPositions_, query); }
-    std::shared_ptr<const PlaygroundSnapshot> latest() const {
-        const std::lock_guard lock(mutex_);
-        return latest_;
-    }
-    void setListener(std::function<void()> listener) {
-        const std::lock_guard lock(mutex_);
-        listener_ = std::move(listener);
-    }
+    Publisher<PlaygroundSnapshot>& snapshots() { return snapshots_; }
     bool waitIdle(double timeoutSeconds) {
         std::unique_lock lock(mutex_);
         return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return isIdle_; });
@@ -65,32 +57,18 @@ private:
                 query = std::exchange(wanted_, std::nullopt);
                 if (!query) positions = std::exchange(wantedPositions_, std::nullopt);
             }
-            publish(query ? answered(*query) : answered(*positions));
+            snapshots_.publish(query ? answered(*query) : answered(*positions));
         }
-    }
-
-    /// @return why it could not be done
-    static std::optional<Failure> attempt(const std::function<void()>& work) {
-        try {
-            work();
-        } catch (const Error& error) {
-            return Failure{error.message(), error.where(), error.hint()};
-        } catch (const std::bad_alloc&) {
-            return Failure{"the computer is out of memory", "playground", "choose fewer tokens or heads"};
-        } catch (const std::exception& error) {
-            return Failure{error.what(), "playground", "please report this"};
-        }
-        return {};
     }
 
     PlaygroundSnapshot answered(const PlaygroundQuery& query) {
         PlaygroundSnapshot next;
         next.query = query;
-        const auto before = latest();
+        const auto before = snapshots_.latest();
         next.positions = before->positions;
         next.positionFailure = before->positionFailure;
         const Clock::time_point start = Clock::now();
-        next.failure = attempt([&] { answer(next); });
+        next.failure = attempt("playground", [&] { answer(next); });
         if (next.failure) {
             next.maps.clear();
             next.otherMaps.clear();
@@ -101,10 +79,10 @@ private:
     }
 
     PlaygroundSnapshot answered(const PositionQuery& query) const {
-        PlaygroundSnapshot next = *latest();
+        PlaygroundSnapshot next = *snapshots_.latest();
         next.positions.reset();
-        next.positionFailure =
-            attempt([&] { next.positions = std::make_shared<const PositionPictures>(positionPictures(query)); });
+        next.positionFailure = attempt(
+            "playground", [&] { next.positions = std::make_shared<const PositionPictures>(positionPictures(query)); });
         return next;
     }
 
@@ -157,17 +135,6 @@ private:
                                               : randomNumbers(extents, query.seed)};
     }
 
-    void publish(PlaygroundSnapshot&& next) {
-        std::function<void()> listener;
-        {
-            const std::lock_guard lock(mutex_);
-            next.version = latest_->version + 1;
-            latest_ = std::make_shared<const PlaygroundSnapshot>(std::move(next));
-            listener = listener_;
-        }
-        if (listener) listener();
-    }
-
     // The session's thread only.
     Options options_;
     std::unique_ptr<gpu::Context> context_;
@@ -175,13 +142,12 @@ private:
     std::array<Inputs, 2> inputs_{};
 
     // Shared.
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::condition_variable_any changed_;
     std::optional<PlaygroundQuery> wanted_;
     std::optional<PositionQuery> wantedPositions_;
     bool isIdle_ = true;
-    std::shared_ptr<const PlaygroundSnapshot> latest_ = std::make_shared<PlaygroundSnapshot>();
-    std::function<void()> listener_;
+    Publisher<PlaygroundSnapshot> snapshots_;
     std::jthread thread_; // last: joins before anything else goes
 };
 
@@ -189,8 +155,10 @@ PlaygroundSession::PlaygroundSession(Options options) : worker_(std::make_unique
 PlaygroundSession::~PlaygroundSession() = default;
 void PlaygroundSession::show(const PlaygroundQuery& query) { worker_->show(query); }
 void PlaygroundSession::show(const PositionQuery& query) { worker_->show(query); }
-std::shared_ptr<const PlaygroundSnapshot> PlaygroundSession::latest() const { return worker_->latest(); }
-void PlaygroundSession::setListener(std::function<void()> listener) { worker_->setListener(std::move(listener)); }
+std::shared_ptr<const PlaygroundSnapshot> PlaygroundSession::latest() const { return worker_->snapshots().latest(); }
+void PlaygroundSession::setListener(std::function<void()> listener) {
+    worker_->snapshots().setListener(std::move(listener));
+}
 bool PlaygroundSession::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }
 
 } // namespace attn

@@ -58,4 +58,10 @@ TEST_CASE("cost: measures on the device, leaves out what would take too long, an
     session.ask(query);
     REQUIRE(session.waitIdle(300));
     CHECK(session.latest()->query == query);
+
+    // Cancelled before its thread took it up.
+    session.ask({.specs = {specOf("mask=causal")}, .from = 64, .to = 1 << 20, .measures = false});
+    session.cancel();
+    REQUIRE(session.waitIdle(300));
+    CHECK(session.latest()->costs.front().size() < 15);
 }
