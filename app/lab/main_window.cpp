@@ -8,6 +8,7 @@
 #include "app/lab/theme.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
+#include "app/lab/widgets/wheel_guard.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -90,6 +91,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
     setObjectName("mainWindow");
     setWindowTitle(tr("Attention Lab"));
+    qApp->installEventFilter(new WheelGuard(this));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);

@@ -64,20 +64,26 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     const auto byHead = [&](Tensor x, int64_t heads) { // [B T, heads D] -> [B,heads,T,D]
         return permute(reshape(x, {B, T, heads, D}), {0, 2, 1, 3});
     };
-    const auto project = [&](const char* letter, int64_t heads) {
+    const auto project = [&](const char* letter, int64_t heads, Tensor states) {
         MatmulOptions options;
         if (layer.queryKeyValueBias) options.bias = graph.parameter(weight("b_") + letter, {heads * D});
-        return matmul(site.input, graph.parameter(weight("W_") + letter, {heads * D, C}), options);
+        return matmul(states, graph.parameter(weight("W_") + letter, {heads * D, C}), options);
     };
     const auto probed = [&](Tensor x, int64_t heads, const char* hook, const char* axes) {
         return byHead(graph.probe(reshape(x, {rows, heads, D}), name(hook), axes), heads);
     };
+    const bool sharesKeys = flow.spec.parts.at(Slot::Heads).id == "shared_query_key";
     if (flow.spec.part(Slot::Mixer).usesQueriesKeys) {
-        flow.q = probed(project("Q", H), H, "hook_q", "THD");
-        const bool sharesKeys = flow.spec.parts.at(Slot::Heads).id == "shared_query_key";
-        flow.k = sharesKeys ? flow.q : probed(project("K", flow.groups), flow.groups, "hook_k", "TGD");
+        flow.q = probed(project("Q", H, site.input), H, "hook_q", "THD");
+        flow.k = sharesKeys ? flow.q : probed(project("K", flow.groups, site.input), flow.groups, "hook_k", "TGD");
     }
-    flow.v = probed(project("V", flow.groups), flow.groups, "hook_v", "TGD");
+    flow.v = probed(project("V", flow.groups, site.input), flow.groups, "hook_v", "TGD");
+    if (flow.spec.part(Slot::Memory).stopsStates) {
+        const Tensor states = stopGradient(site.input);
+        flow.rememberedKeys =
+            sharesKeys ? byHead(project("Q", H, states), H) : byHead(project("K", flow.groups, states), flow.groups);
+        flow.rememberedValues = byHead(project("V", flow.groups, states), flow.groups);
+    }
     buildAttention(flow);
     collect(flow, needs);
     const auto probeCells = [&](Tensor cells, const char* hook) {

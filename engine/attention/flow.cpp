@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -128,8 +129,9 @@ Tensor repeated(const AttentionFlow& flow, Tensor x) {
     return reshape(broadcast(reshape(x, {B * G, 1, S, D}), {B * G, H / G, S, D}), {B, H, S, D});
 }
 
-void require(const AttentionSpec& spec, int64_t width) {
-    const auto problems = check(spec, {.headWidth = width});
+template <class Flow> void requireSound(const Flow& flow) {
+    const AttentionSpec& spec = flow.spec;
+    const auto problems = check(spec, {.isCross = flow.queries != flow.keys, .headWidth = flow.width});
     if (problems.empty()) return;
     throw Error(
         {.what = problems.front().sentence,
@@ -215,7 +217,7 @@ bool isFused(const AttentionSpec& spec) {
 }
 
 void buildAttention(AttentionFlow& flow) {
-    require(flow.spec, flow.width);
+    requireSound(flow);
     const auto run = [&](Stage stage) {
         forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
     };
@@ -225,6 +227,17 @@ void buildAttention(AttentionFlow& flow) {
             run(Stage::Inputs);
             *x = flow.stream;
         }
+    if (flow.rememberedKeys) { // which go the way of the others
+        const Tensor q = flow.q, k = std::exchange(flow.k, flow.rememberedKeys);
+        const auto shown = flow.shown;
+        if (flow.spec.parts.at(Slot::Heads).id == "shared_query_key") flow.q = flow.rememberedKeys;
+        run(Stage::QueriesKeys);
+        flow.rememberedKeys = repeated(flow, flow.k);
+        flow.rememberedValues = repeated(flow, flow.rememberedValues);
+        flow.q = q;
+        flow.k = k;
+        flow.shown = shown;
+    }
     run(Stage::QueriesKeys);
     if (flow.mayFuse && isFused(flow.spec)) flow.z = fused(flow);
     flow.k = repeated(flow, flow.k);
@@ -250,7 +263,7 @@ void buildAttention(AttentionFlow& flow) {
 }
 
 void referenceAttention(ReferenceFlow& flow) {
-    require(flow.spec, flow.width);
+    requireSound(flow);
     const auto run = [&](Stage stage) {
         forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.reference(flow, values); });
     };

@@ -52,11 +52,14 @@ struct AttentionFlow {
     Tensor stream;          ///< [.., T, width]: what Stage::Inputs acts on
     Tensor q;               ///< [B,H,T,D]
     Tensor k, v;            ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on
-    Tensor mask;            ///< [1|H,T,S]: 1 where visible; null when everything is
-    Tensor scores;          ///< [B,H,T,S]
-    Tensor pattern;         ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
-    Tensor z;               ///< [B,H,T,D]
-    bool mayFuse = true;    ///< false forms every cell, whatever the spec
+    /// k and v of states through which nothing is learned, where a memory reads them: [B,G,S,D], [B,H,S,D] from
+    /// Stage::Scores on. Null: what is known are k and v alone, and nothing is learned through those.
+    Tensor rememberedKeys, rememberedValues;
+    Tensor mask;         ///< [1|H,T,S]: 1 where visible; null when everything is
+    Tensor scores;       ///< [B,H,T,S]
+    Tensor pattern;      ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
+    Tensor z;            ///< [B,H,T,D]
+    bool mayFuse = true; ///< false forms every cell, whatever the spec
     /// What a part has to show besides: "xl.content", "linformer.factors" ... Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
 

@@ -104,6 +104,7 @@ struct Part {
     bool usesScores = true;         ///< of normalisers: false where q and k meet in another way than score and bias
     bool usesQueriesKeys = true;    ///< of mixers
     bool actsOnScores = false;      ///< of positions: needs a normaliser that uses scores
+    bool stopsStates = false;       ///< of memories: reads keys and values of states through which nothing is learned
     bool needsPattern = false;      ///< reads the weights of single keys
     bool mixesHeads = false;        ///< cannot be fused into a kernel that works head by head
     bool needsEqualLengths = false; ///< self-attention only: S = T

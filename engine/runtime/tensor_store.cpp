@@ -80,6 +80,19 @@ void TensorStore::write(const std::string& name, const std::function<void(int64_
     }
 }
 
+void TensorStore::writeDense(const std::string& name, std::span<const float> values) {
+    const Shape& shape = entry(name).shape;
+    if (static_cast<int64_t>(values.size()) != shape.elements())
+        throw Error(
+            {.what = fmt::format("{} values do not fill {}", values.size(), shape.text()), .where = name, .hint = {}});
+    const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
+    write(name, [&](int64_t firstRow, std::span<float> rows) {
+        for (size_t row = 0; row < rows.size() / stride; ++row)
+            std::ranges::copy(values.subspan((static_cast<size_t>(firstRow) + row) * columns, columns),
+                              rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
+    });
+}
+
 void TensorStore::zero(const std::string& name) {
     write(name, [](int64_t, std::span<float> rows) { std::ranges::fill(rows, 0.0f); });
 }

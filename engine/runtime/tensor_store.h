@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ public:
 
     /// Fills a tensor. `fill` receives the padded rows, zeroed, in pieces that begin at whole rows: (first row, rows).
     void write(const std::string& name, const std::function<void(int64_t firstRow, std::span<float> rows)>& fill);
+
+    /// @throws Error if there are not as many values as the tensor has
+    void writeDense(const std::string& name, std::span<const float> values);
 
     /// Dense values. Slow; for views of weights and for tests.
     std::vector<float> read(const std::string& name) const;

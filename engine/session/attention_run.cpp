@@ -12,11 +12,11 @@ namespace {
 
 const std::string kPrefix = "attention";
 
-void writeRows(std::span<float> padded, const Shape& shape, std::span<const float> dense, int64_t firstRow = 0) {
+void writeRows(std::span<float> padded, const Shape& shape, std::span<const float> dense) {
     const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
     for (size_t row = 0; row < padded.size() / stride; ++row)
-        std::copy_n(dense.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
-                    columns, padded.begin() + static_cast<std::ptrdiff_t>(row * stride));
+        std::ranges::copy(dense.subspan(row * columns, columns),
+                          padded.begin() + static_cast<std::ptrdiff_t>(row * stride));
 }
 
 } // namespace
@@ -49,11 +49,6 @@ struct AttentionRun::Impl {
     std::unique_ptr<GpuExecutor> executor;
     std::map<std::string, Shape> shapes; ///< of the inputs
     explicit Impl(gpu::Context& context) : store(context) {}
-
-    void write(const std::string& name, std::span<const float> values) {
-        const Shape shape = store.entry(name).shape;
-        store.write(name, [&](int64_t firstRow, std::span<float> rows) { writeRows(rows, shape, values, firstRow); });
-    }
 };
 
 AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
@@ -87,10 +82,10 @@ AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const 
         if (isPlanned(constant.name)) sources.emplace_back(constant.name, constant.shape);
     impl_->store.reserve(sources);
     for (const FlowConstant& constant : flow.constants)
-        if (isPlanned(constant.name)) impl_->write(constant.name, constant.values());
+        if (isPlanned(constant.name)) impl_->store.writeDense(constant.name, constant.values());
     for (const FlowParameter& parameter : flow.parameters) {
         if (!isPlanned(parameter.name)) continue;
-        impl_->write(parameter.name, initialNumbers(parameter, seed + parameters_.size()));
+        impl_->store.writeDense(parameter.name, initialNumbers(parameter, seed + parameters_.size()));
         parameters_.push_back(parameter);
         parameters_.back().name.erase(0, kPrefix.size() + 1);
     }
@@ -116,7 +111,7 @@ void AttentionRun::setParameter(const std::string& name, std::span<const float> 
     const auto found = std::ranges::find(parameters_, name, &FlowParameter::name);
     if (found == parameters_.end() || static_cast<int64_t>(values.size()) != found->shape.elements())
         throw Error({.what = "this attention learns no such tensor, or of another size", .where = name, .hint = {}});
-    impl_->write(kPrefix + "." + name, values);
+    impl_->store.writeDense(kPrefix + "." + name, values);
 }
 
 void AttentionRun::run() { impl_->executor->run({}); }

@@ -126,15 +126,7 @@ void LanguageModel::load(const Progress& progress) {
     if (store_->contains(decoder_names::kRotaryTable)) {
         const auto rotary =
             std::ranges::find_if(config().layers, [](const LayerAttention& spec) { return spec.rotary.has_value(); });
-        const std::vector<float> table = rotaryTableValues(*rotary->rotary, config().context);
-        const auto columns = static_cast<size_t>(rotary->rotary->inverseFrequencies.size() * 2);
-        const auto stride = static_cast<size_t>(store_->entry(decoder_names::kRotaryTable).shape.rowStride());
-        store_->write(decoder_names::kRotaryTable, [&](int64_t firstRow, std::span<float> rows) {
-            for (size_t row = 0; row < rows.size() / stride; ++row)
-                std::copy_n(table.begin() +
-                                static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
-                            columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
-        });
+        store_->writeDense(decoder_names::kRotaryTable, rotaryTableValues(*rotary->rotary, config().context));
     }
 }
 

@@ -21,17 +21,7 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeComposedStep(std::set<st
     std::vector<std::pair<std::string, Shape>> room;
     for (const FlowConstant* constant : constants) room.emplace_back(constant->name, constant->shape);
     store_->reserve(room);
-    for (const FlowConstant* constant : constants) {
-        const std::vector<float> values = constant->values();
-        const auto columns = static_cast<size_t>(constant->shape.columns()),
-                   stride = static_cast<size_t>(constant->shape.rowStride());
-        store_->write(constant->name, [&](int64_t firstRow, std::span<float> rows) {
-            for (size_t row = 0; row < rows.size() / stride; ++row)
-                std::copy_n(values.begin() +
-                                static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
-                            columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
-        });
-    }
+    for (const FlowConstant* constant : constants) store_->writeDense(constant->name, constant->values());
     auto step = std::make_unique<Step>();
     step->queries = capacity_;
     step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan,

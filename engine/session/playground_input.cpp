@@ -23,9 +23,10 @@ void appendHead(std::vector<float>& to, std::span<const float> values, int64_t h
 
 AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed) {
     const auto rows = [&](int64_t count, uint64_t which) {
-        return gaussianRows(count * extents.tokens, extents.width, 1, 3 * seed + which);
+        return gaussianRows(count, extents.width, 1, 3 * seed + which);
     };
-    return {.q = rows(extents.heads, 0), .k = rows(extents.groups, 1), .v = rows(extents.groups, 2)};
+    const int64_t keys = extents.groups * (extents.keys > 0 ? extents.keys : extents.tokens);
+    return {.q = rows(extents.heads * extents.tokens, 0), .k = rows(keys, 1), .v = rows(keys, 2)};
 }
 
 AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed) {

@@ -16,12 +16,13 @@ struct TokenFeatures {
 
 /// Queries, keys and values for one attention.
 struct AttentionNumbers {
-    std::vector<float> q, k, v; ///< [heads, tokens, width], [groups, tokens, width]
+    std::vector<float> q, k, v; ///< [heads, tokens, width], [groups, keys, width]
 };
 
 /// How many an attention needs of what.
 struct AttentionExtents {
     int64_t heads = 1, groups = 1, tokens = 1, width = 1;
+    int64_t keys = 0; ///< S of random numbers; 0: as many as tokens
     bool operator==(const AttentionExtents&) const = default;
 };
 

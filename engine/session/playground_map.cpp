@@ -15,9 +15,9 @@ constexpr float kHidden = std::numeric_limits<float>::quiet_NaN();
 /// Numbers for each token alone, which a picture shows as one row.
 bool isRowOfTokens(const std::string& name) { return name.starts_with("lsh.") || name == "routing.clusters"; }
 
-PlaygroundMap maskMap(const MaskExpression& mask, int64_t tokens, int64_t heads) {
+PlaygroundMap maskMap(const MaskExpression& mask, int64_t queries, int64_t keys, int64_t heads) {
     PlaygroundMap map{
-        .name = "mask", .heads = mask.dependsOnHead() ? heads : 1, .rows = tokens, .columns = tokens, .values = {}};
+        .name = "mask", .heads = mask.dependsOnHead() ? heads : 1, .rows = queries, .columns = keys, .values = {}};
     map.values.resize(static_cast<size_t>(map.heads * map.rows * map.columns), 0);
     BitRow row;
     for (int64_t head = 0; head < map.heads; ++head)
@@ -73,14 +73,14 @@ const PlaygroundMap* findMap(std::span<const PlaygroundMap> maps, std::string_vi
     return found == maps.end() ? nullptr : &*found;
 }
 
-std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& spec, int64_t tokens) {
+std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& spec, int64_t queries, int64_t keys) {
     std::vector<PlaygroundMap> maps;
     const auto results = run.results();
     const auto take = [&](const std::string& name) {
         if (std::ranges::find(results, name) == results.end()) return;
         maps.push_back(mapOf(run.result(name), run.heads()));
     };
-    PlaygroundMap mask = maskMap(spec.mask.staticPart(), tokens, run.heads());
+    PlaygroundMap mask = maskMap(spec.mask.staticPart(), queries, keys, run.heads());
     take("scores");
     for (const std::string& name : results)
         if (name != "scores" && name != "pattern" && name != "z") take(name);

@@ -29,6 +29,6 @@ struct PlaygroundMap {
 const PlaygroundMap* findMap(std::span<const PlaygroundMap> maps, std::string_view name);
 
 /// What an attention formed when it ran, in the order in which it forms it, with the mask's cells.
-std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& spec, int64_t tokens);
+std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& spec, int64_t queries, int64_t keys);
 
 } // namespace attn

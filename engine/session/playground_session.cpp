@@ -1,6 +1,7 @@
 #include "engine/session/playground_session.h"
 
 #include "engine/session/attention_run.h"
+#include "engine/session/block_maps.h"
 #include "engine/session/publisher.h"
 #include "engine/session/thread_priority.h"
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -96,15 +98,19 @@ private:
             kernels_ = std::make_unique<KernelLibrary>(*context_);
         }
         next.device = context_->traits().name;
+        const bool isCross = query.keys > 0 && !query.layer && !query.features;
+        const int64_t keys = isCross ? query.keys : query.tokens;
         const auto run = [&](const AttentionSpec& spec, Inputs& inputs) {
             AttentionRun attention(*context_, *kernels_, spec,
-                                   {.queries = query.tokens, .keys = query.tokens, .width = query.width}, {},
-                                   query.seed);
-            fill(inputs, query, {attention.heads(), attention.groups(), query.tokens, query.width});
+                                   {.queries = query.tokens, .keys = keys, .width = query.width}, {}, query.seed);
+            fill(inputs, query, {attention.heads(), attention.groups(), query.tokens, query.width, keys});
             attention.setInputs(inputs.numbers.q, inputs.numbers.k, inputs.numbers.v);
             attention.run();
             next.heads = std::max(next.heads, attention.heads());
-            return mapsOf(attention, spec, query.tokens);
+            auto maps = mapsOf(attention, spec, query.tokens, keys);
+            std::ranges::move(blockMaps(*context_, *kernels_, spec, query.tokens, query.width, query.seed),
+                              std::back_inserter(maps));
+            return maps;
         };
         next.maps = run(query.spec, inputs_[0]);
         if (!query.other) return;

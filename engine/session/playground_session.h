@@ -17,7 +17,7 @@ namespace attn {
 /// same.
 struct PlaygroundQuery {
     AttentionSpec spec;
-    int64_t tokens = 32;                  ///< T = S
+    int64_t tokens = 32;                  ///< T, and S unless keys says otherwise
     int64_t width = 16;                   ///< D
     uint64_t seed = 1;                    ///< of q, k and v, and of what the spec would learn
     std::optional<AttentionSpec> other{}; ///< to be compared with the first
@@ -25,6 +25,7 @@ struct PlaygroundQuery {
     /// that there may be more tokens.
     std::shared_ptr<const LayerInputs> layer{};
     std::shared_ptr<const TokenFeatures> features{};
+    int64_t keys = 0; ///< S, where keys come from another random sequence (cross-attention); 0: self-attention
     bool operator==(const PlaygroundQuery&) const = default;
 };
 

@@ -355,18 +355,7 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
 
 std::vector<float> Trainer::read(const std::string& name) const { return store_->read(name); }
 
-void Trainer::write(const std::string& name, std::span<const float> values) {
-    const Shape& shape = store_->entry(name).shape;
-    const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
-    if (values.size() != static_cast<size_t>(shape.elements()))
-        throw Error(
-            {.what = fmt::format("{} values do not fill {}", values.size(), shape.text()), .where = name, .hint = {}});
-    store_->write(name, [&](int64_t firstRow, std::span<float> rows) {
-        for (size_t row = 0; row < rows.size() / stride; ++row)
-            std::copy_n(values.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
-                        columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
-    });
-}
+void Trainer::write(const std::string& name, std::span<const float> values) { store_->writeDense(name, values); }
 
 int64_t Trainer::parameterCount() const {
     int64_t count = 0;

@@ -77,7 +77,6 @@ TEST_CASE("playground: every part of the catalogue has maps to show", "[session]
     PlaygroundSession session(options());
     for (const Part* part : partCatalogue()) {
         const bool isMask = part->slot == Slot::Mask;
-        if (!isMask && std::ranges::find(kSpecSlots, part->slot) == kSpecSlots.end()) continue;
         INFO(nameOf(part->slot) << " " << part->id);
         AttentionSpec spec;
         if (isMask)
@@ -91,7 +90,73 @@ TEST_CASE("playground: every part of the catalogue has maps to show", "[session]
             CHECK(isMask);
         else
             CHECK(shown->maps.size() >= 2);
+        if (std::ranges::find(kBlockSlots, part->slot) == kBlockSlots.end()) continue;
+        const auto own = std::ranges::find_if(shown->maps, [&](const PlaygroundMap& map) {
+            return map.name.starts_with(std::string(nameOf(part->slot)) + '.');
+        });
+        REQUIRE(own != shown->maps.end());
+        const auto [least, most] = std::ranges::minmax(own->values);
+        CHECK(most > least);
+        CHECK(std::ranges::all_of(own->values, [](float value) { return std::isfinite(value); }));
     }
+}
+
+TEST_CASE("playground: pictures of the block show what its parts do", "[session][gpu]") {
+    PlaygroundSession session(options());
+    const auto shown = [&](const std::string& parts) {
+        const std::string spec = "heads=multi_head(2), mask=causal, " + parts;
+        auto snapshot = answer(session, {.spec = AttentionSpec::parse(spec), .tokens = 16});
+        REQUIRE_FALSE(snapshot->failure);
+        return snapshot;
+    };
+    const auto lengthOf = [](const PlaygroundMap& map, int64_t row) {
+        double sum = 0;
+        for (int64_t c = 0; c < map.columns; ++c) {
+            const double value = map.at(0)[static_cast<size_t>(row * map.columns + c)];
+            sum += value * value;
+        }
+        return std::sqrt(sum / static_cast<double>(map.columns));
+    };
+    SECTION("norms make lengths alike") {
+        const auto snapshot = shown("norm=rms_norm");
+        const PlaygroundMap &before = mapNamed(*snapshot, "norm.before"), &after = mapNamed(*snapshot, "norm.after");
+        CHECK(lengthOf(before, 15) > 1.5 * lengthOf(before, 0));
+        for (int64_t row = 0; row < 16; ++row) CHECK(lengthOf(after, row) == Approx(1).margin(1e-3));
+    }
+    SECTION("ReLU leaves about half of its features") {
+        const auto snapshot = shown("feed_forward=relu");
+        const PlaygroundMap& hidden = mapNamed(*snapshot, "feed_forward.hidden");
+        CHECK(hidden.columns == 4 * 32);
+        const auto zeros = std::ranges::count(hidden.values, 0.0f);
+        CHECK(zeros > std::ssize(hidden.values) / 3);
+        CHECK(zeros < 2 * std::ssize(hidden.values) / 3);
+    }
+    SECTION("the stream grows under norms before the sublayers and not under norms after the sum") {
+        const auto pre = shown("residual=pre_norm"), post = shown("residual=post_norm");
+        const PlaygroundMap &growing = mapNamed(*pre, "residual.lengths"), &even = mapNamed(*post, "residual.lengths");
+        REQUIRE(growing.rows == 13);
+        CHECK(lengthOf(growing, 12) > 1.1 * lengthOf(growing, 0));
+        CHECK(lengthOf(even, 12) == Approx(1).margin(1e-3));
+    }
+    SECTION("shared layers add what is more alike than what layers of their own add") {
+        const auto shared = shown("layers=shared"), stacked = shown("layers=stacked");
+        const PlaygroundMap &alike = mapNamed(*shared, "layers.updates"),
+                            &different = mapNamed(*stacked, "layers.updates");
+        REQUIRE(alike.rows == 6);
+        CHECK(alike.at(0)[0] == Approx(1).margin(1e-4));
+        CHECK(alike.at(0)[1] > different.at(0)[1] + 0.2f);
+    }
+}
+
+TEST_CASE("playground: keys of another sequence", "[session][gpu]") {
+    PlaygroundSession session(options());
+    const auto shown = answer(session, {.spec = {}, .tokens = 6, .keys = 9});
+    REQUIRE_FALSE(shown->failure);
+    const PlaygroundMap& pattern = mapNamed(*shown, "pattern");
+    CHECK(pattern.rows == 6);
+    CHECK(pattern.columns == 9);
+    const auto refused = answer(session, {.spec = AttentionSpec::parse("mixer=fnet"), .tokens = 6, .keys = 9});
+    CHECK(refused->failure);
 }
 
 TEST_CASE("playground: what does not combine is a sentence, and the next query works", "[session][gpu]") {

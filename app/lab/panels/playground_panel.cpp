@@ -310,7 +310,8 @@ PlaygroundQuery PlaygroundPanel::with(const AttentionSpec& spec) const {
 }
 
 void PlaygroundPanel::showEdited() {
-    editor_->setSpec(edited(), {.headWidth = headWidth()}, tokens());
+    const bool isCross = setup_.input.kind == InputChoice::Kind::Random && setup_.query.keys > 0;
+    editor_->setSpec(edited(), {.isCross = isCross, .headWidth = headWidth()}, tokens());
     painter_->setMask(edited().mask, tokens());
 }
 
@@ -318,7 +319,7 @@ void PlaygroundPanel::ask() {
     wasAsked_ = isVisible();
     if (!wasAsked_) return;
     if (views_->currentWidget() == cards_) {
-        if (cards_->query()) context_.playground().session().show(*cards_->query());
+        context_.playground().session().show(cards_->query());
         return;
     }
     if (views_->currentWidget() == positions_)

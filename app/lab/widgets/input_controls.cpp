@@ -21,8 +21,11 @@ namespace {
 
 using Kind = InputChoice::Kind;
 
-constexpr std::array kTokens{Param{"tokens", "Tokens", "How many queries and keys there are", Param::Kind::Integer, 2,
-                                   InputControls::kMostTokens, 1, 32}};
+constexpr std::array kTokens{
+    Param{"tokens", "Tokens", "How many queries there are", Param::Kind::Integer, 2, InputControls::kMostTokens, 1, 32},
+    Param{"keys", "Keys from elsewhere",
+          "How many keys another sequence has (cross-attention); 0: the keys are those of the queries' own tokens",
+          Param::Kind::Integer, 0, InputControls::kMostTokens, 1, 0}};
 constexpr std::array kLayer{
     Param{"layer", "Layer", "Whose queries, keys and values to take, from 0", Param::Kind::Integer, 0, 95, 1, 0}};
 constexpr std::array kGrid{
@@ -35,6 +38,7 @@ constexpr std::array kKindKeys{"random", "sentence", "picture"};
 
 double valueOf(const PlaygroundSetup& setup, std::string_view id) {
     if (id == "tokens") return static_cast<double>(setup.query.tokens);
+    if (id == "keys") return static_cast<double>(setup.query.keys);
     if (id == "width") return static_cast<double>(setup.query.width);
     if (id == "seed") return static_cast<double>(setup.query.seed);
     if (id == "layer") return setup.input.layer;
@@ -43,6 +47,7 @@ double valueOf(const PlaygroundSetup& setup, std::string_view id) {
 
 void setValue(PlaygroundSetup& setup, const QString& id, double value) {
     if (id == "tokens") setup.query.tokens = static_cast<int64_t>(value);
+    if (id == "keys") setup.query.keys = static_cast<int64_t>(value);
     if (id == "width") setup.query.width = static_cast<int64_t>(value);
     if (id == "seed") setup.query.seed = static_cast<uint64_t>(value);
     if (id == "layer") setup.input.layer = static_cast<int>(value);

@@ -94,20 +94,35 @@ constexpr std::array kMaps{
     MapText{"linformer.values", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected values"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "few values that stand for all"), Kind::Signed,
             QT_TRANSLATE_NOOP("attn::MapFigure", "projected value"), kFeature},
+    MapText{"norm.before", QT_TRANSLATE_NOOP("attn::MapFigure", "Before the norm"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "tokens made ever longer from top to bottom"), Kind::Signed, kToken,
+            kFeature},
+    MapText{"norm.after", QT_TRANSLATE_NOOP("attn::MapFigure", "After the norm"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the same tokens, whose lengths no longer differ"), Kind::Signed,
+            kToken, kFeature},
+    MapText{"feed_forward.hidden", QT_TRANSLATE_NOOP("attn::MapFigure", "Hidden layer"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "features of the feed-forward layer, not trained"), Kind::Signed,
+            kToken, QT_TRANSLATE_NOOP("attn::MapFigure", "hidden feature")},
+    MapText{"residual.lengths", QT_TRANSLATE_NOOP("attn::MapFigure", "Lengths of the stream"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "root mean square after each sublayer of six layers, not trained"),
+            Kind::Weights, QT_TRANSLATE_NOOP("attn::MapFigure", "sublayer"), kToken},
+    MapText{"layers.updates", QT_TRANSLATE_NOOP("attn::MapFigure", "What layers add"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "cosines between what six layers add, not trained"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "layer"), QT_TRANSLATE_NOOP("attn::MapFigure", "layer")},
     MapText{"memory.retrieved", QT_TRANSLATE_NOOP("attn::MapFigure", "From the memory"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "what each token fetched"), Kind::Signed, kToken, kFeature},
 };
 
-/// A pattern that is no softmax of the scores is not what the device multiplies the values with.
-const char* patternNote(const AttentionSpec& spec) {
+/// Whether the pattern is worked out to be shown alone: the device never multiplies values with it.
+bool isEffective(const AttentionSpec& spec) {
+    return spec.parts.at(Slot::Mixer).id != "attention" || !spec.part(Slot::Normaliser).usesScores;
+}
+QString patternNote(const AttentionSpec& spec) {
     const std::string& normaliser = spec.parts.at(Slot::Normaliser).id;
-    if (spec.parts.at(Slot::Mixer).id != "attention")
-        return QT_TRANSLATE_NOOP("attn::MapFigure", "not formed, shown for you");
+    if (!isEffective(spec)) return Text::tr("the weights of the values");
     if (normaliser == "rfa" || normaliser == "favor")
-        return QT_TRANSLATE_NOOP("attn::MapFigure", "approximates softmax; not formed, shown for you");
-    if (!spec.part(Slot::Normaliser).usesScores)
-        return QT_TRANSLATE_NOOP("attn::MapFigure", "not formed, shown for you");
-    return QT_TRANSLATE_NOOP("attn::MapFigure", "the weights of the values");
+        return Text::tr("approximates softmax; not formed, shown for you");
+    return Text::tr("not formed, shown for you");
 }
 
 } // namespace
@@ -120,7 +135,8 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
     const auto values = map.at(head, plane);
     figure.setMatrix(static_cast<int>(map.rows), static_cast<int>(map.columns), {values.begin(), values.end()});
     figure.title = mapTitle(map.name);
-    if (isKnown) figure.note = Text::tr(map.name == "pattern" ? patternNote(spec) : known->note);
+    if (isKnown) figure.note = map.name == "pattern" ? patternNote(spec) : Text::tr(known->note);
+    if (map.name == "pattern" && isEffective(spec)) figure.title = Text::tr("Effective pattern");
     if (map.heads > 1)
         figure.note = Text::tr("head %1: %2").arg(std::min<int64_t>(head, map.heads - 1)).arg(figure.note);
     if (isKnown) figure.kind = known->kind;

@@ -20,15 +20,19 @@ constexpr int64_t kTokens = 64;
 
 QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
-/// The part among defaults, with what it cannot do without; none for parts that are no part of a spec.
-std::optional<AttentionSpec> specWith(const Part& part) {
+bool isOfBlock(const Part& part) { return std::ranges::find(kBlockSlots, part.slot) != kBlockSlots.end(); }
+
+/// The part among defaults, with what it cannot do without.
+AttentionSpec specWith(const Part& part) {
     AttentionSpec spec;
     if (part.slot == Slot::Mask)
         spec.mask = MaskExpression::parse(termText(part, initialValues(part)));
-    else if (std::ranges::find(kSpecSlots, part.slot) != kSpecSlots.end())
-        spec.set(part.slot, part.id);
     else
-        return {};
+        spec.set(part.slot, part.id);
+    if (isOfBlock(part)) { // the picture is a model's, whose attention is like that of most
+        spec.set(Slot::Heads, "multi_head");
+        spec.mask = MaskExpression::parse("causal");
+    }
     if (part.slot == Slot::Output && part.mixesHeads) spec.set(Slot::Heads, "multi_head");
     while (true) {
         const auto problems = check(spec);
@@ -43,6 +47,12 @@ const PlaygroundMap* pictureOf(const Part& part, const std::vector<PlaygroundMap
         const auto found = std::ranges::find_if(maps, [&](const PlaygroundMap& map) { return isMeant(map.name); });
         return found == maps.end() ? nullptr : &*found;
     };
+    if (isOfBlock(part)) { // the last: a norm's is what comes out of it
+        const std::string own = std::string(nameOf(part.slot)) + '.';
+        const auto found = std::ranges::find_if(maps.rbegin(), maps.rend(),
+                                                [&](const PlaygroundMap& map) { return map.name.starts_with(own); });
+        return found == maps.rend() ? nullptr : &*found;
+    }
     static constexpr std::array kCommon{"scores", "mask", "pattern", "z"};
     const auto isOwn = [](const std::string& name) { return std::ranges::find(kCommon, name) == kCommon.end(); };
     if (part.slot == Slot::Mask)
@@ -125,12 +135,9 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
         if (item && item->data(0, kPartRole).isValid())
             choose(static_cast<const Part*>(item->data(0, kPartRole).value<const void*>()));
     });
-    connect(try_, &QPushButton::clicked, this, [this] {
-        if (query_) emit tried(PlaygroundQuery(*query_));
-    });
-    connect(train_, &QPushButton::clicked, this, [this] {
-        if (query_) emit trainingAsked(AttentionSpec(query_->spec), part_->slot);
-    });
+    connect(try_, &QPushButton::clicked, this, [this] { emit tried(PlaygroundQuery(query_)); });
+    connect(train_, &QPushButton::clicked, this,
+            [this] { emit trainingAsked(AttentionSpec(query_.spec), part_->slot); });
     choose(partCatalogue().front());
 }
 
@@ -138,16 +145,12 @@ void PartCards::choose(const Part* part) {
     part_ = part;
     text_->setText(cardText(*part));
     picture_->setFigure({});
-    query_.reset();
-    if (auto spec = specWith(*part)) query_ = PlaygroundQuery{.spec = *spec, .tokens = kTokens};
-    picture_->setVisible(query_.has_value());
-    try_->setEnabled(query_.has_value());
-    train_->setEnabled(query_.has_value());
+    query_ = PlaygroundQuery{.spec = specWith(*part), .tokens = kTokens};
     emit queryChanged();
 }
 
 void PartCards::showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
-    if (!query_ || snapshot->query != *query_) return;
+    if (snapshot->query != query_) return;
     if (const PlaygroundMap* map = pictureOf(*part_, snapshot->maps))
         picture_->setFigure(mapFigure(*map, snapshot->query.spec, 0, 0));
 }

@@ -24,7 +24,7 @@ public:
     explicit PartCards(QWidget* parent = nullptr);
 
     /// What the picture of the chosen card is made of; none for parts that stand around an attention.
-    const std::optional<PlaygroundQuery>& query() const { return query_; }
+    const PlaygroundQuery& query() const { return query_; }
     /// @param snapshot an answer to query()
     void showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
@@ -45,7 +45,7 @@ private:
     MatrixView* picture_;
     QPushButton *try_, *train_;
     const Part* part_ = nullptr;
-    std::optional<PlaygroundQuery> query_;
+    PlaygroundQuery query_;
 };
 
 } // namespace attn

@@ -13,9 +13,11 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSignalBlocker>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <span>
 
 namespace attn {
 namespace {
@@ -30,8 +32,19 @@ QString slotTitle(Slot slot) {
         {Slot::Normaliser, QT_TRANSLATE_NOOP("attn::SpecEditor", "Normaliser")},
         {Slot::Memory, QT_TRANSLATE_NOOP("attn::SpecEditor", "Memory")},
         {Slot::Output, QT_TRANSLATE_NOOP("attn::SpecEditor", "Output")},
-        {Slot::Mixer, QT_TRANSLATE_NOOP("attn::SpecEditor", "Mixer")}};
+        {Slot::Mixer, QT_TRANSLATE_NOOP("attn::SpecEditor", "Mixer")},
+        {Slot::Norm, QT_TRANSLATE_NOOP("attn::SpecEditor", "Norm")},
+        {Slot::FeedForward, QT_TRANSLATE_NOOP("attn::SpecEditor", "Feed-forward")},
+        {Slot::Residual, QT_TRANSLATE_NOOP("attn::SpecEditor", "Residual")},
+        {Slot::Layers, QT_TRANSLATE_NOOP("attn::SpecEditor", "Layers")}};
     return SpecEditor::tr(kTitles.at(slot));
+}
+
+int titleWidth(const QFontMetrics& font) {
+    int width = 0;
+    for (const auto& slots_ : {std::span<const Slot>(kSpecSlots), std::span<const Slot>(kBlockSlots)})
+        for (const Slot slot : slots_) width = std::max(width, font.horizontalAdvance(slotTitle(slot)));
+    return width + 4;
 }
 
 } // namespace
@@ -44,7 +57,32 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
         if (slot == Slot::Normaliser) makeMask(column);
         makeSlot(column, slot);
     }
+    makeBlock(column);
     setSpec(spec_, use_, 64);
+}
+
+/// Folded away: the attention is what this is about.
+void SpecEditor::makeBlock(QVBoxLayout* column) {
+    blockToggle_ = new QToolButton;
+    blockToggle_->setObjectName("blockToggle");
+    blockToggle_->setText(tr("Block around it"));
+    blockToggle_->setAccessibleName(blockToggle_->text());
+    blockToggle_->setToolTip(tr("Norm, feed-forward layer, residual and layers of the model around the attention"));
+    blockToggle_->setCheckable(true);
+    blockToggle_->setAutoRaise(true);
+    blockToggle_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    block_ = new QWidget;
+    auto* slots_ = new QVBoxLayout(block_);
+    slots_->setContentsMargins(0, 0, 0, 0);
+    for (const Slot slot : kBlockSlots) makeSlot(slots_, slot);
+    column->addWidget(blockToggle_);
+    column->addWidget(block_);
+    const auto show = [this](bool isOpen) {
+        blockToggle_->setArrowType(isOpen ? Qt::DownArrow : Qt::RightArrow);
+        block_->setVisible(isOpen);
+    };
+    connect(blockToggle_, &QToolButton::toggled, this, show);
+    show(false);
 }
 
 void SpecEditor::makeText(QVBoxLayout* column) {
@@ -63,12 +101,14 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
     SlotRow& row = rows_[slot];
     auto* line = new QHBoxLayout;
     auto* title = new QLabel(slotTitle(slot));
-    title->setMinimumWidth(fontMetrics().horizontalAdvance(slotTitle(Slot::Normaliser)) + 4);
+    title->setMinimumWidth(titleWidth(fontMetrics()));
     row.choice = new QComboBox;
     row.choice->setObjectName("slot." + qt(nameOf(slot)));
     row.choice->setAccessibleName(slotTitle(slot));
     row.choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     row.choice->setMinimumContentsLength(12);
+    const bool isOfBlock = std::ranges::find(kBlockSlots, slot) != kBlockSlots.end();
+    if (isOfBlock) row.choice->addItem(tr("the model's own"), QString());
     for (const Part* part : partCatalogue()) {
         if (part->slot != slot) continue;
         row.choice->addItem(qt(part->title), qt(part->id));
@@ -86,8 +126,11 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
     connect(row.choice, &QComboBox::activated, this, [this, slot](int index) {
         AttentionSpec next = spec_;
         const std::string id = rows_[slot].choice->itemData(index).toString().toStdString();
-        if (next.parts[slot].id == id) return;
-        next.set(slot, id);
+        if (id == rows_[slot].shown) return;
+        if (id.empty())
+            next.parts.erase(slot);
+        else
+            next.set(slot, id);
         change(next, qt(nameOf(slot)));
     });
 }
@@ -96,7 +139,7 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
     auto* grid = new QGridLayout;
     grid->setColumnStretch(2, 1);
     auto* title = new QLabel(tr("Mask"));
-    title->setMinimumWidth(fontMetrics().horizontalAdvance(slotTitle(Slot::Normaliser)) + 4);
+    title->setMinimumWidth(titleWidth(fontMetrics()));
     maskText_ = new QLineEdit;
     maskText_->setObjectName("maskText");
     maskText_->setAccessibleName(tr("Mask as an expression"));
@@ -184,7 +227,10 @@ void SpecEditor::setSpec(const AttentionSpec& spec, const AttentionUse& use, int
     spec_ = spec;
     use_ = use;
     failure_.clear();
-    for (const Slot slot : kSpecSlots) showSlot(slot);
+    for (const Slot slot : kSpecSlots) showSlot(slot, &spec.part(slot));
+    for (const Slot slot : kBlockSlots) showSlot(slot, spec.blockPart(slot));
+    if (std::ranges::any_of(kBlockSlots, [&](Slot slot) { return spec.blockPart(slot); }))
+        blockToggle_->setChecked(true);
     text_->setText(spec.text(), [&](const std::string& text) { return AttentionSpec::parse(text) == spec; });
     putText(maskText_, spec.mask.text(),
             [&](const std::string& text) { return MaskExpression::parse(text) == spec.mask; });
@@ -193,15 +239,16 @@ void SpecEditor::setSpec(const AttentionSpec& spec, const AttentionUse& use, int
     showProblems();
 }
 
-void SpecEditor::showSlot(Slot slot) {
+void SpecEditor::showSlot(Slot slot, const Part* part) {
     SlotRow& row = rows_[slot];
-    const Part& part = spec_.part(slot);
-    const PartValues values = spec_.values(slot);
-    if (row.shown != part.id) {
-        row.shown = part.id;
-        row.choice->setCurrentIndex(row.choice->findData(qt(part.id)));
-        row.choice->setToolTip(QStringLiteral("%1\n%2").arg(qt(part.idea), qt(part.formula)));
-        showSentence(row.caution, qt(part.caution));
+    const std::string_view id = part ? part->id : std::string_view();
+    if (!row.isShown || row.shown != id) {
+        row.isShown = true;
+        row.shown = id;
+        row.choice->setCurrentIndex(row.choice->findData(qt(id)));
+        row.choice->setToolTip(part ? QStringLiteral("%1\n%2").arg(qt(part->idea), qt(part->formula))
+                                    : tr("Whatever the model around the attention has"));
+        showSentence(row.caution, part ? qt(part->caution) : QString());
         if (row.controls) {
             // It may be what is speaking just now.
             row.controls->hide();
@@ -209,19 +256,21 @@ void SpecEditor::showSlot(Slot slot) {
             row.controls->deleteLater();
             row.controls = nullptr;
         }
-        if (!part.params.empty()) {
-            row.controls = new ParamControls(part.params, this);
+        if (part && !part->params.empty()) {
+            row.controls = new ParamControls(part->params, this);
             row.column->addWidget(row.controls);
-            connect(row.controls, &ParamControls::valueChanged, this, [this, slot](const QString& id, double value) {
+            connect(row.controls, &ParamControls::valueChanged, this, [this, slot](const QString& param, double value) {
                 AttentionSpec next = spec_;
                 const auto params = next.part(slot).params;
                 for (size_t i = 0; i < params.size(); ++i)
-                    if (qt(params[i].id) == id) next.parts[slot].values[i] = value;
-                change(next, qt(nameOf(slot)) + '.' + id);
+                    if (qt(params[i].id) == param) next.parts[slot].values[i] = value;
+                change(next, qt(nameOf(slot)) + '.' + param);
             });
         }
     }
-    for (size_t i = 0; i < part.params.size(); ++i) row.controls->setValue(part.params[i].id, values[i]);
+    if (!part) return;
+    const PartValues values = spec_.values(slot);
+    for (size_t i = 0; i < part->params.size(); ++i) row.controls->setValue(part->params[i].id, values[i]);
 }
 
 void SpecEditor::setFailure(const QString& sentence) {

@@ -9,6 +9,7 @@
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QToolButton;
 class QVBoxLayout;
 
 namespace attn {
@@ -17,8 +18,9 @@ class MaskTermControls;
 class ParamControls;
 class SpecLine;
 
-/// Composes an attention: a choice for each slot with the numbers it takes, the mask as an expression, and the whole as
-/// one line of text. Mistakes are explained in place; what does not combine comes with a button that mends it.
+/// Composes an attention: a choice for each slot with the numbers it takes, the mask as an expression, the block around
+/// it, and the whole as one line of text. Mistakes are explained in place; what does not combine comes with a button
+/// that mends it.
 class SpecEditor : public QWidget {
     Q_OBJECT
 
@@ -41,13 +43,15 @@ private:
         QVBoxLayout* column = nullptr; ///< of the choice, its caution and its controls
         QLabel* caution = nullptr;
         ParamControls* controls = nullptr;
-        std::string shown; ///< the part that the controls are for
+        bool isShown = false;
+        std::string shown; ///< the part that the controls are for; empty: none
     };
 
     void makeText(QVBoxLayout* column);
     void makeSlot(QVBoxLayout* column, Slot slot);
+    void makeBlock(QVBoxLayout* column);
     void makeMask(QVBoxLayout* column);
-    void showSlot(Slot slot);
+    void showSlot(Slot slot, const Part* part);
     void showProblems();
     void readText();
     void settleText(); ///< as it is written once it is typed
@@ -60,6 +64,8 @@ private:
     QString failure_;
     std::map<Slot, SlotRow> rows_;
     SpecLine* text_ = nullptr;
+    QToolButton* blockToggle_ = nullptr;
+    QWidget* block_ = nullptr; ///< the slots of the block around the attention
     QLineEdit* maskText_ = nullptr;
     QLabel* maskError_ = nullptr;
     QComboBox *maskJoin_ = nullptr, *maskPick_ = nullptr;

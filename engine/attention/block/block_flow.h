@@ -33,6 +33,8 @@ struct BlockHooks {
     Tensor (*map)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) = nullptr;
     Dense (*mapReference)(const BlockReference& flow, PartValues values, const std::string& name,
                           const Dense& x) = nullptr;
+    /// Feed-forward layers: the features of the hidden layer alone, [rows,F].
+    Tensor (*hidden)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) = nullptr;
 
     /// Residuals: how a sublayer and its norm join the stream. @param name of the gate: "gate1"
     /// @param x [rows, streams C]  @return the same

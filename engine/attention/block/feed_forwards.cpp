@@ -59,21 +59,26 @@ struct Weights {
     }
 };
 
-template <Activation kActivation> Tensor build(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) {
-    const Weights weights(flow, name, hiddenWidth(flow.width, values), false);
+/// The hidden layer's features of some rows.
+using Hidden = Tensor (*)(const Weights& weights, Tensor rows);
+template <Activation kActivation> Tensor activated(const Weights& weights, Tensor rows) {
+    return matmul(rows, weights.in, {.bias = weights.inBias, .activation = kActivation, .keepsArgument = true});
+}
+Tensor gated(const Weights& weights, Tensor rows) {
+    return swiglu(matmul(rows, weights.gate, {.bias = weights.gateBias}),
+                  matmul(rows, weights.in, {.bias = weights.inBias}));
+}
+
+template <Hidden kHidden, bool kIsGated>
+Tensor build(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) {
+    const Weights weights(flow, name, hiddenWidth(flow.width, values), kIsGated);
     return inChunks(x, values[1], [&](Tensor rows) {
-        const Tensor hidden =
-            matmul(rows, weights.in, {.bias = weights.inBias, .activation = kActivation, .keepsArgument = true});
-        return matmul(hidden, weights.out, {.bias = weights.outBias});
+        return matmul(kHidden(weights, rows), weights.out, {.bias = weights.outBias});
     });
 }
-Tensor buildSwiglu(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) {
-    const Weights weights(flow, name, hiddenWidth(flow.width, values), true);
-    return inChunks(x, values[1], [&](Tensor rows) {
-        const Tensor hidden = swiglu(matmul(rows, weights.gate, {.bias = weights.gateBias}),
-                                     matmul(rows, weights.in, {.bias = weights.inBias}));
-        return matmul(hidden, weights.out, {.bias = weights.outBias});
-    });
+template <Hidden kHidden, bool kIsGated>
+Tensor hidden(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) {
+    return kHidden(Weights(flow, name, hiddenWidth(flow.width, values), kIsGated), x);
 }
 
 /// x W^T + b; a bias that the model does not have is left out.
@@ -107,9 +112,13 @@ Dense referenceSwiglu(const BlockReference& flow, PartValues, const std::string&
     return linear(flow, name, "out", hidden);
 }
 
-constexpr BlockHooks kReluHooks{.map = build<Activation::Relu>, .mapReference = reference<Activation::Relu>};
-constexpr BlockHooks kGeluHooks{.map = build<Activation::GeluTanh>, .mapReference = reference<Activation::GeluTanh>};
-constexpr BlockHooks kSwigluHooks{.map = buildSwiglu, .mapReference = referenceSwiglu};
+constexpr Hidden kRelu = activated<Activation::Relu>, kGelu = activated<Activation::GeluTanh>;
+constexpr BlockHooks kReluHooks{
+    .map = build<kRelu, false>, .mapReference = reference<Activation::Relu>, .hidden = hidden<kRelu, false>};
+constexpr BlockHooks kGeluHooks{
+    .map = build<kGelu, false>, .mapReference = reference<Activation::GeluTanh>, .hidden = hidden<kGelu, false>};
+constexpr BlockHooks kSwigluHooks{
+    .map = build<gated, true>, .mapReference = referenceSwiglu, .hidden = hidden<gated, true>};
 
 } // namespace
 

@@ -39,19 +39,25 @@ void buildSegmentScores(AttentionFlow& flow, PartValues values) {
     });
     flow.scores = select(reached, flow.scores, hidden(flow));
 }
+/// Scores of the segment before are formed once more, biases and all, from keys of states that are not taught.
 void buildSegmentKeys(AttentionFlow& flow, PartValues values) {
     const Tensor own = sameSegment(flow, static_cast<int64_t>(values[0]));
     const Tensor live = flow.k, seen = flow.scores;
-    flow.k = stopGradient(live);
-    for (const Hook& hook : flow.spec.part(Slot::Score).hooks)
-        if (hook.stage == Stage::Scores) hook.build(flow, flow.spec.values(Slot::Score));
+    const auto shown = flow.shown;
+    flow.k = flow.rememberedKeys ? flow.rememberedKeys : stopGradient(live);
+    for (const Stage stage : {Stage::Scores, Stage::Bias})
+        for (const Slot slot : {Slot::Heads, Slot::Position, Slot::Score})
+            for (const Hook& hook : flow.spec.part(slot).hooks)
+                if (hook.stage == stage) hook.build(flow, flow.spec.values(slot));
     flow.scores = select(own, seen, flow.scores);
     flow.k = live;
+    flow.shown = shown;
 }
 void buildSegmentValues(AttentionFlow& flow, PartValues values) {
     const Tensor own = sameSegment(flow, static_cast<int64_t>(values[0]));
     const Tensor within = times(flow.pattern, own), before = minus(flow.pattern, within);
-    flow.z = plus(batchedMatmul(within, flow.v), batchedMatmul(before, stopGradient(flow.v)));
+    const Tensor remembered = flow.rememberedValues ? flow.rememberedValues : stopGradient(flow.v);
+    flow.z = plus(batchedMatmul(within, flow.v), batchedMatmul(before, remembered));
 }
 void referenceSegments(ReferenceFlow& flow, PartValues values) {
     const auto length = static_cast<int64_t>(values[0]);
@@ -136,24 +142,25 @@ const Part kNoMemory{.id = "none",
                      .time = "0",
                      .memory = "0"};
 
-const Part kSegmentMemory{
-    .id = "segments",
-    .slot = Slot::Memory,
-    .title = "Segment recurrence (Transformer-XL)",
-    .idea =
-        "The sequence is cut into segments; each sees itself and the keys and values of the one before, through which "
-        "nothing is learned. Over the layers information travels one segment further each time.",
-    .formula = "K = [stop(K_{n-1}), K_n], V = [stop(V_{n-1}), V_n]",
-    .source = {"Dai et al.", 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
-               "section 3.2, which stops the states before W_K and W_V", "arXiv:1901.02860"},
-    .params = kSegmentParams,
-    .time = "O(T L D) for segments of L",
-    .memory = "O(L C) a layer carried over",
-    .hooks = {{Stage::Scores, buildSegmentKeys, referenceNothing},
-              {Stage::Mask, buildSegmentScores, referenceSegments},
-              {Stage::Weights, buildSegmentValues, referenceNothing}},
-    .needsPattern = true,
-    .needsEqualLengths = true};
+const Part kSegmentMemory{.id = "segments",
+                          .slot = Slot::Memory,
+                          .title = "Segment recurrence (Transformer-XL)",
+                          .idea = "The sequence is cut into segments; each sees itself and the states of the one "
+                                  "before, through which nothing is "
+                                  "learned. Over the layers information travels one segment further each time.",
+                          .formula = "K = W_K [stop(h_{n-1}), h_n], V = W_V [stop(h_{n-1}), h_n]",
+                          .source = {"Dai et al.", 2019,
+                                     "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
+                                     "section 3.2", "arXiv:1901.02860"},
+                          .params = kSegmentParams,
+                          .time = "O(T L D) for segments of L",
+                          .memory = "O(L C) a layer carried over",
+                          .hooks = {{Stage::Bias, buildSegmentKeys, referenceNothing},
+                                    {Stage::Mask, buildSegmentScores, referenceSegments},
+                                    {Stage::Weights, buildSegmentValues, referenceNothing}},
+                          .stopsStates = true,
+                          .needsPattern = true,
+                          .needsEqualLengths = true};
 
 const Part kNearestMemory{
     .id = "nearest",

@@ -1,0 +1,36 @@
+#include "app/lab/widgets/wheel_guard.h"
+
+#include <QAbstractSpinBox>
+#include <QComboBox>
+#include <QEvent>
+#include <QScrollArea>
+#include <QSlider>
+
+namespace attn {
+namespace {
+
+bool liesInScrollArea(const QWidget* widget) {
+    for (const QWidget* parent = widget->parentWidget(); parent; parent = parent->parentWidget())
+        if (qobject_cast<const QScrollArea*>(parent)) return true;
+    return false;
+}
+
+} // namespace
+
+bool WheelGuard::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() != QEvent::Wheel && event->type() != QEvent::Polish) return false;
+    const bool changesByWheel = qobject_cast<QComboBox*>(watched) || qobject_cast<QAbstractSpinBox*>(watched) ||
+                                qobject_cast<QSlider*>(watched);
+    if (!changesByWheel) return false;
+    auto* widget = static_cast<QWidget*>(watched);
+    if (event->type() == QEvent::Polish) {
+        // Else the wheel would bring the focus with it.
+        if (widget->focusPolicy() == Qt::WheelFocus) widget->setFocusPolicy(Qt::StrongFocus);
+        return false;
+    }
+    if (widget->hasFocus() || !liesInScrollArea(widget)) return false;
+    event->ignore(); // on to the form around it
+    return true;
+}
+
+} // namespace attn
