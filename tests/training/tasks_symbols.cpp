@@ -199,14 +199,14 @@ TEST_CASE("majority: the answer is the one most frequent letter", "[training]") 
 TEST_CASE("compare: the answer is the order of the two places, and all three are frequent", "[training]") {
     std::map<std::string, int> answers;
     checkAnswers(*test::task("compare"), [&](const Words& prompt) {
-        REQUIRE(prompt.size() == 11);
-        const auto at = [&](const std::string& place) {
-            return std::stoi(prompt[static_cast<size_t>(place[0] - 'a')]);
-        };
-        const int difference = at(prompt[9]) - at(prompt[10]);
+        REQUIRE(prompt.size() == 9);
+        const std::string places = prompt.back();
+        REQUIRE(places.size() == 2);
+        const auto at = [&](char place) { return std::stoi(prompt[static_cast<size_t>(place - 'a')]); };
+        const int difference = at(places[0]) - at(places[1]);
         const std::string order = difference < 0 ? "<" : difference > 0 ? ">" : "=";
         ++answers[order];
-        CHECK(prompt[9] != prompt[10]);
+        CHECK(places[0] != places[1]);
         return order + " " + kEnd;
     });
     for (const auto& [order, count] : answers) CHECK(count > 200); // of 900

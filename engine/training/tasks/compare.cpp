@@ -1,26 +1,39 @@
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/sequence_task.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace attn {
 namespace {
 
 constexpr std::array<Param, 2> kParams{{
-    {"length", "Length", "Numbers in the list; letters name their places", Param::Kind::Integer, 2, 52, 1, 8},
+    {"length", "Length", "Numbers in the list; letters name their places", Param::Kind::Integer, 2, 16, 1, 8},
     {"values", "Values", "Numbers run from 0 to one less than this", Param::Kind::Integer, 2, 100, 1, 10},
 }};
 
-/// A list of numbers, ":", two letters that name places in it, then how the first place compares with the second.
+/// Every two letters beside each other: one symbol asks for two places at once, so that a single layer can look at
+/// both.
+std::vector<std::string> pairSymbols(int letters) {
+    std::vector<std::string> pairs;
+    for (const std::string& first : letterSymbols(letters))
+        for (const std::string& second : letterSymbols(letters)) pairs.push_back(first + second);
+    return pairs;
+}
+
+/// A list of numbers, then two letters that name places in it, then how the first place compares with the second.
 class Compare : public SequenceTask {
 public:
     Compare(const TaskValues& values, uint64_t seed)
-        : SequenceTask(symbolsOf(values), values.integer("length") + 5, seed), length_(values.integer("length")),
+        : SequenceTask(symbolsOf(values), values.integer("length") + 3, seed), length_(values.integer("length")),
           values_(values.integer("values")) {}
 
 private:
     static std::vector<std::string> symbolsOf(const TaskValues& values) {
-        return numberSymbols(values.integer("values"), letterSymbols(values.integer("length"), {":", "<", "=", ">"}));
+        std::vector<std::string> symbols{"<", "=", ">"};
+        std::ranges::copy(pairSymbols(values.integer("length")), std::back_inserter(symbols));
+        return numberSymbols(values.integer("values"), symbols);
     }
 
     Sequence draw(Draws& draws) const override {
@@ -31,9 +44,8 @@ private:
         if (draws.chance(1.0 / 3)) y = x; // else "=" would be rare
         const int order = x < y ? 0 : x == y ? 1 : 2;
         Sequence sequence{.tokens = list};
-        const int letters = values_, colon = letters + length_;
-        sequence.add(std::array{colon, letters + first, letters + second});
-        sequence.addAnswer(std::array{colon + 1 + order, endToken()});
+        sequence.add(values_ + 3 + first * length_ + second);
+        sequence.addAnswer(std::array{values_ + order, endToken()});
         return sequence;
     }
 
@@ -49,9 +61,9 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kCompareTask{
     .id = "compare",
     .title = "Compare",
-    .summary = "Says how two numbers of a list compare, by their places: 3 1 4 : a c < (a is the first place)",
-    .hint = "One head of the row before the answer looks at the place that the first letter names, another at the "
-            "second's; both letters must first have found their numbers.",
+    .summary = "Says how two numbers of a list compare, by their places: 3 1 4 ac < (a is the first place)",
+    .hint = "In the row of the two letters one head looks at the first place and another at the second. A single head "
+            "has to look at both and finds their mean, which cannot tell which of them is the larger.",
     .params = kParams,
     .make = make,
 };
