@@ -5,9 +5,7 @@
 #include <QCoreApplication>
 
 namespace attn {
-namespace {
-constexpr qint64 kPauseMs = 1000;
-}
+namespace {}
 
 PromptEdit::PromptEdit(PostCommand post, const Snapshot& before, SetPromptCommand after)
     : QUndoCommand(QCoreApplication::translate("attn::Undo", "edit of the prompt")), post_(std::move(post)),
@@ -21,7 +19,7 @@ void PromptEdit::redo() { post_(after_); }
 
 bool PromptEdit::mergeWith(const QUndoCommand* other) {
     const auto* next = static_cast<const PromptEdit*>(other); // the id says so
-    if (sinceEdit_.elapsed() > kPauseMs) return false;
+    if (sinceEdit_.elapsed() > kMergePauseMs) return false;
     after_ = next->after_;
     sinceEdit_.restart();
     return true;
@@ -42,22 +40,8 @@ void GateChange::undo() {
 
 bool GateChange::mergeWith(const QUndoCommand* other) {
     const auto* next = static_cast<const GateChange*>(other);
-    if (next->after_.layer != after_.layer || next->after_.head != after_.head || sinceEdit_.elapsed() > kPauseMs)
+    if (next->after_.layer != after_.layer || next->after_.head != after_.head || sinceEdit_.elapsed() > kMergePauseMs)
         return false;
-    after_ = next->after_;
-    sinceEdit_.restart();
-    return true;
-}
-
-PlaygroundEdit::PlaygroundEdit(Show show, PlaygroundSetup before, PlaygroundSetup after, QString what)
-    : QUndoCommand(QCoreApplication::translate("attn::Undo", "change in the playground")), show_(std::move(show)),
-      before_(std::move(before)), after_(std::move(after)), what_(std::move(what)) {
-    sinceEdit_.start();
-}
-
-bool PlaygroundEdit::mergeWith(const QUndoCommand* other) {
-    const auto* next = static_cast<const PlaygroundEdit*>(other);
-    if (next->what_ != what_ || sinceEdit_.elapsed() > kPauseMs) return false;
     after_ = next->after_;
     sinceEdit_.restart();
     return true;

@@ -14,6 +14,8 @@ namespace attn {
 
 using PostCommand = std::function<void(Command)>;
 
+inline constexpr qint64 kMergePauseMs = 1000; ///< a longer pause begins another step
+
 /// A new prompt. Undoing brings back the old one with every branch that was tried on it. Typing without a pause is one
 /// step.
 class PromptEdit : public QUndoCommand {
@@ -64,23 +66,35 @@ private:
     QElapsedTimer sinceEdit_;
 };
 
-/// Another attention or input in the playground. Changes of the same thing without a pause are one step.
-class PlaygroundEdit : public QUndoCommand {
+/// What a person sets in a panel, as a whole. Changes of the same thing without a pause are one step.
+/// @tparam kId of this kind of change, for merging
+template <class State, int kId> class StateEdit : public QUndoCommand {
 public:
-    using Show = std::function<void(const PlaygroundSetup&)>;
-    /// @param what was changed, by a name of its own
-    PlaygroundEdit(Show show, PlaygroundSetup before, PlaygroundSetup after, QString what);
+    using Show = std::function<void(const State&)>;
+    /// @param text for the Edit menu  @param what was changed, by a name of its own
+    StateEdit(const QString& text, Show show, State before, State after, QString what)
+        : QUndoCommand(text), show_(std::move(show)), before_(std::move(before)), after_(std::move(after)),
+          what_(std::move(what)) {
+        sinceEdit_.start();
+    }
 
     void undo() override { show_(before_); }
     void redo() override { show_(after_); }
-    int id() const override { return 3; }
-    bool mergeWith(const QUndoCommand* other) override;
+    int id() const override { return kId; }
+    bool mergeWith(const QUndoCommand* other) override {
+        const auto* next = static_cast<const StateEdit*>(other);
+        if (next->what_ != what_ || sinceEdit_.elapsed() > kMergePauseMs) return false;
+        after_ = next->after_;
+        sinceEdit_.restart();
+        return true;
+    }
 
 private:
     Show show_;
-    PlaygroundSetup before_, after_;
+    State before_, after_;
     QString what_;
     QElapsedTimer sinceEdit_;
 };
+using PlaygroundEdit = StateEdit<PlaygroundSetup, 3>;
 
 } // namespace attn

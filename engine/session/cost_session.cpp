@@ -1,65 +1,44 @@
 #include "engine/session/cost_session.h"
 
 #include "engine/session/publisher.h"
-#include "engine/session/thread_priority.h"
+#include "engine/session/query_thread.h"
 
 #include <fmt/format.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 namespace attn {
 
 class CostSession::Worker {
+    struct Asked {
+        CostQuery query;
+        uint64_t number = 0; ///< which of the queries asked for
+    };
+
 public:
     explicit Worker(Options options)
-        : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+        : options_(std::move(options)), thread_([this](std::variant<Asked> query) { run(std::get<Asked>(query)); }) {}
     ~Worker() { cancel(); }
 
-    void ask(const CostQuery& query) {
-        {
-            const std::lock_guard lock(mutex_);
-            wanted_ = query;
-            isIdle_ = false;
-            ++asked_;
-        }
-        changed_.notify_all();
-    }
+    void ask(const CostQuery& query) { thread_.ask(Asked{query, ++asked_}); }
     void cancel() { cancelled_ = asked_.load(); }
     Publisher<CostSnapshot>& snapshots() { return snapshots_; }
-    bool waitIdle(double timeoutSeconds) {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return isIdle_; });
-    }
+    bool waitIdle(double timeoutSeconds) { return thread_.waitIdle(timeoutSeconds); }
 
 private:
-    void run(const std::stop_token& stop) {
-        lowerThreadPriority();
-        for (;;) {
-            CostSnapshot next;
-            {
-                std::unique_lock lock(mutex_);
-                if (!wanted_) {
-                    isIdle_ = true;
-                    changed_.notify_all();
-                    changed_.wait(lock, stop, [&] { return wanted_.has_value(); });
-                }
-                if (stop.stop_requested()) return;
-                next.query = *std::exchange(wanted_, std::nullopt);
-                underway_ = asked_;
-            }
-            next.isRunning = true;
-            next.costs.resize(next.query.specs.size());
-            next.remarks.resize(next.query.specs.size());
-            next.failure = attempt("cost", [&] { answer(next); });
-            kernels_.reset();
-            context_.reset();
-            next.isRunning = false;
-            snapshots_.publish(next);
-        }
+    void run(const Asked& asked) {
+        CostSnapshot next;
+        next.query = asked.query;
+        underway_ = asked.number;
+        next.isRunning = true;
+        next.costs.resize(next.query.specs.size());
+        next.remarks.resize(next.query.specs.size());
+        next.failure = attempt("cost", [&] { answer(next); });
+        kernels_.reset();
+        context_.reset();
+        next.isRunning = false;
+        snapshots_.publish(next);
     }
 
     /// A newer query cancels, too.
@@ -117,16 +96,12 @@ private:
     Options options_;
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;
-    uint64_t underway_ = 0; ///< which of the queries asked for
+    uint64_t underway_ = 0;
 
     // Shared.
     std::atomic<uint64_t> asked_{0}, cancelled_{0}; ///< queries so far, and up to which they were cancelled
-    std::mutex mutex_;
-    std::condition_variable_any changed_;
-    std::optional<CostQuery> wanted_;
-    bool isIdle_ = true;
     Publisher<CostSnapshot> snapshots_;
-    std::jthread thread_; // last: joins before anything else goes
+    QueryThread<Asked> thread_;
 };
 
 CostSession::CostSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}

@@ -3,16 +3,13 @@
 #include "engine/session/attention_run.h"
 #include "engine/session/block_maps.h"
 #include "engine/session/publisher.h"
-#include "engine/session/thread_priority.h"
+#include "engine/session/query_thread.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <iterator>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 namespace attn {
@@ -20,48 +17,16 @@ namespace attn {
 class PlaygroundSession::Worker {
 public:
     explicit Worker(Options options)
-        : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+        : options_(std::move(options)), thread_([this](const auto& asked) {
+              snapshots_.publish(std::visit([this](const auto& query) { return answered(query); }, asked));
+          }) {}
 
-    void show(const PlaygroundQuery& query) { want(wanted_, query); }
-    void show(const PositionQuery& query) { want(wantedPositions_, query); }
+    template <class Query> void show(const Query& query) { thread_.ask(query); }
     Publisher<PlaygroundSnapshot>& snapshots() { return snapshots_; }
-    bool waitIdle(double timeoutSeconds) {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return isIdle_; });
-    }
+    bool waitIdle(double timeoutSeconds) { return thread_.waitIdle(timeoutSeconds); }
 
 private:
     using Clock = std::chrono::steady_clock;
-
-    template <class Query> void want(std::optional<Query>& wanted, const Query& query) {
-        {
-            const std::lock_guard lock(mutex_);
-            wanted = query;
-            isIdle_ = false;
-        }
-        changed_.notify_all();
-    }
-
-    void run(const std::stop_token& stop) {
-        lowerThreadPriority();
-        for (;;) {
-            std::optional<PlaygroundQuery> query;
-            std::optional<PositionQuery> positions;
-            {
-                std::unique_lock lock(mutex_);
-                const auto isWanted = [&] { return wanted_ || wantedPositions_; };
-                if (!isWanted()) {
-                    isIdle_ = true;
-                    changed_.notify_all();
-                    changed_.wait(lock, stop, isWanted);
-                }
-                if (stop.stop_requested()) return;
-                query = std::exchange(wanted_, std::nullopt);
-                if (!query) positions = std::exchange(wantedPositions_, std::nullopt);
-            }
-            snapshots_.publish(query ? answered(*query) : answered(*positions));
-        }
-    }
 
     PlaygroundSnapshot answered(const PlaygroundQuery& query) {
         PlaygroundSnapshot next;
@@ -148,13 +113,8 @@ private:
     std::array<Inputs, 2> inputs_{};
 
     // Shared.
-    std::mutex mutex_;
-    std::condition_variable_any changed_;
-    std::optional<PlaygroundQuery> wanted_;
-    std::optional<PositionQuery> wantedPositions_;
-    bool isIdle_ = true;
     Publisher<PlaygroundSnapshot> snapshots_;
-    std::jthread thread_; // last: joins before anything else goes
+    QueryThread<PlaygroundQuery, PositionQuery> thread_;
 };
 
 PlaygroundSession::PlaygroundSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}

@@ -265,6 +265,7 @@ void PlaygroundPanel::edit(const PlaygroundSetup& setup, const QString& what) {
     if (setup == setup_) return;
     const QPointer<PlaygroundPanel> panel = this;
     context_.undoStack().push(new PlaygroundEdit(
+        tr("change in the playground"),
         [panel](const PlaygroundSetup& shown) {
             if (panel) panel->apply(shown);
         },
