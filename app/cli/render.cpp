@@ -89,10 +89,9 @@ void addRender(CLI::App& app, Run& run) {
         ->capture_default_str();
     command->add_option("--layer", options->view.layer)->capture_default_str();
     command->add_option("--head", options->view.head)->capture_default_str();
-    command
-        ->add_option("--patch", options->view.patch,
-                     "which token of a picture looks: cls, a patch's number or its row,column")
-        ->capture_default_str();
+    command->add_option("--patch", options->view.patch,
+                        "whose look at a picture is drawn: a patch's number, its row,column, cls, or mean (of all "
+                        "patches); cls where there is one");
     command->add_option("--fusion", options->view.fusion, "how rollout makes one map of a layer's heads")
         ->check(CLI::IsMember({"mean", "max", "min"}))
         ->capture_default_str();

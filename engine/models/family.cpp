@@ -1,7 +1,6 @@
 #include "engine/models/family.h"
 
 #include "engine/core/error.h"
-#include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,10 +30,6 @@ const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file)
             if (name == type) return *family;
             known.push_back(name);
         }
-    if (isVisionType(type))
-        throw Error({.what = fmt::format("\"{}\" is a vision model, which reads pictures and no text", type),
-                     .where = file,
-                     .hint = "use attention-cli classify PATH --image FILE"});
     throw Error({.what = type.empty() ? "\"model_type\" is missing, so the family is unknown"
                                       : fmt::format("model family \"{}\" is not supported", type),
                  .where = file,

@@ -4,6 +4,7 @@
 #include "engine/models/bundled.h"
 #include "engine/models/family.h"
 #include "engine/models/memory_source.h"
+#include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +14,21 @@
 namespace attn {
 namespace {
 
+/// @throws Error for a vision model, which has commands of its own, and as familyOf()
+const ModelFamily& languageFamily(const WeightSource& weights, const TensorNames& names) {
+    if (const VisionFamily* vision = visionFamilyOf({weights, names}))
+        throw Error(
+            {.what = fmt::format("this is a vision model ({}), which reads pictures and no text", vision->title),
+             .where = weights.configFile(),
+             .hint = "give it a picture: attention-cli classify, capture or render PATH --image FILE"});
+    return familyOf(weights.config(), weights.configFile());
+}
+
 /// A Hugging Face folder.
 class FolderSource : public ModelSource {
 public:
     explicit FolderSource(const std::filesystem::path& path)
-        : weights_(path), family_(familyOf(weights_.config(), weights_.configFile())), names_(weights_.names()),
+        : weights_(path), names_(weights_.names()), family_(languageFamily(weights_, names_)),
           config_(family_.config(weights_.config(), weights_.configFile(), names_)),
           configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
         std::error_code error;
@@ -63,8 +74,8 @@ private:
     }
 
     WeightSource weights_;
-    const ModelFamily& family_;
     TensorNames names_;
+    const ModelFamily& family_;
     DecoderConfig config_;
     std::string configText_, dtype_, example_ = "Once upon a time"; ///< unless the config has its own
     std::optional<Tokenizer> tokenizer_;

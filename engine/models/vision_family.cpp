@@ -38,12 +38,6 @@ const VisionFamily* visionFamilyOf(const VisionFolder& folder) {
     return nullptr;
 }
 
-bool isVisionType(std::string_view modelType) {
-    return std::ranges::any_of(visionCatalogue(), [&](const VisionFamily* family) {
-        return std::ranges::find(family->modelTypes, modelType) != family->modelTypes.end();
-    });
-}
-
 ImageSize sizeField(const ConfigReader& read, const char* field, int64_t fallback) {
     const auto value = read.json().find(field);
     ImageSize size{};

@@ -41,8 +41,6 @@ std::span<const VisionFamily* const> visionCatalogue();
 
 /// The family that reads a folder; null where it holds no vision model that is known.
 const VisionFamily* visionFamilyOf(const VisionFolder& folder);
-/// Whether a config.json names a vision family by its model_type.
-bool isVisionType(std::string_view modelType);
 
 /// A number or [height, width]. @throws Error naming the field
 ImageSize sizeField(const ConfigReader& read, const char* field, int64_t fallback);

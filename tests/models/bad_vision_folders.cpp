@@ -139,8 +139,12 @@ TEST_CASE("vision folders: sizes of preprocessor_config.json in every way they a
 }
 
 TEST_CASE("vision folders: a language command says what to use instead", "[models][vision]") {
-    CHECK_THAT(sentenceOf([] { openModelSource((kGoldenRoot / "vit").string()); }),
-               CONTAINS("\"vit\" is a vision model, which reads pictures and no text; use attention-cli classify"));
+    for (const auto& [model, title] :
+         {std::pair{"vit", "Vision Transformer"}, {"timm_vit", "Vision Transformer of timm"}})
+        CHECK_THAT(sentenceOf([&, name = model] { openModelSource((kGoldenRoot / name).string()); }),
+                   CONTAINS("this is a vision model (" + std::string(title) +
+                            "), which reads pictures and no text; give it a "
+                            "picture: attention-cli classify"));
     CHECK(isVisionModel((kGoldenRoot / "timm_vit").string()));
     CHECK_FALSE(isVisionModel((kGoldenRoot / "gpt2").string()));
     CHECK_FALSE(isVisionModel("/nowhere"));
