@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/cli/vision_options.h"
 
 #include "engine/session/capture_file.h"
 
@@ -8,15 +9,17 @@ namespace attn::cli {
 
 void addCapture(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand(
-        "capture", "run a prompt once and write hooks (attention patterns, residuals, logits) to a file");
+        "capture", "run a prompt or a picture once and write hooks (attention patterns, residuals, logits) to a file");
     struct Options {
         ModelOptions model;
         PromptOptions prompt;
+        ImageOptions picture;
         std::string hooks = "blocks.*.attn.hook_pattern,logits", out;
     };
     const auto options = std::make_shared<Options>();
     options->model.addTo(*command);
     options->prompt.addTo(*command);
+    options->picture.addTo(*command, false);
     command
         ->add_option("--hooks", options->hooks,
                      "names or globs, separated by commas (see: attention-cli models PATH --hooks)")
@@ -28,6 +31,10 @@ void addCapture(CLI::App& app, Run& run) {
         "        # every row sums to 1");
     command->callback([=, &run] {
         run = [=] {
+            if (!options->picture.image.empty()) {
+                captureVision(options->model, options->picture, options->hooks, options->out);
+                return kDone;
+            }
             const auto model = options->model.open(true);
             const std::vector<int> tokens = options->prompt.encode(*model);
             const auto hooks = model->capture(tokens, options->hooks);

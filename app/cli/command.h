@@ -13,7 +13,8 @@
 class QSize;
 namespace attn {
 struct Figure;
-}
+struct FigureTheme;
+} // namespace attn
 
 namespace attn::cli {
 
@@ -42,8 +43,11 @@ struct PromptOptions {
     std::vector<int> encode(const LanguageModel& model) const;
 };
 
+/// "light", "dark" or "projector"; light for anything else.
+FigureTheme themeFromKey(const std::string& key);
 /// Writes a picture at `size` in logical pixels, in the format of the path's ending. @throws Error
-void writeFigure(const Figure& figure, const QSize& size, const std::string& path);
+/// @param theme for themeFromKey
+void writeFigure(const Figure& figure, const QSize& size, const std::string& path, const std::string& theme = "light");
 
 using Run = std::function<int()>;
 /// Each adds a subcommand; `run` is set when it was chosen.
@@ -52,6 +56,7 @@ void addModels(CLI::App& app, Run& run);
 void addGenerate(CLI::App& app, Run& run);
 void addCapture(CLI::App& app, Run& run);
 void addRender(CLI::App& app, Run& run);
+void addClassify(CLI::App& app, Run& run);
 void addParts(CLI::App& app, Run& run);
 void addMask(CLI::App& app, Run& run);
 void addAttend(CLI::App& app, Run& run);

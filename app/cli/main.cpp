@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
                "  attention-cli generate models/stories --prompt 'Once upon a time' --greedy\n"
                "  attention-cli capture models/stories --prompt 'Hello' --hooks 'blocks.*.attn.hook_pattern,logits' "
                "--out run.safetensors\n"
+               "  attention-cli classify models/deit-tiny --image cat.jpg\n"
                "A model PATH is a Hugging Face folder, a .safetensors file in one, or builtin:induction.");
     attn::cli::Run run;
     attn::cli::addDevices(app, run);
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
     attn::cli::addGenerate(app, run);
     attn::cli::addCapture(app, run);
     attn::cli::addRender(app, run);
+    attn::cli::addClassify(app, run);
     attn::cli::addParts(app, run);
     attn::cli::addMask(app, run);
     attn::cli::addAttend(app, run);

@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/cli/vision_options.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,10 @@ void addModels(CLI::App& app, Run& run) {
     command->add_flag("--tensors", options->tensors, "list every parameter with its shape");
     command->callback([=, &run] {
         run = [=] {
+            if (isVisionModel(options->model.path)) {
+                describeVision(options->model, {options->json, options->hooks, options->tensors});
+                return kDone;
+            }
             const auto model = options->model.open(false);
             const ModelInfo& info = model->info();
             if (options->json) {

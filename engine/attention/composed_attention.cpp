@@ -98,14 +98,14 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     const Tensor z = permute(times(flow.z, gates), {0, 2, 1, 3}); // [B,H,T,D] -> [B,T,H,D]
     const Tensor flat = reshape(graph.probe(reshape(z, {rows, H, D}), name("hook_z"), "THD"), {rows, H * D});
 
-    MatmulOptions out;
-    if (layer.outputBias) out.bias = graph.parameter(weight("b_O"), {C});
-    const Tensor projection = graph.parameter(weight("W_O"), {C, H * D});
-    AttentionNodes nodes;
+    const std::optional<Tensor> bias =
+        layer.outputBias ? std::optional(graph.parameter(weight("b_O"), {C})) : std::nullopt;
     const size_t lastDot = site.prefix.rfind('.');
-    nodes.added = graph.probe(matmul(flat, projection, out), site.prefix.substr(0, lastDot) + ".hook_attn_out", "TC");
-    out.residual = site.residual;
-    nodes.output = matmul(flat, projection, out);
+    const SublayerNodes joined = joinStream(flat, graph.parameter(weight("W_O"), {C, H * D}), bias, site.outputScale,
+                                            site.residual, site.prefix.substr(0, lastDot) + ".hook_attn_out");
+    AttentionNodes nodes;
+    nodes.added = joined.added;
+    nodes.output = joined.output;
     return nodes;
 }
 

@@ -240,7 +240,7 @@ void buildAttention(AttentionFlow& flow) {
     }
     run(Stage::QueriesKeys);
     if (flow.mayFuse && isFused(flow.spec)) flow.z = fused(flow);
-    flow.k = repeated(flow, flow.k);
+    if (flow.k) flow.k = repeated(flow, flow.k); // mixers have none
     flow.v = repeated(flow, flow.v);
     if (const MaskExpression mask = flow.spec.mask.staticPart(); !isFull(mask)) {
         const int64_t heads = mask.dependsOnHead() ? flow.heads : 1;

@@ -1,5 +1,7 @@
 #include "engine/attention/self_attention.h"
 
+#include "engine/ops/tensor_ops.h"
+
 #include <cmath>
 
 namespace attn {
@@ -51,15 +53,24 @@ AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& si
     const Tensor gates = graph.input(name("gates"), {.shape = {H}});
     const Tensor z = graph.probe(fusedAttention(inputs, gates, rule), name("hook_z"), "THD");
 
-    MatmulOptions out;
-    if (spec.outputBias) out.bias = graph.parameter(name("b_O"), {C});
-    const Tensor weight = graph.parameter(name("W_O"), {C, H * D});
-    const Tensor flat = reshape(z, {T, H * D});
+    const std::optional<Tensor> bias =
+        spec.outputBias ? std::optional(graph.parameter(name("b_O"), {C})) : std::nullopt;
     const size_t lastDot = site.prefix.rfind('.');
-    nodes.added = graph.probe(matmul(flat, weight, out), site.prefix.substr(0, lastDot) + ".hook_attn_out", "TC");
-    out.residual = site.residual;
-    nodes.output = matmul(flat, weight, out);
+    const SublayerNodes joined =
+        joinStream(reshape(z, {T, H * D}), graph.parameter(name("W_O"), {C, H * D}), bias, site.outputScale,
+                   site.residual, site.prefix.substr(0, lastDot) + ".hook_attn_out");
+    nodes.added = joined.added;
+    nodes.output = joined.output;
     return nodes;
+}
+
+SublayerNodes joinStream(Tensor x, Tensor weight, std::optional<Tensor> bias, Tensor scale, Tensor residual,
+                         const std::string& probe) {
+    const Tensor product = matmul(x, weight, {.bias = bias});
+    const Tensor added = x.graph->probe(scale ? binary(product, scale, Binary::Multiply) : product, probe, "TC");
+    if (!residual) return {added, {}};
+    // Without a scale the sum is the product's own last step.
+    return {added, scale ? add(residual, added) : matmul(x, weight, {.bias = bias, .residual = residual})};
 }
 
 std::vector<float> rotaryTableValues(const RotaryPosition& rotary, int64_t positions) {

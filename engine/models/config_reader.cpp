@@ -20,11 +20,22 @@ struct Bound {
     std::string_view field;
     int64_t most;
 };
-constexpr std::array kBounds{
-    Bound{"n_layer", 1024},    Bound{"num_layers", 1024},     Bound{"num_hidden_layers", 1024},
-    Bound{"n_head", 4096},     Bound{"num_heads", 4096},      Bound{"num_attention_heads", 4096},
-    Bound{"n_embd", 1 << 18},  Bound{"hidden_size", 1 << 18}, Bound{"num_key_value_heads", 4096},
-    Bound{"head_dim", 1 << 14}};
+constexpr std::array kBounds{Bound{"n_layer", 1024},
+                             Bound{"num_layers", 1024},
+                             Bound{"num_hidden_layers", 1024},
+                             Bound{"n_head", 4096},
+                             Bound{"num_heads", 4096},
+                             Bound{"num_attention_heads", 4096},
+                             Bound{"n_embd", 1 << 18},
+                             Bound{"hidden_size", 1 << 18},
+                             Bound{"num_key_value_heads", 4096},
+                             Bound{"head_dim", 1 << 14},
+                             Bound{"image_size", 8192},
+                             Bound{"patch_size", 1024},
+                             Bound{"num_channels", 64},
+                             Bound{"crop_size", 8192},
+                             Bound{"shortest_edge", 8192},
+                             Bound{"num_register_tokens", 1024}};
 
 int64_t mostOf(std::string_view field) {
     const auto bound = std::ranges::find(kBounds, field, &Bound::field);

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/attention/composed_attention.h"
-#include "engine/attention/self_attention.h"
+#include "engine/models/block_builder.h"
 
 #include <memory>
 #include <optional>
@@ -10,16 +9,6 @@
 #include <vector>
 
 namespace attn {
-
-enum class NormKind : uint8_t { None, LayerNorm, RmsNorm };
-
-struct FeedForwardSpec {
-    int64_t width = 0; ///< F; 0: attention only
-    Activation activation = Activation::GeluTanh;
-    bool gated = false; ///< SwiGLU: silu(x W_gate) * (x W_in)
-    bool bias = true;
-    bool operator==(const FeedForwardSpec&) const = default;
-};
 
 /// A decoder-only transformer as one description; families differ only in these values and in their files' tensor
 /// names.
@@ -55,7 +44,7 @@ namespace decoder_names {
 inline constexpr const char* kTokens = "tokens";                  ///< Input I32 [T]
 inline constexpr const char* kPositions = "positions";            ///< Input I32 [T]
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
-inline constexpr const char* kRotaryTable = "rotary.table";       ///< Parameter, computed
+using attn::kRotaryTable;
 /// Whether a Parameter is computed rather than learned: the rotary table, and constants of composed attention.
 inline bool isComputed(std::string_view name) { return name == kRotaryTable || name.find('#') != name.npos; }
 } // namespace decoder_names
@@ -70,10 +59,8 @@ struct DecoderGraph {
     ComposedNeeds composed;                              ///< of layers that have a spec
 };
 
-/// Probes: hook_embed, hook_pos_embed, blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*,
-/// blocks.N.hook_attn_out|mlp_out, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos, blocks.N.{ln1,ln2}.{w,b},
-/// blocks.N.attn.{W,b}_{Q,K,V,O}, blocks.N.mlp.{W,b}_{in,gate,out}, ln_final.{w,b}, unembed.{W_U,b_U}; linear weights
-/// are [out, in].
+/// Probes: hook_embed, hook_pos_embed, those of BlockBuilder, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos,
+/// those of BlockBuilder, unembed.{W_U,b_U}; linear weights are [out, in].
 DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
 
 /// A build that has every learned tensor in its final shape, for listing them.

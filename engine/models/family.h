@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/models/decoder.h"
+#include "engine/models/weight_recipe.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -12,15 +13,6 @@
 #include <vector>
 
 namespace attn {
-
-/// How one parameter of the engine is read from a family's files.
-struct WeightRecipe {
-    std::string source;      ///< tensor name in the file
-    bool transposed = false; ///< the file holds [in, out] (GPT-2's Conv1D)
-    /// Which rows (after transposing) belong to the parameter: row r is offset + (r / group) * stride + r % group.
-    /// group 0: all of them.
-    int64_t offset = 0, group = 0, stride = 0;
-};
 
 /// The tensors that a folder holds, so that a family can tell prefixes and tied embeddings by what is there.
 class TensorNames {

@@ -23,13 +23,7 @@ public:
 
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
         const std::vector<float>& values = weights_->values.at(parameter);
-        const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
-        write([&](int64_t firstRow, std::span<float> rows) {
-            for (size_t row = 0; row < rows.size() / stride; ++row)
-                std::copy_n(values.begin() +
-                                static_cast<std::ptrdiff_t>((static_cast<size_t>(firstRow) + row) * columns),
-                            columns, rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
-        });
+        writeRows(values, shape, write);
         return std::ranges::count_if(values, [](float value) { return !std::isfinite(value); });
     }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/models/decoder.h"
+#include "engine/models/weight_recipe.h"
 #include "engine/text/tokenizer.h"
 
 #include <functional>
@@ -26,10 +27,8 @@ public:
     virtual const std::vector<int>& stopTokens() const = 0;                 ///< generation ends after one of these
     virtual std::string sourceName(const std::string& parameter) const = 0; ///< name in the file, empty if constructed
 
-    /// Writes a parameter as padded rows on request. `write` hands out the rows to fill, in order: (first row, rows).
     /// @throws Error naming the file and tensor when it is missing or has another shape
     /// @return how many values are NaN or infinite
-    using RowWriter = std::function<void(const std::function<void(int64_t firstRow, std::span<float> rows)>& fill)>;
     virtual int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const = 0;
 };
 

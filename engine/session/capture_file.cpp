@@ -1,7 +1,6 @@
 #include "engine/session/capture_file.h"
 
 #include "engine/core/error.h"
-#include "engine/io/tensor_writer.h"
 
 #include <fmt/format.h>
 
@@ -12,12 +11,16 @@ namespace attn {
 
 void writeCapture(const std::string& path, const ModelInfo& model, std::span<const int> tokens,
                   const std::vector<LanguageModel::Captured>& hooks) {
-    std::vector<WrittenTensor> tensors{
-        {.name = "tokens", .shape = {static_cast<int64_t>(tokens.size())}, .integers = tokens}};
-    for (const LanguageModel::Captured& hook : hooks)
+    writeCapture(path, CaptureOrigin{model.name, model.family},
+                 {{.name = "tokens", .shape = {static_cast<int64_t>(tokens.size())}, .integers = tokens}}, hooks);
+}
+
+void writeCapture(const std::string& path, const CaptureOrigin& origin, std::vector<WrittenTensor> tensors,
+                  const std::vector<CapturedHook>& hooks) {
+    for (const CapturedHook& hook : hooks)
         tensors.push_back({.name = hook.name, .shape = hook.shape.extents(), .values = hook.values});
     if (path.ends_with(".safetensors"))
-        writeSafetensors(path, tensors, {{"format", "pt"}, {"model", model.name}, {"family", model.family}});
+        writeSafetensors(path, tensors, {{"format", "pt"}, {"model", origin.model}, {"family", origin.family}});
     else if (path.ends_with(".npz"))
         writeNpz(path, tensors);
     else

@@ -1,6 +1,7 @@
 #include "engine/session/language_model.h"
 
 #include "engine/core/error.h"
+#include "engine/session/graph_sources.h"
 #include "engine/session/step_plan.h"
 
 #include <fmt/format.h>
@@ -16,27 +17,6 @@ constexpr std::array<int64_t, 3> kPrefillBuckets{16, 128, 512};
 /// thread.
 constexpr int64_t kInlineParameters = 4'000'000;
 constexpr int64_t kMostCapacity = 4096;
-
-int64_t parameterCount(const Graph& graph) {
-    int64_t count = 0;
-    for (uint32_t id = 0; id < graph.size(); ++id)
-        if (graph.node(id).kind == NodeKind::Parameter && !decoder_names::isComputed(graph.node(id).name))
-            count += graph.node(id).outputs[0].shape.elements();
-    return count;
-}
-
-std::vector<std::pair<std::string, Shape>> sourcesOf(const Graph& graph, NodeKind kind) {
-    std::vector<std::pair<std::string, Shape>> result;
-    for (uint32_t id = 0; id < graph.size(); ++id)
-        if (graph.node(id).kind == kind) result.emplace_back(graph.node(id).name, graph.node(id).outputs[0].shape);
-    return result;
-}
-
-uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors) {
-    uint64_t bytes = 0;
-    for (const auto& [name, shape] : tensors) bytes += static_cast<uint64_t>(shape.paddedElements()) * 4;
-    return bytes;
-}
 
 } // namespace
 

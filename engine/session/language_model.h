@@ -3,6 +3,7 @@
 #include "engine/models/model_source.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/session/commands.h"
+#include "engine/session/hooks.h"
 #include "engine/session/snapshot.h"
 
 #include <functional>
@@ -83,12 +84,7 @@ public:
     /// them.
     DevicePattern patternOnDevice(const SetViewCommand& view);
 
-    /// A captured hook: dense, cut to the live tokens, leading axis first ([head, query, key] for patterns).
-    struct Captured {
-        std::string name;
-        Shape shape;
-        std::vector<float> values;
-    };
+    using Captured = CapturedHook; ///< cut to the live tokens
     /// Runs `tokens` from the start with the hooks requested; the cache then holds them. Globs separated by commas.
     /// @throws Error naming the hooks that exist when none matches
     std::vector<Captured> capture(std::span<const int> tokens, const std::string& hooks);

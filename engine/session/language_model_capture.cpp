@@ -2,66 +2,14 @@
 #include "engine/session/step_plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 namespace attn {
-namespace {
-
-/// Whether `*` globs match; `*` stands for any run of characters.
-bool matches(std::string_view glob, std::string_view name) {
-    const size_t star = glob.find('*');
-    if (star == std::string_view::npos) return glob == name;
-    if (name.substr(0, star) != glob.substr(0, star)) return false;
-    for (size_t at = star; at <= name.size(); ++at)
-        if (matches(glob.substr(star + 1), name.substr(at))) return true;
-    return false;
-}
-
-std::vector<std::string> splitAtCommas(const std::string& text) {
-    std::vector<std::string> parts;
-    for (size_t begin = 0; begin <= text.size();) {
-        const size_t end = std::min(text.find(',', begin), text.size());
-        std::string part = text.substr(begin, end - begin);
-        while (!part.empty() && part.front() == ' ') part.erase(part.begin());
-        while (!part.empty() && part.back() == ' ') part.pop_back();
-        if (!part.empty()) parts.push_back(std::move(part));
-        begin = end + 1;
-    }
-    return parts;
-}
-
-} // namespace
 
 std::vector<std::string> LanguageModel::matchHooks(const std::string& globs) const {
-    std::vector<std::string> result;
-    for (const std::string& glob : splitAtCommas(globs)) {
-        bool any = false;
-        for (const std::string& hook : info_.hooks) {
-            if (!matches(glob, hook)) continue;
-            any = true;
-            if (std::ranges::find(result, hook) == result.end()) result.push_back(hook);
-        }
-        if (any) continue;
-        std::vector<std::string> kinds; // every hook once, with its layer as *
-        for (std::string hook : info_.hooks) {
-            if (hook.starts_with("blocks.")) hook = "blocks.*" + hook.substr(hook.find('.', 7));
-            if (std::ranges::find(kinds, hook) == kinds.end()) kinds.push_back(hook);
-        }
-        throw Error({.what = fmt::format("no hook matches \"{}\"", glob),
-                     .where = info_.name,
-                     .hint = fmt::format("there are {}", fmt::join(kinds, ", "))});
-    }
-    if (result.empty())
-        throw Error({.what = "no hooks were named",
-                     .where = info_.name,
-                     .hint = "for example: blocks.*.attn.hook_pattern,logits"});
-    std::ranges::sort(result, {}, [&](const std::string& name) {
-        return std::ranges::find(info_.hooks, name) - info_.hooks.begin();
-    });
-    return result;
+    return attn::matchHooks(info_.hooks, globs, info_.name);
 }
 
 std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int> tokens, const std::string& hooks) {

@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/session/graph_sources.h"
 #include "engine/session/step_plan.h"
 
 #include <fmt/format.h>
@@ -17,11 +18,7 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeComposedStep(std::set<st
     const DecoderGraph graph = buildDecoder(config(), {.queries = capacity_});
     std::erase_if(probes, [&](const std::string& name) { return !graph.graph->probes().contains(name); });
     const auto plan = compile(graph.graph, {{"all_logits", graph.logits}}, probes);
-    const auto constants = usedConstants(*plan, graph.composed);
-    std::vector<std::pair<std::string, Shape>> room;
-    for (const FlowConstant* constant : constants) room.emplace_back(constant->name, constant->shape);
-    store_->reserve(room);
-    for (const FlowConstant* constant : constants) store_->writeDense(constant->name, constant->values());
+    writeConstants(*store_, *plan, graph.composed);
     auto step = std::make_unique<Step>();
     step->queries = capacity_;
     step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan,

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "engine/session/vision_model.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace attn::cli {
+
+struct ModelOptions;
+
+/// A picture and the size at which a vision model reads it.
+struct ImageOptions {
+    std::string image;
+    std::string size;
+
+    /// @param isRequired false where a prompt may be given instead
+    void addTo(CLI::App& app, bool isRequired);
+    /// @throws Error if the file cannot be read as a picture
+    Image read() const;
+    /// "224", or "224x336" as height and width; empty: the model's own. @throws Error for anything else
+    std::optional<ImageSize> asked() const;
+};
+
+/// Opens a vision model, with its warnings and progress on standard error.
+std::unique_ptr<VisionModel> openVision(const ModelOptions& model, const std::optional<ImageSize>& size);
+
+/// Writes captured hooks, and the picture's numbers as "patches", as .safetensors or .npz. @throws Error
+void captureVision(const ModelOptions& model, const ImageOptions& picture, const std::string& hooks,
+                   const std::string& out);
+
+/// What `models` prints of a vision model.
+struct VisionListing {
+    bool json = false, hooks = false, tensors = false;
+};
+void describeVision(const ModelOptions& model, const VisionListing& listing);
+
+/// What `render` draws of a vision model.
+struct VisionView {
+    std::string view = "attention", out, colours = "viridis", theme = "light", patch, fusion = "mean";
+    int layer = 0, head = 0, width = 1000, height = 1000;
+    double discard = 0, opacity = 0.6;
+    bool isSmooth = false;
+};
+int renderVision(const ModelOptions& model, const ImageOptions& picture, const VisionView& view);
+
+} // namespace attn::cli

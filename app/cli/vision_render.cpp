@@ -1,0 +1,130 @@
+#include "app/cli/command.h"
+#include "app/cli/vision_options.h"
+
+#include "app/figures/patch_overlay_figure.h"
+#include "app/figures/read_image.h"
+#include "engine/core/error.h"
+#include "engine/session/attention_rollout.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+namespace attn::cli {
+namespace {
+
+/// Whose row of a map is drawn: one token's, or the mean of all patches'.
+struct Looking {
+    std::optional<int> token;
+    QString name;
+};
+
+/// A whole number, -1 for anything else.
+int numberOf(std::string_view text) {
+    int value = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? value : -1;
+}
+
+/// "cls", "mean", "7" or "2,5" (row, column); CLS where nothing is said and there is one, else the mean.
+/// @throws Error naming what there is
+Looking lookingOf(const std::string& text, const VisionInfo& info) {
+    const bool hasCls = !info.prefix.empty() && info.prefix.front() == "CLS";
+    if (hasCls && (text.empty() || text == "cls")) return {0, "CLS"};
+    if (text.empty() || text == "mean") return {std::nullopt, "all patches, mean"};
+    const auto columns = static_cast<int>(info.grid.width), rows = static_cast<int>(info.grid.height);
+    const size_t comma = text.find(',');
+    int row = -1, column = -1;
+    if (comma != text.npos) {
+        row = numberOf(std::string_view(text).substr(0, comma));
+        column = numberOf(std::string_view(text).substr(comma + 1));
+    } else if (const int patch = numberOf(text); patch >= 0) {
+        row = patch / columns;
+        column = patch % columns;
+    }
+    if (row < 0 || row >= rows || column < 0 || column >= columns)
+        throw Error({.what = fmt::format("there is no patch \"{}\"", text),
+                     .where = info.name,
+                     .hint = fmt::format("{}patches are 0 to {}, or row,column of {} x {}; mean is all of them",
+                                         hasCls ? "cls is the class token; " : "", rows * columns - 1, rows, columns)});
+    return {static_cast<int>(info.prefix.size()) + row * columns + column,
+            QString("patch %1, %2").arg(row).arg(column)};
+}
+
+/// The row of a map over tokens, as a figure of its patches. @param map [T,T]
+void show(PatchOverlayFigure& figure, const VisionInfo& info, std::span<const float> map, const Looking& looking) {
+    const auto tokens = static_cast<size_t>(info.tokens()), before = info.prefix.size();
+    const size_t first = looking.token ? static_cast<size_t>(*looking.token) : before,
+                 end = looking.token ? first + 1 : tokens;
+    std::vector<float> row(tokens, 0);
+    for (size_t query = first; query < end; ++query)
+        for (size_t key = 0; key < tokens; ++key)
+            row[key] += map[query * tokens + key] / static_cast<float>(end - first);
+    figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width),
+                     {row.begin() + static_cast<std::ptrdiff_t>(before), row.end()});
+    double elsewhere = 0;
+    for (size_t i = 0; i < before; ++i) elsewhere += static_cast<double>(row[i]);
+    if (before > 0) figure.note = QString("%1 % on tokens that are no patches").arg(elsewhere * 100, 0, 'f', 1);
+    if (looking.token && first >= before) figure.marked = static_cast<int>(first - before);
+}
+
+void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
+                   const VisionView& view) {
+    const VisionInfo& info = model.info();
+    if (view.layer < 0 || view.layer >= info.layers || view.head < 0 || view.head >= info.heads)
+        throw Error({.what = fmt::format("there is no layer {} head {}", view.layer, view.head),
+                     .where = info.name,
+                     .hint = fmt::format("layers are 0 to {}, heads 0 to {}", info.layers - 1, info.heads - 1)});
+    const Looking looking = lookingOf(view.patch, info);
+    const auto captured = model.capture(patches, fmt::format("blocks.{}.attn.hook_pattern", view.layer)); // [H,T,T]
+    const auto cells = static_cast<size_t>(info.tokens()) * static_cast<size_t>(info.tokens());
+    show(figure, info, std::span(captured.front().values).subspan(static_cast<size_t>(view.head) * cells, cells),
+         looking);
+    figure.title = QString("Layer %1  Head %2  from %3").arg(view.layer).arg(view.head).arg(looking.name);
+}
+
+void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
+                 const VisionView& view) {
+    const VisionInfo& info = model.info();
+    const Looking looking = lookingOf(view.patch, info);
+    const auto captured = model.capture(patches, "blocks.*.attn.hook_pattern");
+    if (captured.size() != static_cast<size_t>(info.layers))
+        throw Error({.what = fmt::format("{} of {} layers form no pattern",
+                                         info.layers - static_cast<int>(captured.size()), info.layers),
+                     .where = info.name,
+                     .hint = "rollout goes through the patterns of all layers"});
+    std::vector<std::span<const float>> maps;
+    for (const CapturedHook& hook : captured) maps.emplace_back(hook.values);
+    const HeadFusion fusion = view.fusion == "max"   ? HeadFusion::Maximum
+                              : view.fusion == "min" ? HeadFusion::Minimum
+                                                     : HeadFusion::Mean;
+    show(figure, info, attentionRollout(maps, info.heads, info.tokens(), {.fusion = fusion, .discard = view.discard}),
+         looking);
+    figure.title = QString("Rollout of %1 layers  from %2").arg(info.layers).arg(looking.name);
+}
+
+} // namespace
+
+int renderVision(const ModelOptions& options, const ImageOptions& picture, const VisionView& view) {
+    if (view.view != "attention" && view.view != "rollout")
+        throw Error({.what = fmt::format("the view \"{}\" is of text", view.view),
+                     .where = "--view",
+                     .hint = "of a picture there are attention and rollout"});
+    const Image image = picture.read();
+    const auto model = openVision(options, picture.asked());
+    const std::vector<float> patches = model->patchesOf(image);
+    PatchOverlayFigure figure;
+    figure.image = toQImage(model->seen(image));
+    figure.colours = colourMapFromKey(QString::fromStdString(view.colours));
+    figure.opacity = view.opacity;
+    figure.isSmooth = view.isSmooth;
+    if (view.view == "attention")
+        drawAttention(figure, *model, patches, view);
+    else
+        drawRollout(figure, *model, patches, view);
+    writeFigure(figure, {view.width, view.height}, view.out, view.theme);
+    return kDone;
+}
+
+} // namespace attn::cli

@@ -1,0 +1,142 @@
+#include "app/figures/patch_overlay_figure.h"
+
+#include "app/figures/drawing.h"
+
+#include <QCoreApplication>
+#include <QFontMetricsF>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(attn::PatchOverlayFigure)
+};
+
+void frame(QPainter& painter, const QRectF& rect, const QColor& colour, double width) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(Qt::white, width + 2)); // readable on any picture
+    painter.drawRect(rect);
+    painter.setPen(QPen(colour, width));
+    painter.drawRect(rect);
+}
+
+} // namespace
+
+void PatchOverlayFigure::setValues(int rows, int columns, std::vector<float> values) {
+    rows_ = rows;
+    columns_ = columns;
+    values_ = std::move(values);
+    largest_ = 0;
+    for (const float value : values_)
+        if (std::isfinite(value)) largest_ = std::max(largest_, value);
+    if (largest_ == 0) largest_ = 1;
+}
+
+QRectF PatchOverlayFigure::Layout::patchRect(int patch, int columns, int rows) const {
+    const double width = picture.width() / columns, height = picture.height() / rows;
+    return {picture.left() + patch % columns * width, picture.top() + patch / columns * height, width, height};
+}
+
+PatchOverlayFigure::Layout PatchOverlayFigure::layout(const QRectF& area, const FigureTheme& theme) const {
+    Layout result;
+    const double gap = std::round(theme.size * 0.6), line = std::ceil(QFontMetricsF(theme.smallFont()).height());
+    const bool isRoomy = area.width() > 14 * theme.size && area.height() > 10 * theme.size;
+    const double titleHeight = isRoomy && !title.isEmpty() ? std::round(theme.lineHeight()) : 0;
+    const double noteHeight = isRoomy && !note.isEmpty() ? line : 0, barSpace = isRoomy ? 5 * theme.size : 0;
+    const double margin = isRoomy ? gap : 0, width = area.width() - 2 * margin;
+    result.title = QRectF(area.left() + margin, area.top() + margin, width, titleHeight);
+    const QRectF room(area.left() + margin, area.top() + margin + titleHeight, std::max(8.0, width - barSpace),
+                      std::max(8.0, area.height() - 2 * margin - titleHeight - noteHeight));
+    if (!image.isNull()) {
+        const double scale = std::min(room.width() / image.width(), room.height() / image.height());
+        const QSizeF size(image.width() * scale, image.height() * scale);
+        result.picture = QRectF(QPointF(room.left() + (room.width() - size.width()) / 2, room.top()), size);
+    }
+    result.note = QRectF(area.left() + margin, result.picture.bottom() + 2, width, noteHeight);
+    if (isRoomy)
+        result.bar = QRectF(result.picture.right() + theme.size * 0.8, result.picture.top(),
+                            std::round(theme.size * 0.8), std::max(result.picture.height(), 1.0));
+    return result;
+}
+
+std::optional<int> PatchOverlayFigure::patchAt(const QPointF& point, const Layout& at) const {
+    if (isEmpty() || !at.picture.contains(point)) return {};
+    const int row = static_cast<int>((point.y() - at.picture.top()) / at.picture.height() * rows_),
+              column = static_cast<int>((point.x() - at.picture.left()) / at.picture.width() * columns_);
+    return std::min(row, rows_ - 1) * columns_ + std::min(column, columns_ - 1);
+}
+
+QImage PatchOverlayFigure::overlay() const {
+    QImage result(columns_, rows_, QImage::Format_ARGB32);
+    const ColourMap& map = ColourMap::of(colours);
+    for (int row = 0; row < rows_; ++row)
+        for (int column = 0; column < columns_; ++column) {
+            const float value = values_[static_cast<size_t>(row * columns_ + column)];
+            result.setPixel(column, row, std::isfinite(value) ? map.at(value / largest_) : qRgba(0, 0, 0, 0));
+        }
+    return result;
+}
+
+void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
+    if (isEmpty()) return drawMessage(painter, area, Text::tr("Open a picture to see where the model looks."), theme);
+    painter.save();
+    painter.setClipRect(area, Qt::IntersectClip);
+    painter.fillRect(area, theme.background);
+    painter.setRenderHint(QPainter::TextAntialiasing);
+    const Layout at = layout(area, theme);
+    drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform);
+    painter.drawImage(at.picture, image);
+    painter.setOpacity(opacity);
+    if (isSmooth) {
+        painter.drawImage(at.picture, overlay());
+    } else {
+        const QImage patches = overlay(); // as rectangles: viewers of SVG and PDF would blur a small picture
+        for (int patch = 0; patch < rows_ * columns_; ++patch)
+            painter.fillRect(at.patchRect(patch, columns_, rows_),
+                             patches.pixelColor(patch % columns_, patch / columns_));
+    }
+    painter.setOpacity(1);
+    if (showsGrid && at.picture.width() / columns_ >= 6) {
+        painter.setPen(QPen(QColor(255, 255, 255, 60), 1));
+        for (int column = 1; column < columns_; ++column) {
+            const double x = at.picture.left() + at.picture.width() * column / columns_;
+            painter.drawLine(QPointF(x, at.picture.top()), QPointF(x, at.picture.bottom()));
+        }
+        for (int row = 1; row < rows_; ++row) {
+            const double y = at.picture.top() + at.picture.height() * row / rows_;
+            painter.drawLine(QPointF(at.picture.left(), y), QPointF(at.picture.right(), y));
+        }
+    }
+    if (hovered) frame(painter, at.patchRect(*hovered, columns_, rows_), theme.accent, 1);
+    if (marked) frame(painter, at.patchRect(*marked, columns_, rows_), theme.query, 2);
+    drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
+    if (!at.bar.isNull())
+        drawColourBar(painter, at.bar, ColourMap::of(colours),
+                      {{0, QStringLiteral("0")}, {1, QString::number(static_cast<double>(largest_), 'g', 2)}}, theme);
+    painter.restore();
+}
+
+QString PatchOverlayFigure::csv() const {
+    if (isEmpty()) return {};
+    QString text;
+    for (int column = 0; column < columns_; ++column) text += ',' + QString::number(column);
+    text += "\r\n";
+    for (int row = 0; row < rows_; ++row) {
+        text += QString::number(row);
+        for (int column = 0; column < columns_; ++column)
+            text += ',' + csvNumber(values_[static_cast<size_t>(row * columns_ + column)]);
+        text += "\r\n";
+    }
+    return text;
+}
+
+std::vector<NumberArray> PatchOverlayFigure::numbers() const {
+    if (isEmpty()) return {};
+    return {{.name = "patches", .shape = {rows_, columns_}, .values = values_}};
+}
+
+} // namespace attn

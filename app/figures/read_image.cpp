@@ -1,0 +1,88 @@
+#include "app/figures/read_image.h"
+
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QImageReader>
+#include <QPainter>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// More pixels than any camera takes; what a decoder allocates for them is bounded by it.
+constexpr qint64 kMostPixels = 100'000'000;
+constexpr int kMostMebibytes = 1024; ///< 100 million pixels of 16 bits a colour
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(attn::readImage)
+};
+
+std::string formats() {
+    QByteArrayList known = QImageReader::supportedImageFormats();
+    return known.join(", ").toStdString();
+}
+
+/// Whether the size that a file claims can be read. @return why not; empty if it can
+QString objectionTo(const QSize& size) {
+    if (size.isEmpty()) return Text::tr("the picture is %1 x %2 pixels").arg(size.width()).arg(size.height());
+    if (static_cast<qint64>(size.width()) * size.height() > kMostPixels)
+        return Text::tr("the picture has %1 x %2 pixels; at most %3 million can be read")
+            .arg(size.width())
+            .arg(size.height())
+            .arg(kMostPixels / 1'000'000);
+    return {};
+}
+
+} // namespace
+
+std::variant<Image, Failure> readImage(const QString& path) {
+    const auto failure = [&](const QString& what, const std::string& hint) {
+        return Failure{.what = what.toStdString(), .where = path.toStdString(), .hint = hint};
+    };
+    const QFileInfo file(path);
+    if (!file.exists()) return failure(Text::tr("there is no such file"), "check the path");
+    if (!file.isFile()) return failure(Text::tr("is not a file"), "name a picture");
+    if (file.size() == 0) return failure(Text::tr("the file is empty"), "choose another picture");
+    QImageReader::setAllocationLimit(kMostMebibytes);
+    QImageReader reader(path);
+    reader.setAutoTransform(true);
+    reader.setDecideFormatFromContent(true);
+    if (!reader.canRead()) return failure(Text::tr("this is no picture that can be read"), "formats: " + formats());
+    if (const QSize size = reader.size(); size.isValid()) // some formats know it only after decoding
+        if (const QString objection = objectionTo(size); !objection.isEmpty())
+            return failure(objection, "make it smaller");
+    const QImage image = reader.read();
+    if (image.isNull())
+        return failure(Text::tr("the picture is damaged: %1").arg(reader.errorString()), "fetch the file again");
+    if (const QString objection = objectionTo(image.size()); !objection.isEmpty())
+        return failure(objection, "make it smaller");
+    return imageFrom(image);
+}
+
+Image imageFrom(const QImage& image) {
+    QImage opaque = image;
+    if (image.hasAlphaChannel()) {
+        opaque = QImage(image.size(), QImage::Format_RGB32);
+        opaque.fill(Qt::white);
+        QPainter painter(&opaque);
+        painter.drawImage(0, 0, image);
+    }
+    opaque = opaque.convertToFormat(QImage::Format_RGB888);
+    Image result{.height = opaque.height(), .width = opaque.width()};
+    result.rgb.reserve(static_cast<size_t>(result.size().area() * 3));
+    for (int row = 0; row < opaque.height(); ++row) {
+        const uchar* line = opaque.constScanLine(row);
+        result.rgb.insert(result.rgb.end(), line, line + static_cast<ptrdiff_t>(opaque.width()) * 3);
+    }
+    return result;
+}
+
+QImage toQImage(const Image& image) {
+    QImage result(static_cast<int>(image.width), static_cast<int>(image.height), QImage::Format_RGB888);
+    for (int row = 0; row < result.height(); ++row)
+        std::copy_n(image.rgb.begin() + row * image.width * 3, image.width * 3, result.scanLine(row));
+    return result;
+}
+
+} // namespace attn

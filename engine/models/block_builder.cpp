@@ -1,0 +1,176 @@
+#include "engine/models/block_builder.h"
+
+#include "engine/attention/block/block_flow.h"
+#include "engine/ops/training_ops.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+
+const BlockHooks* BlockBuilder::hooksOf(size_t layer, Slot slot) const {
+    const auto& spec = settings_.layers[layer].spec;
+    const Part* part = spec ? spec->blockPart(slot) : nullptr;
+    return part ? part->block : nullptr;
+}
+
+Tensor BlockBuilder::dropped(Tensor x) { return settings_.dropout > 0 ? dropout(x, settings_.dropout, sites_++) : x; }
+
+BlockFlow BlockBuilder::blockFlow(const std::string& weights) {
+    return {.graph = graph_,
+            .weights = weights,
+            .width = settings_.modelWidth,
+            .epsilon = settings_.normEpsilon,
+            .hasBias = settings_.feedForward.bias,
+            .parameters = composed.parameters};
+}
+
+Tensor BlockBuilder::mapped(size_t layer, Slot slot, const std::string& weights, const std::string& name, Tensor x) {
+    BlockFlow flow = blockFlow(weights);
+    return hooksOf(layer, slot)->map(flow, settings_.layers[layer].spec->values(slot), name, x);
+}
+
+Tensor BlockBuilder::norm(Tensor x, size_t layer, const std::string& weights, const std::string& name) {
+    if (hooksOf(layer, Slot::Norm)) return mapped(layer, Slot::Norm, weights, name, x);
+    return plainNorm(x, weights.empty() ? name : weights + "." + name);
+}
+
+Tensor BlockBuilder::plainNorm(Tensor x, const std::string& name) {
+    const int64_t C = settings_.modelWidth;
+    if (settings_.norm == NormKind::None) return x;
+    const Tensor w = graph_.parameter(name + ".w", {C});
+    if (settings_.norm == NormKind::RmsNorm) return rmsNorm(x, w, settings_.normEpsilon);
+    return layerNorm(x, w, graph_.parameter(name + ".b", {C}), settings_.normEpsilon);
+}
+
+Tensor BlockBuilder::finalNorm(Tensor x) {
+    const bool hasLayers = !settings_.layers.empty();
+    const size_t last = settings_.layers.size() - 1;
+    const BlockHooks* residual = hasLayers ? hooksOf(last, Slot::Residual) : nullptr;
+    if (!settings_.finalNorm || (residual && residual->isPostNorm)) return x;
+    return hasLayers ? norm(x, last, {}, "ln_final") : plainNorm(x, "ln_final");
+}
+
+Tensor BlockBuilder::spread(Tensor x) const {
+    const BlockHooks* residual = settings_.layers.empty() ? nullptr : hooksOf(0, Slot::Residual);
+    if (!residual || residual->streams == 1) return x;
+    return concatenate(std::vector<Tensor>(static_cast<size_t>(residual->streams), x), -1);
+}
+
+Tensor BlockBuilder::gather(Tensor x) const {
+    const int64_t rows = x.shape()[0], C = settings_.modelWidth, streams = x.shape().columns() / C;
+    return streams == 1 ? x : reshape(reduce(reshape(x, {rows, streams, C}), Reduction::Mean, {1}), {rows, C});
+}
+
+Tensor BlockBuilder::layerScale(const std::string& weights, const char* name) {
+    return settings_.layerScale ? graph_.parameter(weights + "." + name, {settings_.modelWidth}) : Tensor();
+}
+
+AttentionNodes BlockBuilder::attend(size_t layer, AttentionSite& site, Tensor input, Tensor residual) {
+    const LayerAttention& spec = settings_.layers[layer];
+    site.input = input;
+    site.residual = residual;
+    const AttentionNodes nodes =
+        spec.spec ? composedAttention(spec, site, static_cast<int64_t>(layer), composed) : selfAttention(spec, site);
+    attention.push_back(nodes.cached);
+    updates.insert(updates.end(), nodes.updates.begin(), nodes.updates.end());
+    return nodes;
+}
+
+Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
+    const uint32_t first = graph_.size();
+    const LayerAttention& spec = settings_.layers[layer];
+    const std::string prefix = fmt::format("blocks.{}", layer);
+    const bool isShared = hooksOf(layer, Slot::Layers) && hooksOf(layer, Slot::Layers)->sharesWeights;
+    const std::string weights = isShared ? "blocks.0" : prefix;
+    site.prefix = prefix + ".attn";
+    site.weights = weights + ".attn";
+    if (spec.spec) x = withInputs(spec, site, static_cast<int64_t>(layer), x);
+    graph_.probe(x, prefix + ".hook_resid_pre", "TC");
+    if (spec.rotary)
+        site.rotaryTable =
+            graph_.parameter(kRotaryTable, {settings_.rotaryPositions,
+                                            static_cast<int64_t>(spec.rotary->inverseFrequencies.size()) * 2});
+    site.outputScale = layerScale(weights, "scale1");
+
+    Tensor result;
+    if (const BlockHooks* residual = hooksOf(layer, Slot::Residual)) {
+        result = joined(layer, *residual, site, weights, x);
+    } else {
+        const AttentionNodes nodes = attend(layer, site, norm(x, layer, weights, "ln1"), x);
+        result = settings_.dropout > 0 ? add(x, dropped(nodes.added)) : nodes.output;
+        if (hasFeedForward(layer)) {
+            if (!settings_.parallelResidual) graph_.probe(result, prefix + ".hook_resid_mid", "TC");
+            const Tensor input = norm(settings_.parallelResidual ? x : result, layer, weights, "ln2");
+            const SublayerNodes fed = feedForward(layer, prefix, weights, input, result);
+            result = settings_.dropout > 0 ? add(result, dropped(fed.added)) : fed.output;
+        }
+    }
+    graph_.probe(result, prefix + ".hook_resid_post", "TC");
+    blocks.push_back({first, graph_.size()});
+    return result;
+}
+
+/// A block whose residual is a part of its own.
+Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, AttentionSite& site, const std::string& weights,
+                            Tensor x) {
+    const std::string prefix = fmt::format("blocks.{}", layer);
+    const auto normed = [&](const char* name) {
+        return [this, layer, &weights, name](Tensor in) { return norm(in, layer, weights, name); };
+    };
+    BlockFlow flow = blockFlow(weights);
+    x = residual.join(flow, "gate1", x, normed("ln1"),
+                      [&](Tensor in) { return dropped(attend(layer, site, in, in).added); });
+    if (!hasFeedForward(layer)) return x;
+    graph_.probe(x, prefix + ".hook_resid_mid", "TC");
+    return residual.join(flow, "gate2", x, normed("ln2"),
+                         [&](Tensor in) { return dropped(feedForward(layer, prefix, weights, in).added); });
+}
+
+/// What the spec's position adds to every stream of the block's input.
+Tensor BlockBuilder::withInputs(const LayerAttention& spec, AttentionSite& site, int64_t layer, Tensor x) {
+    const int64_t C = settings_.modelWidth;
+    std::vector<Tensor> streams;
+    for (int64_t begin = 0; begin < x.shape().columns(); begin += C) {
+        site.input = x.shape().columns() == C ? x : slice(x, -1, begin, C);
+        streams.push_back(composedInputs(spec, site, layer, composed));
+    }
+    return streams.size() == 1 ? streams.front() : concatenate(streams, -1);
+}
+
+bool BlockBuilder::hasFeedForward(size_t layer) const {
+    return settings_.feedForward.width > 0 || hooksOf(layer, Slot::FeedForward) != nullptr;
+}
+
+SublayerNodes BlockBuilder::feedForward(size_t layer, const std::string& prefix, const std::string& weights,
+                                        Tensor input, Tensor residual) {
+    const std::string probe = prefix + ".hook_mlp_out";
+    const Tensor factors = layerScale(weights, "scale2");
+    if (hooksOf(layer, Slot::FeedForward)) {
+        Tensor added = mapped(layer, Slot::FeedForward, weights, "mlp", input);
+        if (factors) added = binary(added, factors, Binary::Multiply);
+        graph_.probe(added, probe, "TC");
+        return {added, residual ? add(residual, added) : Tensor()};
+    }
+    const FeedForwardSpec& spec = settings_.feedForward;
+    const int64_t C = settings_.modelWidth;
+    const auto parameter = [&](const char* name, Shape shape) {
+        return graph_.parameter(weights + ".mlp." + name, std::move(shape));
+    };
+    const auto bias = [&](const char* name, int64_t width) {
+        return spec.bias ? std::optional(parameter(name, {width})) : std::nullopt;
+    };
+    Tensor hidden;
+    const Tensor weightIn = parameter("W_in", {spec.width, C});
+    if (spec.gated) {
+        const Tensor gate = matmul(input, parameter("W_gate", {spec.width, C}), {.bias = bias("b_gate", spec.width)});
+        hidden = swiglu(gate, matmul(input, weightIn, {.bias = bias("b_in", spec.width)}));
+    } else {
+        hidden = matmul(
+            input, weightIn,
+            {.bias = bias("b_in", spec.width), .activation = spec.activation, .keepsArgument = settings_.mayTrain});
+    }
+    const Tensor weightOut = parameter("W_out", {C, spec.width});
+    return joinStream(hidden, weightOut, bias("b_out", C), factors, residual, probe);
+}
+
+} // namespace attn

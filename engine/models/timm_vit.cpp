@@ -1,0 +1,168 @@
+#include "engine/core/error.h"
+#include "engine/models/recipes.h"
+#include "engine/models/vision_family.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+// Vision transformers as the timm library writes them (vit_base_patch16_224, deit_*_distilled_*, vit_*_reg4_dinov2): a
+// state dict whose config names an architecture; what it leaves out is read from the tensors' shapes.
+// @source Wightman, "PyTorch Image Models", https://github.com/huggingface/pytorch-image-models, vision_transformer.py
+
+namespace attn {
+namespace {
+
+bool recognises(const VisionFolder& folder) {
+    return folder.names.contains("patch_embed.proj.weight") && folder.names.contains("blocks.0.attn.qkv.weight");
+}
+
+bool isSquare(int64_t count) {
+    const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(count))));
+    return side * side == count;
+}
+
+/// Tensors of variations that compute something else.
+void refuseVariations(const VisionFolder& folder) {
+    for (const std::string& name : folder.weights.names())
+        for (const char* part : {"q_norm", "norm_pre", "attn_pool", "rel_pos", "relative_position", "attn.norm"})
+            if (name.find(part) != std::string::npos)
+                throw Error({.what = fmt::format("tensor \"{}\" belongs to a variation that is not read", name),
+                             .where = folder.weights.fileOf(name).string(),
+                             .hint = "choose a plain vit, deit or dinov2 of timm"});
+}
+
+/// timm's files do not say how many heads there are: its architectures do, by the word for their size.
+int64_t headsOf(const ConfigReader& read, int64_t width) {
+    const auto arguments = read.json().find("model_args");
+    if (arguments != read.json().end() && arguments->is_object() && arguments->contains("num_heads"))
+        return read.object("model_args").size("num_heads");
+    if (read.has("num_heads")) return read.size("num_heads");
+    const std::string architecture = read.text("architecture", "");
+    const int64_t giant = architecture.find("dinov2") == std::string::npos ? 16 : 24;
+    const std::array<std::pair<const char*, int64_t>, 7> sizes{{{"_tiny_", 3},
+                                                                {"_small_", 6},
+                                                                {"_base_", 12},
+                                                                {"_large_", 16},
+                                                                {"_huge_", 16},
+                                                                {"_giant_", giant},
+                                                                {"_gigantic_", 16}}};
+    for (const auto& [word, heads] : sizes)
+        if (architecture.find(word) != std::string::npos && width % heads == 0) return heads;
+    if (width % 64 == 0) return width / 64;
+    read.fail("num_heads", "is missing", "add it to config.json: the number of attention heads");
+}
+
+ImageSize trainedSize(const VisionFolder& folder, int64_t patch, int64_t patches) {
+    const auto settings = folder.weights.config().find("pretrained_cfg");
+    if (settings != folder.weights.config().end() && settings->is_object()) {
+        const auto size = settings->find("input_size");
+        if (size != settings->end() && size->is_array() && size->size() == 3 && (*size)[1].is_number_integer() &&
+            (*size)[2].is_number_integer()) {
+            const ImageSize image{(*size)[1].get<int64_t>(), (*size)[2].get<int64_t>()};
+            if (image.height > 0 && image.width > 0 && image.height / patch * (image.width / patch) == patches)
+                return {image.height / patch * patch, image.width / patch * patch};
+        }
+    }
+    if (!isSquare(patches))
+        throw Error(
+            {.what = fmt::format("tensor \"pos_embed\" has positions for {} patches, which form no square", patches),
+             .where = folder.weights.fileOf("pos_embed").string(),
+             .hint = "give the size as pretrained_cfg.input_size in config.json"});
+    const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(patches))));
+    return {side * patch, side * patch};
+}
+
+VisionConfig config(const VisionFolder& folder) {
+    const ConfigReader read = folder.config();
+    refuseVariations(folder);
+    const auto shapeOf = [&](const std::string& name, size_t rank) {
+        const StoredTensor& tensor = folder.weights.tensor(name);
+        if (tensor.shape.size() != rank || std::ranges::find(tensor.shape, 0) != tensor.shape.end())
+            throw Error({.what = fmt::format("tensor \"{}\" is {} but should have {} axes", name,
+                                             Shape(tensor.shape).text(), rank),
+                         .where = folder.weights.fileOf(name).string(),
+                         .hint = "check that the file is a model of timm"});
+        return tensor.shape;
+    };
+    const auto patches = shapeOf("patch_embed.proj.weight", 4), positions = shapeOf("pos_embed", 3);
+    const auto inner = shapeOf("blocks.0.mlp.fc1.weight", 2), outer = shapeOf("blocks.0.mlp.fc2.weight", 2);
+    VisionConfig config{.patch = patches[2], .channels = patches[1], .modelWidth = patches[0]};
+    if (patches[2] != patches[3] || (config.channels != 1 && config.channels != 3))
+        throw Error(
+            {.what = fmt::format("tensor \"patch_embed.proj.weight\" reads patches of {} x {} pixels and {} channels",
+                                 patches[3], patches[2], config.channels),
+             .where = folder.weights.fileOf("patch_embed.proj.weight").string(),
+             .hint = "choose a model with square patches of 3 channels (colour) or 1 (grey)"});
+    config.clsToken = folder.names.contains("cls_token");
+    config.distillationToken = folder.names.contains("dist_token");
+    if (folder.names.contains("reg_token")) config.registers = shapeOf("reg_token", 3)[1];
+    // As many positions as a square has patches: then CLS has none.
+    config.prefixPositions = config.positioned() > 0 && !isSquare(positions[1]);
+    const int64_t count = positions[1] - (config.prefixPositions ? config.positioned() : 0);
+    config.image = trainedSize(folder, config.patch, count);
+    config.layerScale = folder.names.contains("blocks.0.ls1.gamma");
+    config.feedForward = {.width = outer[1], .activation = Activation::GeluErf, .gated = inner[0] == 2 * outer[1]};
+    if (folder.names.contains("head.weight")) config.classes = folder.rowsOf("head.weight");
+    config.distillationHead = config.distillationToken && folder.names.contains("head_dist.weight");
+    config.normAfterPooling = folder.names.contains("fc_norm.weight");
+    const std::string pool = read.text("global_pool", config.normAfterPooling || !config.clsToken ? "avg" : "token");
+    if (pool != "avg" && pool != "token" && !pool.empty())
+        read.fail("global_pool", fmt::format("is \"{}\"", pool), "supported: token, avg");
+    config.pooling = pool == "avg" || !config.clsToken ? VisionPooling::Mean : VisionPooling::Cls;
+    int64_t layers = 0;
+    while (folder.names.contains(fmt::format("blocks.{}.attn.qkv.weight", layers))) ++layers;
+    config.layers = visionLayers(read, "num_heads", config.modelWidth, headsOf(read, config.modelWidth), layers,
+                                 folder.names.contains("blocks.0.attn.qkv.bias"));
+    return config;
+}
+
+WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames&) {
+    const std::vector<std::pair<std::string, std::string>> global{
+        {"embed.W_E", "patch_embed.proj.weight"},
+        {"embed.b_E", "patch_embed.proj.bias"},
+        {"embed.cls", "cls_token"},
+        {"embed.distillation", "dist_token"},
+        {"embed.registers", "reg_token"},
+        {"pos_embed.W_pos", "pos_embed"},
+        {"ln_final.w", config.normAfterPooling ? "fc_norm.weight" : "norm.weight"},
+        {"ln_final.b", config.normAfterPooling ? "fc_norm.bias" : "norm.bias"},
+        {"head.W_H", "head.weight"},
+        {"head.b_H", "head.bias"},
+        {"distillation_head.W_H", "head_dist.weight"},
+        {"distillation_head.b_H", "head_dist.bias"}};
+    static const std::vector<std::pair<std::string, std::string>> kBlock{
+        {"ln1.w", "norm1.weight"},       {"ln1.b", "norm1.bias"},          {"ln2.w", "norm2.weight"},
+        {"ln2.b", "norm2.bias"},         {"attn.W_Q", "attn.qkv.weight"},  {"attn.b_Q", "attn.qkv.bias"},
+        {"attn.W_K", "attn.qkv.weight"}, {"attn.b_K", "attn.qkv.bias"},    {"attn.W_V", "attn.qkv.weight"},
+        {"attn.b_V", "attn.qkv.bias"},   {"attn.W_O", "attn.proj.weight"}, {"attn.b_O", "attn.proj.bias"},
+        {"scale1", "ls1.gamma"},         {"scale2", "ls2.gamma"},          {"mlp.W_gate", "mlp.fc1.weight"},
+        {"mlp.b_gate", "mlp.fc1.bias"},  {"mlp.W_in", "mlp.fc1.weight"},   {"mlp.b_in", "mlp.fc1.bias"},
+        {"mlp.W_out", "mlp.fc2.weight"}, {"mlp.b_out", "mlp.fc2.bias"}};
+    const auto [layer, rest] = splitParameter(parameter);
+    if (layer < 0) return {.source = lookUp(global, rest), .flattened = true};
+    WeightRecipe result{.source = fmt::format("blocks.{}.{}", layer, lookUp(kBlock, rest))};
+    if (const size_t part = std::string("QKV").find(rest.back());
+        rest.starts_with("attn.") && part != std::string::npos) { // qkv is Q | K | V
+        result.group = config.modelWidth;
+        result.offset = static_cast<int64_t>(part) * config.modelWidth;
+    } else if (config.feedForward.gated && (rest.ends_with("_gate") || rest.ends_with("_in"))) { // fc1 is gate | in
+        result.group = config.feedForward.width;
+        result.offset = rest.ends_with("_gate") ? 0 : config.feedForward.width;
+    }
+    return result;
+}
+
+} // namespace
+
+const VisionFamily kTimmVit{.id = "timm_vit",
+                            .title = "Vision Transformer of timm",
+                            .modelTypes = {},
+                            .recognises = recognises,
+                            .config = config,
+                            .recipe = recipe,
+                            .positionFilter = GridFilter::AntialiasedBicubic};
+
+} // namespace attn

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "engine/models/vision_config.h"
+
+#include <memory>
+#include <vector>
+
+namespace attn {
+
+/// How a graph of the encoder will be used.
+struct VisionBuild {
+    int64_t images = 1; ///< B, of one size
+    double dropout = 0; ///< of the embedding and what each block adds; for training
+    bool mayTrain = false;
+};
+
+/// Names of the graph's inputs.
+namespace vision_names {
+inline constexpr const char* kPatches = "patches";               ///< Input [B N, channels patch patch]
+inline constexpr const char* kSinusoids = "pos_embed#sinusoids"; ///< Parameter, computed
+inline constexpr const char* kPositions = "pos_embed.W_pos";     ///< Parameter [positions, C]
+inline constexpr const char* kNormalized = "ln_final.hook_normalized";
+} // namespace vision_names
+
+struct VisionGraph {
+    std::shared_ptr<Graph> graph;
+    Tensor logits;                          ///< [B, classes]; null without a head
+    Tensor pooled;                          ///< [B, pooledWidth]: what the head reads
+    std::vector<AttentionInputs> attention; ///< per layer
+    std::vector<NodeRange> blocks;          ///< the nodes of each
+    ComposedNeeds composed;                 ///< of layers that have a spec, and sinusoidal positions
+};
+
+/// Probes: hook_embed [T,C] without positions, hook_pos_embed [T,C] (zeros for registers), those of BlockBuilder,
+/// ln_final.hook_normalized [T,C], hook_pooled, logits [B, classes]; T counts the tokens of all images, CLS first in
+/// each. Parameters: embed.{W_E,b_E,cls,distillation,registers}, pos_embed.W_pos, those of BlockBuilder,
+/// head.{W_H,b_H}, distillation_head.{W_H,b_H}.
+/// @throws Error where the image is no multiple of the patch, or pooling reads a CLS token that is not there
+VisionGraph buildVisionEncoder(const VisionConfig& config, const VisionBuild& build = {});
+
+/// Sines and cosines for each patch of a grid: sin x, cos x, sin y, cos y, each of width / 4 frequencies.
+/// @return [grid.area(), width]
+/// @source Beyer et al. 2022, "Better plain ViT baselines for ImageNet-1k", arXiv:2205.01580, section 2
+std::vector<float> sinusoidalGrid(const ImageSize& grid, int64_t width);
+
+} // namespace attn

@@ -1,0 +1,92 @@
+#include "engine/models/vision_family.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+/// More pixels on a side than any model reads.
+constexpr int64_t kMostPixels = 8192;
+constexpr int64_t kMostTokens = 1 << 16;
+
+} // namespace
+
+int64_t VisionFolder::rowsOf(const std::string& tensor) const {
+    const std::vector<int64_t>& shape = weights.tensor(tensor).shape;
+    return shape.empty() ? 1 : shape.front();
+}
+
+std::span<const VisionFamily* const> visionCatalogue() {
+    static constexpr std::array kFamilies{&kVit, &kDeit, &kDinov2, &kDinov2WithRegisters, &kTimmVit};
+    return kFamilies;
+}
+
+const VisionFamily* visionFamilyOf(const VisionFolder& folder) {
+    const auto field = folder.weights.config().find("model_type");
+    const bool hasType = field != folder.weights.config().end() && field->is_string();
+    const std::string type = hasType ? field->get<std::string>() : std::string();
+    for (const VisionFamily* family : visionCatalogue())
+        if (hasType ? std::ranges::find(family->modelTypes, type) != family->modelTypes.end()
+                    : family->recognises && family->recognises(folder))
+            return family;
+    return nullptr;
+}
+
+ImageSize sizeField(const ConfigReader& read, const char* field, int64_t fallback) {
+    const auto value = read.json().find(field);
+    ImageSize size{};
+    if (value != read.json().end() && value->is_array()) {
+        if (value->size() != 2 || !(*value)[0].is_number_integer() || !(*value)[1].is_number_integer())
+            read.fail(field, "is a list but not of a height and a width");
+        size = {(*value)[0].get<int64_t>(), (*value)[1].get<int64_t>()};
+    } else {
+        size.height = size.width = read.size(field, fallback);
+    }
+    if (std::min(size.height, size.width) < 1 || std::max(size.height, size.width) > kMostPixels)
+        read.fail(field, fmt::format("is {} x {} but sides must be from 1 to {} pixels", size.width, size.height,
+                                     kMostPixels));
+    return size;
+}
+
+std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* headsField, int64_t width, int64_t heads,
+                                         int64_t layers, bool queryKeyValueBias) {
+    if (width % heads != 0)
+        read.fail(headsField, fmt::format("is {}, which does not divide the width {}", heads, width));
+    const LayerAttention layer{.heads = {heads, heads, width / heads},
+                               .rule = {.scale = 1 / std::sqrt(static_cast<double>(width / heads)), .causal = false},
+                               .queryKeyValueBias = queryKeyValueBias,
+                               .outputBias = true};
+    return std::vector<LayerAttention>(static_cast<size_t>(layers), layer);
+}
+
+VisionConfig visionConfigOf(const ConfigReader& read) {
+    const ImageSize image = sizeField(read, "image_size", 224), patch = sizeField(read, "patch_size", 16);
+    if (patch.height != patch.width)
+        read.fail("patch_size", fmt::format("is {} x {} but only square patches are read", patch.width, patch.height));
+    if (image.height % patch.height != 0 || image.width % patch.width != 0)
+        read.fail("image_size", fmt::format("is {} x {}, which patches of {} x {} do not divide", image.width,
+                                            image.height, patch.width, patch.height));
+    if (image.area() / patch.area() > kMostTokens)
+        read.fail("patch_size", fmt::format("cuts the image into {} patches; at most {} can be read",
+                                            image.area() / patch.area(), kMostTokens));
+    const int64_t channels = read.size("num_channels", 3), width = read.size("hidden_size", 768);
+    if (channels != 1 && channels != 3)
+        read.fail("num_channels", fmt::format("is {} but pictures have 3 channels (colour) or 1 (grey)", channels),
+                  "choose a model that reads pictures");
+    return {.image = image,
+            .patch = patch.height,
+            .channels = channels,
+            .modelWidth = width,
+            .normEpsilon = read.number("layer_norm_eps", 1e-12),
+            .feedForward = {.activation = read.activation("hidden_act", "gelu")},
+            .layers = visionLayers(read, "num_attention_heads", width, read.size("num_attention_heads", 12),
+                                   read.size("num_hidden_layers", 12), read.flag("qkv_bias", true))};
+}
+
+} // namespace attn

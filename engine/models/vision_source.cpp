@@ -1,0 +1,138 @@
+#include "engine/models/vision_source.h"
+
+#include "engine/core/error.h"
+#include "engine/models/preprocessor_config.h"
+#include "engine/models/vision_encoder.h"
+#include "engine/models/vision_family.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+/// "class names" by id2label (Hugging Face) or label_names (timm); empty unless some class has one.
+std::vector<std::string> labelsOf(const nlohmann::json& config, int64_t classes) {
+    std::vector<std::string> labels(static_cast<size_t>(classes));
+    bool any = false;
+    const auto name = [&](size_t index, const nlohmann::json& label) {
+        if (index >= labels.size() || !label.is_string()) return;
+        labels[index] = label.get<std::string>();
+        any = true;
+    };
+    if (const auto ids = config.find("id2label"); ids != config.end() && ids->is_object())
+        for (const auto& [id, label] : ids->items()) {
+            size_t index = labels.size();
+            std::from_chars(id.data(), id.data() + id.size(), index);
+            name(index, label);
+        }
+    if (const auto names = config.find("label_names"); names != config.end() && names->is_array())
+        for (size_t index = 0; index < names->size(); ++index) name(index, (*names)[index]);
+    return any ? labels : std::vector<std::string>();
+}
+
+const VisionFamily& knownFamily(const VisionFolder& folder) {
+    if (const VisionFamily* family = visionFamilyOf(folder)) return *family;
+    std::vector<std::string_view> known;
+    for (const VisionFamily* family : visionCatalogue()) known.push_back(family->id);
+    throw Error({.what = "this is not a vision model that is known",
+                 .where = folder.weights.configFile(),
+                 .hint = fmt::format("supported: {}", fmt::join(known, ", "))});
+}
+
+class FolderVisionSource : public VisionSource {
+public:
+    FolderVisionSource(const std::string& path, std::optional<ImageSize> size)
+        : weights_(path), names_(weights_.names()), family_(knownFamily({weights_, names_})),
+          config_(family_.config({weights_, names_})), trainedGrid_(config_.grid()),
+          configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
+        std::error_code error;
+        config_.name = std::filesystem::weakly_canonical(weights_.folder(), error).filename().string();
+        config_.family = std::string(family_.id);
+        labels_ = labelsOf(weights_.config(), config_.classes);
+        checkTensors();
+        FolderPreprocessing folder = readPreprocessing(weights_.folder(), weights_.config(), config_);
+        warnings_ = std::move(folder.warnings);
+        preprocessing_ = size ? folder.preprocessing.forSize(*size) : folder.preprocessing;
+        config_.image = resultSize(preprocessing_, config_);
+        buildVisionEncoder(config_); // refuses a size that the patches do not divide
+        if (config_.grid() != trainedGrid_ && config_.positions == VisionPositions::Learned)
+            warnings_.push_back(fmt::format("positions of {} x {} patches are interpolated to {} x {}",
+                                            trainedGrid_.width, trainedGrid_.height, config_.grid().width,
+                                            config_.grid().height));
+    }
+
+    const VisionConfig& config() const override { return config_; }
+    const ImagePreprocessing& preprocessing() const override { return preprocessing_; }
+    const std::vector<std::string>& labels() const override { return labels_; }
+    const std::vector<std::string>& warnings() const override { return warnings_; }
+    const std::string& configText() const override { return configText_; }
+    std::string familyTitle() const override { return std::string(family_.title); }
+    std::string dtype() const override { return dtype_; }
+    std::string sourceName(const std::string& parameter) const override {
+        return family_.recipe(config_, parameter, names_).source;
+    }
+
+    int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
+        const WeightRecipe recipe = family_.recipe(config_, parameter, names_);
+        if (parameter == vision_names::kPositions && config_.grid() != trainedGrid_)
+            return readPositions(recipe, shape, write);
+        return readRecipe(weights_, recipe, shape, write);
+    }
+
+private:
+    /// Finds out what is missing or misshapen before anything is loaded.
+    void checkTensors() const {
+        const VisionGraph encoder = buildVisionEncoder(config_);
+        for (uint32_t id = 0; id < encoder.graph->size(); ++id) {
+            const Node& node = encoder.graph->node(id);
+            if (node.kind == NodeKind::Parameter && node.name != vision_names::kSinusoids)
+                checkRecipe(weights_, family_.recipe(config_, node.name, names_), node.outputs[0].shape);
+        }
+    }
+
+    /// Positions of the patches on another grid; those before them stay.
+    int64_t readPositions(const WeightRecipe& recipe, const Shape& shape, const RowWriter& write) const {
+        const int64_t C = config_.modelWidth, before = shape[0] - config_.grid().area();
+        std::vector<float> stored(static_cast<size_t>((before + trainedGrid_.area()) * C));
+        const int64_t strange = weights_.read(recipe.source, 0, stored);
+        const auto patches = std::span(stored).subspan(static_cast<size_t>(before * C));
+        const std::vector<float> grid = resampledGrid(patches, trainedGrid_, config_.grid(), C, family_.positionFilter);
+        std::vector<float> rows(stored.begin(), stored.begin() + before * C);
+        rows.insert(rows.end(), grid.begin(), grid.end());
+        writeRows(rows, shape, write);
+        return strange;
+    }
+
+    WeightSource weights_;
+    TensorNames names_;
+    const VisionFamily& family_;
+    VisionConfig config_;
+    ImageSize trainedGrid_;
+    std::string configText_, dtype_;
+    ImagePreprocessing preprocessing_;
+    std::vector<std::string> labels_, warnings_;
+};
+
+} // namespace
+
+std::unique_ptr<VisionSource> openVisionSource(const std::string& path, std::optional<ImageSize> size) {
+    return std::make_unique<FolderVisionSource>(path, size);
+}
+
+bool isVisionModel(const std::string& path) {
+    if (path.empty() || path.starts_with("builtin:")) return false;
+    try {
+        const WeightSource weights(path);
+        const TensorNames names(weights.names());
+        return visionFamilyOf({weights, names}) != nullptr;
+    } catch (const Error&) {
+        return false; // whoever opens it says why
+    }
+}
+
+} // namespace attn

@@ -1,0 +1,115 @@
+#include "engine/models/weight_recipe.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+/// Files hold tensors of a composed model's parts as matrices.
+Shape flat(const Shape& shape) { return shape.rank() <= 2 ? shape : Shape{shape.rows(), shape.columns()}; }
+
+int64_t sourceRow(const WeightRecipe& recipe, int64_t row) {
+    return recipe.group == 0 ? row : recipe.offset + row / recipe.group * recipe.stride + row % recipe.group;
+}
+
+/// The stored extents as the recipe reads them.
+std::vector<int64_t> extentsOf(const StoredTensor& stored, const WeightRecipe& recipe, int rank) {
+    std::vector<int64_t> extents = stored.shape;
+    if (recipe.flattened) {
+        while (static_cast<int>(extents.size()) > rank && extents.front() == 1) extents.erase(extents.begin());
+        while (static_cast<int>(extents.size()) > rank) {
+            const int64_t last = extents.back();
+            extents.pop_back();
+            extents.back() *= last;
+        }
+    }
+    if (recipe.transposed) std::ranges::reverse(extents);
+    return extents;
+}
+
+/// Vectors and transposed matrices pass through host memory.
+int64_t readWhole(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape, const RowWriter& write) {
+    const StoredTensor& stored = weights.tensor(recipe.source);
+    std::vector<float> values(static_cast<size_t>(stored.elements()));
+    weights.read(recipe.source, 0, values);
+    const int64_t fileColumns = stored.shape.size() == 2 ? stored.shape[1] : 1;
+    const auto at = [&](int64_t row, int64_t column) {
+        const int64_t source = sourceRow(recipe, row);
+        return values[static_cast<size_t>(recipe.transposed ? column * fileColumns + source
+                                                            : source * fileColumns + column)];
+    };
+    int64_t strange = 0;
+    const auto put = [&](float& to, float value) {
+        to = value;
+        strange += std::isfinite(value) ? 0 : 1;
+    };
+    const auto stride = static_cast<size_t>(shape.rowStride());
+    write([&](int64_t firstRow, std::span<float> padded) {
+        if (shape.rank() == 1) {
+            for (int64_t i = 0; i < shape[0]; ++i) put(padded[static_cast<size_t>(i)], at(i, 0));
+            return;
+        }
+        for (size_t row = 0; row < padded.size() / stride; ++row)
+            for (int64_t column = 0; column < shape.columns(); ++column)
+                put(padded[row * stride + static_cast<size_t>(column)],
+                    at(firstRow + static_cast<int64_t>(row), column));
+    });
+    return strange;
+}
+
+} // namespace
+
+void checkRecipe(const WeightSource& weights, const WeightRecipe& recipe, const Shape& whole) {
+    const StoredTensor& stored = weights.tensor(recipe.source);
+    const Shape shape = flat(whole);
+    const int64_t neededRows = sourceRow(recipe, shape[0] - 1) + 1;
+    const std::vector<int64_t> extents = extentsOf(stored, recipe, shape.rank());
+    const bool fits = static_cast<int>(extents.size()) == shape.rank() &&
+                      (shape.rank() < 2 || extents[1] == shape[1]) &&
+                      (recipe.group == 0 ? extents[0] == shape[0] : extents[0] >= neededRows);
+    if (!fits)
+        throw Error(
+            {.what = fmt::format("tensor \"{}\" is {} but the config asks for {}{}", recipe.source,
+                                 Shape(stored.shape).text(), recipe.group == 0 ? "" : "part of it as ", shape.text()),
+             .where = weights.fileOf(recipe.source).string(),
+             .hint = "check that config.json belongs to the weights"});
+    weights.read(recipe.source, 0, {}); // refuses a dtype that is no number
+}
+
+int64_t readRecipe(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape,
+                   const RowWriter& write) {
+    checkRecipe(weights, recipe, shape);
+    if (shape.rank() == 1 || recipe.transposed) return readWhole(weights, recipe, shape, write);
+
+    int64_t strange = 0;
+    const int64_t columns = shape.columns();
+    const auto stride = static_cast<size_t>(shape.rowStride());
+    write([&](int64_t firstRow, std::span<float> padded) {
+        const auto count = static_cast<int64_t>(padded.size() / stride);
+        if (recipe.group == 0 &&
+            stride == static_cast<size_t>(columns)) { // the usual case: straight from file to device
+            strange += weights.read(recipe.source, firstRow * columns, padded);
+            return;
+        }
+        for (int64_t row = 0; row < count; ++row)
+            strange += weights.read(recipe.source, sourceRow(recipe, firstRow + row) * columns,
+                                    padded.subspan(static_cast<size_t>(row) * stride, static_cast<size_t>(columns)));
+    });
+    return strange;
+}
+
+void writeRows(std::span<const float> dense, const Shape& shape, const RowWriter& write) {
+    const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
+    write([&](int64_t firstRow, std::span<float> rows) {
+        for (size_t row = 0; row < rows.size() / stride; ++row)
+            std::ranges::copy(dense.subspan((static_cast<size_t>(firstRow) + row) * columns, columns),
+                              rows.begin() + static_cast<std::ptrdiff_t>(row * stride));
+    });
+}
+
+} // namespace attn

@@ -1,0 +1,193 @@
+#include "engine/session/vision_model.h"
+
+#include "engine/core/error.h"
+#include "engine/models/decoder.h"
+#include "engine/models/vision_encoder.h"
+#include "engine/session/graph_sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+/// Below about so many products a dispatch on software Vulkan costs more than its work, unless it runs on the
+/// submitting thread.
+constexpr int64_t kInlineProducts = 16'000'000;
+
+constexpr const char* kResult = "result"; // the logits, or what a head would read
+
+} // namespace
+
+VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const Options& options, const Progress& progress)
+    : source_(std::move(source)) {
+    const VisionGraph described = buildVisionEncoder(config());
+    info_.parameterCount = parameterCount(*described.graph);
+    std::optional<int> threads = options.softwareThreads;
+    if (!threads && info_.parameterCount * config().tokens() < kInlineProducts) threads = 0;
+    context_ = std::make_unique<gpu::Context>(
+        gpu::Context::Options{.device = options.device, .validation = options.validation, .softwareThreads = threads});
+    kernels_ = std::make_unique<KernelLibrary>(*context_);
+    store_ = std::make_unique<TensorStore>(*context_);
+    gates_.assign(config().layers.size() * static_cast<size_t>(config().layers.front().heads.heads), 1.0f);
+    describe(*described.graph);
+
+    auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
+    std::erase_if(parameters, [](const auto& tensor) { return decoder_names::isComputed(tensor.first); });
+    const uint64_t needed = paddedBytes(parameters), available = context_->freeBytes();
+    info_.parameterBytes = static_cast<int64_t>(needed);
+    if (needed > available)
+        throw Error({.what = fmt::format("needs {} MiB on the device for its weights but {} has {} MiB free",
+                                         needed >> 20, context_->traits().name, available >> 20),
+                     .where = info_.name,
+                     .hint = "close other programs, choose another device or open a smaller model"});
+    store_->reserve(parameters);
+    for (const auto& [name, shape] : parameters)
+        info_.parameters.push_back({.name = name,
+                                    .sourceName = source_->sourceName(name),
+                                    .shape = shape.extents(),
+                                    .count = shape.elements()});
+    load(progress);
+}
+
+VisionModel::~VisionModel() = default;
+
+void VisionModel::describe(const Graph& graph) {
+    const VisionConfig& model = config();
+    const LayerAttention& first = model.layers.front();
+    info_.name = model.name;
+    info_.family = model.family;
+    info_.familyTitle = source_->familyTitle();
+    info_.configJson = source_->configText();
+    info_.dtype = source_->dtype();
+    info_.positions = model.positions == VisionPositions::Learned      ? "learned"
+                      : model.positions == VisionPositions::Sinusoidal ? "sinusoidal"
+                                                                       : "none";
+    info_.pooling = model.pooling == VisionPooling::Cls    ? "CLS"
+                    : model.pooling == VisionPooling::Mean ? "mean of patches"
+                                                           : "CLS and mean of patches";
+    info_.layers = static_cast<int>(model.layers.size());
+    info_.heads = static_cast<int>(first.heads.heads);
+    info_.headWidth = static_cast<int>(first.heads.width);
+    info_.modelWidth = static_cast<int>(model.modelWidth);
+    info_.feedForwardWidth = static_cast<int>(model.feedForward.width);
+    info_.image = model.image;
+    info_.grid = model.grid();
+    info_.patch = static_cast<int>(model.patch);
+    info_.channels = static_cast<int>(model.channels);
+    info_.prefix = prefixNames(model);
+    info_.classes = static_cast<int>(model.classes);
+    info_.labels = source_->labels();
+    info_.warnings = source_->warnings();
+    for (const std::string& name : graph.probeOrder()) info_.hooks.push_back(name);
+}
+
+void VisionModel::load(const Progress& progress) {
+    int64_t done = 0;
+    for (const ParameterInfo& parameter : info_.parameters) {
+        if (progress)
+            progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(info_.parameterCount, 1)),
+                     parameter.name);
+        const int64_t strange = source_->read(parameter.name, Shape(parameter.shape),
+                                              [&](const auto& fill) { store_->write(parameter.name, fill); });
+        if (strange > 0)
+            info_.warnings.push_back(
+                fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted", strange,
+                            parameter.count, parameter.name));
+        done += parameter.count;
+    }
+}
+
+int64_t VisionModel::deviceBytes() const { return static_cast<int64_t>(context_->allocatedBytes()); }
+
+Image VisionModel::seen(const Image& image) const {
+    Image result = fitted(image, source_->preprocessing());
+    if (result.size() != config().image)
+        throw Error(
+            {.what = fmt::format("the picture is {} x {} pixels but the model reads {} x {} and its preprocessing "
+                                 "does not resize",
+                                 result.width, result.height, config().image.width, config().image.height),
+             .where = info_.name,
+             .hint = fmt::format("give a picture of {} x {} pixels", config().image.width, config().image.height)});
+    return result;
+}
+
+std::vector<float> VisionModel::patchesOf(const Image& image) const {
+    const Image picture = seen(image);
+    return cutPatches(pixelsOf(picture, source_->preprocessing()), config().channels, picture.size(), config().patch);
+}
+
+void VisionModel::setGate(int layer, int head, float gate) {
+    for (int l = 0; l < info_.layers; ++l)
+        for (int h = 0; h < info_.heads; ++h)
+            if ((layer < 0 || layer == l) && (head < 0 || head == h))
+                gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
+}
+
+std::unique_ptr<GpuExecutor> VisionModel::makeExecutor(const std::set<std::string>& probes) {
+    const VisionGraph encoder = buildVisionEncoder(config());
+    const auto plan = compile(encoder.graph, {{kResult, encoder.logits ? encoder.logits : encoder.pooled}}, probes,
+                              {.alignment = 256});
+    writeConstants(*store_, *plan, encoder.composed);
+    return std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan);
+}
+
+bool VisionModel::run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled) {
+    const Shape shape{config().grid().area(), config().patchValues()};
+    if (static_cast<int64_t>(patches.size()) != shape.elements())
+        throw Error({.what = fmt::format("{} numbers are no {} patches of {}", patches.size(), shape[0], shape[1]),
+                     .where = info_.name,
+                     .hint = "cut the picture by the model's own size and patch"});
+    const std::span<float> input = executor.input(vision_names::kPatches);
+    writeRows(patches, shape, [&](const auto& fill) { fill(0, input); });
+    for (int layer = 0; layer < info_.layers; ++layer) {
+        const std::string name = fmt::format("blocks.{}.attn.gates", layer);
+        if (executor.hasInput(name))
+            std::copy_n(gates_.begin() + layer * info_.heads, info_.heads, executor.input(name).begin());
+    }
+    return executor.run({}, isCancelled);
+}
+
+std::vector<float> VisionModel::classify(std::span<const float> patches, const Cancelled& isCancelled) {
+    if (info_.classes == 0)
+        throw Error({.what = "this model has no classifier",
+                     .where = info_.name,
+                     .hint = "open one with a head; its features and patterns can be captured and drawn"});
+    if (!classifier_) classifier_ = makeExecutor({});
+    if (!run(*classifier_, patches, isCancelled)) return {};
+    const auto logits = classifier_->result(kResult);
+    return {logits.begin(), logits.begin() + info_.classes};
+}
+
+std::vector<CapturedHook> VisionModel::capture(std::span<const float> patches, const std::string& hooks) {
+    const std::vector<std::string> names = matchHooks(info_.hooks, hooks, info_.name);
+    const std::set<std::string> probes(names.begin(), names.end());
+    if (!capturer_ || probes != captured_) {
+        capturer_ = makeExecutor(probes);
+        captured_ = probes;
+    }
+    run(*capturer_, patches, {});
+    std::vector<CapturedHook> captured;
+    for (const std::string& name : names) {
+        const Shape& shape = capturer_->plan().result(name).type.shape;
+        captured.push_back({name, shape, denseValues(capturer_->result(name), shape)});
+    }
+    return captured;
+}
+
+std::vector<float> probabilitiesOf(std::span<const float> logits) {
+    std::vector<float> result(logits.begin(), logits.end());
+    if (result.empty()) return result;
+    const float largest = *std::ranges::max_element(result);
+    double sum = 0;
+    for (float& value : result) {
+        value = std::exp(value - largest);
+        sum += static_cast<double>(value);
+    }
+    for (float& value : result) value = static_cast<float>(value / sum);
+    return result;
+}
+
+} // namespace attn

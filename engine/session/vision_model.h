@@ -1,0 +1,75 @@
+#pragma once
+
+#include "engine/models/vision_source.h"
+#include "engine/runtime/gpu_executor.h"
+#include "engine/session/hooks.h"
+#include "engine/session/vision_info.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// A loaded vision model on a device: one picture in; logits, patterns and every other hook out. Synchronous; used from
+/// one thread.
+class VisionModel {
+public:
+    struct Options {
+        std::optional<std::string> device;
+        std::optional<int> softwareThreads; ///< empty: inline for small models, Mesa's default for large ones
+        bool validation = false;
+    };
+    using Progress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
+    using Cancelled = std::function<bool()>;
+
+    VisionModel(std::unique_ptr<VisionSource> source, const Options& options, const Progress& progress = {});
+    ~VisionModel();
+
+    const VisionInfo& info() const { return info_; }
+    const VisionConfig& config() const { return source_->config(); }
+    gpu::Context& context() { return *context_; }
+    int64_t deviceBytes() const;
+
+    /// The picture as the model sees it: resized and cropped. @throws Error as fitted(), or if it then has another size
+    /// than the model reads
+    Image seen(const Image& image) const;
+    /// What the model is given. @return [patches, channels patch patch], normalised
+    std::vector<float> patchesOf(const Image& image) const;
+
+    void setGate(int layer, int head, float gate); ///< negative: all of them; takes effect with the next run
+
+    /// @param patches of one picture  @throws Error for another count of numbers, or where the model has no head
+    /// @return logits [classes]; empty if it was cancelled
+    std::vector<float> classify(std::span<const float> patches, const Cancelled& isCancelled = {});
+
+    /// Runs the patches with the hooks requested, in execution order; a run that asks for the same hooks plans nothing
+    /// again. @param hooks globs separated by commas
+    /// @throws Error naming the hooks that exist when none matches, or for another count of numbers
+    std::vector<CapturedHook> capture(std::span<const float> patches, const std::string& hooks);
+
+private:
+    std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
+    bool run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled);
+    void load(const Progress& progress);
+    void describe(const Graph& graph);
+
+    std::unique_ptr<VisionSource> source_;
+    std::unique_ptr<gpu::Context> context_;
+    std::unique_ptr<KernelLibrary> kernels_;
+    std::unique_ptr<TensorStore> store_;
+    std::unique_ptr<GpuExecutor> classifier_;
+    std::unique_ptr<GpuExecutor> capturer_;
+    std::set<std::string> captured_; ///< the hooks of capturer_
+    std::vector<float> gates_;       ///< [layers, heads]
+    VisionInfo info_;
+};
+
+/// Of logits, each shifted by the largest first. @return the same size, summing to 1
+std::vector<float> probabilitiesOf(std::span<const float> logits);
+
+} // namespace attn

@@ -1,0 +1,120 @@
+#include "app/figures/read_image.h"
+#include "tests/figures/painting.h"
+#include "tests/io/files.h"
+
+#include <QImageWriter>
+
+// What decoding must get right beyond what Qt does by itself.
+
+namespace attn {
+namespace {
+
+using test::TemporaryFolder;
+namespace fs = std::filesystem;
+
+QString pathIn(const TemporaryFolder& folder, const char* name) { return QString::fromStdString(folder / name); }
+
+std::string sentenceOfReading(const QString& path) {
+    const auto result = readImage(path);
+    const auto* failure = std::get_if<Failure>(&result);
+    if (!failure) return "accepted";
+    CHECK_FALSE(failure->hint.empty());
+    return failure->where + ": " + failure->what + "; " + failure->hint;
+}
+
+Image mustRead(const QString& path) {
+    auto result = readImage(path);
+    INFO(sentenceOfReading(path));
+    REQUIRE(std::holds_alternative<Image>(result));
+    return std::get<Image>(std::move(result));
+}
+
+QImage halves() { // red above blue, 24 wide, 16 high
+    QImage image(24, 16, QImage::Format_RGB32);
+    image.fill(Qt::red);
+    for (int y = 8; y < 16; ++y)
+        for (int x = 0; x < 24; ++x) image.setPixelColor(x, y, Qt::blue);
+    return image;
+}
+
+} // namespace
+
+TEST_CASE("read image: the formats of classify, pixel by pixel", "[figures][vision]") {
+    useFigures();
+    const TemporaryFolder folder;
+    test::writeFile(folder / "tiny.ppm", std::string("P6\n2 1\n255\n") + std::string("\x01\x02\x03\xff\x00\x80", 6));
+    const Image tiny = mustRead(pathIn(folder, "tiny.ppm"));
+    CHECK(tiny.size() == ImageSize{1, 2});
+    CHECK(tiny.rgb == std::vector<uint8_t>{1, 2, 3, 255, 0, 128});
+    for (const char* name : {"a.png", "a.bmp", "a.ppm"}) {
+        INFO(name);
+        REQUIRE(halves().save(pathIn(folder, name)));
+        CHECK(mustRead(pathIn(folder, name)) == imageFrom(halves()));
+    }
+    // A name without an ending, or with the wrong one, is read by what the file holds.
+    fs::copy_file(folder / "a.png", folder / "wrong.bmp");
+    CHECK(mustRead(pathIn(folder, "wrong.bmp")) == imageFrom(halves()));
+    CHECK(imageFrom(toQImage(tiny)) == tiny);
+}
+
+TEST_CASE("read image: what is transparent lies on white, 16 bits become 8", "[figures][vision]") {
+    useFigures();
+    const TemporaryFolder folder;
+    QImage clear(1, 3, QImage::Format_ARGB32);
+    clear.setPixelColor(0, 0, QColor(255, 0, 0, 0));
+    clear.setPixelColor(0, 1, QColor(0, 0, 0, 128));
+    clear.setPixelColor(0, 2, QColor(0, 255, 0, 255));
+    REQUIRE(clear.save(pathIn(folder, "clear.png")));
+    const Image read = mustRead(pathIn(folder, "clear.png"));
+    CHECK(read.at(0, 0, 1) == 255);
+    CHECK(std::abs(read.at(1, 0, 0) - 127) <= 1);
+    CHECK(read.at(2, 0, 0) == 0);
+    QImage deep(2, 1, QImage::Format_RGBX64);
+    deep.fill(QColor::fromRgba64(0x8080, 0x4040, 0xffff));
+    REQUIRE(deep.save(pathIn(folder, "deep.png")));
+    const Image eight = mustRead(pathIn(folder, "deep.png"));
+    CHECK(eight.at(0, 1, 0) == 0x80);
+    CHECK(eight.at(0, 1, 1) == 0x40);
+    CHECK(eight.at(0, 1, 2) == 0xff);
+    QImage grey(3, 1, QImage::Format_Grayscale8);
+    grey.fill(77);
+    REQUIRE(grey.save(pathIn(folder, "grey.png")));
+    CHECK(mustRead(pathIn(folder, "grey.png")).at(0, 2, 2) == 77);
+}
+
+TEST_CASE("read image: a photograph is turned as its EXIF says", "[figures][vision]") {
+    useFigures();
+    const TemporaryFolder folder;
+    QImageWriter writer(pathIn(folder, "turned.jpg"));
+    writer.setTransformation(QImageIOHandler::TransformationRotate90);
+    writer.setQuality(100);
+    REQUIRE(writer.write(halves()));
+    const Image turned = mustRead(pathIn(folder, "turned.jpg"));
+    CHECK(turned.size() == ImageSize{24, 16}); // clockwise: what was above is on the right
+    CHECK(turned.at(12, 14, 0) > 200);
+    CHECK(turned.at(12, 1, 2) > 200);
+}
+
+TEST_CASE("read image: what is no picture, broken, empty or huge is refused in a sentence", "[figures][vision]") {
+    useFigures();
+    const TemporaryFolder folder;
+    CHECK_THAT(sentenceOfReading(pathIn(folder, "nowhere.png")), CONTAINS("there is no such file; check the path"));
+    CHECK_THAT(sentenceOfReading(QString::fromStdString(folder.path())), CONTAINS("is not a file"));
+    test::writeFile(folder / "empty.png", "");
+    CHECK_THAT(sentenceOfReading(pathIn(folder, "empty.png")), CONTAINS("the file is empty"));
+    test::writeFile(folder / "text.png", "this is a letter");
+    CHECK_THAT(sentenceOfReading(pathIn(folder, "text.png")),
+               CONTAINS("this is no picture that can be read; formats: "));
+    REQUIRE(halves().save(pathIn(folder, "whole.png")));
+    std::ifstream whole(folder / "whole.png", std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+    test::writeFile(folder / "cut.png", bytes.substr(0, bytes.size() / 2));
+    CHECK_THAT(sentenceOfReading(pathIn(folder, "cut.png")), CONTAINS("the picture is damaged"));
+    test::writeFile(folder / "none.ppm", "P6\n0 5\n255\n");
+    CHECK_THAT(sentenceOfReading(pathIn(folder, "none.ppm")), !CONTAINS("accepted"));
+    test::writeFile(folder / "huge.ppm", "P6\n30000 20000\n255\nxxx"); // as it says of itself
+    CHECK_THAT(sentenceOfReading(pathIn(folder, "huge.ppm")),
+               CONTAINS("the picture has 30000 x 20000 pixels; at most 100 million can be read; make it smaller"));
+}
+
+} // namespace attn

@@ -1,0 +1,162 @@
+#include "engine/models/model_source.h"
+#include "engine/models/preprocessor_config.h"
+#include "engine/models/vision_source.h"
+#include "tests/models/vision_folder.h"
+
+// Each case breaks one thing of a good folder; the sentence must name the file, the thing and the remedy.
+
+using namespace attn;
+using namespace attn::test;
+using nlohmann::json;
+
+namespace {
+
+template <class Change>
+std::string afterwards(const std::string& model, const Change& change, std::optional<ImageSize> size = {}) {
+    VisionFolderCopy folder(model);
+    change(folder);
+    return sentenceOf([&] { openVisionSource(folder.path().string(), size); });
+}
+
+std::string withField(const std::string& model, const char* field, const json& value) {
+    return afterwards(model,
+                      [&](auto& folder) { folder.edit("config.json", [&](json& config) { config[field] = value; }); });
+}
+
+std::string withPreprocessor(const char* field, const json& value) {
+    return afterwards("vit", [&](auto& folder) {
+        folder.edit("preprocessor_config.json", [&](json& config) { config[field] = value; });
+    });
+}
+
+std::vector<std::string> warningsOf(const VisionFolderCopy& folder) {
+    return openVisionSource(folder.path().string())->warnings();
+}
+
+} // namespace
+
+TEST_CASE("bad vision folders: fields of config.json", "[models][vision]") {
+    CHECK_THAT(withField("vit", "num_channels", 4),
+               CONTAINS("config.json: \"num_channels\" is 4 but pictures have 3 channels (colour) or 1 (grey)"));
+    CHECK_THAT(
+        withField("vit", "num_channels", 1),
+        CONTAINS("tensor \"vit.embeddings.patch_embeddings.projection.weight\" is [24, 3, 4, 4] but the config asks "
+                 "for [24, 16]"));
+    CHECK_THAT(withField("vit", "image_size", 18),
+               CONTAINS("\"image_size\" is 18 x 18, which patches of 4 x 4 do not divide"));
+    CHECK_THAT(
+        withField("vit", "image_size", 20),
+        CONTAINS("tensor \"vit.embeddings.position_embeddings\" is [1, 17, 24] but the config asks for [26, 24]"));
+    CHECK_THAT(withField("vit", "image_size", json::array({16, 16, 3})),
+               CONTAINS("a list but not of a height and a width"));
+    CHECK_THAT(withField("vit", "patch_size", json::array({4, 2})), CONTAINS("only square patches are read"));
+    CHECK_THAT(withField("vit", "num_attention_heads", 5),
+               CONTAINS("\"num_attention_heads\" is 5, which does not divide"));
+    CHECK_THAT(withField("vit", "hidden_act", "selu"), CONTAINS("the unknown activation \"selu\""));
+    CHECK_THAT(withField("dinov2_swiglu", "mlp_ratio", 0), CONTAINS("\"mlp_ratio\" leaves no room"));
+    CHECK_THAT(
+        withField("vit", "model_type", "resnet"),
+        CONTAINS("not a vision model that is known; supported: vit, deit, dinov2, dinov2_with_registers, timm_vit"));
+    CHECK_THAT(withField("timm_vit", "global_pool", "map"),
+               CONTAINS("\"global_pool\" is \"map\"; supported: token, avg"));
+    CHECK(withField("vit", "image_size", json::array({16, 16})) == "accepted");
+}
+
+TEST_CASE("bad vision folders: tensors that are missing or of a variation that is not read", "[models][vision]") {
+    CHECK_THAT(afterwards("deit",
+                          [](auto& folder) {
+                              folder.editHeader(
+                                  [](json& header) { header.erase("deit.embeddings.distillation_token"); });
+                          }),
+               CONTAINS("tensor \"embeddings.distillation_token\" is missing"));
+    CHECK_THAT(afterwards("vit",
+                          [](auto& folder) {
+                              folder.editHeader([](json& header) {
+                                  header.erase("vit.encoder.layer.1.attention.attention.key.bias");
+                              });
+                          }),
+               CONTAINS("encoder.layer.1.attention.attention.key.bias\" is missing"));
+    CHECK_THAT(afterwards("timm_vit",
+                          [](auto& folder) {
+                              folder.editHeader([](json& header) {
+                                  header["blocks.0.attn.q_norm.weight"] = header["norm.weight"];
+                                  header.erase("norm.weight");
+                              });
+                          }),
+               CONTAINS("\"blocks.0.attn.q_norm.weight\" belongs to a variation that is not read"));
+}
+
+TEST_CASE("bad vision folders: a size that patches do not divide", "[models][vision]") {
+    const auto nothing = [](auto&) {};
+    CHECK_THAT(
+        afterwards("vit", nothing, ImageSize{30, 32}),
+        CONTAINS(
+            "a picture of 32 x 30 pixels cannot be cut into patches of 4 x 4; choose sides that are multiples of 4"));
+    CHECK_THAT(withPreprocessor("size", 18),
+               CONTAINS("a picture of 18 x 18 pixels cannot be cut into patches of 4 x 4"));
+}
+
+TEST_CASE("bad vision folders: preprocessor_config.json", "[models][vision]") {
+    VisionFolderCopy folder("vit");
+    fs::remove(folder / "preprocessor_config.json");
+    CHECK_THAT(
+        warningsOf(folder).front(),
+        CONTAINS("preprocessor_config.json is missing: pictures are resized to 16 x 16 bilinearly and each channel "
+                 "is scaled to -1..1"));
+    CHECK(warningsOf(VisionFolderCopy("timm_vit")).empty()); // timm's config says it
+    CHECK_THAT(withPreprocessor("image_mean", json::array({0.5, 0.5})),
+               CONTAINS("preprocessor_config.json: \"image_mean\" has 2 numbers but the model reads 3 channels"));
+    CHECK_THAT(withPreprocessor("image_std", json::array({0.5, 0, 0.5})),
+               CONTAINS("\"image_std\" holds 0, which is no usable number"));
+    CHECK_THAT(withPreprocessor("resample", 5), CONTAINS("\"resample\" is 5; supported: 0 nearest, 1 Lanczos"));
+    CHECK_THAT(withPreprocessor("size", json{{"longest_edge", 16}}),
+               CONTAINS("\"size\" is {\"longest_edge\":16}; supported:"));
+    CHECK_THAT(withPreprocessor("size", 0), CONTAINS("\"size\" is 0 but must be a whole number"));
+    CHECK_THAT(afterwards("vit", [](auto& broken) { writeFile(broken / "preprocessor_config.json", "{"); }),
+               CONTAINS("preprocessor_config.json: the file is not valid JSON"));
+}
+
+TEST_CASE("vision folders: sizes of preprocessor_config.json in every way they are written", "[models][vision]") {
+    const auto read = [](const json& fields) {
+        VisionFolderCopy folder("vit");
+        writeFile(folder / "preprocessor_config.json", fields.dump());
+        return openVisionSource(folder.path().string())->preprocessing();
+    };
+    CHECK(read({{"size", 20}}).resize == ImageSize{20, 20});
+    CHECK(read({{"size", {{"height", 20}, {"width", 24}}}}).resize == ImageSize{20, 24});
+    const ImagePreprocessing edge = read({{"size", {{"shortest_edge", 24}}}, {"crop_size", 16}});
+    CHECK(edge.shortestEdge == 24);
+    CHECK(edge.crop == ImageSize{16, 16});
+    CHECK(read({{"size", 24}, {"crop_size", 16}, {"feature_extractor_type", "CLIPFeatureExtractor"}}).shortestEdge ==
+          24);
+    CHECK(read({{"size", {{"shortest_edge", 20}}}}).crop == ImageSize{20, 20}); // with a warning
+    CHECK_FALSE(read({{"size", 16}, {"crop_size", 12}, {"do_center_crop", false}}).crop);
+    CHECK_FALSE(read({{"do_resize", false}}).resize);
+    CHECK(read({{"do_rescale", false}}).factor == 1);
+    CHECK(read({{"do_normalize", false}}).mean.empty());
+    CHECK(read({{"image_mean", 0.25}}).mean == std::vector<double>{0.25, 0.25, 0.25});
+    CHECK(read(json::object()).filter == ResampleFilter::Bilinear);
+}
+
+TEST_CASE("vision folders: a language command says what to use instead", "[models][vision]") {
+    for (const auto& [model, title] :
+         {std::pair{"vit", "Vision Transformer"}, {"timm_vit", "Vision Transformer of timm"}})
+        CHECK_THAT(sentenceOf([&, name = model] { openModelSource((kGoldenRoot / name).string()); }),
+                   CONTAINS("this is a vision model (" + std::string(title) +
+                            "), which reads pictures and no text; give it a "
+                            "picture: attention-cli classify"));
+    CHECK(isVisionModel((kGoldenRoot / "timm_vit").string()));
+    CHECK_FALSE(isVisionModel((kGoldenRoot / "gpt2").string()));
+    CHECK_FALSE(isVisionModel("/nowhere"));
+}
+
+TEST_CASE("vision folders: labels come from id2label", "[models][vision]") {
+    CHECK(openVisionSource((kGoldenRoot / "vit").string())->labels().at(6) == "thing 6");
+    CHECK(openVisionSource((kGoldenRoot / "timm_vit").string())->labels().empty());
+    VisionFolderCopy folder("vit");
+    folder.edit("config.json", [](json& config) {
+        config["id2label"] = {{"2", "cat"}, {"999", "x"}, {"y", "z"}, {"1", 4}};
+    });
+    const auto labels = openVisionSource(folder.path().string())->labels();
+    CHECK(labels == std::vector<std::string>{"", "", "cat", "", "", "", ""});
+}

@@ -1,0 +1,162 @@
+#include "engine/io/json_file.h"
+#include "engine/models/vision_encoder.h"
+#include "engine/session/graph_sources.h"
+#include "engine/session/vision_model.h"
+#include "tests/models/vision_folder.h"
+
+#include <algorithm>
+#include <cmath>
+
+// Vision models against PyTorch, from the picture to the logits: tests/golden/README.md.
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+double worstDifference(std::span<const float> found, std::span<const float> expected) {
+    if (found.size() != expected.size()) return 1e9;
+    double worst = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+        const double difference = std::abs(static_cast<double>(expected[i]) - found[i]);
+        worst = std::isfinite(difference) ? std::max(worst, difference) : 1e9;
+    }
+    return worst;
+}
+
+} // namespace
+
+TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree with PyTorch within 1e-4",
+          "[models][vision][gpu]") {
+    const auto cases = readJsonFile(kGoldenRoot / "vision_cases.json").at("cases");
+    REQUIRE(cases.size() >= 8);
+    for (const auto& entry : cases) {
+        const std::string name = entry.at("name");
+        INFO(name);
+        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
+        const VisionInfo& info = model.info();
+        CHECK(info.family == entry.at("family").get<std::string>());
+        CHECK(info.tokens() == entry.at("T").get<int>());
+        CHECK(info.classes == entry.at("classes").get<int>());
+        const Golden golden(name);
+        const std::vector<float> patches = model.patchesOf(golden.image());
+        CHECK(worstDifference(patches, cutPatches(golden.values("pixels"), model.config().channels,
+                                                  model.config().image, model.config().patch)) < 1e-5);
+
+        std::string hooks;
+        for (const std::string& hook : info.hooks)
+            if (golden.contains(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
+        int compared = 0;
+        for (const CapturedHook& hook : model.capture(patches, hooks)) {
+            INFO(hook.name);
+            CHECK(hook.shape.extents() == golden.shape(hook.name));
+            CHECK(worstDifference(hook.values, golden.values(hook.name)) < 1e-4);
+            ++compared;
+        }
+        CHECK(compared == golden.hookCount()); // nothing is left out silently
+        if (info.classes > 0) CHECK(worstDifference(model.classify(patches), golden.values("logits")) < 1e-4);
+    }
+}
+
+TEST_CASE("vision: a batch of pictures gives what each gives alone", "[models][vision][gpu]") {
+    // 17 tokens run as a composition; 64 tokens, 63 patches and CLS, in the kernel for several sequences.
+    for (const std::optional<ImageSize>& size : {std::optional<ImageSize>(), std::optional(ImageSize{28, 36})}) {
+        const auto source = openVisionSource((kGoldenRoot / "vit").string(), size);
+        VisionModel model(openVisionSource((kGoldenRoot / "vit").string(), size), {.validation = true});
+        INFO(model.info().tokens());
+        const std::vector<float> first = model.patchesOf(Golden("vit").image());
+        std::vector<float> second = first;
+        std::ranges::reverse(second);
+
+        const VisionGraph batch = buildVisionEncoder(source->config(), {.images = 2});
+        const auto plan = compile(batch.graph, {{"logits_of_both", batch.logits}});
+        TensorStore store(model.context());
+        KernelLibrary kernels(model.context());
+        for (const ParameterInfo& parameter : model.info().parameters) {
+            store.reserve({{parameter.name, Shape(parameter.shape)}});
+            source->read(parameter.name, Shape(parameter.shape),
+                         [&](const auto& fill) { store.write(parameter.name, fill); });
+        }
+        writeConstants(store, *plan, batch.composed);
+        GpuExecutor executor(model.context(), kernels, store, plan);
+        const auto input = executor.input(vision_names::kPatches);
+        std::ranges::copy(first, input.begin());
+        std::ranges::copy(second, input.begin() + static_cast<std::ptrdiff_t>(first.size()));
+        for (int layer = 0; layer < model.info().layers; ++layer)
+            std::ranges::fill(executor.input("blocks." + std::to_string(layer) + ".attn.gates"), 1.0f);
+        executor.run({});
+        const auto both = executor.result("logits_of_both");
+        const auto stride = static_cast<size_t>(Shape{7}.rowStride());
+        CHECK(worstDifference(both.subspan(0, 7), model.classify(first)) < 1e-5);
+        CHECK(worstDifference(both.subspan(stride, 7), model.classify(second)) < 1e-5);
+    }
+}
+
+TEST_CASE("vision: attention that suits a grid builds in the same encoder", "[models][vision]") {
+    VisionConfig config{.image = {16, 16},
+                        .patch = 4,
+                        .modelWidth = 16,
+                        .clsToken = false,
+                        .feedForward = {.width = 32, .activation = Activation::GeluErf},
+                        .pooling = VisionPooling::Mean,
+                        .classes = 3};
+    for (const char* text : {"heads=multi_head(2)", "heads=multi_head(2), mask=axial(4, 4)",
+                             "heads=multi_head(2), mask=local2d(4, 4, 2, 2, 1, 1)",
+                             "heads=multi_head(2), mask=shifted(4, 4, 2, 1)", "heads=multi_head(2), normaliser=xcit",
+                             "heads=multi_head(2), normaliser=linformer(4)", "mixer=fnet", "mixer=mlp_mixer"}) {
+        INFO(text);
+        const AttentionSpec spec = AttentionSpec::parse(text);
+        const int64_t heads = std::string(text).find("multi_head") == std::string::npos ? 1 : 2;
+        config.layers.assign(2, {.heads = {heads, heads, 16 / heads}, .rule = {}, .outputBias = true, .spec = spec});
+        for (const VisionPositions positions :
+             {VisionPositions::None, VisionPositions::Learned, VisionPositions::Sinusoidal}) {
+            config.positions = positions;
+            const VisionGraph encoder = buildVisionEncoder(config, {.images = 3});
+            CHECK(encoder.logits.shape() == Shape{3, 3});
+        }
+    }
+}
+
+TEST_CASE("vision: sinusoids of a grid are unit pairs that tell rows from columns", "[models][vision]") {
+    const std::vector<float> table = sinusoidalGrid({2, 3}, 8);
+    REQUIRE(table.size() == 6 * 8);
+    const auto at = [&](int64_t row, int64_t column, int64_t feature) {
+        return table[static_cast<size_t>((row * 3 + column) * 8 + feature)];
+    };
+    CHECK(at(0, 2, 0) == Approx(std::sin(2.0)));
+    CHECK(at(0, 2, 2) == Approx(std::cos(2.0)));
+    CHECK(at(1, 2, 4) == Approx(std::sin(1.0)));
+    CHECK(at(1, 2, 7) == Approx(std::cos(1e-4)));
+}
+
+TEST_CASE("vision: a gate at zero takes a head out, and the same hooks plan nothing again", "[models][vision][gpu]") {
+    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), {.validation = true});
+    const std::vector<float> patches = model.patchesOf(Golden("vit").image());
+    const std::vector<float> before = model.classify(patches);
+    model.capture(patches, "blocks.0.attn.hook_z");
+    model.setGate(0, 1, 0);
+    const uint64_t recorded = GpuExecutor::recordings();
+    const CapturedHook z = model.capture(patches, "blocks.0.attn.hook_z").front(); // [T,H,D]
+    CHECK(worstDifference(model.classify(patches), before) > 1e-3);
+    CHECK(GpuExecutor::recordings() == recorded);
+    const int64_t H = z.shape[1], D = z.shape[2];
+    CHECK(std::ranges::all_of(std::span(z.values).subspan(static_cast<size_t>(D), static_cast<size_t>(D)),
+                              [](float value) { return value == 0; }));
+    CHECK(z.values[static_cast<size_t>(2 * H * D)] != 0);
+    model.setGate(-1, -1, 1);
+    CHECK(worstDifference(model.classify(patches), before) == 0);
+}
+
+TEST_CASE("vision: positions are interpolated to the size that is asked for", "[models][vision][gpu]") {
+    const auto source = openVisionSource((kGoldenRoot / "vit").string(), ImageSize{24, 32});
+    CHECK(source->config().grid() == ImageSize{6, 8});
+    CHECK_THAT(source->warnings().front(), CONTAINS("positions of 4 x 4 patches are interpolated to 8 x 6"));
+    VisionModel model(openVisionSource((kGoldenRoot / "vit").string(), ImageSize{24, 32}), {.validation = true});
+    const auto captured = model.capture(model.patchesOf(Golden("vit").image()), "hook_pos_embed,logits");
+    CHECK(captured[0].shape == Shape{49, 24});
+    const auto trained = Golden("vit").values("hook_pos_embed");
+    CHECK(std::equal(trained.begin(), trained.begin() + 24, captured[0].values.begin())); // CLS stays
+    const std::vector<float> grid =
+        resampledGrid(std::span(trained).subspan(24), {4, 4}, {6, 8}, 24, GridFilter::Bicubic);
+    CHECK(worstDifference(std::span(captured[0].values).subspan(24), grid) < 1e-6);
+}

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "engine/io/image.h"
+#include "engine/io/safetensors.h"
+#include "tests/io/files.h"
+
+#include <nlohmann/json.hpp>
+
+namespace attn::test {
+
+inline const fs::path kGoldenRoot = fs::path(ATTN_TEST_DIR) / "golden";
+
+/// What PyTorch computes from one of the small vision models of tests/golden.
+class Golden {
+public:
+    explicit Golden(const std::string& name) : file_(kGoldenRoot / name / "golden.safetensors") {}
+
+    bool contains(const std::string& name) const { return file_.tensors().contains(name); }
+    std::vector<int64_t> shape(const std::string& name) const { return file_.tensors().at(name).shape; }
+    std::vector<float> values(const std::string& name) const {
+        const StoredTensor& tensor = file_.tensors().at(name);
+        std::vector<float> values(static_cast<size_t>(tensor.elements()));
+        file_.read(tensor, 0, values);
+        return values;
+    }
+    /// The picture that it was given.
+    Image image() const {
+        const std::vector<float> pixels = values("image");
+        return {.height = shape("image")[0], .width = shape("image")[1], .rgb = {pixels.begin(), pixels.end()}};
+    }
+    int hookCount() const { return static_cast<int>(file_.tensors().size()) - 2; } ///< all but image and pixels
+
+private:
+    SafetensorsFile file_;
+};
+
+/// A copy of one of the small vision models, to be broken.
+class VisionFolderCopy {
+public:
+    explicit VisionFolderCopy(const std::string& name) {
+        for (const char* file : {"config.json", "preprocessor_config.json", "model.safetensors"})
+            if (fs::exists(kGoldenRoot / name / file)) fs::copy_file(kGoldenRoot / name / file, folder_ / file);
+    }
+    const fs::path& path() const { return folder_.path(); }
+    fs::path operator/(const std::string& name) const { return folder_ / name; }
+
+    /// Changes a file as JSON.
+    template <class Change> void edit(const std::string& file, const Change& change) {
+        nlohmann::json json = nlohmann::json::parse(std::ifstream(folder_ / file));
+        change(json);
+        writeFile(folder_ / file, json.dump());
+    }
+    /// Changes the header of model.safetensors as JSON; the data stays.
+    template <class Change> void editHeader(const Change& change) {
+        std::ifstream stream(folder_ / "model.safetensors", std::ios::binary);
+        const std::string file((std::istreambuf_iterator<char>(stream)), {});
+        uint64_t length = 0;
+        std::memcpy(&length, file.data(), sizeof(length));
+        nlohmann::json header = nlohmann::json::parse(file.substr(8, length));
+        change(header);
+        writeFile(folder_ / "model.safetensors", safetensors(header.dump(), file.substr(8 + length)));
+    }
+
+private:
+    TemporaryFolder folder_;
+};
+
+} // namespace attn::test
