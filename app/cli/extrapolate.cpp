@@ -16,7 +16,8 @@ namespace {
 struct Options {
     std::string task = "text", text, out, device;
     std::vector<std::string> specs;
-    int64_t steps = 1000, layers = 2, heads = 4, width = 64, batch = 16;
+    int64_t steps = 0; ///< 0: what suits the task
+    int64_t layers = 2, heads = 4, width = 64, batch = 16;
     double rate = 3e-3;
     uint64_t seed = 0;
     int last = 16; ///< targets of a row that count, of texts
@@ -33,6 +34,7 @@ struct Plan {
     std::vector<int> lengths;
     int trained;
     std::string unit;
+    int64_t steps; ///< unless the command line says otherwise
 };
 
 Plan planOf(const Options& options) {
@@ -40,11 +42,13 @@ Plan planOf(const Options& options) {
         return {.settings = {.values = {{"context", 64}}, .seed = options.seed, .text = options.text},
                 .lengths = {64, 128, 256},
                 .trained = 64,
-                .unit = fmt::format("loss of the last {} characters, in nats", options.last)};
+                .unit = fmt::format("loss of the last {} characters, in nats", options.last),
+                .steps = 1000};
     return {.settings = {.values = {{"length", 12}, {"varied", 1}}, .seed = options.seed},
             .lengths = {6, 12, 24},
             .trained = 12,
-            .unit = "share of tokens copied right"};
+            .unit = "share of tokens copied right",
+            .steps = 3000};
 }
 
 TaskSettings atLength(const Plan& plan, const std::string& task, int length) {
@@ -57,6 +61,7 @@ TaskSettings atLength(const Plan& plan, const std::string& task, int length) {
 int extrapolate(const Options& options) {
     const Task& task = taskNamed(options.task);
     const Plan plan = planOf(options);
+    const int64_t steps = options.steps > 0 ? options.steps : plan.steps;
     LengthFigure figure;
     figure.title =
         options.task == "text" ? "Trained at 64 characters, asked at more" : "Trained to copy up to 12 tokens";
@@ -65,19 +70,18 @@ int extrapolate(const Options& options) {
     figure.trainedLength = plan.trained;
     nlohmann::json report = nlohmann::json::array();
     for (const std::string& scheme : options.specs.empty() ? kSchemes : options.specs) {
-        Recipe recipe{
-            .task = options.task,
-            .settings = plan.settings,
-            .architecture = {.layers = options.layers,
-                             .heads = options.heads,
-                             .width = options.width,
-                             .attention = scheme,
-                             .initialDeviation = 0.05},
-            .optimiser = {.beta2 = 0.98, .decay = 0.01},
-            .schedule = {.rate = options.rate, .finalRate = options.rate / 30, .warmUp = 50, .steps = options.steps},
-            .batch = static_cast<int>(options.batch)};
+        Recipe recipe{.task = options.task,
+                      .settings = plan.settings,
+                      .architecture = {.layers = options.layers,
+                                       .heads = options.heads,
+                                       .width = options.width,
+                                       .attention = scheme,
+                                       .initialDeviation = 0.05},
+                      .optimiser = {.beta2 = 0.98, .decay = 0.01},
+                      .schedule = {.rate = options.rate, .finalRate = options.rate / 30, .warmUp = 50, .steps = steps},
+                      .batch = static_cast<int>(options.batch)};
         Trainer trainer(recipe, {.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
-        for (int64_t step = 0; step < options.steps; ++step) trainer.step();
+        for (int64_t step = 0; step < steps; ++step) trainer.step();
         LengthFigure::Line line{.label = QString::fromStdString(scheme).remove("position=").remove("mask="),
                                 .values = {}};
         line.label.remove(", causal").replace(" & ", ", ");
@@ -120,7 +124,8 @@ void addExtrapolate(CLI::App& app, Run& run) {
         ->capture_default_str();
     command->add_option("--text", options->text, "text file, for the task text");
     command->add_option("--attention", options->specs, "compare these instead (repeat)");
-    command->add_option("--steps", options->steps, "updates of each model")->capture_default_str();
+    command->add_option("--steps", options->steps, "updates of each model (default: 1000 for text, 3000 for copy)")
+        ->check(CLI::PositiveNumber);
     command->add_option("--layers", options->layers, "")->capture_default_str();
     command->add_option("--heads", options->heads, "")->capture_default_str();
     command->add_option("--width", options->width, "")->capture_default_str();

@@ -27,6 +27,7 @@ constexpr ControlGroup kGroups[] = {
     {"timeline", QT_TRANSLATE_NOOP("attn::ControlGroup", "The timeline of a run")},
     {"runs", QT_TRANSLATE_NOOP("attn::ControlGroup", "The list of runs")},
     {"playground", QT_TRANSLATE_NOOP("attn::ControlGroup", "The playground of attentions")},
+    {"vision", QT_TRANSLATE_NOOP("attn::ControlGroup", "Pictures and vision models")},
     {"export", QT_TRANSLATE_NOOP("attn::ControlGroup", "Export and copy")},
 };
 

@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
     if (setup.preferences.softwareThreads >= 0) setup.session.softwareThreads = setup.preferences.softwareThreads;
     for (const attn::BundledModel& model : attn::bundledModels())
         if (model.title == "stories") setup.path = QString::fromStdString(model.path);
-    if (!options.path.isEmpty()) setup.path = options.path;
+    const bool isForVision = !options.path.isEmpty() && attn::MainWindow::isForVision(options.path);
+    if (!options.path.isEmpty() && !isForVision) setup.path = options.path;
     setup.prompt = options.prompt;
     if (options.size) setup.size = *options.size;
     const QString data = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
@@ -56,5 +57,6 @@ int main(int argc, char** argv) {
     if (isScreenshot) attn::takeScreenshotAndQuit(window, options.screenshot);
     window.show();
     if (!options.session.isEmpty()) window.openSession(options.session);
+    if (isForVision) window.open(options.path);
     return QApplication::exec();
 }

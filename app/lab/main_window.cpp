@@ -5,6 +5,7 @@
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/train_panel.h"
+#include "app/lab/panels/vision_panel.h"
 #include "app/lab/theme.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
@@ -83,9 +84,12 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
       playground_({.device = setup.session.device,
                    .softwareThreads = setup.session.softwareThreads,
                    .validation = setup.session.validation}),
-      runs_(setup.runsFolder),
-      context_(
-          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_) {
+      vision_({.device = setup.session.device,
+               .softwareThreads = setup.session.softwareThreads,
+               .validation = setup.session.validation}),
+      runs_(setup.runsFolder), context_(
+                                   undoStack_, [this](Command command) { bridge_.post(std::move(command)); },
+                                   &training_, &runs_, &playground_, &vision_) {
     // The worker loads while this thread makes widgets.
     bridge_.post(
         OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
@@ -132,6 +136,7 @@ MainWindow::~MainWindow() {
     disconnect(&bridge_, nullptr, this, nullptr);
     disconnect(&training_, nullptr, this, nullptr);
     disconnect(&playground_, nullptr, this, nullptr);
+    disconnect(&vision_, nullptr, this, nullptr);
     disconnect(&undoStack_, nullptr, this, nullptr);
     for (const auto& [id, dock] : docks_) delete dock;
 }
@@ -151,6 +156,7 @@ void MainWindow::makeDocks() {
         docks_[id] = dock;
         if (auto* generate = qobject_cast<GeneratePanel*>(panel)) generate_ = generate;
         if (auto* train = qobject_cast<TrainPanel*>(panel)) train_ = train;
+        if (auto* vision = qobject_cast<VisionPanel*>(panel)) visionPanel_ = vision;
         if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
     }
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {

@@ -3,6 +3,7 @@
 #include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/bridge/training_bridge.h"
+#include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/panel_context.h"
 #include "app/lab/preferences.h"
@@ -28,6 +29,7 @@ class GeneratePanel;
 class NextTokenPanel;
 class StatusStrip;
 class TrainPanel;
+class VisionPanel;
 
 /// The window: panels in docks, menus, files, banners. It hands each snapshot to the panels and their commands to the
 /// bridge.
@@ -53,6 +55,10 @@ public:
     /// A model folder or file, or a session file.
     void open(const QString& path, const QString& prompt = {});
     void openSession(const QString& path);
+    /// A folder of a vision model, or a picture.
+    void openVision(const QString& path);
+    /// Whether the path is of a vision model or a picture, which the Vision panel shows.
+    static bool isForVision(const QString& path);
     bool saveSessionAs(const QString& path);
     void setTheme(ThemeId theme);
     void setPreferences(const Preferences& preferences);
@@ -63,6 +69,7 @@ public:
     SessionBridge& bridge() { return bridge_; }
     TrainingBridge& training() { return training_; }
     PlaygroundBridge& playground() { return playground_; }
+    VisionBridge& vision() { return vision_; }
     RunListModel& runs() { return runs_; }
     QUndoStack& undoStack() { return undoStack_; }
     const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
@@ -83,7 +90,7 @@ protected:
 
 private:
     // Grows when docks are added or renamed, so that an old arrangement is not forced onto a new window.
-    static constexpr int kLayoutVersion = 2;
+    static constexpr int kLayoutVersion = 3;
 
     struct ActionSpec {
         const char* id;
@@ -136,6 +143,7 @@ private:
     SessionBridge bridge_;
     TrainingBridge training_;
     PlaygroundBridge playground_;
+    VisionBridge vision_;
     RunListModel runs_;
     QUndoStack undoStack_;
     PanelContext context_;
@@ -147,6 +155,7 @@ private:
     GeneratePanel* generate_ = nullptr;
     NextTokenPanel* nextToken_ = nullptr;
     TrainPanel* train_ = nullptr;
+    VisionPanel* visionPanel_ = nullptr;
     StatusStrip* status_ = nullptr;
     Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;
     std::unique_ptr<Autosave> autosave_;

@@ -5,15 +5,19 @@
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/train_panel.h"
+#include "app/lab/panels/vision_panel.h"
 #include "app/lab/run_animation.h"
 #include "app/lab/widget_export.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
+#include "engine/models/vision_source.h"
 
 #include <QClipboard>
 #include <QDockWidget>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QGuiApplication>
+#include <QImageReader>
 #include <QStatusBar>
 
 namespace attn {
@@ -38,8 +42,22 @@ void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mod
 
 void MainWindow::open(const QString& path, const QString& prompt) {
     if (path.endsWith(".attnlab")) return openSession(path);
+    if (isForVision(path)) return openVision(path);
     pending_.reset();
     bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString(), .promptTokens = {}});
+}
+
+bool MainWindow::isForVision(const QString& path) {
+    return isVisionModel(path.toStdString()) ||
+           (QFileInfo(path).isFile() && !QImageReader::imageFormat(path).isEmpty());
+}
+
+void MainWindow::openVision(const QString& path) {
+    context_.showPanel("vision");
+    if (!isVisionModel(path.toStdString())) return visionPanel_->openPicture(path);
+    visionPanel_->openModel(path);
+    addRecentPath(path);
+    refreshRecent();
 }
 
 void MainWindow::openSession(const QString& path) {

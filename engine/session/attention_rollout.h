@@ -12,6 +12,7 @@ enum class HeadFusion : uint8_t { Mean, Maximum, Minimum };
 struct RolloutOptions {
     HeadFusion fusion = HeadFusion::Mean;
     double discard = 0; ///< share of each layer's cells, the lowest, that are taken as 0: from 0 to below 1
+    bool operator==(const RolloutOptions&) const = default;
 };
 
 /// How much of each token reaches each token through all layers, if a residual passes one half on and attention the

@@ -12,6 +12,7 @@
 #include "app/lab/panels/runs_panel.h"
 #include "app/lab/panels/samples_panel.h"
 #include "app/lab/panels/train_panel.h"
+#include "app/lab/panels/vision_panel.h"
 
 #include <QCoreApplication>
 
@@ -33,6 +34,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"samples", QT_TRANSLATE_NOOP("attn::Panel", "Samples"), nullptr, make<SamplesPanel>},
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
+    {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
 };
 
 } // namespace

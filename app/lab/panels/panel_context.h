@@ -18,6 +18,7 @@ namespace attn {
 class PlaygroundBridge;
 class RunListModel;
 class TrainingBridge;
+class VisionBridge;
 
 /// What the panels share: the way to the session, undo, the theme, and what is pointed at. Lives longer than any panel.
 class PanelContext : public QObject {
@@ -26,10 +27,11 @@ class PanelContext : public QObject {
 public:
     using Poster = std::function<void(Command)>;
 
-    /// @param training, runs, playground may be null where no panel asks for them
+    /// @param training, runs, playground, vision may be null where no panel asks for them
     PanelContext(QUndoStack& undoStack, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr,
-                 PlaygroundBridge* playground = nullptr)
-        : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground) {}
+                 PlaygroundBridge* playground = nullptr, VisionBridge* vision = nullptr)
+        : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
+          vision_(vision) {}
 
     void post(Command command) const { post_(std::move(command)); }
     /// For undo commands, which post again later.
@@ -38,6 +40,7 @@ public:
     TrainingBridge& training() { return *training_; }
     RunListModel& runs() { return *runs_; }
     PlaygroundBridge& playground() { return *playground_; }
+    VisionBridge& vision() { return *vision_; }
 
     ThemeId theme() const { return theme_; }
     void setTheme(ThemeId theme) {
@@ -67,6 +70,7 @@ private:
     TrainingBridge* training_;
     RunListModel* runs_;
     PlaygroundBridge* playground_;
+    VisionBridge* vision_;
     ThemeId theme_ = ThemeId::Light;
 };
 

@@ -1,0 +1,435 @@
+#include "app/lab/panels/vision_panel.h"
+
+#include "app/figures/read_image.h"
+#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/undo_commands.h"
+#include "app/lab/widgets/head_overlays_view.h"
+#include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/widgets/picture_patches.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMimeData>
+#include <QPainter>
+#include <QPointer>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QTreeWidget>
+
+#include <algorithm>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+using VisionEdit = StateEdit<VisionSetup, 4>;
+
+constexpr int kMostAnswers = 10;
+
+QString message(const Failure& failure) {
+    QStringList parts{QString::fromStdString(failure.what)};
+    if (!failure.where.empty()) parts.prepend(QString::fromStdString(failure.where));
+    if (!failure.hint.empty()) parts.append(QString::fromStdString(failure.hint));
+    return parts.join(QStringLiteral(": "));
+}
+
+} // namespace
+
+VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), shown_(std::make_shared<VisionSnapshot>()) {
+    setAcceptDrops(true);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(8, 8, 8, 8);
+    auto* split = new QSplitter(Qt::Horizontal);
+    split->setChildrenCollapsible(false);
+    split->addWidget(makeControls());
+    overlay_ = new PatchOverlayView;
+    overlay_->setObjectName("visionOverlay");
+    heads_ = new HeadOverlaysView;
+    heads_->setObjectName("visionHeads");
+    auto* views = new QSplitter(Qt::Vertical);
+    views->setChildrenCollapsible(false);
+    views->addWidget(overlay_);
+    views->addWidget(heads_);
+    views->setStretchFactor(0, 3);
+    views->setStretchFactor(1, 2);
+    split->addWidget(views);
+    split->setStretchFactor(1, 1);
+    row->addWidget(split);
+    connect(overlay_, &PatchOverlayView::pointedAt, this, [this](std::optional<int> patch) {
+        if (pointed_ == patch) return;
+        pointed_ = patch;
+        showOverlays();
+    });
+    connect(overlay_, &PatchOverlayView::chosen, this, [this](int patch) {
+        patch_ = patch_ == patch ? std::nullopt : std::optional(patch);
+        showOverlays();
+    });
+    connect(overlay_, &PatchOverlayView::crossed, this, &VisionPanel::cross);
+    connect(overlay_, &PatchOverlayView::crossingEnded, this, [this] {
+        const VisionSetup after = setup_;
+        setup_ = before_;
+        edit(after, QStringLiteral("patches %1").arg(context_.undoStack().count()));
+    });
+    connect(hide_, &QCheckBox::toggled, this, [this](bool hides) {
+        overlay_->setHiding(hides);
+        pointed_.reset();
+        showOverlays();
+    });
+    connect(heads_, &HeadOverlaysView::chosen, this, [this](int layer, int head) {
+        view_->setCurrentIndex(0);
+        layerBox_->setValue(layer);
+        head_->setCurrentIndex(head_->findData(head));
+    });
+    const auto setTheme = [this](ThemeId theme) {
+        overlay_->setTheme(figureTheme(theme));
+        heads_->setTheme(figureTheme(theme));
+    };
+    connect(&context_, &PanelContext::themeChanged, this, setTheme);
+    setTheme(context_.theme());
+    connect(&context_.vision(), &VisionBridge::changed, this, &VisionPanel::receive);
+    apply(*setupOf(QLatin1String(builtInPictures().front().id)));
+    showModel();
+    showAnswers();
+    showOverlays();
+}
+
+// The model and the picture -------------------------------------------------------------------------------------------
+
+void VisionPanel::openModel(const QString& path) {
+    model_ = path;
+    patch_.reset();
+    ask();
+}
+
+std::optional<VisionSetup> VisionPanel::setupOf(const QString& name) {
+    const auto isBuiltIn = [&](const BuiltInPicture& picture) { return name == QLatin1String(picture.id); };
+    if (std::ranges::any_of(builtInPictures(), isBuiltIn))
+        return VisionSetup{name, std::make_shared<const Image>(imageFrom(pictureNamed(name))), {}};
+    auto result = readImage(name);
+    if (auto* image = std::get_if<Image>(&result))
+        return VisionSetup{name, std::make_shared<const Image>(std::move(*image)), {}};
+    message_->setText(message(std::get<Failure>(result)));
+    message_->show();
+    return {};
+}
+
+void VisionPanel::openPicture(const QString& name) {
+    if (const auto setup = setupOf(name)) edit(*setup, "picture");
+}
+
+void VisionPanel::ask() {
+    context_.vision().session().show({.model = model_.toStdString(),
+                                      .picture = setup_.picture,
+                                      .hidden = setup_.hidden,
+                                      .rollout = {.fusion = static_cast<HeadFusion>(fusion_->currentIndex()),
+                                                  .discard = discard_->value() / 100.0}});
+}
+
+void VisionPanel::edit(const VisionSetup& setup, const QString& what) {
+    if (setup == setup_) return;
+    const QPointer<VisionPanel> panel = this;
+    context_.undoStack().push(new VisionEdit(
+        what == "picture" ? tr("another picture") : tr("hidden patches"),
+        [panel](const VisionSetup& state) {
+            if (panel) panel->apply(state);
+        },
+        setup_, setup, what));
+}
+
+void VisionPanel::apply(const VisionSetup& setup) {
+    setup_ = setup;
+    listPicture();
+    showAll_->setEnabled(!setup_.hidden.empty());
+    ask();
+}
+
+/// The first patch of a drag says whether it hides or shows.
+void VisionPanel::cross(int patch, bool isFirst) {
+    const auto at = std::ranges::lower_bound(setup_.hidden, patch);
+    const bool isHidden = at != setup_.hidden.end() && *at == patch;
+    if (isFirst) {
+        before_ = setup_;
+        hidesMore_ = !isHidden;
+    }
+    if (isHidden == hidesMore_) return;
+    VisionSetup next = setup_;
+    const auto place = next.hidden.begin() + (at - setup_.hidden.begin());
+    if (hidesMore_)
+        next.hidden.insert(place, patch);
+    else
+        next.hidden.erase(place);
+    apply(next);
+}
+
+void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot) {
+    const bool isOther = snapshot->model != shown_->model;
+    shown_ = snapshot;
+    if (snapshot->answer && snapshot->query.hidden.empty()) {
+        plain_ = snapshot->answer->probabilities;
+        plainOf_ = snapshot->query.picture;
+    }
+    if (isOther) showModel();
+    message_->setVisible(snapshot->failure || snapshot->progress < 1);
+    if (snapshot->failure)
+        message_->setText(message(*snapshot->failure));
+    else if (snapshot->progress < 1)
+        message_->setText(tr("Loading: %1 %").arg(qRound(snapshot->progress * 100)));
+    showAnswers();
+    showOverlays();
+}
+
+// What is shown
+// --------------------------------------------------------------------------------------------------------
+
+void VisionPanel::showModel() {
+    const VisionInfo* info = shown_->model.get();
+    {
+        const QSignalBlocker quietLayer(layerBox_), quietHead(head_);
+        const int layers = info ? info->layers : 1, heads = info ? info->heads : 1;
+        layerBox_->setRange(0, layers - 1);
+        layerBox_->setValue(layers - 1);
+        head_->clear();
+        head_->addItem(tr("Mean of all"), Mean);
+        head_->addItem(tr("Maximum of all"), Maximum);
+        for (int head = 0; head < heads; ++head) head_->addItem(QString::number(head), head);
+    }
+    for (QWidget* widget : std::initializer_list<QWidget*>{view_, attentionRow_, rolloutRow_, colours_, opacity_,
+                                                           smooth_, hide_, fromAll_})
+        widget->setEnabled(info);
+    if (!info) {
+        modelText_->setText(tr("Open or drop a folder of a vision model: ViT, DeiT, DINOv2 or one of timm's."));
+        return;
+    }
+    QString text = tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 pixels")
+                       .arg(QString::fromStdString(info->name), QString::fromStdString(info->familyTitle))
+                       .arg(info->layers)
+                       .arg(info->heads)
+                       .arg(info->grid.height)
+                       .arg(info->grid.width)
+                       .arg(info->patch);
+    for (const std::string& warning : info->warnings) text += "\n" + QString::fromStdString(warning);
+    modelText_->setText(text);
+}
+
+void VisionPanel::showAnswers() {
+    const VisionInfo* info = shown_->model.get();
+    const auto& answer = shown_->answer;
+    const bool hasAnswers = info && answer && !answer->probabilities.empty();
+    answers_->setVisible(hasAnswers);
+    answerText_->setText(!info || !answer ? QString()
+                         : hasAnswers     ? tr("Taken for, in %1 ms on %2:")
+                                            .arg(answer->elapsedMs, 0, 'f', 0)
+                                            .arg(QString::fromStdString(shown_->device))
+                                      : tr("This model has no classifier: it makes features."));
+    if (!hasAnswers) return;
+    const auto& probabilities = answer->probabilities;
+    std::vector<int> order(probabilities.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](int a, int b) {
+        return probabilities[static_cast<size_t>(a)] > probabilities[static_cast<size_t>(b)];
+    });
+    order.resize(std::min<size_t>(order.size(), kMostAnswers));
+    const bool hasChange =
+        !shown_->query.hidden.empty() && plainOf_ == shown_->query.picture && plain_.size() == probabilities.size();
+    answers_->setColumnHidden(2, !hasChange);
+    answers_->clear();
+    for (const int index : order) {
+        const auto at = static_cast<size_t>(index);
+        const double value = static_cast<double>(probabilities[at]);
+        auto* item = new QTreeWidgetItem(answers_, {QString::fromStdString(info->labelOf(index)),
+                                                    tr("%1 %").arg(value * 100, 0, 'f', 1), QString()});
+        item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+        item->setTextAlignment(2, Qt::AlignRight | Qt::AlignVCenter);
+        if (!hasChange) continue;
+        const double change = (value - static_cast<double>(plain_[at])) * 100;
+        item->setText(2, QStringLiteral("%1%2").arg(change >= 0 ? "+" : "−").arg(std::abs(change), 0, 'f', 1));
+    }
+}
+
+bool VisionPanel::showsRollout() const { return view_->currentIndex() == 1; }
+
+std::optional<int> VisionPanel::token() const {
+    const auto before = static_cast<int>(shown_->model->prefix.size());
+    if (pointed_) return before + *pointed_;
+    if (patch_) return before + *patch_;
+    return before > 0 ? std::optional(0) : std::nullopt;
+}
+
+QString VisionPanel::tokenName() const {
+    const auto columns = static_cast<int>(shown_->model->grid.width);
+    if (const auto patch = pointed_ ? pointed_ : patch_)
+        return tr("patch %1, %2").arg(*patch / columns).arg(*patch % columns);
+    return shown_->model->prefix.empty() ? tr("all patches, mean")
+                                         : QString::fromStdString(shown_->model->prefix.front());
+}
+
+std::pair<std::vector<float>, double> VisionPanel::rowOf(std::span<const float> map) const {
+    const auto tokens = static_cast<size_t>(shown_->model->tokens()), before = shown_->model->prefix.size();
+    const auto from = token();
+    const size_t first = from ? static_cast<size_t>(*from) : before, end = from ? first + 1 : tokens;
+    std::vector<float> row(tokens, 0);
+    for (size_t query = first; query < end; ++query)
+        for (size_t key = 0; key < tokens; ++key)
+            row[key] += map[query * tokens + key] / static_cast<float>(end - first);
+    const auto patches = row.begin() + static_cast<std::ptrdiff_t>(before);
+    return {{patches, row.end()}, std::accumulate(row.begin(), patches, 0.0)};
+}
+
+std::pair<std::vector<float>, double> VisionPanel::shownRow() const {
+    if (showsRollout()) return shown_->rollout ? rowOf(*shown_->rollout) : std::pair<std::vector<float>, double>{};
+    const auto& patterns = shown_->answer->patterns;
+    const auto layer = static_cast<size_t>(layerBox_->value());
+    if (layer >= patterns.size()) return {};
+    const auto tokens = static_cast<size_t>(shown_->model->tokens()), heads = static_cast<size_t>(shown_->model->heads);
+    const auto headRow = [&](size_t head) {
+        return rowOf(std::span(patterns[layer]).subspan(head * tokens * tokens, tokens * tokens));
+    };
+    const int choice = head_->currentData().toInt();
+    if (choice >= 0) return headRow(static_cast<size_t>(choice));
+    auto result = headRow(0);
+    for (size_t head = 1; head < heads; ++head) {
+        const auto [row, elsewhere] = headRow(head);
+        for (size_t i = 0; i < row.size(); ++i)
+            result.first[i] = choice == Mean ? result.first[i] + row[i] : std::max(result.first[i], row[i]);
+        result.second = choice == Mean ? result.second + elsewhere : std::max(result.second, elsewhere);
+    }
+    if (choice == Mean) {
+        for (float& value : result.first) value /= static_cast<float>(heads);
+        result.second /= static_cast<double>(heads);
+    }
+    return result;
+}
+
+/// What the model saw, with what is hidden from it in grey.
+QImage VisionPanel::shownPicture() const {
+    QImage picture = toQImage(*shown_->answer->seen).convertToFormat(QImage::Format_RGB32);
+    QPainter painter(&picture);
+    const VisionInfo& info = *shown_->model;
+    for (const int patch : shown_->query.hidden) {
+        const auto columns = static_cast<int>(info.grid.width);
+        painter.fillRect(patch % columns * info.patch, patch / columns * info.patch, info.patch, info.patch,
+                         QColor(127, 127, 127));
+    }
+    return picture;
+}
+
+void VisionPanel::showOverlay() {
+    PatchOverlayFigure figure;
+    if (shown_->model && shown_->answer) {
+        const VisionInfo& info = *shown_->model;
+        figure.image = shownPicture();
+        figure.colours = colourMapFromKey(colours_->currentData().toString());
+        figure.opacity = opacity_->value() / 100.0;
+        figure.isSmooth = smooth_->isChecked();
+        figure.marked = patch_;
+        figure.hovered = pointed_;
+        auto [row, elsewhere] = shownRow();
+        const bool hasRow = !row.empty();
+        if (!hasRow) row.assign(static_cast<size_t>(info.grid.area()), 0);
+        figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row));
+        const int head = head_->currentData().toInt();
+        const QString ofLayer = head == Mean      ? tr("Layer %1, mean of its heads")
+                                : head == Maximum ? tr("Layer %1, maximum of its heads")
+                                                  : tr("Layer %1, head %2");
+        const QString what = showsRollout() ? tr("Rollout of %1 layers").arg(info.layers)
+                             : head >= 0    ? ofLayer.arg(layerBox_->value()).arg(head)
+                                            : ofLayer.arg(layerBox_->value());
+        figure.title = tr("%1, from %2").arg(what, tokenName());
+        if (!hasRow)
+            figure.note = tr("This layer forms no pattern.");
+        else if (!info.prefix.empty())
+            figure.note = tr("%1 % goes to tokens that are no patches").arg(elsewhere * 100, 0, 'f', 1);
+    }
+    overlay_->setFigure(std::move(figure));
+    heads_->setSelected(layerBox_->value(), showsRollout() ? -1 : head_->currentData().toInt());
+    fromAll_->setText(shown_->model && !shown_->model->prefix.empty() ? tr("Look from CLS")
+                                                                      : tr("Look from all patches"));
+    fromAll_->setEnabled(patch_.has_value());
+}
+
+void VisionPanel::showOverlays() {
+    heads_->setLook(colourMapFromKey(colours_->currentData().toString()), opacity_->value() / 100.0,
+                    smooth_->isChecked());
+    std::vector<std::vector<float>> weights;
+    if (shown_->model && shown_->answer) {
+        const VisionInfo& info = *shown_->model;
+        const auto cells = static_cast<size_t>(info.tokens()) * static_cast<size_t>(info.tokens());
+        for (const std::vector<float>& layer : shown_->answer->patterns) {
+            std::vector<float>& all = weights.emplace_back();
+            for (int head = 0; head < info.heads; ++head) {
+                const auto row = rowOf(std::span(layer).subspan(static_cast<size_t>(head) * cells, cells)).first;
+                all.insert(all.end(), row.begin(), row.end());
+            }
+        }
+        heads_->setWeights(shownPicture(), std::move(weights), info.heads, static_cast<int>(info.grid.height),
+                           static_cast<int>(info.grid.width));
+    } else {
+        heads_->setWeights({}, {}, 0, 0, 0);
+    }
+    showOverlay();
+}
+
+// Files, sessions and export
+// --------------------------------------------------------------------------------------------
+
+void VisionPanel::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls() || event->mimeData()->hasImage()) event->acceptProposedAction();
+}
+
+void VisionPanel::dropEvent(QDropEvent* event) {
+    if (event->mimeData()->hasImage()) {
+        const auto image = qvariant_cast<QImage>(event->mimeData()->imageData());
+        edit({.name = tr("Dropped"), .picture = std::make_shared<const Image>(imageFrom(image)), .hidden = {}},
+             "picture");
+        return;
+    }
+    const auto urls = event->mimeData()->urls();
+    if (urls.isEmpty() || !urls.front().isLocalFile()) return;
+    const QString path = urls.front().toLocalFile();
+    if (QFileInfo(path).isDir())
+        openModel(path);
+    else
+        openPicture(path);
+}
+
+QJsonObject VisionPanel::saveView() const {
+    return {{"model", model_},
+            {"picture", setup_.name},
+            {"view", view_->currentIndex()},
+            {"layer", layerBox_->value()},
+            {"head", head_->currentData().toInt()},
+            {"fusion", fusion_->currentIndex()},
+            {"discard", discard_->value()},
+            {"colours", colours_->currentData().toString()},
+            {"opacity", opacity_->value()},
+            {"smooth", smooth_->isChecked()}};
+}
+
+void VisionPanel::restoreView(const QJsonObject& view) {
+    if (view.isEmpty()) return;
+    if (const QString path = view["model"].toString(); path != model_) openModel(path);
+    if (const QString name = view["picture"].toString(); !name.isEmpty() && name != setup_.name) openPicture(name);
+    view_->setCurrentIndex(std::clamp(view["view"].toInt(), 0, view_->count() - 1));
+    fusion_->setCurrentIndex(std::clamp(view["fusion"].toInt(), 0, fusion_->count() - 1));
+    discard_->setValue(view["discard"].toInt());
+    if (const int at = colours_->findData(view["colours"].toString()); at >= 0) colours_->setCurrentIndex(at);
+    opacity_->setValue(view["opacity"].toInt(60));
+    smooth_->setChecked(view["smooth"].toBool());
+    layerBox_->setValue(view["layer"].toInt(layerBox_->value()));
+    if (const int at = head_->findData(view["head"].toInt(Mean)); at >= 0) head_->setCurrentIndex(at);
+}
+
+QWidget* VisionPanel::figure() { return overlay_; }
+QString VisionPanel::csv() const { return overlay_->figure().csv(); }
+std::vector<NumberArray> VisionPanel::numbers() const { return overlay_->figure().numbers(); }
+
+} // namespace attn

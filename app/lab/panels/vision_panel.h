@@ -1,0 +1,110 @@
+#pragma once
+
+#include "app/figures/colour_map.h"
+#include "app/lab/panels/panel_context.h"
+#include "engine/session/vision_session.h"
+
+class QCheckBox;
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+class QPushButton;
+class QSlider;
+class QSpinBox;
+class QTreeWidget;
+class QVBoxLayout;
+
+namespace attn {
+
+class HeadOverlaysView;
+class PatchOverlayView;
+
+/// The picture that a vision model is shown, as undo keeps it.
+struct VisionSetup {
+    QString name;                         ///< of a built-in picture, a path, or what it was pasted as
+    std::shared_ptr<const Image> picture; ///< null: none
+    std::vector<int> hidden;              ///< patches, in rising order
+    bool operator==(const VisionSetup&) const = default;
+};
+
+/// A picture in patches, where each of them looks in every head of a vision model, attention rolled out through its
+/// layers, and what the model takes the picture for, also with patches hidden.
+class VisionPanel : public Panel {
+    Q_OBJECT
+
+public:
+    VisionPanel(PanelContext& context, QWidget* parent);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>&) override {}
+    QJsonObject saveView() const override;
+    void restoreView(const QJsonObject& view) override;
+    QWidget* figure() override;
+    QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
+
+    /// Opens a folder of a vision model.
+    void openModel(const QString& path);
+    /// A built-in picture, or a file. What cannot be read is said in the panel.
+    void openPicture(const QString& name);
+    const VisionSetup& setup() const { return setup_; }
+    const std::shared_ptr<const VisionSnapshot>& shown() const { return shown_; }
+
+protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    enum HeadChoice { Mean = -1, Maximum = -2 };
+
+    QWidget* makeControls();
+    void makeModelControls(QVBoxLayout* column);
+    void makePictureControls(QVBoxLayout* column);
+    void makeViewControls(QVBoxLayout* column);
+    void makeAnswers(QVBoxLayout* column);
+    void chooseModel();
+    std::optional<VisionSetup> setupOf(const QString& name);
+    void choosePicture(int index);
+    void pastePicture();
+    void listPicture();
+
+    void receive(const std::shared_ptr<const VisionSnapshot>& snapshot);
+    void ask();
+    void apply(const VisionSetup& setup);
+    void edit(const VisionSetup& setup, const QString& what);
+    void cross(int patch, bool isFirst);
+    void showModel();
+    void showAnswers();
+    void showOverlays(); ///< all heads
+    void showOverlay();  ///< the large one
+    /// The token whose view is shown: a patch, else CLS; none: the mean of all patches.
+    std::optional<int> token() const;
+    QString tokenName() const;
+    /// What the token takes from each patch, and what goes elsewhere. @param map [T,T]
+    std::pair<std::vector<float>, double> rowOf(std::span<const float> map) const;
+    std::pair<std::vector<float>, double> shownRow() const;
+    QImage shownPicture() const;
+    bool showsRollout() const;
+
+    PanelContext& context_;
+    std::shared_ptr<const VisionSnapshot> shown_;
+    QString model_;
+    VisionSetup setup_, before_; ///< before a drag over patches
+    bool hidesMore_ = true;      ///< a drag hides, or shows again
+    std::vector<float> plain_;   ///< probabilities of the picture with no patch hidden
+    std::shared_ptr<const Image> plainOf_;
+    std::optional<int> patch_, pointed_;
+    int layer_ = 0;
+
+    QLabel *modelText_, *message_, *answerText_;
+    QComboBox *picture_, *view_, *head_, *fusion_, *colours_;
+    QSpinBox* layerBox_;
+    QSlider *opacity_, *discard_;
+    QCheckBox *smooth_, *hide_;
+    QPushButton *fromAll_, *showAll_;
+    QWidget *attentionRow_, *rolloutRow_;
+    QTreeWidget* answers_;
+    PatchOverlayView* overlay_;
+    HeadOverlaysView* heads_;
+};
+
+} // namespace attn

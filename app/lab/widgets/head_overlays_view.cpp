@@ -1,0 +1,136 @@
+#include "app/lab/widgets/head_overlays_view.h"
+
+#include "app/figures/drawing.h"
+
+#include <QFontMetricsF>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+
+HeadOverlaysView::HeadOverlaysView(QWidget* parent) : QWidget(parent) {
+    setFocusPolicy(Qt::StrongFocus);
+    setAccessibleName(tr("Every head of every layer"));
+    setToolTip(tr("Where the chosen token looks in each head; click a head to enlarge it"));
+}
+
+void HeadOverlaysView::setWeights(const QImage& picture, std::vector<std::vector<float>> weights, int heads, int rows,
+                                  int columns) {
+    picture_ = picture;
+    weights_ = std::move(weights);
+    heads_ = heads;
+    rows_ = rows;
+    columns_ = columns;
+    update();
+}
+
+void HeadOverlaysView::setLook(ColourMapId colours, double opacity, bool isSmooth) {
+    colours_ = colours;
+    opacity_ = opacity;
+    isSmooth_ = isSmooth;
+    update();
+}
+
+void HeadOverlaysView::setSelected(int layer, int head) {
+    layer_ = layer;
+    head_ = head;
+    setAccessibleDescription(tr("Layer %1, head %2").arg(layer).arg(head));
+    update();
+}
+
+void HeadOverlaysView::setTheme(const FigureTheme& theme) {
+    theme_ = theme;
+    update();
+}
+
+QSize HeadOverlaysView::minimumSizeHint() const {
+    return {std::max(120, heads_ * 18 + static_cast<int>(gutter())), std::max(80, layers() * 18 + 20)};
+}
+
+double HeadOverlaysView::gutter() const {
+    return std::ceil(QFontMetricsF(theme_.smallFont()).horizontalAdvance(QStringLiteral("L00"))) + 6;
+}
+
+QRectF HeadOverlaysView::cellRect(int layer, int head) const {
+    if (heads_ == 0 || layers() == 0 || picture_.isNull()) return {};
+    const double top = std::ceil(QFontMetricsF(theme_.smallFont()).height()) + 2, gap = 3;
+    const double roomX = (width() - gutter()) / heads_ - gap, roomY = (height() - top) / layers() - gap;
+    const double scale = std::max(0.0, std::min(roomX / picture_.width(), roomY / picture_.height()));
+    const double w = picture_.width() * scale, h = picture_.height() * scale;
+    return {gutter() + head * (w + gap), top + layer * (h + gap), w, h};
+}
+
+void HeadOverlaysView::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.fillRect(rect(), theme_.background);
+    if (picture_.isNull() || layers() == 0)
+        return drawMessage(painter, rect(), tr("Every head's view of the picture stands here."), theme_);
+    const ColourMap& map = ColourMap::of(colours_);
+    const QSize size = cellRect(0, 0).size().toSize();
+    if (size.isEmpty()) return;
+    const double ratio = devicePixelRatioF();
+    const QImage small = picture_.scaled(size * ratio, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+    QImage overlay(columns_, rows_, QImage::Format_ARGB32);
+    for (int layer = 0; layer < layers(); ++layer)
+        for (int head = 0; head < heads_; ++head) {
+            const float* cells = weights_[static_cast<size_t>(layer)].data() + head * rows_ * columns_;
+            float most = 0;
+            for (int i = 0; i < rows_ * columns_; ++i) most = std::max(most, cells[i]);
+            for (int row = 0; row < rows_; ++row)
+                for (int column = 0; column < columns_; ++column)
+                    overlay.setPixel(column, row, map.at(most > 0 ? cells[row * columns_ + column] / most : 0));
+            const QRectF cell = cellRect(layer, head);
+            painter.drawImage(cell, small);
+            painter.setRenderHint(QPainter::SmoothPixmapTransform, isSmooth_);
+            painter.setOpacity(opacity_);
+            painter.drawImage(cell, overlay);
+            painter.setOpacity(1);
+        }
+    painter.setFont(theme_.smallFont());
+    painter.setPen(theme_.faint);
+    for (int head = 0; head < heads_; ++head) {
+        const QRectF cell = cellRect(0, head);
+        if (cell.width() > gutter() - 6)
+            painter.drawText(QRectF(cell.left(), 0, cell.width(), cell.top()), Qt::AlignCenter, tr("H%1").arg(head));
+    }
+    for (int layer = 0; layer < layers(); ++layer) {
+        const QRectF cell = cellRect(layer, 0);
+        painter.drawText(QRectF(0, cell.top(), gutter() - 4, cell.height()), Qt::AlignRight | Qt::AlignVCenter,
+                         tr("L%1").arg(layer));
+    }
+    painter.setPen(QPen(hasFocus() ? theme_.accent : theme_.text, 2));
+    painter.setBrush(Qt::NoBrush);
+    if (layer_ < layers() && head_ >= 0 && head_ < heads_) painter.drawRect(cellRect(layer_, head_));
+}
+
+void HeadOverlaysView::mousePressEvent(QMouseEvent* event) {
+    for (int layer = 0; layer < layers(); ++layer)
+        for (int head = 0; head < heads_; ++head)
+            if (cellRect(layer, head).contains(event->position())) emit chosen(layer, head);
+}
+
+void HeadOverlaysView::keyPressEvent(QKeyEvent* event) {
+    const int down = event->key() == Qt::Key_Down ? 1
+                     : event->key() == Qt::Key_Up ? -1
+                                                  : 0,
+              right = event->key() == Qt::Key_Right  ? 1
+                      : event->key() == Qt::Key_Left ? -1
+                                                     : 0;
+    if (layers() == 0 || (down == 0 && right == 0)) return QWidget::keyPressEvent(event);
+    emit chosen(std::clamp(layer_ + down, 0, layers() - 1), std::clamp(head_ + right, 0, heads_ - 1));
+}
+
+void HeadOverlaysView::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+void HeadOverlaysView::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    update();
+}
+
+} // namespace attn

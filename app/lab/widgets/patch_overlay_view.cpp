@@ -1,0 +1,103 @@
+#include "app/lab/widgets/patch_overlay_view.h"
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+
+#include <algorithm>
+#include <utility>
+
+namespace attn {
+
+PatchOverlayView::PatchOverlayView(QWidget* parent) : QWidget(parent) {
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setAccessibleName(tr("Where a patch looks"));
+    setToolTip(tr("Point at a patch to see where it looks, click it to stay with it, move with the arrow keys"));
+}
+
+void PatchOverlayView::setFigure(PatchOverlayFigure figure) {
+    figure_ = std::move(figure);
+    setAccessibleDescription(figure_.title + ". " + figure_.note);
+    update();
+}
+
+void PatchOverlayView::setTheme(const FigureTheme& theme) {
+    theme_ = theme;
+    update();
+}
+
+void PatchOverlayView::setHiding(bool hides) {
+    hides_ = hides;
+    setCursor(hides ? Qt::CrossCursor : Qt::ArrowCursor);
+}
+
+QRectF PatchOverlayView::patchRect(int patch) const {
+    return figure_.layout(rect(), theme_).patchRect(patch, figure_.columns(), figure_.rows());
+}
+
+std::optional<int> PatchOverlayView::patchAt(const QPointF& point) const {
+    return figure_.patchAt(point, figure_.layout(rect(), theme_));
+}
+
+void PatchOverlayView::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    figure_.paint(painter, rect(), theme_);
+    if (!hasFocus()) return;
+    painter.setPen(QPen(theme_.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+}
+
+void PatchOverlayView::mousePressEvent(QMouseEvent* event) {
+    const auto patch = patchAt(event->position());
+    if (event->button() != Qt::LeftButton || !patch) return;
+    if (!hides_) {
+        emit chosen(*patch);
+        return;
+    }
+    isCrossing_ = true;
+    last_ = patch;
+    emit crossed(*patch, true);
+}
+
+void PatchOverlayView::mouseMoveEvent(QMouseEvent* event) {
+    const auto patch = patchAt(event->position());
+    if (isCrossing_ && patch && patch != last_) {
+        last_ = patch;
+        emit crossed(*patch, false);
+    }
+    if (!isCrossing_) emit pointedAt(patch);
+}
+
+void PatchOverlayView::mouseReleaseEvent(QMouseEvent*) {
+    if (std::exchange(isCrossing_, false)) emit crossingEnded();
+}
+
+void PatchOverlayView::leaveEvent(QEvent*) { emit pointedAt({}); }
+
+void PatchOverlayView::keyPressEvent(QKeyEvent* event) {
+    const int rows = figure_.rows(), columns = figure_.columns();
+    const int down = event->key() == Qt::Key_Down ? 1
+                     : event->key() == Qt::Key_Up ? -1
+                                                  : 0,
+              right = event->key() == Qt::Key_Right  ? 1
+                      : event->key() == Qt::Key_Left ? -1
+                                                     : 0;
+    if (figure_.isEmpty() || (down == 0 && right == 0)) return QWidget::keyPressEvent(event);
+    const int from = figure_.marked.value_or(0);
+    const int row = std::clamp(from / columns + (figure_.marked ? down : 0), 0, rows - 1),
+              column = std::clamp(from % columns + (figure_.marked ? right : 0), 0, columns - 1);
+    emit chosen(row * columns + column);
+}
+
+void PatchOverlayView::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+void PatchOverlayView::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    update();
+}
+
+} // namespace attn

@@ -1,0 +1,124 @@
+#include "engine/session/vision_session.h"
+
+#include "engine/session/publisher.h"
+#include "engine/session/query_thread.h"
+#include "engine/session/vision_model.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <span>
+
+namespace attn {
+
+class VisionSession::Worker {
+public:
+    explicit Worker(Options options)
+        : options_(std::move(options)),
+          thread_([this](const std::variant<VisionQuery>& asked) { answer(std::get<VisionQuery>(asked)); }) {}
+
+    void show(const VisionQuery& query) { thread_.ask(query); }
+    Publisher<VisionSnapshot>& snapshots() { return snapshots_; }
+    bool waitIdle(double timeoutSeconds) { return thread_.waitIdle(timeoutSeconds); }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    /// What did not change since the query before is kept.
+    void answer(const VisionQuery& query) {
+        VisionSnapshot next = *snapshots_.latest();
+        const VisionQuery before = std::exchange(next.query, query);
+        const bool isOther = query.model != before.model;
+        next.failure = attempt("vision", [&] {
+            if (isOther) open(next);
+            if (!model_) return;
+            if (isOther || !next.answer || query.picture != before.picture || query.hidden != before.hidden) {
+                next.answer.reset();
+                next.rollout.reset();
+                if (query.picture) next.answer = answered(query);
+            }
+            if (next.answer && (!next.rollout || query.rollout != before.rollout)) next.rollout = rolledOut(next);
+        });
+        if (next.failure) {
+            next.answer.reset();
+            next.rollout.reset();
+        }
+        next.progress = 1;
+        snapshots_.publish(std::move(next));
+    }
+
+    void open(VisionSnapshot& next) {
+        model_.reset(); // before the next one needs the memory
+        next.model.reset();
+        next.answer.reset();
+        next.rollout.reset();
+        if (next.query.model.empty()) return;
+        next.progress = 0;
+        snapshots_.publish(next);
+        auto last = Clock::now();
+        model_ = std::make_unique<VisionModel>(openVisionSource(next.query.model),
+                                               VisionModel::Options{.device = options_.device,
+                                                                    .softwareThreads = options_.softwareThreads,
+                                                                    .validation = options_.validation},
+                                               [&](float fraction, const std::string&) {
+                                                   if (Clock::now() - last < std::chrono::milliseconds(50)) return;
+                                                   last = Clock::now();
+                                                   next.progress = static_cast<double>(fraction);
+                                                   snapshots_.publish(next);
+                                               });
+        next.model = std::make_shared<const VisionInfo>(model_->info());
+        next.device = model_->context().traits().name;
+    }
+
+    std::shared_ptr<const VisionAnswer> answered(const VisionQuery& query) {
+        VisionAnswer answer{.seen = std::make_shared<const Image>(model_->seen(*query.picture)),
+                            .patterns = {},
+                            .logits = {},
+                            .probabilities = {}};
+        std::vector<float> patches = model_->patchesOf(*query.picture);
+        const size_t patch = patches.size() / static_cast<size_t>(model_->config().grid().area());
+        // Normalised numbers: 0 is the mean colour of what the model was trained on.
+        for (const int hidden : query.hidden)
+            std::ranges::fill(std::span(patches).subspan(static_cast<size_t>(hidden) * patch, patch), 0.0f);
+        const Clock::time_point start = Clock::now();
+        const bool hasHead = model_->info().classes > 0;
+        for (CapturedHook& hook :
+             model_->capture(patches, hasHead ? "blocks.*.attn.hook_pattern,logits" : "blocks.*.attn.hook_pattern")) {
+            if (hook.name == "logits")
+                answer.logits = std::move(hook.values);
+            else
+                answer.patterns.push_back(std::move(hook.values));
+        }
+        answer.probabilities = probabilitiesOf(answer.logits);
+        answer.elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+        return std::make_shared<const VisionAnswer>(std::move(answer));
+    }
+
+    std::shared_ptr<const std::vector<float>> rolledOut(const VisionSnapshot& snapshot) const {
+        const VisionInfo& info = *snapshot.model;
+        const auto& patterns = snapshot.answer->patterns;
+        if (patterns.size() != static_cast<size_t>(info.layers)) return {};
+        const std::vector<std::span<const float>> layers(patterns.begin(), patterns.end());
+        return std::make_shared<const std::vector<float>>(
+            attentionRollout(layers, info.heads, info.tokens(), snapshot.query.rollout));
+    }
+
+    // The session's thread only.
+    Options options_;
+    std::unique_ptr<VisionModel> model_;
+
+    // Shared.
+    Publisher<VisionSnapshot> snapshots_;
+    QueryThread<VisionQuery> thread_;
+};
+
+VisionSession::VisionSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+VisionSession::~VisionSession() = default;
+void VisionSession::show(const VisionQuery& query) { worker_->show(query); }
+std::shared_ptr<const VisionSnapshot> VisionSession::latest() const { return worker_->snapshots().latest(); }
+void VisionSession::setListener(std::function<void()> listener) {
+    worker_->snapshots().setListener(std::move(listener));
+}
+bool VisionSession::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }
+
+} // namespace attn

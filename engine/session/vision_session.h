@@ -1,0 +1,72 @@
+#pragma once
+
+#include "engine/session/attention_rollout.h"
+#include "engine/session/vision_info.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// What a vision model is to be asked.
+struct VisionQuery {
+    std::string model;                      ///< path of its folder; empty: none
+    std::shared_ptr<const Image> picture{}; ///< null: none yet
+    std::vector<int> hidden{};              ///< patches of the mean colour, in rising order
+    RolloutOptions rollout{};
+    bool operator==(const VisionQuery&) const = default;
+};
+
+/// What a model makes of a picture.
+struct VisionAnswer {
+    std::shared_ptr<const Image> seen;        ///< resized and cropped
+    std::vector<std::vector<float>> patterns; ///< of each layer that forms them: [heads, T, T]
+    std::vector<float> logits;                ///< [classes]; empty without a head
+    std::vector<float> probabilities;         ///< likewise
+    double elapsedMs = 0;                     ///< from the patches to the answer
+};
+
+struct VisionSnapshot {
+    uint64_t version = 0; ///< grows by one with each snapshot
+    VisionQuery query;
+    std::shared_ptr<const VisionInfo> model;           ///< null: none is open
+    std::shared_ptr<const VisionAnswer> answer;        ///< null without a picture, and after a failure
+    std::shared_ptr<const std::vector<float>> rollout; ///< [T,T]; null where some layer forms no pattern
+    double progress = 1;                               ///< of loading, from 0; 1: loaded
+    std::string device;
+    std::optional<Failure> failure; ///< why the query has no answer
+};
+
+/// Runs a vision model on one thread of its own. The newest query replaces those that wait. All public functions are
+/// thread-safe and return at once.
+class VisionSession {
+public:
+    struct Options {
+        std::optional<std::string> device{};
+        std::optional<int> softwareThreads{};
+        bool validation = false;
+    };
+
+    explicit VisionSession(Options options);
+    ~VisionSession();
+    VisionSession(const VisionSession&) = delete;
+    VisionSession& operator=(const VisionSession&) = delete;
+
+    void show(const VisionQuery& query);
+    /// Never null.
+    std::shared_ptr<const VisionSnapshot> latest() const;
+    /// Called on the session's thread after each new snapshot.
+    void setListener(std::function<void()> listener);
+    /// Blocks until nothing is left to do but wait. @return false on time-out
+    bool waitIdle(double timeoutSeconds = 60);
+
+private:
+    class Worker;
+    std::unique_ptr<Worker> worker_;
+};
+
+} // namespace attn

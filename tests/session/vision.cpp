@@ -1,0 +1,78 @@
+#include "engine/session/vision_session.h"
+#include "tests/models/vision_folder.h"
+#include "tests/support/catch.h"
+
+#include <cmath>
+
+using namespace attn;
+using test::Golden;
+using test::kGoldenRoot;
+
+namespace {
+
+std::shared_ptr<const VisionSnapshot> answer(VisionSession& session, const VisionQuery& query) {
+    session.show(query);
+    REQUIRE(session.waitIdle());
+    return session.latest();
+}
+
+VisionQuery queryOf(const std::string& model) {
+    return {.model = (kGoldenRoot / model).string(), .picture = std::make_shared<const Image>(Golden(model).image())};
+}
+
+} // namespace
+
+TEST_CASE("vision session: logits and patterns of a picture are PyTorch's", "[session][vision][gpu]") {
+    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    const auto shown = answer(session, queryOf("deit"));
+    REQUIRE_FALSE(shown->failure);
+    REQUIRE(shown->answer);
+    const Golden golden("deit");
+    const auto near = [](const std::vector<float>& found, const std::vector<float>& expected) {
+        REQUIRE(found.size() == expected.size());
+        for (size_t i = 0; i < found.size(); ++i)
+            REQUIRE(std::abs(static_cast<double>(found[i]) - static_cast<double>(expected[i])) < 1e-4);
+    };
+    near(shown->answer->logits, golden.values("logits"));
+    REQUIRE(static_cast<int>(shown->answer->patterns.size()) == shown->model->layers);
+    for (int layer = 0; layer < shown->model->layers; ++layer)
+        near(shown->answer->patterns[static_cast<size_t>(layer)],
+             golden.values("blocks." + std::to_string(layer) + ".attn.hook_pattern"));
+    double sum = 0;
+    for (const float probability : shown->answer->probabilities) sum += static_cast<double>(probability);
+    CHECK(sum == Approx(1).margin(1e-5));
+    REQUIRE(shown->rollout);
+    CHECK(shown->rollout->size() == static_cast<size_t>(shown->model->tokens() * shown->model->tokens()));
+}
+
+TEST_CASE("vision session: hidden patches change the answer, and showing them again brings it back",
+          "[session][vision][gpu]") {
+    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    VisionQuery query = queryOf("vit");
+    const auto plain = answer(session, query);
+    REQUIRE(plain->answer);
+    query.hidden = {0, 1, 2};
+    const auto hidden = answer(session, query);
+    REQUIRE(hidden->answer);
+    CHECK(hidden->answer->logits != plain->answer->logits);
+    CHECK(hidden->model == plain->model); // the same, not loaded again
+    query.hidden.clear();
+    CHECK(answer(session, query)->answer->logits == plain->answer->logits);
+    // Only rolled out again.
+    query.rollout.fusion = HeadFusion::Maximum;
+    const auto fused = answer(session, query);
+    CHECK(fused->answer == session.latest()->answer);
+    CHECK(*fused->rollout != *plain->rollout);
+}
+
+TEST_CASE("vision session: what cannot be opened is a sentence, and the next model opens", "[session][vision][gpu]") {
+    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    VisionQuery query = queryOf("vit");
+    query.model = "/no/such/folder";
+    const auto refused = answer(session, query);
+    REQUIRE(refused->failure);
+    CHECK_FALSE(refused->model);
+    CHECK_FALSE(refused->answer);
+    CHECK(answer(session, queryOf("dinov2_swiglu"))->answer);
+    CHECK_FALSE(session.latest()->failure);
+}
