@@ -67,6 +67,7 @@ QWidget* VisionPanel::makeControls() {
     makeViewControls(column);
     makeAnswers(column);
     auto* scroll = new QScrollArea;
+    scroll->setAccessibleName(tr("Model, picture and view"));
     scroll->setWidget(content);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
