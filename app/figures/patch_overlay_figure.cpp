@@ -47,15 +47,16 @@ PatchOverlayFigure::Layout PatchOverlayFigure::layout(const QRectF& area, const 
     const double titleHeight = isRoomy && !title.isEmpty() ? std::round(theme.lineHeight()) : 0;
     const double noteHeight = isRoomy && !note.isEmpty() ? line : 0, barSpace = isRoomy ? 5 * theme.size : 0;
     const double margin = isRoomy ? gap : 0, width = area.width() - 2 * margin;
+    const double ends = isRoomy ? std::ceil(line / 2) : 0; // the bar's numbers reach so far beyond it
     result.title = QRectF(area.left() + margin, area.top() + margin, width, titleHeight);
-    const QRectF room(area.left() + margin, area.top() + margin + titleHeight, std::max(8.0, width - barSpace),
-                      std::max(8.0, area.height() - 2 * margin - titleHeight - noteHeight));
+    const QRectF room(area.left() + margin, area.top() + margin + titleHeight + ends, std::max(8.0, width - barSpace),
+                      std::max(8.0, area.height() - 2 * margin - titleHeight - noteHeight - 2 * ends));
     if (!image.isNull()) {
         const double scale = std::min(room.width() / image.width(), room.height() / image.height());
         const QSizeF size(image.width() * scale, image.height() * scale);
         result.picture = QRectF(QPointF(room.left() + (room.width() - size.width()) / 2, room.top()), size);
     }
-    result.note = QRectF(area.left() + margin, result.picture.bottom() + 2, width, noteHeight);
+    result.note = QRectF(area.left() + margin, result.picture.bottom() + ends, width, noteHeight);
     if (isRoomy)
         result.bar = QRectF(result.picture.right() + theme.size * 0.8, result.picture.top(),
                             std::round(theme.size * 0.8), std::max(result.picture.height(), 1.0));
@@ -81,7 +82,7 @@ QImage PatchOverlayFigure::overlay() const {
 }
 
 void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, Text::tr("Open a picture to see where the model looks."), theme);
+    if (isEmpty()) return drawMessage(painter, area, Text::tr("Open a vision model to see where it looks."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

@@ -68,6 +68,8 @@ private:
                                                });
         next.model = std::make_shared<const VisionInfo>(model_->info());
         next.device = model_->context().traits().name;
+        next.progress = 1;
+        snapshots_.publish(next); // the first answer takes longest
     }
 
     std::shared_ptr<const VisionAnswer> answered(const VisionQuery& query) {

@@ -55,12 +55,12 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     overlay_->setObjectName("visionOverlay");
     heads_ = new HeadOverlaysView;
     heads_->setObjectName("visionHeads");
-    auto* views = new QSplitter(Qt::Vertical);
+    auto* views = new QSplitter(Qt::Horizontal);
     views->setChildrenCollapsible(false);
     views->addWidget(overlay_);
     views->addWidget(heads_);
-    views->setStretchFactor(0, 3);
-    views->setStretchFactor(1, 2);
+    views->setStretchFactor(0, 1);
+    views->setStretchFactor(1, 1);
     split->addWidget(views);
     split->setStretchFactor(1, 1);
     row->addWidget(split);
@@ -178,11 +178,13 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
         plainOf_ = snapshot->query.picture;
     }
     if (isOther) showModel();
-    message_->setVisible(snapshot->failure || snapshot->progress < 1);
+    const bool isLooking = snapshot->model && snapshot->query.picture && !snapshot->answer;
+    message_->setVisible(snapshot->failure || snapshot->progress < 1 || isLooking);
     if (snapshot->failure)
         message_->setText(message(*snapshot->failure));
-    else if (snapshot->progress < 1)
-        message_->setText(tr("Loading: %1 %").arg(qRound(snapshot->progress * 100)));
+    else
+        message_->setText(snapshot->progress < 1 ? tr("Loading: %1 %").arg(qRound(snapshot->progress * 100))
+                                                 : tr("Looking at the picture…"));
     showAnswers();
     showOverlays();
 }
@@ -337,13 +339,13 @@ void VisionPanel::showOverlay() {
         if (!hasRow) row.assign(static_cast<size_t>(info.grid.area()), 0);
         figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row));
         const int head = head_->currentData().toInt();
-        const QString ofLayer = head == Mean      ? tr("Layer %1, mean of its heads")
-                                : head == Maximum ? tr("Layer %1, maximum of its heads")
-                                                  : tr("Layer %1, head %2");
-        const QString what = showsRollout() ? tr("Rollout of %1 layers").arg(info.layers)
+        const QString ofLayer = head == Mean      ? tr("layer %1, mean of heads")
+                                : head == Maximum ? tr("layer %1, maximum of heads")
+                                                  : tr("layer %1, head %2");
+        const QString what = showsRollout() ? tr("rollout of %1 layers").arg(info.layers)
                              : head >= 0    ? ofLayer.arg(layerBox_->value()).arg(head)
                                             : ofLayer.arg(layerBox_->value());
-        figure.title = tr("%1, from %2").arg(what, tokenName());
+        figure.title = tr("From %1: %2").arg(tokenName(), what);
         if (!hasRow)
             figure.note = tr("This layer forms no pattern.");
         else if (!info.prefix.empty())

@@ -11,6 +11,11 @@
 #include <cmath>
 
 namespace attn {
+namespace {
+
+constexpr double kGap = 3; ///< between heads, in pixels
+
+} // namespace
 
 HeadOverlaysView::HeadOverlaysView(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
@@ -57,11 +62,11 @@ double HeadOverlaysView::gutter() const {
 
 QRectF HeadOverlaysView::cellRect(int layer, int head) const {
     if (heads_ == 0 || layers() == 0 || picture_.isNull()) return {};
-    const double top = std::ceil(QFontMetricsF(theme_.smallFont()).height()) + 2, gap = 3;
-    const double roomX = (width() - gutter()) / heads_ - gap, roomY = (height() - top) / layers() - gap;
+    const double top = std::ceil(QFontMetricsF(theme_.smallFont()).height()) + 2;
+    const double roomX = (width() - gutter()) / heads_ - kGap, roomY = (height() - top) / layers() - kGap;
     const double scale = std::max(0.0, std::min(roomX / picture_.width(), roomY / picture_.height()));
     const double w = picture_.width() * scale, h = picture_.height() * scale;
-    return {gutter() + head * (w + gap), top + layer * (h + gap), w, h};
+    return {gutter() + head * (w + kGap), top + layer * (h + kGap), w, h};
 }
 
 void HeadOverlaysView::paintEvent(QPaintEvent*) {
@@ -97,9 +102,11 @@ void HeadOverlaysView::paintEvent(QPaintEvent*) {
         if (cell.width() > gutter() - 6)
             painter.drawText(QRectF(cell.left(), 0, cell.width(), cell.top()), Qt::AlignCenter, tr("H%1").arg(head));
     }
-    for (int layer = 0; layer < layers(); ++layer) {
-        const QRectF cell = cellRect(layer, 0);
-        painter.drawText(QRectF(0, cell.top(), gutter() - 4, cell.height()), Qt::AlignRight | Qt::AlignVCenter,
+    const double line = QFontMetricsF(theme_.smallFont()).height();
+    const int step = std::max(1, static_cast<int>(std::ceil(line / (cellRect(0, 0).height() + kGap))));
+    for (int layer = 0; layer < layers(); layer += step) {
+        const double middle = cellRect(layer, 0).center().y();
+        painter.drawText(QRectF(0, middle - line / 2, gutter() - 4, line), Qt::AlignRight | Qt::AlignVCenter,
                          tr("L%1").arg(layer));
     }
     painter.setPen(QPen(hasFocus() ? theme_.accent : theme_.text, 2));

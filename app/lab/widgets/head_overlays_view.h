@@ -25,7 +25,7 @@ public:
     void setTheme(const FigureTheme& theme);
     QRectF cellRect(int layer, int head) const;
 
-    QSize sizeHint() const override { return {420, 240}; }
+    QSize sizeHint() const override { return {420, 420}; }
     QSize minimumSizeHint() const override;
 
 signals:
