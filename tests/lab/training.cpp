@@ -143,6 +143,10 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
         setSmallRecipe(lab, 5);
         lab.press(lab.action("trainPlay"));
         REQUIRE(lab.waitFor([&] { return static_cast<int>(lab.window().runs().runs().size()) == i + 1; }));
+        // Not the end of the run before, which is on screen until this one has begun.
+        REQUIRE(lab.waitFor([&] {
+            return QString::fromStdString(training(lab).folder) == lab.window().runs().runs()[0].folder;
+        }));
         REQUIRE(trainsToItsEnd(lab));
     }
     RunListModel& runs = lab.window().runs();
@@ -150,7 +154,8 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
     CHECK(runs.runs()[0].isShown);
     runs.setShown(1, true);
     lab.showPanel("curves");
-    REQUIRE(lab.waitFor([&] { return lab.find<QChartView>("lossChart").chart()->series().size() == 2; }));
+    // Training and validation of each.
+    REQUIRE(lab.waitFor([&] { return lab.find<QChartView>("lossChart").chart()->series().size() == 4; }));
     lab.showPanel("runs");
     auto& table = lab.find<QTreeView>("runs");
     CHECK(runs.setData(runs.index(1, 0), "first", Qt::EditRole));
