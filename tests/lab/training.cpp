@@ -144,9 +144,8 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
         lab.press(lab.action("trainPlay"));
         REQUIRE(lab.waitFor([&] { return static_cast<int>(lab.window().runs().runs().size()) == i + 1; }));
         // Not the end of the run before, which is on screen until this one has begun.
-        REQUIRE(lab.waitFor([&] {
-            return QString::fromStdString(training(lab).folder) == lab.window().runs().runs()[0].folder;
-        }));
+        REQUIRE(lab.waitFor(
+            [&] { return QString::fromStdString(training(lab).folder) == lab.window().runs().runs()[0].folder; }));
         REQUIRE(trainsToItsEnd(lab));
     }
     RunListModel& runs = lab.window().runs();
