@@ -113,6 +113,24 @@ private:
     std::map<std::string, Dense> parameters_;
 };
 
+/// Pairs of an encoding that go round a circle, cosine and sine: the code of a place further on is this place's,
+/// turned.
+std::vector<PositionPictures::Plane> circlesOf(const PlaygroundMap& encodings) {
+    std::vector<PositionPictures::Plane> planes;
+    for (int64_t sine = 0; sine + 1 < encodings.columns && planes.size() < kMostPlanes; sine += 2) {
+        PositionPictures::Plane plane{.first = sine + 1, .second = sine, .x = {}, .y = {}};
+        bool isCircle = true;
+        for (int64_t place = 0; place < encodings.rows; ++place) {
+            const float* code = encodings.values.data() + place * encodings.columns;
+            plane.x.push_back(code[sine + 1]);
+            plane.y.push_back(code[sine]);
+            isCircle = isCircle && std::abs(std::hypot(plane.x.back(), plane.y.back()) - 1) < 1e-4f;
+        }
+        if (isCircle) planes.push_back(std::move(plane));
+    }
+    return planes;
+}
+
 /// For each feature that moves the plane in which it does, the fastest first.
 std::vector<PositionPictures::Plane> planesOf(const Lab& lab, const PositionQuery& query) {
     std::vector<PositionPictures::Plane> planes;
@@ -188,6 +206,7 @@ PositionPictures positionPictures(const PositionQuery& query) {
                                            .columns = query.width,
                                            .values = {flow.stream.data.begin(), flow.stream.data.end()}};
     }
+    if (pictures.encodings) pictures.planes = circlesOf(*pictures.encodings);
     if (lab.acts(Stage::QueriesKeys)) pictures.planes = planesOf(lab, query);
     if (lab.acts(Stage::Bias)) addBiases(pictures, lab);
     if (pictures.added) pictures.slopes = slopesOf(*pictures.added);

@@ -20,7 +20,8 @@ struct PositionQuery {
 /// What a position part does to made-up inputs, worked out by its own reference: each picture is there if the part acts
 /// at its stage, so that a new part shows itself.
 struct PositionPictures {
-    /// Two features of one head that turn together, of a token whose vector is 1 in the first and 0 elsewhere.
+    /// Two features of one head that turn together, of a token whose vector is 1 in the first and 0 elsewhere; or two
+    /// of an encoding that go round a circle.
     struct Plane {
         int64_t first = 0, second = 0;
         std::vector<float> x, y; ///< [T]
@@ -28,7 +29,7 @@ struct PositionPictures {
 
     PositionQuery query;
     std::optional<PlaygroundMap> encodings; ///< [1, 1, T, D] what Stage::Inputs makes of a token of zeros
-    std::vector<Plane> planes;              ///< what Stage::QueriesKeys does to single features
+    std::vector<Plane> planes;              ///< what Stage::QueriesKeys does to single features, else of `encodings`
     std::optional<PlaygroundMap> added;     ///< [H, 1, 1, T] what Stage::Bias makes of a score of 0, by distance back
     std::optional<PlaygroundMap> factor;    ///< [H, 1, 1, T] what Stage::Bias multiplies a score with
     std::vector<float> slopes; ///< [H] of `added` where it is a straight line of the distance for each head

@@ -37,8 +37,17 @@ TEST_CASE("position lab: sinusoidal encodings are sines and cosines of the place
     CHECK(shown.encodings->rows == 24);
     CHECK(shown.encodings->values[5 * 8] == Approx(std::sin(5.0)));
     CHECK(shown.encodings->values[5 * 8 + 1] == Approx(std::cos(5.0)));
-    CHECK(shown.planes.empty());
     CHECK_FALSE(shown.added);
+    // A step turns a pair by the same angle wherever it begins: f(t + 1) = R f(t).
+    REQUIRE(shown.planes.size() == 4);
+    for (const auto& plane : shown.planes) {
+        const double angle = std::atan2(plane.y[1], plane.x[1]);
+        for (size_t t = 0; t + 1 < plane.x.size(); ++t) {
+            CHECK(plane.x[t + 1] == Approx(std::cos(angle) * plane.x[t] - std::sin(angle) * plane.y[t]).margin(1e-5));
+            CHECK(plane.y[t + 1] == Approx(std::sin(angle) * plane.x[t] + std::cos(angle) * plane.y[t]).margin(1e-5));
+        }
+    }
+    CHECK(pictures("position=learned").planes.empty());
 }
 
 TEST_CASE("position lab: RoPE turns pairs of features, whichever they are, and keeps their length", "[session]") {
