@@ -154,7 +154,7 @@ int benchTrain(const Options& options) {
                 ours.push_back(std::chrono::duration<double>(Clock::now() - start).count());
             }
             if (options.profile) break;
-            const auto seconds = pytorch.steps(shape, trainer.instance().vocabularySize());
+            const auto seconds = pytorch.steps(shape, trainer.sequences()->instance().vocabularySize());
             theirs.insert(theirs.end(), seconds.begin(), seconds.end());
         }
         const double ownMs = median(ours) * 1e3,

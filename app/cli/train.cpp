@@ -55,17 +55,28 @@ std::string minutes(double seconds) {
 
 void exportBatches(const Trainer& trainer, const std::string& path) {
     std::vector<int32_t> inputs, targets;
+    std::vector<float> patches;
     const Recipe& recipe = trainer.recipe();
     int64_t columns = 0;
     for (int64_t step = 0; step < recipe.schedule.steps; ++step) {
-        const Batch batch = trainer.instance().batch(Split::Train, static_cast<uint64_t>(step), recipe.batch);
+        const Batch batch = trainer.objective().batch(Split::Train, static_cast<uint64_t>(step), recipe.batch);
         columns = batch.columns;
         inputs.insert(inputs.end(), batch.inputs.begin(), batch.inputs.end());
+        patches.insert(patches.end(), batch.patches.begin(), batch.patches.end());
         targets.insert(targets.end(), batch.targets.begin(), batch.targets.end());
     }
-    const std::vector<int64_t> shape{recipe.schedule.steps, recipe.batch, columns};
-    const std::vector<WrittenTensor> tensors{{.name = "inputs", .shape = shape, .integers = inputs},
-                                             {.name = "targets", .shape = shape, .integers = targets}};
+    const int64_t rows = recipe.schedule.steps * recipe.batch;
+    std::vector<WrittenTensor> tensors{
+        {.name = "targets", .shape = {recipe.schedule.steps, recipe.batch, columns}, .integers = targets}};
+    if (const ImageObjective* images = trainer.images()) {
+        const int64_t count = images->config().grid().area();
+        tensors.push_back({.name = "patches",
+                           .shape = {recipe.schedule.steps, recipe.batch, count,
+                                     static_cast<int64_t>(patches.size()) / std::max<int64_t>(rows * count, 1)},
+                           .values = patches});
+    } else {
+        tensors.push_back({.name = "inputs", .shape = tensors.front().shape, .integers = inputs});
+    }
     writeSafetensors(path, tensors);
 }
 
@@ -77,6 +88,27 @@ void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluati
     fmt::print("\n");
 }
 
+/// Which classes are taken for which: rows are classes, columns what they are taken for.
+void printConfusion(const Trainer& trainer, const Trainer::Evaluation& evaluation) {
+    const std::vector<std::string>& labels = trainer.images()->instance().labels();
+    fmt::print("{:>14}", "");
+    for (size_t column = 0; column < labels.size(); ++column) fmt::print("{:>7}", fmt::format("{:.6}", labels[column]));
+    fmt::print("\n");
+    for (size_t row = 0; row < labels.size(); ++row) {
+        fmt::print("{:>14}", fmt::format("{:.13}", labels[row]));
+        for (size_t column = 0; column < labels.size(); ++column)
+            fmt::print("{:>7}", evaluation.confusion[row * labels.size() + column]);
+        fmt::print("\n");
+    }
+}
+
+/// "12 x 64 tokens", "64 pictures".
+std::string batchText(const Trainer& trainer) {
+    const int rows = trainer.recipe().batch;
+    return trainer.images() ? fmt::format("{} pictures", rows)
+                            : fmt::format("{} x {} tokens", rows, trainer.sequences()->instance().contextLength());
+}
+
 int train(const Options& options) {
     const Recipe recipe = recipeOf(options);
     TrainingRun run(options.out, recipe,
@@ -86,9 +118,9 @@ int train(const Options& options) {
 
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     const char* clear = showsProgress ? "\r\x1b[K" : "";
-    fmt::print(stderr, "{}: {} parameters, {} steps of {} x {} tokens on {}, {} dispatches a step\n",
-               trainer.task().title, trainer.parameterCount(), recipe.schedule.steps, recipe.batch,
-               trainer.instance().contextLength(), trainer.context().traits().name, trainer.dispatchCount());
+    fmt::print(stderr, "{}: {} parameters, {} steps of {} on {}, {} dispatches a step\n", trainer.task().title,
+               trainer.parameterCount(), recipe.schedule.steps, batchText(trainer), trainer.context().traits().name,
+               trainer.dispatchCount());
     std::signal(SIGINT, requestStop);
     std::signal(SIGTERM, requestStop);
     const auto start = Clock::now();
@@ -113,6 +145,8 @@ int train(const Options& options) {
         return 130;
     }
     printEvaluation(trainer, run.finish(), "validation");
+    if (trainer.images())
+        printEvaluation(trainer, trainer.evaluate(Split::Test, exampleCount(trainer, Split::Test)), "test");
     return kDone;
 }
 
@@ -123,13 +157,9 @@ struct EvalOptions {
 };
 
 int evaluate(const EvalOptions& options) {
-    fs::path folder = options.path;
-    for (const BundledModel& model : bundledModels())
-        if (model.path == options.path) folder = model.folder;
-    const auto all = checkpoints(folder);
-    const fs::path weights = fs::exists(folder / "config.json") || all.empty() ? folder : all.back();
+    const fs::path weights = modelFolder(options.path);
     const fs::path recipe =
-        fs::exists(folder / "recipe.json") ? folder / "recipe.json" : folder / ".." / ".." / "recipe.json";
+        fs::exists(weights / "recipe.json") ? weights / "recipe.json" : weights / ".." / ".." / "recipe.json";
     if (!fs::exists(recipe))
         throw Error({.what = "is no training run: it has no recipe.json",
                      .where = options.path,
@@ -149,10 +179,13 @@ int evaluate(const EvalOptions& options) {
                          .hint = "for example: --close 3.5"});
         trainer.setEvaluationGate(layer, head, 0);
     }
-    printEvaluation(trainer, trainer.evaluate(split, count), options.split);
+    const Trainer::Evaluation evaluation = trainer.evaluate(split, count);
+    printEvaluation(trainer, evaluation, options.split);
+    if (trainer.images()) printConfusion(trainer, evaluation);
     if (!options.sweepsHeads) return kDone;
-    for (int layer = 0; layer < static_cast<int>(trainer.config().layers.size()); ++layer)
-        for (int head = 0; head < static_cast<int>(trainer.config().layers.front().heads.heads); ++head) {
+    const std::vector<LayerAttention>& layers = trainer.objective().layers();
+    for (int layer = 0; layer < static_cast<int>(layers.size()); ++layer)
+        for (int head = 0; head < static_cast<int>(layers.front().heads.heads); ++head) {
             trainer.setEvaluationGate(layer, head, 0);
             fmt::print("without layer {} head {}: ", layer, head);
             printEvaluation(trainer, trainer.evaluate(split, std::min<int64_t>(count, 256)), options.split);
@@ -191,7 +224,13 @@ void addTrain(CLI::App& app, Run& run) {
     command->add_option_function<double>(
         "--context", [=](double value) { options->values.push_back(fmt::format("context={}", value)); },
         "tokens of a sequence, for the task text");
-    text("--family", "family", "gpt2 or llama");
+    command->add_option_function<std::string>(
+        "--data", [=](const std::string& path) { options->fields["data"] = fs::absolute(path).string(); },
+        "folder of pictures, for the tasks images and fashion-mnist");
+    text("--family", "family", "gpt2 or llama; vit for tasks over pictures");
+    number("--patch", "patch", "pixels on a side of a patch (vit)");
+    text("--pooling", "pooling", "what the head reads: cls, or the mean of the patches (vit)");
+    text("--positions", "positions", "learned, sinusoidal or none (vit)");
     number("--layers", "layers", "blocks");
     number("--heads", "heads", "heads of each");
     number("--key-value-heads", "key_value_heads", "0: as many as heads");
@@ -231,7 +270,9 @@ void addTrain(CLI::App& app, Run& run) {
                         "also write every batch to this .safetensors file, to repeat the run elsewhere");
     command->footer("Examples:\n  attention-cli train --task sort --steps 1000 --lr 3e-3 --beta2 0.98 --out runs/sort\n"
                     "  attention-cli train --task text --text book.txt --context 64 --layers 4 --width 128 --batch 12 "
-                    "--steps 2000 --out runs/book");
+                    "--steps 2000 --out runs/book\n"
+                    "  attention-cli train --task fashion-mnist --out runs/fashion\n"
+                    "  attention-cli train --task images --data pictures --set size=64 --patch 8 --out runs/pictures");
     command->callback([=, &run] { run = [=] { return train(*options); }; });
 }
 

@@ -1,5 +1,8 @@
 #include "engine/models/bundled.h"
 
+#include "engine/core/error.h"
+#include "engine/io/run_folder.h"
+
 #include <algorithm>
 
 namespace attn {
@@ -17,6 +20,27 @@ std::vector<BundledModel> bundledModels() {
     }
     std::ranges::sort(models, {}, &BundledModel::title);
     return models;
+}
+
+fs::path modelFolder(const std::string& path) {
+    constexpr std::string_view kBuiltin = "builtin:";
+    if (path.starts_with(kBuiltin)) {
+        std::string all = "builtin:induction";
+        for (const BundledModel& model : bundledModels()) {
+            if (path == model.path) return model.folder;
+            all += ", " + model.path;
+        }
+        throw Error({.what = "there is no built-in model \"" + path.substr(kBuiltin.size()) + "\"",
+                     .where = path,
+                     .hint = "there are " + all});
+    }
+    if (path.empty())
+        throw Error(
+            {.what = "no model was named", .where = {}, .hint = "name a Hugging Face folder or builtin:induction"});
+    std::error_code error;
+    if (!fs::exists(fs::path(path) / "config.json", error) && !error) // a run that goes on
+        if (const auto all = checkpoints(path); !all.empty()) return all.back();
+    return path;
 }
 
 } // namespace attn

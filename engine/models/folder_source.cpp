@@ -1,5 +1,4 @@
 #include "engine/core/error.h"
-#include "engine/io/run_folder.h"
 #include "engine/io/weight_source.h"
 #include "engine/models/bundled.h"
 #include "engine/models/family.h"
@@ -85,25 +84,8 @@ private:
 } // namespace
 
 std::unique_ptr<ModelSource> openModelSource(const std::string& path) {
-    constexpr std::string_view kBuiltin = "builtin:";
     if (path == "builtin:induction") return makeInductionSource();
-    if (path.starts_with(kBuiltin)) {
-        std::string all = "builtin:induction";
-        for (const BundledModel& model : bundledModels()) {
-            if (path == model.path) return std::make_unique<FolderSource>(model.folder);
-            all += ", " + model.path;
-        }
-        throw Error({.what = fmt::format("there is no built-in model \"{}\"", path.substr(kBuiltin.size())),
-                     .where = path,
-                     .hint = "there are " + all});
-    }
-    if (path.empty())
-        throw Error(
-            {.what = "no model was named", .where = {}, .hint = "name a Hugging Face folder or builtin:induction"});
-    std::error_code error;
-    if (!std::filesystem::exists(std::filesystem::path(path) / "config.json", error) && !error) // a run that goes on
-        if (const auto all = checkpoints(path); !all.empty()) return std::make_unique<FolderSource>(all.back());
-    return std::make_unique<FolderSource>(path);
+    return std::make_unique<FolderSource>(modelFolder(path));
 }
 
 } // namespace attn

@@ -8,6 +8,13 @@
 namespace attn {
 namespace {
 
+/// @return how many values are no numbers
+int64_t writeFrom(const WeightSet& weights, const std::string& parameter, const Shape& shape, const RowWriter& write) {
+    const std::vector<float>& values = weights.values.at(parameter);
+    writeRows(values, shape, write);
+    return std::ranges::count_if(values, [](float value) { return !std::isfinite(value); });
+}
+
 class MemorySource : public ModelSource {
 public:
     explicit MemorySource(std::shared_ptr<const WeightSet> weights) : weights_(std::move(weights)) {}
@@ -22,19 +29,42 @@ public:
     std::string sourceName(const std::string&) const override { return {}; }
 
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
-        const std::vector<float>& values = weights_->values.at(parameter);
-        writeRows(values, shape, write);
-        return std::ranges::count_if(values, [](float value) { return !std::isfinite(value); });
+        return writeFrom(*weights_, parameter, shape, write);
     }
 
 private:
     std::shared_ptr<const WeightSet> weights_;
 };
 
+class MemoryVisionSource : public VisionSource {
+public:
+    explicit MemoryVisionSource(std::shared_ptr<const WeightSet> weights) : weights_(std::move(weights)) {}
+
+    const VisionConfig& config() const override { return weights_->model->vision->config; }
+    const ImagePreprocessing& preprocessing() const override { return weights_->model->vision->preprocessing; }
+    const std::vector<std::string>& labels() const override { return weights_->model->vision->labels; }
+    const std::vector<std::string>& warnings() const override { return warnings_; }
+    const std::string& configText() const override { return weights_->model->configText; }
+    std::string familyTitle() const override { return weights_->model->familyTitle; }
+    std::string dtype() const override { return "F32"; }
+    std::string sourceName(const std::string&) const override { return {}; }
+    int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
+        return writeFrom(*weights_, parameter, shape, write);
+    }
+
+private:
+    std::shared_ptr<const WeightSet> weights_;
+    std::vector<std::string> warnings_; ///< none
+};
+
 } // namespace
 
 std::unique_ptr<ModelSource> makeMemorySource(std::shared_ptr<const WeightSet> weights) {
     return std::make_unique<MemorySource>(std::move(weights));
+}
+
+std::unique_ptr<VisionSource> makeMemoryVisionSource(std::shared_ptr<const WeightSet> weights) {
+    return std::make_unique<MemoryVisionSource>(std::move(weights));
 }
 
 std::unique_ptr<ModelSource> makeInductionSource() {

@@ -23,7 +23,7 @@ int64_t VisionFolder::rowsOf(const std::string& tensor) const {
 }
 
 std::span<const VisionFamily* const> visionCatalogue() {
-    static constexpr std::array kFamilies{&kVit, &kDeit, &kDinov2, &kDinov2WithRegisters, &kTimmVit};
+    static constexpr std::array kFamilies{&kVit, &kComposedVit, &kDeit, &kDinov2, &kDinov2WithRegisters, &kTimmVit};
     return kFamilies;
 }
 
@@ -87,6 +87,23 @@ VisionConfig visionConfigOf(const ConfigReader& read) {
             .feedForward = {.activation = read.activation("hidden_act", "gelu")},
             .layers = visionLayers(read, "num_attention_heads", width, read.size("num_attention_heads", 12),
                                    read.size("num_hidden_layers", 12), read.flag("qkv_bias", true))};
+}
+
+nlohmann::json visionConfigJson(const VisionConfig& config) {
+    const LayerAttention& layer = config.layers.front();
+    const Activation activation = config.feedForward.activation;
+    return {{"image_size", {config.image.height, config.image.width}},
+            {"patch_size", config.patch},
+            {"num_channels", config.channels},
+            {"hidden_size", config.modelWidth},
+            {"intermediate_size", config.feedForward.width},
+            {"hidden_act", activation == Activation::GeluTanh ? "gelu_new"
+                           : activation == Activation::Relu   ? "relu"
+                                                              : "gelu"},
+            {"layer_norm_eps", config.normEpsilon},
+            {"num_attention_heads", layer.heads.heads},
+            {"num_hidden_layers", config.layers.size()},
+            {"qkv_bias", layer.queryKeyValueBias}};
 }
 
 } // namespace attn

@@ -35,6 +35,9 @@ struct VisionFamily {
     WeightRecipe (*recipe)(const VisionConfig& config, const std::string& parameter, const TensorNames& names);
     /// How positions are brought to another grid.
     GridFilter positionFilter = GridFilter::Bicubic;
+    std::string_view prefix{}; ///< of tensors that are written, but for those of the head
+    /// config.json of a model that is written; null where the family is only read.
+    nlohmann::json (*describe)(const VisionConfig& config) = nullptr;
 };
 
 std::span<const VisionFamily* const> visionCatalogue();
@@ -48,10 +51,12 @@ ImageSize sizeField(const ConfigReader& read, const char* field, int64_t fallbac
 /// What Hugging Face's configs of vision transformers share: image, patch, channels, width, layers and heads.
 /// @throws Error naming the field
 VisionConfig visionConfigOf(const ConfigReader& read);
+/// The fields that it reads.
+nlohmann::json visionConfigJson(const VisionConfig& config);
 /// So many equal layers of bidirectional attention. @throws Error if the heads do not divide the width
 std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* headsField, int64_t width, int64_t heads,
                                          int64_t layers, bool queryKeyValueBias);
 
-extern const VisionFamily kVit, kDeit, kDinov2, kDinov2WithRegisters, kTimmVit;
+extern const VisionFamily kVit, kComposedVit, kDeit, kDinov2, kDinov2WithRegisters, kTimmVit;
 
 } // namespace attn

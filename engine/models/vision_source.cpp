@@ -1,6 +1,8 @@
 #include "engine/models/vision_source.h"
 
 #include "engine/core/error.h"
+#include "engine/models/bundled.h"
+#include "engine/models/decoder.h"
 #include "engine/models/preprocessor_config.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
@@ -90,7 +92,7 @@ private:
         const VisionGraph encoder = buildVisionEncoder(config_);
         for (uint32_t id = 0; id < encoder.graph->size(); ++id) {
             const Node& node = encoder.graph->node(id);
-            if (node.kind == NodeKind::Parameter && node.name != vision_names::kSinusoids)
+            if (node.kind == NodeKind::Parameter && !decoder_names::isComputed(node.name))
                 checkRecipe(weights_, family_.recipe(config_, node.name, names_), node.outputs[0].shape);
         }
     }
@@ -121,13 +123,13 @@ private:
 } // namespace
 
 std::unique_ptr<VisionSource> openVisionSource(const std::string& path, std::optional<ImageSize> size) {
-    return std::make_unique<FolderVisionSource>(path, size);
+    return std::make_unique<FolderVisionSource>(modelFolder(path).string(), size);
 }
 
 bool isVisionModel(const std::string& path) {
-    if (path.empty() || path.starts_with("builtin:")) return false;
+    if (path.empty() || path == "builtin:induction") return false;
     try {
-        const WeightSource weights(path);
+        const WeightSource weights(modelFolder(path));
         const TensorNames names(weights.names());
         return visionFamilyOf({weights, names}) != nullptr;
     } catch (const Error&) {

@@ -2,6 +2,7 @@
 #include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 // ViT and its distilled relative DeiT; DINO's files are ViT's. Tensor names as in Hugging Face's files.
 // @source Dosovitskiy et al. 2021, arXiv:2010.11929; Touvron et al. 2021, "Training data-efficient image transformers",
@@ -81,6 +82,14 @@ const VisionFamily kVit{.id = "vit",
                         .config = vitConfig,
                         .recipe = [](const VisionConfig&, const std::string& parameter, const TensorNames& names) {
                             return recipe("vit.", parameter, names);
+                        },
+                        .prefix = "vit.",
+                        .describe = [](const VisionConfig& config) {
+                            nlohmann::json json = visionConfigJson(config);
+                            if (config.image.height == config.image.width) json["image_size"] = config.image.height;
+                            json["model_type"] = "vit";
+                            json["architectures"] = {"ViTForImageClassification"};
+                            return json;
                         }};
 
 const VisionFamily kDeit{.id = "deit",

@@ -207,8 +207,9 @@ private:
     }
 
     void takeSamples() {
+        if (run_->trainer().images()) return takeSights();
         auto samples = std::make_shared<std::vector<SampleAnswer>>();
-        const Tokenizer& tokenizer = run_->trainer().instance().tokenizer();
+        const Tokenizer& tokenizer = run_->trainer().sequences()->instance().tokenizer();
         const auto texts = [&](const std::vector<int32_t>& ids) {
             std::vector<std::string> result;
             for (const int32_t id : ids) result.push_back(tokenizer.isSpecial(id) ? "∎" : tokenizer.tokenText(id));
@@ -221,6 +222,16 @@ private:
                                 .given = texts(answer.given)});
         }
         next_.samples = std::move(samples);
+    }
+
+    void takeSights() {
+        Trainer& trainer = run_->trainer();
+        constexpr int kSights = 48, kMeasured = 512;
+        auto sights = std::make_shared<TrainingSights>();
+        sights->labels = trainer.images()->instance().labels();
+        sights->examples = trainer.sights(Split::Validation, 0, kSights);
+        sights->confusion = trainer.evaluate(Split::Validation, kMeasured).confusion;
+        next_.sights = std::move(sights);
     }
 
     void publish() {

@@ -15,6 +15,13 @@ struct SampleAnswer {
     bool isRight() const { return expected == given; }
 };
 
+/// What a model that is trained on pictures makes of some of the validation split.
+struct TrainingSights {
+    std::vector<std::string> labels; ///< of the classes
+    std::vector<Trainer::Sight> examples;
+    std::vector<int64_t> confusion; ///< [class, class given], of more examples than these
+};
+
 /// A training run at one moment.
 struct TrainingSnapshot {
     enum class State { None, Preparing, Paused, Training, Finished };
@@ -28,7 +35,8 @@ struct TrainingSnapshot {
     int64_t step = 0;
     double secondsPerStep = 0;
     std::vector<int> exampleTokens; ///< a question with its answer, to look at
-    std::shared_ptr<const std::vector<SampleAnswer>> samples;
+    std::shared_ptr<const std::vector<SampleAnswer>> samples; ///< null for a task over pictures
+    std::shared_ptr<const TrainingSights> sights;             ///< null for a task over sequences
     std::shared_ptr<const WeightSet> weights; ///< as asked for last
     int64_t weightsStep = -1;
     uint64_t checkpointCount = 0;   ///< grows with each that is written

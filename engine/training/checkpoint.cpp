@@ -4,8 +4,6 @@
 #include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
-#include "engine/models/folder_writer.h"
-#include "engine/models/model_source.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,14 +20,7 @@ void writeText(const fs::path& path, const std::string& text) { writeAtomically(
 } // namespace
 
 void writeModel(const fs::path& folder, const Trainer& trainer) {
-    const TaskInstance& task = trainer.instance();
-    std::string example = task.tokenizer().decode(task.example(Split::Validation, 0).prompt, true);
-    example.erase(0, example.find_first_not_of(' '));
-    writeModelFolder(folder, trainer.config(),
-                     {.tokenizerJson = task.tokenizerJson(),
-                      .endToken = task.tokenizer().endId(),
-                      .examplePrompt = std::move(example)},
-                     [&](const std::string& name) { return trainer.read(name); });
+    trainer.objective().writeModel(folder, [&](const std::string& name) { return trainer.read(name); });
 }
 
 void startRun(const fs::path& run, const Recipe& recipe) {
@@ -70,11 +61,11 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
 }
 
 void loadWeights(Trainer& trainer, const fs::path& folder) {
-    const auto source = openModelSource(folder.string());
+    const ReadStored stored = trainer.objective().openModel(folder);
     for (const Trainer::Named& parameter : trainer.parameters()) {
         std::vector<float> values(static_cast<size_t>(parameter.shape.elements()));
         std::vector<float> rows(static_cast<size_t>(parameter.shape.paddedElements()));
-        source->read(parameter.name, parameter.shape, [&](const auto& fill) { fill(0, rows); });
+        stored(parameter.name, parameter.shape, [&](const auto& fill) { fill(0, rows); });
         const auto columns = static_cast<size_t>(parameter.shape.columns()),
                    stride = static_cast<size_t>(parameter.shape.rowStride());
         for (size_t i = 0; i < values.size(); ++i) values[i] = rows[i / columns * stride + i % columns];

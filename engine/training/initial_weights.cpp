@@ -17,7 +17,7 @@ uint64_t hashOf(std::string_view text) {
 
 } // namespace
 
-std::vector<float> initialWeights(const DecoderConfig& config, const std::string& parameter, const Shape& shape,
+std::vector<float> initialWeights(int64_t layers, const std::string& parameter, const Shape& shape,
                                   double initialDeviation, uint64_t seed) {
     std::vector<float> values(static_cast<size_t>(shape.elements()), 0.0f);
     if (shape.rank() == 1) {
@@ -27,7 +27,7 @@ std::vector<float> initialWeights(const DecoderConfig& config, const std::string
     }
     const bool writesResidual = parameter.ends_with("attn.W_O") || parameter.ends_with("mlp.W_out");
     const double deviation = writesResidual
-                                 ? initialDeviation / std::sqrt(2.0 * static_cast<double>(config.layers.size()))
+                                 ? initialDeviation / std::sqrt(2.0 * static_cast<double>(layers))
                                  : initialDeviation;
     const uint64_t key = seed ^ hashOf(parameter);
     for (size_t i = 0; i < values.size(); ++i) { // Box and Muller 1958

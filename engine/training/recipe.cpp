@@ -4,6 +4,7 @@
 #include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
 #include "engine/models/recipes.h"
+#include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -91,6 +92,14 @@ Recipe suggestedRecipe(const Task& task) {
         recipe.schedule = {.rate = 4e-3, .finalRate = 1e-4, .warmUp = 100, .steps = 2500};
         recipe.batch = 8;
     }
+    if (task.hasImages()) {
+        recipe.architecture = {
+            .family = "vit", .layers = 4, .heads = 4, .width = 64, .activation = "gelu", .initialDeviation = 0.05};
+        recipe.optimiser = {.beta2 = 0.98, .decay = 0.05};
+        recipe.schedule = {.rate = 2e-3, .finalRate = 2e-5, .warmUp = 200, .steps = 6000};
+        recipe.evaluateEvery = recipe.checkpointEvery = 500;
+    }
+    if (task.id == "shapes") recipe.architecture.patch = 8;
     if (task.id == "compare") { // one layer: what its heads find they find at once
         recipe.architecture = {.layers = 1, .heads = 2, .width = 64, .initialDeviation = 0.12};
         recipe.optimiser.decay = 0.01;
@@ -108,13 +117,24 @@ void check(const Recipe& recipe) {
     if (a.width % a.heads != 0)
         fail("width", fmt::format("{} does not divide into {} heads", a.width, a.heads),
              "choose a multiple of the heads");
-    if (a.family != "gpt2" && a.family != "llama")
-        fail("family", fmt::format("there is no \"{}\" to train", a.family), "choose gpt2 or llama");
+    if (a.family != "gpt2" && a.family != "llama" && a.family != "vit")
+        fail("family", fmt::format("there is no \"{}\" to train", a.family), "choose gpt2 or llama, or vit for pictures");
+    const Task& task = taskNamed(recipe.task);
+    if (task.hasImages() != (a.family == "vit"))
+        fail("family", fmt::format("{} cannot learn the task {}", a.family, task.id),
+             task.hasImages() ? "choose vit" : "choose gpt2 or llama");
+    within("patch", static_cast<double>(a.patch), 1, 512);
+    if (a.pooling != "cls" && a.pooling != "mean")
+        fail("pooling", fmt::format("there is no \"{}\"", a.pooling), "choose one of: cls, mean");
+    if (a.positions != "learned" && a.positions != "sinusoidal" && a.positions != "none")
+        fail("positions", fmt::format("there is no \"{}\"", a.positions), "choose one of: learned, sinusoidal, none");
+    if (a.family == "vit" && a.positions == "sinusoidal" && a.width % 4 != 0)
+        fail("width", "sinusoidal positions of a picture need a multiple of 4");
     if (a.family == "llama" && a.width / a.heads % 2 != 0) fail("width", "rotary positions need heads of even width");
     if (a.keyValueHeads < 0 || (a.keyValueHeads > 0 && a.heads % a.keyValueHeads != 0))
         fail("key_value_heads", fmt::format("{} does not divide {} heads", a.keyValueHeads, a.heads));
-    if (a.family == "gpt2" && a.keyValueHeads != 0 && a.keyValueHeads != a.heads)
-        fail("key_value_heads", "GPT-2 has as many as heads", "choose llama");
+    if (a.family != "llama" && a.keyValueHeads != 0 && a.keyValueHeads != a.heads)
+        fail("key_value_heads", fmt::format("{} has as many as heads", a.family), "choose llama");
     if (a.family != "gpt2" && a.attentionOnly)
         fail("attention_only", "only gpt2 can leave out the feed-forward layers", "choose gpt2");
     attentionOf(a); // says where an expression cannot be read
@@ -156,6 +176,7 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"values", values},
             {"text", recipe.settings.text.string()},
             {"tokenizer", recipe.settings.tokens},
+            {"data", recipe.settings.data.string()},
             {"seed", recipe.settings.seed},
             {"family", a.family},
             {"layers", a.layers},
@@ -167,6 +188,9 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"bias", a.bias},
             {"attention_only", a.attentionOnly},
             {"attention", a.attention},
+            {"patch", a.patch},
+            {"pooling", a.pooling},
+            {"positions", a.positions},
             {"initial_deviation", a.initialDeviation},
             {"optimiser", nameOf(kOptimisers, o.kind)},
             {"beta1", o.beta1},
@@ -221,6 +245,7 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     }
     recipe.settings.text = text("text");
     recipe.settings.tokens = text("tokenizer");
+    recipe.settings.data = text("data");
     recipe.settings.seed = static_cast<uint64_t>(integer("seed"));
     recipe.architecture = {.family = text("family"),
                            .layers = integer("layers"),
@@ -232,6 +257,9 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
                            .bias = all.at("bias").get<bool>(),
                            .attentionOnly = all.at("attention_only").get<bool>(),
                            .attention = text("attention"),
+                           .patch = integer("patch"),
+                           .pooling = text("pooling"),
+                           .positions = text("positions"),
                            .initialDeviation = number("initial_deviation")};
     recipe.optimiser = {.kind = kindNamed(kOptimisers, "optimiser", text("optimiser")),
                         .beta1 = number("beta1"),
@@ -291,7 +319,7 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
             nearest.set(Slot::Heads, "single"); // as many as the model has
             return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
         }
-        const auto problems = check(spec, {.isCausalTask = true, .headWidth = a.width / a.heads});
+        const auto problems = check(spec, {.isCausalTask = a.family != "vit", .headWidth = a.width / a.heads});
         if (problems.empty()) continue;
         AttentionProblem problem{problems.front().sentence, {}};
         if (auto nearest = problems.front().nearest) {

@@ -15,7 +15,8 @@ namespace attn {
 
 /// The shape of a model to train.
 struct Architecture {
-    std::string family = "gpt2"; ///< "gpt2": learned positions, layer norm, GELU; "llama": rotary, RMS norm, SwiGLU
+    /// "gpt2": learned positions, layer norm, GELU; "llama": rotary, RMS norm, SwiGLU; "vit": of tasks over pictures.
+    std::string family = "gpt2";
     int64_t layers = 2, heads = 4, keyValueHeads = 0; ///< 0 key/value heads: as many as heads
     int64_t width = 64;
     int64_t feedForward = 0;             ///< 0: 4 widths (gpt2) or 8/3 of it (llama), rounded up to a multiple of 8
@@ -26,7 +27,10 @@ struct Architecture {
     /// to layer. Heads and widths are the architecture's, unless the expression says how heads share keys. Empty: the
     /// family's own.
     std::string attention{};
-    double initialDeviation = 0.02; ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
+    int64_t patch = 4;                 ///< of vit: pixels on a side
+    std::string pooling = "cls";       ///< of vit: what the head reads, "cls" or "mean" of the patches
+    std::string positions = "learned"; ///< of vit: "learned", "sinusoidal" or "none"
+    double initialDeviation = 0.02;    ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
     bool operator==(const Architecture&) const = default;
 };
 

@@ -1,7 +1,6 @@
 #include "engine/training/run.h"
 
 #include "engine/core/error.h"
-#include "engine/models/family.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -58,7 +57,7 @@ std::vector<MetricPoint> readMetrics(const fs::path& run) {
 }
 
 int64_t exampleCount(const Trainer& trainer, Split split) {
-    return static_cast<int64_t>(trainer.instance().rowCount(split).value_or(static_cast<uint64_t>(kExamples)));
+    return static_cast<int64_t>(trainer.objective().rowCount(split).value_or(static_cast<uint64_t>(kExamples)));
 }
 
 TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Trainer::Options& options, bool resumes)
@@ -86,17 +85,7 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Tra
                      .where = (folder / kMetricsFile).string(),
                      .hint = "check the folder's permissions"});
     for (const MetricPoint& point : kept) write(point);
-
-    const DecoderConfig& config = trainer_.config();
-    const auto family =
-        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
-    const TaskInstance& task = trainer_.instance();
-    WeightSet::Model model{.config = config,
-                           .familyTitle = std::string((*family)->title),
-                           .configText = (*family)->describe(config).dump(2),
-                           .tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromJson(task.tokenizerJson()))};
-    if (const auto end = task.tokenizer().endId()) model.stopTokens = {*end};
-    model_ = std::make_shared<const WeightSet::Model>(std::move(model));
+    model_ = trainer_.objective().describe();
 }
 
 void TrainingRun::write(const MetricPoint& point) { metrics_ << toJson(point).dump() << '\n' << std::flush; }
@@ -109,7 +98,7 @@ std::map<std::string, std::vector<float>> TrainingRun::trainedWeights() const {
 }
 
 std::vector<double> TrainingRun::ratiosSince(const std::map<std::string, std::vector<float>>& before) const {
-    const size_t groups = trainer_.config().layers.size() + 1;
+    const size_t groups = trainer_.objective().layers().size() + 1;
     std::vector<double> change(groups), length(groups), ratios;
     for (const auto& [name, old] : before) {
         const size_t group = name.starts_with("blocks.") ? std::stoul(name.substr(7)) + 1 : 0;
@@ -167,7 +156,8 @@ std::shared_ptr<const WeightSet> TrainingRun::weights() const {
 }
 
 std::vector<int> TrainingRun::exampleTokens() const {
-    const Example example = trainer_.instance().example(Split::Validation, 0);
+    if (!trainer_.sequences()) return {};
+    const Example example = trainer_.sequences()->instance().example(Split::Validation, 0);
     std::vector<int> tokens(example.prompt.begin(), example.prompt.end());
     if (!example.answer.empty()) tokens.insert(tokens.end(), example.answer.begin(), example.answer.end() - 1);
     return tokens;

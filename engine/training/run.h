@@ -42,7 +42,7 @@ public:
 
     /// The weights as they are now.
     std::shared_ptr<const WeightSet> weights() const;
-    /// A question of the validation split with its answer, but for its last token.
+    /// A question of the validation split with its answer, but for its last token. Empty for a task over pictures.
     std::vector<int> exampleTokens() const;
 
 private:

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "engine/training/recipe.h"
-
-#include "engine/runtime/gpu_executor.h"
+#include "engine/training/image_objective.h"
+#include "engine/training/sequence_objective.h"
 
 #include <filesystem>
 #include <functional>
@@ -24,7 +23,7 @@ public:
         bool profiles = false; ///< times every dispatch of a step
     };
 
-    /// @throws Error as check(), makeTask() and gpu::Context
+    /// @throws Error as check(), makeTask(), makeImageTask() and gpu::Context
     Trainer(const Recipe& recipe, const Options& options);
     ~Trainer();
     Trainer(const Trainer&) = delete;
@@ -32,8 +31,11 @@ public:
 
     const Recipe& recipe() const { return recipe_; }
     const Task& task() const { return task_; }
-    const TaskInstance& instance() const { return *instance_; }
-    const DecoderConfig& config() const { return config_; }
+    const Objective& objective() const { return *objective_; }
+    /// Of a task over sequences; null where it is over pictures.
+    const SequenceObjective* sequences() const { return sequences_; }
+    /// Of a task over pictures; null where it is over sequences.
+    const ImageObjective* images() const { return images_; }
     int64_t stepsDone() const { return stepsDone_; }
     int64_t parameterCount() const;
     size_t dispatchCount() const; ///< of a step
@@ -55,6 +57,7 @@ public:
         double loss = 0;   ///< mean over the targets, in nats
         double metric = 0; ///< Task::metric: share of whole answers that are right, or the loss
         int64_t examples = 0;
+        std::vector<int64_t> confusion{}; ///< of pictures: [class, class given]
     };
     /// @param most examples (sequences); a finite split is walked through from its beginning
     Evaluation evaluate(Split split, int64_t most);
@@ -67,7 +70,7 @@ public:
     /// The present weights on another instance of the task, longer or shorter than the one trained on, with the same
     /// tokens.
     /// @param lastTargets counts only so many of each row's last targets; 0: all
-    /// @throws Error if the model has weights that belong to one length
+    /// @throws Error if the model has weights that belong to one length, or reads pictures
     LengthEvaluation evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets);
 
     /// Of the evaluations that follow. @param gate 0 removes the head's output, 1 leaves it
@@ -76,8 +79,14 @@ public:
         Example example;
         std::vector<int32_t> given; ///< what greedy generation writes in place of the answer
     };
-    /// @param count examples from `first` on
+    /// @param count examples from `first` on  @throws Error for a task over pictures
     std::vector<Answer> answers(Split split, uint64_t first, int count);
+    struct Sight {
+        LabelledImage example;
+        std::vector<float> probabilities; ///< of each class
+    };
+    /// Of a task over pictures. @throws Error for another
+    std::vector<Sight> sights(Split split, uint64_t first, int count);
 
     /// A parameter or optimiser state, dense. Parameters by the engine's names; moments as "moment.NAME",
     /// "variance.NAME".
@@ -95,19 +104,19 @@ public:
 
 private:
     struct Loss; // a graph with its loss
-    Loss buildLoss(int rows, int64_t columns, double dropout) const;
+    Loss withLoss(Objective::Forward forward) const;
     void describe();
-    void writeConstants(std::span<const FlowConstant* const> constants);
+    std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
+                                              const std::map<std::string, Tensor>& outputs, bool profiles = false);
     void buildStep(bool profiles);
-    void fill(GpuExecutor& executor, const Batch& batch, int64_t columns, double weightOfTarget,
-              std::span<const float> gates) const;
+    void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
     GpuExecutor& evaluator();
 
     Recipe recipe_;
     const Task& task_;
-    std::unique_ptr<TaskInstance> instance_;
-    int64_t columns_ = 0; ///< of a batch, padded to a multiple of 4, which attention asks for
-    DecoderConfig config_;
+    std::unique_ptr<Objective> objective_;
+    const SequenceObjective* sequences_ = nullptr;
+    const ImageObjective* images_ = nullptr;
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;
     std::unique_ptr<TensorStore> store_;

@@ -17,6 +17,7 @@ import torch
 
 import reference
 import safetensors_file
+import vision_reference
 
 HERE = pathlib.Path(__file__).parent / "training"
 
@@ -27,6 +28,22 @@ def rate_at(recipe, step):
     done = (step - recipe["warm_up"]) / (recipe["steps"] - recipe["warm_up"])
     low, high = recipe["final_learning_rate"], recipe["learning_rate"]
     return low + (high - low) * 0.5 * (1 + math.cos(math.pi * done))
+
+
+def pixels_of(config, patches):
+    """[patches, channels p p] -> [channels, height, width]"""
+    size, patch, channels = config["image_size"], config["patch_size"], config["num_channels"]
+    grid = patches.reshape(size // patch, size // patch, channels, patch, patch)
+    return grid.permute(2, 0, 3, 1, 4).reshape(channels, size, size)
+
+
+def logits_of(config, weights, batches, step):
+    """[targets, choices] of one step's batch."""
+    if config["model_type"] == "vit":
+        model = vision_reference.VisionModel(config, weights, torch.float32)
+        return torch.cat([model.run(pixels_of(config, patches))["logits"] for patches in batches["patches"][step]])
+    forward = getattr(reference, config["model_type"])
+    return torch.cat([forward(config, weights, tokens)["logits"] for tokens in batches["inputs"][step].long()])
 
 
 def train(cli, path):
@@ -43,12 +60,10 @@ def train(cli, path):
     groups = [{"params": [w for w in weights.values() if w.dim() > 1], "weight_decay": recipe["weight_decay"]},
               {"params": [w for w in weights.values() if w.dim() == 1], "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=1, betas=(recipe["beta1"], recipe["beta2"]), eps=recipe["epsilon"])
-    forward = getattr(reference, config["model_type"])
     losses = []
     for step in range(recipe["steps"]):
-        inputs, targets = batches["inputs"][step].long(), batches["targets"][step].long()
-        logits = torch.stack([forward(config, weights, tokens)["logits"] for tokens in inputs])
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1, label_smoothing=recipe["smoothing"])
+        targets = batches["targets"][step].long().flatten()
+        loss = torch.nn.functional.cross_entropy(logits_of(config, weights, batches, step), targets, ignore_index=-1, label_smoothing=recipe["smoothing"])
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(weights.values(), recipe["clip"])

@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::array kSplits{Split::Train, Split::Validation, Split::Test};
 
-/// Tasks without a text, which need nothing but parameters.
+/// Tasks over sequences without a text, which need nothing but parameters.
 std::vector<const Task*> selfContained() {
     std::vector<const Task*> tasks;
     for (const Task* task : taskCatalogue())
-        if (!task->readsText) tasks.push_back(task);
+        if (!task->readsText && !task->hasImages()) tasks.push_back(task);
     return tasks;
 }
 

@@ -32,7 +32,7 @@ std::vector<double> losses(Trainer& trainer, int steps) {
 } // namespace
 
 TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights and batches", "[training][gpu]") {
-    for (const char* name : {"gpt2", "llama"}) {
+    for (const char* name : {"gpt2", "llama", "vit"}) {
         const std::string path = std::string(ATTN_TEST_DIR "/golden/training/") + name;
         const auto expected = readJsonFile(path + ".losses.json").get<std::vector<double>>();
         REQUIRE(expected.size() == 100);
@@ -103,7 +103,7 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
     recipe.accumulation = 3;
     Trainer parts(recipe, options());
     std::vector<double> found = losses(parts, 10);
-    CHECK(found.front() == Approx(std::log(parts.instance().vocabularySize())).margin(0.2));
+    CHECK(found.front() == Approx(std::log(parts.sequences()->instance().vocabularySize())).margin(0.2));
     CHECK(found.back() < found.front());
     // One step of three parts moves the weights as the mean gradient does: once more, with the clip off, by hand in
     // SGD.
@@ -118,13 +118,13 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
     recipe.batch = 2;
     int64_t targets = 0;
     for (uint64_t part = 0; part < 3; ++part)
-        for (const int32_t target : together.instance().batch(Split::Train, part, 2).targets)
+        for (const int32_t target : together.sequences()->instance().batch(Split::Train, part, 2).targets)
             targets += target >= 0 ? 1 : 0;
     for (int part = 0; part < 3; ++part) {
         Trainer one(recipe, options());
         one.setStepsDone(part); // its batch
         int64_t own = 0;
-        for (const int32_t target : one.instance().batch(Split::Train, static_cast<uint64_t>(part), 2).targets)
+        for (const int32_t target : one.sequences()->instance().batch(Split::Train, static_cast<uint64_t>(part), 2).targets)
             own += target >= 0 ? 1 : 0;
         one.step();
         const auto after = one.read(name);
@@ -145,9 +145,9 @@ TEST_CASE("training: a checkpoint is a folder that the program opens, with the s
         Trainer trainer(recipe, options());
         losses(trainer, 3);
         const auto source = openModelSource(saveCheckpoint(folder.path(), trainer).string());
-        CHECK(source->config().layers == trainer.config().layers);
-        CHECK(source->config().feedForward == trainer.config().feedForward);
-        CHECK(source->tokenizer()->vocabularySize() == trainer.instance().vocabularySize());
+        CHECK(source->config().layers == trainer.sequences()->config().layers);
+        CHECK(source->config().feedForward == trainer.sequences()->config().feedForward);
+        CHECK(source->tokenizer()->vocabularySize() == trainer.sequences()->instance().vocabularySize());
         Trainer other(recipe, options());
         loadWeights(other, checkpoints(folder.path()).back());
         for (const auto& parameter : trainer.parameters())

@@ -23,7 +23,10 @@ std::span<const Task* const> taskCatalogue() {
                                        &kCompareTask,
                                        &kParityTask,
                                        &kTextTask,
-                                       &kStoriesTask};
+                                       &kStoriesTask,
+                                       &kShapesTask,
+                                       &kFashionMnistTask,
+                                       &kImagesTask};
     return kTasks;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/training/tasks/task.h"
 
 #include "engine/core/error.h"
+#include "engine/training/tasks/image_task.h"
 
 #include <fmt/format.h>
 
@@ -21,19 +22,8 @@ bool accepts(const Param& param, double value) {
     return param.kind == Param::Kind::Real || value == std::round(value);
 }
 
-} // namespace
-
-void failParameter(std::string_view task, std::string_view parameter, std::string what, std::string hint) {
-    throw Error({.what = std::move(what), .where = fmt::format("{}: {}", task, parameter), .hint = std::move(hint)});
-}
-
-void TaskInstance::requireRows(int rows) {
-    if (rows < 1)
-        throw Error(
-            {.what = fmt::format("a batch cannot have {} rows", rows), .where = "batch", .hint = "ask for 1 or more"});
-}
-
-std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings) {
+/// The settings' values with the defaults of the others. @throws Error naming the parameter and its range
+TaskValues checkedValues(const Task& task, const TaskSettings& settings) {
     for (const auto& [id, value] : settings.values) {
         const auto param = std::ranges::find(task.params, id, &Param::id);
         if (param == task.params.end()) {
@@ -48,7 +38,27 @@ std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& set
     }
     std::map<std::string, double, std::less<>> values = settings.values;
     for (const Param& param : task.params) values.emplace(param.id, param.initial);
-    return task.make(TaskValues(std::move(values)), settings);
+    return TaskValues(std::move(values));
+}
+
+} // namespace
+
+void failParameter(std::string_view task, std::string_view parameter, std::string what, std::string hint) {
+    throw Error({.what = std::move(what), .where = fmt::format("{}: {}", task, parameter), .hint = std::move(hint)});
+}
+
+void TaskInstance::requireRows(int rows) {
+    if (rows < 1)
+        throw Error(
+            {.what = fmt::format("a batch cannot have {} rows", rows), .where = "batch", .hint = "ask for 1 or more"});
+}
+
+std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings) {
+    return task.make(checkedValues(task, settings), settings);
+}
+
+std::unique_ptr<ImageTaskInstance> makeImageTask(const Task& task, const TaskSettings& settings) {
+    return task.makeImages(checkedValues(task, settings), settings);
 }
 
 } // namespace attn

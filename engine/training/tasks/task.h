@@ -19,12 +19,14 @@ namespace attn {
 /// them, whatever the seed: an example's own hash says where it belongs.
 enum class Split { Train, Validation, Test };
 
-/// Rows of token ids. targets[i] is the token that should follow inputs[i]; kIgnored where nothing is asked.
+/// Rows of token ids. targets[i] is the token that should follow inputs[i]; kIgnored where nothing is asked. Of
+/// pictures: one target a row, its class, and patches in place of the inputs.
 struct Batch {
     static constexpr int32_t kIgnored = -1;
 
     int rows = 0, columns = 0;
     std::vector<int32_t> inputs{}, targets{}; ///< [rows, columns]
+    std::vector<float> patches{};             ///< [rows, patches, numbers of a patch]
     bool operator==(const Batch&) const = default;
 };
 
@@ -40,6 +42,7 @@ struct TaskSettings {
     uint64_t seed = 0;                                   ///< picks the examples, never the split
     std::filesystem::path text{};                        ///< for tasks that read a text
     std::string tokens = "chars";                        ///< for these: "chars", "bytes" or "bpe:N" with N merges
+    std::filesystem::path data{};                        ///< folder, for tasks that read pictures
     bool operator==(const TaskSettings&) const = default;
 };
 
@@ -91,6 +94,8 @@ private:
     std::map<std::string, double, std::less<>> values_;
 };
 
+class ImageTaskInstance;
+
 /// A row of the catalogue.
 struct Task {
     enum class Metric {
@@ -108,11 +113,18 @@ struct Task {
     std::string_view metricName = "exact match";
     double successLevel = 0.99;
     bool readsText = false; ///< needs TaskSettings::text
+    bool readsData = false; ///< needs TaskSettings::data
     std::unique_ptr<TaskInstance> (*make)(const TaskValues& values, const TaskSettings& settings) = nullptr;
+    /// Of tasks over pictures, in place of `make`.
+    std::unique_ptr<ImageTaskInstance> (*makeImages)(const TaskValues& values, const TaskSettings& settings) = nullptr;
+
+    bool hasImages() const { return makeImages != nullptr; }
 };
 
-/// @throws Error naming the parameter and its range
+/// Of a task over sequences. @throws Error naming the parameter and its range
 std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings = {});
+/// Of a task over pictures. @throws Error likewise, and where the pictures cannot be read
+std::unique_ptr<ImageTaskInstance> makeImageTask(const Task& task, const TaskSettings& settings = {});
 
 /// The error of a parameter that does not fit another one, for use by makers.
 [[noreturn]] void failParameter(std::string_view task, std::string_view parameter, std::string what, std::string hint);

@@ -1,0 +1,63 @@
+#include "engine/io/decode_image.h"
+
+#include "engine/core/error.h"
+#include "engine/io/input_file.h"
+#include "engine/io/tensor_writer.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_NO_HDR
+#define STBI_NO_LINEAR
+#define STBI_NO_STDIO
+#define STBI_NO_PSD
+#define STBI_NO_PIC
+#define STBI_NO_TGA
+#define STBI_MAX_DIMENSIONS 32768
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function" // of a library that is one header
+#include <stb_image.h>
+#pragma GCC diagnostic pop
+
+namespace attn {
+
+Image decodeImage(const std::filesystem::path& path) {
+    constexpr uint64_t kMostBytes = uint64_t{1} << 28;
+    constexpr int kChannels = 4;
+    const auto fail = [&](const std::string& what, const std::string& hint) {
+        throw Error({.what = what, .where = path.string(), .hint = hint});
+    };
+    const InputFile file(path);
+    if (file.sizeBytes() > kMostBytes) fail("is larger than 256 MiB", "choose a smaller picture");
+    std::vector<std::byte> packed(file.sizeBytes());
+    file.read(0, packed);
+    int width = 0, height = 0, channels = 0;
+    const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> pixels(
+        stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(packed.data()), static_cast<int>(packed.size()), &width,
+                              &height, &channels, kChannels),
+        stbi_image_free);
+    if (!pixels)
+        fail(fmt::format("cannot be read: {}", stbi_failure_reason()), "choose PNG, JPEG, BMP, PPM or GIF pictures");
+    Image image{.height = height, .width = width, .rgb = {}};
+    const auto count = static_cast<size_t>(image.size().area());
+    image.rgb.reserve(count * 3);
+    for (size_t i = 0; i < count; ++i) {
+        const stbi_uc* pixel = pixels.get() + i * kChannels;
+        for (int channel = 0; channel < 3; ++channel)
+            image.rgb.push_back(static_cast<uint8_t>((pixel[channel] * pixel[3] + 255 * (255 - pixel[3]) + 127) / 255));
+    }
+    return image;
+}
+
+void writePpm(const std::filesystem::path& path, const Image& image) {
+    const std::string head = fmt::format("P6\n{} {}\n255\n", image.width, image.height);
+    std::vector<std::byte> bytes;
+    for (const char c : head) bytes.push_back(static_cast<std::byte>(c));
+    for (const uint8_t value : image.rgb) bytes.push_back(static_cast<std::byte>(value));
+    writeAtomically(path, bytes);
+}
+
+} // namespace attn

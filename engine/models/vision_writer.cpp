@@ -1,0 +1,95 @@
+#include "engine/models/vision_writer.h"
+
+#include "engine/io/decode_image.h"
+#include "engine/io/tensor_writer.h"
+#include "engine/models/decoder.h"
+#include "engine/models/vision_encoder.h"
+#include "engine/models/vision_family.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+
+namespace attn {
+namespace {
+
+void writeText(const std::filesystem::path& path, const std::string& text) {
+    writeAtomically(path, std::as_bytes(std::span(text)));
+}
+
+nlohmann::json describe(const VisionConfig& config, const std::vector<std::string>& labels) {
+    nlohmann::json json = writtenFamily(config).describe(config);
+    nlohmann::json ids = nlohmann::json::object(), names = nlohmann::json::object();
+    for (size_t i = 0; i < labels.size(); ++i) {
+        ids[std::to_string(i)] = labels[i];
+        names[labels[i]] = i;
+    }
+    json["id2label"] = ids;
+    json["label2id"] = names;
+    return json;
+}
+
+nlohmann::json describe(const ImagePreprocessing& preprocessing, const ImageSize& size) {
+    return {{"image_processor_type", "ViTImageProcessor"},
+            {"do_resize", true},
+            {"size", {{"height", size.height}, {"width", size.width}}},
+            {"resample", 2}, // bilinear
+            {"do_rescale", true},
+            {"rescale_factor", preprocessing.factor},
+            {"do_normalize", true},
+            {"image_mean", preprocessing.mean},
+            {"image_std", preprocessing.deviation}};
+}
+
+/// As the file has it, which may have axes of one before, and the axes of a convolution.
+std::vector<int64_t> storedShape(const VisionConfig& config, const std::string& parameter, const Shape& shape,
+                                 bool isFlattened) {
+    if (!isFlattened || shape.rank() == 1) return shape.extents();
+    if (parameter == "embed.W_E") return {config.modelWidth, config.channels, config.patch, config.patch};
+    std::vector<int64_t> extents{1};
+    for (const int64_t extent : shape.extents()) extents.push_back(extent);
+    return extents;
+}
+
+} // namespace
+
+const VisionFamily& writtenFamily(const VisionConfig& config) {
+    const bool isComposed =
+        std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
+    const bool isPlain = !isComposed && config.pooling == VisionPooling::Cls && !config.distillationToken &&
+                         config.registers == 0 && config.positions == VisionPositions::Learned;
+    return isPlain ? kVit : kComposedVit;
+}
+
+std::string visionConfigText(const VisionConfig& config, const std::vector<std::string>& labels) {
+    return describe(config, labels).dump(2);
+}
+
+void writeVisionFolder(const std::filesystem::path& folder, const VisionConfig& config, const VisionFolderText& text,
+                       const std::function<std::vector<float>(const std::string&)>& read) {
+    const VisionFamily& family = writtenFamily(config);
+    const TensorNames none({});
+    const VisionGraph encoder = buildVisionEncoder(config);
+    std::vector<std::vector<float>> values;
+    std::vector<WrittenTensor> written;
+    for (uint32_t id = 0; id < encoder.graph->size(); ++id) {
+        const Node& node = encoder.graph->node(id);
+        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
+        const WeightRecipe recipe = family.recipe(config, node.name, none);
+        const bool isHead = node.name.find("head.") != std::string::npos;
+        written.push_back({.name = isHead ? recipe.source : std::string(family.prefix) + recipe.source,
+                           .shape = storedShape(config, node.name, node.outputs[0].shape, recipe.flattened)});
+        values.push_back(read(node.name));
+    }
+    for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
+    std::filesystem::create_directories(folder);
+    writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
+    writeText(folder / "preprocessor_config.json", describe(text.preprocessing, config.image).dump(2) + "\n");
+    if (!text.examples.empty()) std::filesystem::create_directories(folder / "examples");
+    for (const auto& [name, image] : text.examples) writePpm(folder / "examples" / (name + ".ppm"), image);
+    writeText(folder / "config.json", visionConfigText(config, text.labels) + "\n");
+}
+
+} // namespace attn

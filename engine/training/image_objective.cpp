@@ -1,0 +1,136 @@
+#include "engine/training/image_objective.h"
+
+#include "engine/attention/heads/heads.h"
+#include "engine/core/error.h"
+#include "engine/models/vision_encoder.h"
+#include "engine/models/vision_family.h"
+#include "engine/models/vision_writer.h"
+#include "engine/training/tasks/catalogue.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+constexpr uint64_t kExamples = 6; ///< pictures beside a model, to open it with
+
+} // namespace
+
+VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
+    const ImageSize size = task.size();
+    if (size.height % a.patch != 0 || size.width % a.patch != 0)
+        throw Error({.what = fmt::format("patches of {} x {} do not divide pictures of {} x {}", a.patch, a.patch,
+                                         size.width, size.height),
+                     .where = "recipe: patch",
+                     .hint = "choose a divisor of the picture's sides"});
+    const bool readsCls = a.pooling == "cls";
+    const int64_t headWidth = a.width / a.heads;
+    const LayerAttention attention{
+        .heads = {a.heads, a.heads, headWidth},
+        .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth)), .causal = false},
+        .queryKeyValueBias = true,
+        .outputBias = true};
+    VisionConfig config{.image = size,
+                        .patch = a.patch,
+                        .channels = task.channels(),
+                        .modelWidth = a.width,
+                        .clsToken = readsCls,
+                        .positions = a.positions == "sinusoidal" ? VisionPositions::Sinusoidal
+                                     : a.positions == "none"     ? VisionPositions::None
+                                                                 : VisionPositions::Learned,
+                        .feedForward = {.width = a.feedForward != 0 ? a.feedForward : 4 * a.width,
+                                        .activation = a.activation == "relu"       ? Activation::Relu
+                                                      : a.activation == "gelu_new" ? Activation::GeluTanh
+                                                                                   : Activation::GeluErf},
+                        .pooling = readsCls ? VisionPooling::Cls : VisionPooling::Mean,
+                        .classes = static_cast<int64_t>(task.labels().size()),
+                        .layers = std::vector<LayerAttention>(static_cast<size_t>(a.layers), attention)};
+    const std::vector<AttentionSpec> specs = attentionOf(a);
+    for (size_t layer = 0; layer < config.layers.size() && !specs.empty(); ++layer) {
+        LayerAttention& own = config.layers[layer];
+        own.spec = specs[layer % specs.size()];
+        own.heads.keyValueHeads = headCounts(own.spec->part(Slot::Heads), own.spec->values(Slot::Heads)).groups;
+    }
+    config.family = std::string(writtenFamily(config).id);
+    return config;
+}
+
+ImageObjective::ImageObjective(const Recipe& recipe)
+    : instance_(makeImageTask(taskNamed(recipe.task), recipe.settings)),
+      config_(visionOf(recipe.architecture, *instance_)) {}
+
+Objective::Forward ImageObjective::forward(int rows, double dropout) const {
+    VisionGraph encoder = buildVisionEncoder(config_, {.images = rows, .dropout = dropout, .mayTrain = true});
+    return {.graph = encoder.graph,
+            .logits = encoder.logits,
+            .blocks = std::move(encoder.blocks),
+            .composed = std::move(encoder.composed)};
+}
+
+void ImageObjective::add(Batch& batch, const LabelledImage& example) const {
+    const ImagePreprocessing& preprocessing = instance_->preprocessing();
+    const std::vector<float> patches =
+        cutPatches(pixelsOf(example.picture, preprocessing), config_.channels, config_.image, config_.patch);
+    batch.patches.insert(batch.patches.end(), patches.begin(), patches.end());
+    batch.targets.push_back(example.label);
+}
+
+Batch ImageObjective::batch(Split split, uint64_t index, int rows) const {
+    if (split != Split::Train) return questions(split, index * static_cast<uint64_t>(rows), rows);
+    Batch batch{.rows = rows, .columns = 1};
+    batch.patches.reserve(static_cast<size_t>(rows * config_.image.area() * config_.channels));
+    for (int row = 0; row < rows; ++row)
+        add(batch, instance_->trainingExample(index * static_cast<uint64_t>(rows) + static_cast<uint64_t>(row)));
+    return batch;
+}
+
+Batch ImageObjective::questions(Split split, uint64_t first, int rows) const {
+    Batch batch{.rows = rows, .columns = 1};
+    const std::optional<uint64_t> count = instance_->rowCount(split);
+    for (int row = 0; row < rows; ++row) {
+        const uint64_t index = first + static_cast<uint64_t>(row);
+        if (count && index >= *count) { // nothing is asked beyond the end
+            batch.targets.push_back(Batch::kIgnored);
+            batch.patches.resize(batch.patches.size() + static_cast<size_t>(config_.image.area() * config_.channels));
+        } else {
+            add(batch, instance_->example(split, index));
+        }
+    }
+    return batch;
+}
+
+void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {
+    const std::span<float> input = executor.input(vision_names::kPatches);
+    const Shape shape{batch.rows * config_.grid().area(), config_.patchValues()};
+    writeRows(batch.patches, shape, [&](const auto& fill) { fill(0, input); });
+}
+
+void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
+    VisionFolderText text{.labels = instance_->labels(), .preprocessing = instance_->preprocessing()};
+    for (uint64_t i = 0; i < std::min(kExamples, instance_->rowCount(Split::Test).value_or(kExamples)); ++i) {
+        LabelledImage example = instance_->example(Split::Test, i);
+        std::string name = fmt::format("{} {}", i + 1, instance_->labels()[static_cast<size_t>(example.label)]);
+        std::ranges::replace(name, '/', '-');
+        text.examples.emplace_back(std::move(name), std::move(example.picture));
+    }
+    writeVisionFolder(folder, config_, text, read);
+}
+
+ReadStored ImageObjective::openModel(const std::filesystem::path& folder) const {
+    return [source = std::shared_ptr<const VisionSource>(openVisionSource(folder.string()))](
+               const std::string& parameter, const Shape& shape, const RowWriter& write) {
+        source->read(parameter, shape, write);
+    };
+}
+
+std::shared_ptr<const WeightSet::Model> ImageObjective::describe() const {
+    return std::make_shared<const WeightSet::Model>(
+        WeightSet::Model{.familyTitle = std::string(writtenFamily(config_).title),
+                         .configText = visionConfigText(config_, instance_->labels()),
+                         .vision = std::make_shared<const VisionDescription>(
+                             VisionDescription{config_, instance_->preprocessing(), instance_->labels()})});
+}
+
+} // namespace attn

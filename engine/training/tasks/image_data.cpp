@@ -1,0 +1,213 @@
+#include "engine/training/tasks/image_data.h"
+
+#include "engine/core/error.h"
+#include "engine/io/decode_image.h"
+#include "engine/io/idx.h"
+#include "engine/io/resample.h"
+#include "engine/training/tasks/draws.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostForValidation = 5000;
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+constexpr int kMostClasses = 1000;
+
+[[noreturn]] void fail(const fs::path& path, std::string what, std::string hint) {
+    throw Error({.what = std::move(what), .where = path.string(), .hint = std::move(hint)});
+}
+
+std::vector<uint32_t>& splitOf(ImageData& data, Split split) { return data.splits[static_cast<size_t>(split)]; }
+
+/// The first of these names that is there; empty if none is.
+fs::path fileOf(const fs::path& folder, const std::vector<std::string>& names) {
+    std::error_code ignored;
+    for (const std::string& name : names)
+        if (fs::exists(folder / name, ignored)) return folder / name;
+    return {};
+}
+
+/// So many that are trained on, whose last tenth steers, then those for testing.
+void splitInOrder(ImageData& data, size_t trained) {
+    const size_t validation = std::min(trained / 10, kMostForValidation);
+    for (size_t i = 0; i < data.classes.size(); ++i)
+        splitOf(data, i >= trained              ? Split::Test
+                      : i >= trained - validation ? Split::Validation
+                                                  : Split::Train)
+            .push_back(static_cast<uint32_t>(i));
+}
+
+// ---- IDX ----------------------------------------------------------------------------------------------------------
+
+fs::path idxFile(const fs::path& folder, const std::string& part, const std::string& kind) {
+    return fileOf(folder, {part + "-" + kind + "-ubyte.gz", part + "-" + kind + "-ubyte",
+                           part + "." + kind + "-ubyte.gz", part + "." + kind + "-ubyte"});
+}
+
+void addIdx(ImageData& data, const fs::path& folder, const std::string& part) {
+    const fs::path imageFile = idxFile(folder, part + "-images", "idx3"),
+                   labelFile = idxFile(folder, part + "-labels", "idx1");
+    for (const auto& [file, kind] : {std::pair{imageFile, "images-idx3"}, std::pair{labelFile, "labels-idx1"}})
+        if (file.empty())
+            fail(folder, fmt::format("has no {}-{}-ubyte, plain or gzipped", part, kind),
+                 "a folder of MNIST holds four files: images and labels of train and t10k");
+    const IdxArray images = readIdx(imageFile), labels = readIdx(labelFile);
+    if (images.extents.size() != 3)
+        fail(imageFile, fmt::format("has {} axes and not count, rows, columns", images.extents.size()),
+             "choose a file of pictures (idx3)");
+    const ImageSize size{images.extents[1], images.extents[2]};
+    if (data.pixels.empty()) data.size = size;
+    if (size != data.size)
+        fail(imageFile,
+             fmt::format("holds pictures of {} x {} pixels, the other file of {} x {}", size.width, size.height,
+                         data.size.width, data.size.height),
+             "take both files from the same data set");
+    if (labels.extents.size() != 1 || labels.extents[0] != images.extents[0])
+        fail(labelFile, fmt::format("labels {} pictures but there are {}", labels.extents[0], images.extents[0]),
+             "take both files from the same data set");
+    data.pixels.insert(data.pixels.end(), images.values.begin(), images.values.end());
+    data.classes.insert(data.classes.end(), labels.values.begin(), labels.values.end());
+}
+
+ImageData readIdxFolder(const fs::path& folder) {
+    ImageData data{.channels = 1};
+    addIdx(data, folder, "train");
+    const size_t trained = data.classes.size();
+    addIdx(data, folder, "t10k");
+    splitInOrder(data, trained);
+    const int32_t most = *std::ranges::max_element(data.classes);
+    for (int32_t label = 0; label <= most; ++label) data.names.push_back(std::to_string(label));
+    return data;
+}
+
+// ---- CIFAR-10 -----------------------------------------------------------------------------------------------------
+
+/// A record is a class, then 32 x 32 numbers of red, of green, of blue.
+/// @source Krizhevsky 2009, "The CIFAR-10 dataset", binary version
+void addCifar(ImageData& data, const fs::path& file) {
+    constexpr size_t kArea = 32 * 32, kRecord = 1 + 3 * kArea;
+    const std::vector<uint8_t> bytes = readMaybeGzipped(file);
+    if (bytes.empty() || bytes.size() % kRecord != 0)
+        fail(file, fmt::format("has {} bytes, which are no records of {}", bytes.size(), kRecord),
+             "fetch the binary version of CIFAR-10 again");
+    for (size_t at = 0; at < bytes.size(); at += kRecord) {
+        if (bytes[at] > 9) fail(file, fmt::format("names class {}; CIFAR-10 has 0 to 9", bytes[at]),
+                 "fetch the binary version of CIFAR-10 again");
+        data.classes.push_back(bytes[at]);
+        for (size_t i = 0; i < kArea; ++i)
+            for (size_t channel = 0; channel < 3; ++channel)
+                data.pixels.push_back(bytes[at + 1 + channel * kArea + i]);
+    }
+}
+
+ImageData readCifar(const fs::path& folder) {
+    ImageData data{.size = {32, 32},
+                   .names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}};
+    for (int batch = 1; batch <= 5; ++batch)
+        if (const fs::path file = fileOf(folder, {fmt::format("data_batch_{}.bin", batch)}); !file.empty())
+            addCifar(data, file);
+    const size_t trained = data.classes.size();
+    if (const fs::path file = fileOf(folder, {"test_batch.bin"}); !file.empty())
+        addCifar(data, file);
+    else
+        fail(folder, "has no test_batch.bin", "fetch the binary version of CIFAR-10 again");
+    splitInOrder(data, trained);
+    return data;
+}
+
+// ---- a folder for each class --------------------------------------------------------------------------------------
+
+std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder))
+        if ((folders ? entry.is_directory() : entry.is_regular_file()) &&
+            !entry.path().filename().string().starts_with("."))
+            found.push_back(entry.path());
+    std::ranges::sort(found);
+    return found;
+}
+
+/// @param split empty: told by the hash of the name
+void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool hasTest) {
+    for (const fs::path& each : sortedEntries(folder, true)) {
+        const std::string name = each.filename().string();
+        auto found = std::ranges::find(data.names, name);
+        if (found == data.names.end()) {
+            if (isTest) fail(each, "is a class that there is nothing to learn of", "put pictures of it in train too");
+            found = data.names.insert(data.names.end(), name);
+        }
+        if (data.names.size() > kMostClasses)
+            fail(folder, fmt::format("has more than {} folders", kMostClasses), "name a folder with one for each class");
+        const auto label = static_cast<int32_t>(found - data.names.begin());
+        for (const fs::path& file : sortedEntries(each, false)) {
+            const Image picture = resampled(decodeImage(file), data.size, ResampleFilter::Bilinear);
+            data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
+            if (data.pixels.size() > kMostBytes)
+                fail(folder, "holds more than 1 GiB of pictures at this size", "choose a smaller size or fewer pictures");
+            const auto index = static_cast<uint32_t>(data.classes.size());
+            data.classes.push_back(label);
+            Split split = isTest ? Split::Test : attn::splitOf(hashOf(name + "/" + file.filename().string()));
+            if (!isTest && hasTest && split == Split::Test) split = Split::Train;
+            splitOf(data, split).push_back(index);
+        }
+    }
+}
+
+ImageData readClassFolders(const fs::path& folder, const ImageSize& size) {
+    ImageData data{.size = size};
+    const fs::path train = fileOf(folder, {"train", "training"}), test = fileOf(folder, {"test", "val", "validation"});
+    const bool hasTest = !train.empty() && !test.empty();
+    addClassFolders(data, hasTest ? train : folder, false, hasTest);
+    if (hasTest) addClassFolders(data, test, true, true);
+    if (data.names.size() < 2)
+        fail(folder, "holds no pictures to learn from",
+             "name a folder with IDX files (MNIST), CIFAR-10's binary batches, or a folder of pictures for each of two "
+             "or more classes");
+    for (const Split split : {Split::Train, Split::Validation, Split::Test})
+        if (splitOf(data, split).empty())
+            fail(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
+                 "add more pictures of each class");
+    return data;
+}
+
+} // namespace
+
+Image ImageData::picture(size_t index) const {
+    const auto area = static_cast<size_t>(size.area());
+    const auto begin = pixels.begin() + static_cast<std::ptrdiff_t>(index * area * static_cast<size_t>(channels));
+    Image image{.height = size.height, .width = size.width, .rgb = {}};
+    if (channels == 3) {
+        image.rgb.assign(begin, begin + static_cast<std::ptrdiff_t>(area * 3));
+        return image;
+    }
+    image.rgb.reserve(area * 3);
+    for (auto grey = begin; grey != begin + static_cast<std::ptrdiff_t>(area); ++grey)
+        image.rgb.insert(image.rgb.end(), 3, *grey);
+    return image;
+}
+
+ImageData readImageData(const fs::path& folder, const ImageSize& size) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error))
+        fail(folder, fs::exists(folder, error) ? "is not a folder" : "there is no such folder",
+             "name the folder of the data set");
+    try {
+        if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
+        if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);
+        if (const fs::path inner = folder / "cifar-10-batches-bin"; fs::is_directory(inner, error))
+            return readCifar(inner);
+        return readClassFolders(folder, size);
+    } catch (const fs::filesystem_error& problem) {
+        fail(problem.path1(), fmt::format("cannot be read: {}", problem.code().message()), "check its permissions");
+    }
+}
+
+} // namespace attn

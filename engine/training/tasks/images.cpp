@@ -1,0 +1,109 @@
+#include "engine/core/error.h"
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/image_data.h"
+#include "engine/training/tasks/image_task.h"
+
+#include <array>
+
+// Tasks over a given set of pictures.
+
+namespace attn {
+namespace {
+
+constexpr Param kFlip{"flip", "Flip", "Shows half of the pictures mirrored", Param::Kind::Toggle, 0, 1, 1, 0};
+constexpr Param kShift{"shift",           "Shift", "Moves pictures by up to so many pixels in both directions",
+                       Param::Kind::Integer, 0,       16,
+                       1,                 0};
+constexpr Param kCrop{"crop", "Crop", "Least side of the part that is kept and enlarged, as a share of the picture's",
+                      Param::Kind::Real, 0.3, 1, 0.05, 1};
+
+constexpr Param withInitial(Param param, double initial) {
+    param.initial = initial;
+    return param;
+}
+
+constexpr std::array kFashionParams{withInitial(kFlip, 1), withInitial(kShift, 1), kCrop};
+constexpr std::array kImagesParams{
+    Param{"size", "Size", "Pixels on a side that pictures of class folders are brought to", Param::Kind::Integer, 8,
+          512, 8, 64},
+    kFlip, kShift, kCrop};
+
+class StoredImages : public ImageTaskInstance {
+public:
+    StoredImages(ImageData data, const Augmentation& augmentation, uint64_t seed)
+        : ImageTaskInstance(data.names, data.size, data.channels, augmentation, seed), data_(std::move(data)) {
+        settle();
+    }
+
+    LabelledImage example(Split split, uint64_t index) const override {
+        const uint32_t at = data_.splits[static_cast<size_t>(split)].at(index);
+        return {.picture = data_.picture(at), .label = data_.classes[at]};
+    }
+    std::optional<uint64_t> rowCount(Split split) const override {
+        return data_.splits[static_cast<size_t>(split)].size();
+    }
+
+private:
+    ImageData data_;
+};
+
+std::unique_ptr<ImageTaskInstance> makeFashion(const TaskValues& values, const TaskSettings& settings) {
+    constexpr const char* kPackaged = "/usr/share/datasets/fashion-mnist"; // of Debian's dataset-fashion-mnist
+    std::error_code error;
+    if (settings.data.empty() && !std::filesystem::is_directory(kPackaged, error))
+        throw Error({.what = "the pictures of Fashion-MNIST are not here",
+                     .where = kPackaged,
+                     .hint = "install the package dataset-fashion-mnist, or name the folder that holds its four files"});
+    ImageData data = readImageData(settings.data.empty() ? kPackaged : settings.data, {});
+    const std::vector<std::string> names{"T-shirt/top", "trouser", "pullover", "dress", "coat",
+                                         "sandal",      "shirt",   "sneaker",  "bag",   "ankle boot"};
+    if (data.names.size() != names.size() || data.channels != 1)
+        throw Error({.what = "does not hold the ten classes of Fashion-MNIST",
+                     .where = settings.data.string(),
+                     .hint = "choose the task images for other pictures"});
+    data.names = names;
+    return std::make_unique<StoredImages>(std::move(data), augmentationOf(values), settings.seed);
+}
+
+std::unique_ptr<ImageTaskInstance> makeImages(const TaskValues& values, const TaskSettings& settings) {
+    if (settings.data.empty())
+        throw Error({.what = "no pictures were named",
+                     .where = "task images",
+                     .hint = "name a folder: IDX files (MNIST), CIFAR-10's binary batches, or a folder for each class"});
+    const int64_t size = values.integer("size");
+    return std::make_unique<StoredImages>(readImageData(settings.data, {size, size}), augmentationOf(values),
+                                          settings.seed);
+}
+
+constexpr std::string_view kHint = "Early layers look at near patches or at those of like brightness; in the last ones "
+                                   "CLS gathers from the parts that tell the classes apart.";
+
+} // namespace
+
+constinit const Task kFashionMnistTask{
+    .id = "fashion-mnist",
+    .title = "Fashion-MNIST",
+    .summary = "Tells ten kinds of clothing apart: 28 x 28 grey pixels, 55,000 to train on and 10,000 to test",
+    .hint = kHint,
+    .citation = "Xiao, Rasul and Vollgraf 2017, \"Fashion-MNIST\", arXiv:1708.07747",
+    .params = kFashionParams,
+    .metric = Task::Metric::ExactMatch,
+    .metricName = "accuracy",
+    .successLevel = 0.87,
+    .makeImages = makeFashion,
+};
+
+constinit const Task kImagesTask{
+    .id = "images",
+    .title = "Pictures in a folder",
+    .summary = "Tells classes of pictures apart: MNIST, CIFAR-10 or a folder of pictures for each class",
+    .hint = kHint,
+    .params = kImagesParams,
+    .metric = Task::Metric::ExactMatch,
+    .metricName = "accuracy",
+    .successLevel = 0.9,
+    .readsData = true,
+    .makeImages = makeImages,
+};
+
+} // namespace attn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "engine/io/image.h"
+
+#include <array>
+#include <cstdint>
+
+namespace attn {
+
+enum class ShapeKind : uint8_t { Circle, Square, Triangle, Cross, Ring };
+inline constexpr int kShapeKinds = 5;
+
+using Colour = std::array<uint8_t, 3>; ///< red, green, blue
+
+/// Draws a filled shape with smooth edges. @param x, y of its middle, in pixels  @param radius of the circle around it
+void drawShape(Image& image, ShapeKind kind, double x, double y, double radius, double turn, Colour colour);
+/// Draws an arrow through a point. @param angle of its head, from the right, clockwise, in radians
+void drawArrow(Image& image, double x, double y, double length, double angle, Colour colour);
+/// Draws a thin line.
+void drawLine(Image& image, double x0, double y0, double x1, double y1, Colour colour);
+
+} // namespace attn

@@ -1,0 +1,161 @@
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/image_task.h"
+#include "engine/training/tasks/shape_drawing.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+// Coloured shapes on cluttered ground, written for this project: the answer needs several places of the picture.
+
+namespace attn {
+namespace {
+
+constexpr std::array<std::string_view, kShapeKinds> kNames{"circle", "square", "triangle", "cross", "ring"};
+constexpr std::array<Colour, 7> kColours{Colour{229, 57, 53},  Colour{30, 136, 229}, Colour{67, 160, 71},
+                                         Colour{253, 216, 53}, Colour{142, 36, 170}, Colour{251, 140, 0},
+                                         Colour{0, 172, 193}};
+constexpr Colour kArrowColour{255, 255, 255};
+constexpr int64_t kSide = 64;       // pixels
+constexpr int kCells = 4;           // of a side, one shape in each
+constexpr double kCell = 16, kRadius = 6;
+constexpr int kDirections = 8;      // that an arrow can point in
+constexpr uint32_t kPictures = 11;  // a stream of random numbers
+
+constexpr std::array<Param, 4> kParams{{
+    {"question", "Question", "0: which kind is there only once; 1: what the arrow points at; 2: either of them",
+     Param::Kind::Integer, 0, 2, 1, 2},
+    {"kinds", "Kinds", "Kinds of shapes: circle, square, triangle, cross, ring", Param::Kind::Integer, 2, kShapeKinds,
+     1, 4},
+    {"shapes", "Shapes", "Most shapes of a picture that asks for the odd one; 1: it is alone", Param::Kind::Integer, 1,
+     kCells * kCells, 1, 6},
+    {"clutter", "Clutter", "How much else is on the ground", Param::Kind::Real, 0, 1, 0.05, 0.4},
+}};
+
+/// A picture before it is drawn.
+struct Scene {
+    struct Item {
+        int kind, colour;
+        double x, y, turn;
+    };
+    std::vector<Item> items{};
+    int arrow = -1; ///< direction; -1: none
+    int answer = 0;
+};
+
+class Shapes : public ImageTaskInstance {
+public:
+    Shapes(const TaskValues& values, uint64_t seed)
+        : ImageTaskInstance({kNames.begin(), kNames.begin() + values.integer("kinds")}, {kSide, kSide}, 3, {}, seed),
+          question_(values.integer("question")), kinds_(values.integer("kinds")), most_(values.integer("shapes")),
+          clutter_(values.real("clutter")), seed_(seed) {
+        settle();
+    }
+
+    LabelledImage example(Split split, uint64_t index) const override {
+        Draws draws(seed_, index, kPictures + static_cast<uint32_t>(split));
+        for (;;) { // until the scene belongs to the split
+            const Scene scene = drawScene(draws);
+            std::vector<int32_t> identity{scene.arrow};
+            for (const Scene::Item& item : scene.items)
+                identity.insert(identity.end(), {item.kind, item.colour, static_cast<int32_t>(item.x / kCell),
+                                                 static_cast<int32_t>(item.y / kCell)});
+            if (splitOf(hashOf(identity)) == split)
+                return {.picture = drawn(scene, draws), .label = scene.answer};
+        }
+    }
+
+private:
+    Scene::Item item(Draws& draws, int kind, double x, double y) const {
+        const auto jitter = [&] { return (draws.below(101) - 50) / 50.0 * 1.5; };
+        return {.kind = kind,
+                .colour = draws.below(static_cast<int>(kColours.size())),
+                .x = x + jitter(),
+                .y = y + jitter(),
+                .turn = (draws.below(101) - 50) / 50.0 * 0.2};
+    }
+    int anotherKind(Draws& draws, int kind) const { return (kind + 1 + draws.below(kinds_ - 1)) % kinds_; }
+
+    Scene drawScene(Draws& draws) const {
+        const bool asksArrow = question_ == 1 || (question_ == 2 && draws.chance(0.5));
+        return asksArrow ? drawArrowScene(draws) : drawOddScene(draws);
+    }
+
+    /// Several of one kind and one of another, in cells of a grid.
+    Scene drawOddScene(Draws& draws) const {
+        std::array<int, kCells * kCells> cells{};
+        for (size_t i = 0; i < cells.size(); ++i) cells[i] = static_cast<int>(i);
+        draws.shuffle(std::span<int>(cells));
+        Scene scene{.answer = draws.below(kinds_)};
+        const int count = most_ < 3 ? 1 : draws.between(3, most_), many = anotherKind(draws, scene.answer);
+        for (int i = 0; i < count; ++i) {
+            const int cell = cells[static_cast<size_t>(i)];
+            scene.items.push_back(item(draws, i == 0 ? scene.answer : many, (cell % kCells + 0.5) * kCell,
+                                       (static_cast<double>(cell / kCells) + 0.5) * kCell));
+        }
+        return scene;
+    }
+
+    /// Shapes in a circle around an arrow that points at one of them.
+    Scene drawArrowScene(Draws& draws) const {
+        constexpr double kMiddle = kSide / 2.0, kReach = 22;
+        Scene scene{.arrow = draws.below(kDirections)};
+        for (int direction = 0; direction < kDirections; ++direction) {
+            if (direction != scene.arrow && draws.chance(0.3)) continue;
+            const double angle = direction * 2 * std::numbers::pi / kDirections;
+            const int kind = draws.below(kinds_);
+            if (direction == scene.arrow) scene.answer = kind;
+            scene.items.push_back(
+                item(draws, kind, kMiddle + kReach * std::cos(angle), kMiddle + kReach * std::sin(angle)));
+        }
+        return scene;
+    }
+
+    Image drawn(const Scene& scene, Draws& draws) const {
+        Image image{.height = kSide, .width = kSide, .rgb = {}};
+        const int ground = draws.between(20, 60), grain = static_cast<int>(clutter_ * 40);
+        for (int64_t i = 0; i < image.size().area(); ++i) {
+            const int value = ground + (grain > 0 ? draws.below(grain + 1) : 0);
+            image.rgb.insert(image.rgb.end(), 3, static_cast<uint8_t>(value));
+        }
+        const int lines = static_cast<int>(std::lround(clutter_ * 10));
+        for (int line = 0; line < lines; ++line) {
+            const auto place = [&] { return static_cast<double>(draws.below(kSide)); };
+            const double x = place(), y = place();
+            const auto grey = static_cast<uint8_t>(draws.between(80, 130));
+            drawLine(image, x, y, x + (place() - kSide / 2.0) / 2, y + (place() - kSide / 2.0) / 2, {grey, grey, grey});
+        }
+        for (const Scene::Item& item : scene.items)
+            drawShape(image, static_cast<ShapeKind>(item.kind), item.x, item.y, kRadius, item.turn,
+                      kColours[static_cast<size_t>(item.colour)]);
+        if (scene.arrow >= 0)
+            drawArrow(image, kSide / 2.0, kSide / 2.0, 18, scene.arrow * 2 * std::numbers::pi / kDirections,
+                      kArrowColour);
+        return image;
+    }
+
+    int question_, kinds_, most_;
+    double clutter_;
+    uint64_t seed_;
+};
+
+std::unique_ptr<ImageTaskInstance> makeShapes(const TaskValues& values, const TaskSettings& settings) {
+    return std::make_unique<Shapes>(values, settings.seed);
+}
+
+} // namespace
+
+constinit const Task kShapesTask{
+    .id = "shapes",
+    .title = "Shapes",
+    .summary = "Names the shape that is there only once, or the one that a white arrow points at",
+    .hint = "With an arrow, one head of a late layer should take CLS from the arrow to the shape it points at; without, "
+            "patches of like shapes find each other and the odd one stays alone.",
+    .params = kParams,
+    .metricName = "accuracy",
+    .successLevel = 0.9,
+    .makeImages = makeShapes,
+};
+
+} // namespace attn
