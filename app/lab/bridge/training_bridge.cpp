@@ -1,5 +1,7 @@
 #include "app/lab/bridge/training_bridge.h"
 
+#include "engine/models/vision_source.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +22,9 @@ TrainingBridge::TrainingBridge(TrainingSession::Options options, SessionBridge& 
     connect(&pause_, &QTimer::timeout, this, [this] {
         if (isFollowing_) session_->requestWeights();
     });
-    connect(&views_, &SessionBridge::snapshotChanged, this, &TrainingBridge::onShown);
+    connect(&views_, &SessionBridge::snapshotChanged, this, [this](const std::shared_ptr<const Snapshot>& snapshot) {
+        if (underway_ && snapshot->shown && snapshot->shown->weights == underway_) onShown(snapshot->shown->weights);
+    });
     connect(&views_, &SessionBridge::failed, this, [this] { underway_.reset(); });
     connect(&views_, &SessionBridge::posted, this, [this](const Command& command) {
         if (std::holds_alternative<OpenModelCommand>(command) && !isPosting_) follow(false);
@@ -71,6 +75,11 @@ void TrainingBridge::showNewest() {
     if (underway_) return; // onShown comes back to it
     underway_ = snapshot_->weights;
     sincePosted_.start();
+    if (underway_->model->vision) {
+        emit visionMoment(underway_, QString::fromStdString(snapshot_->folder),
+                          tr("step %1").arg(snapshot_->weightsStep));
+        return;
+    }
     isPosting_ = true;
     views_.post(ShowWeightsCommand{.weights = underway_,
                                    .path = snapshot_->folder,
@@ -80,21 +89,29 @@ void TrainingBridge::showNewest() {
     isPosting_ = false;
 }
 
-void TrainingBridge::onShown(const std::shared_ptr<const Snapshot>& snapshot) {
-    if (!underway_ || !snapshot->shown || snapshot->shown->weights != underway_) return;
+void TrainingBridge::onVisionShown(const std::shared_ptr<const WeightSet>& weights) {
+    if (underway_ && weights == underway_) onShown(weights);
+}
+
+void TrainingBridge::onShown(const std::shared_ptr<const WeightSet>& weights) {
     underway_.reset();
     if (!isFollowing_) return;
-    if (snapshot_->weights != snapshot->shown->weights) return showNewest(); // the last of a run is never left out
+    if (snapshot_->weights != weights) return showNewest(); // the last of a run is never left out
     pause_.start(std::max(kShortestPauseMs, static_cast<int>(sincePosted_.elapsed()) * kPauseFactor));
 }
 
 void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t step) {
     follow(false);
+    const QString title = tr("step %1").arg(step);
+    if (isVisionModel(checkpoint.toStdString())) {
+        emit visionMoment(nullptr, checkpoint, title);
+        return;
+    }
     isPosting_ = true;
     views_.post(ShowWeightsCommand{.weights = nullptr,
                                    .path = checkpoint.toStdString(),
                                    .run = run.toStdString(),
-                                   .title = tr("step %1").arg(step).toStdString(),
+                                   .title = title.toStdString(),
                                    .promptTokens = snapshot_->exampleTokens});
     isPosting_ = false;
 }

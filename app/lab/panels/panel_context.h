@@ -54,6 +54,11 @@ public:
     /// Puts a recipe into the form, to be changed and trained.
     void requestRecipe(const Recipe& recipe) { emit recipeRequested(recipe); }
 
+    /// Shows a picture to the vision model. @param name for people
+    void requestPicture(const std::shared_ptr<const Image>& picture, const QString& name) {
+        emit pictureRequested(picture, name);
+    }
+
     /// Brings a panel to the front. @param id as in the catalogue
     void showPanel(const QString& id) { emit panelRequested(id); }
 
@@ -62,6 +67,7 @@ signals:
     void headSelected(int layer, int head);
     void tokenHovered(int index);
     void recipeRequested(const attn::Recipe& recipe);
+    void pictureRequested(const std::shared_ptr<const attn::Image>& picture, const QString& name);
     void panelRequested(const QString& id);
 
 private:

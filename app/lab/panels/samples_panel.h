@@ -8,6 +8,7 @@ class QTreeView;
 namespace attn {
 
 class SampleModel;
+class SightsView;
 
 /// What the model that trains answers to questions it has never seen.
 class SamplesPanel : public Panel {
@@ -18,15 +19,20 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
     QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
 
 private:
     void refresh();
     /// Puts the question into the prompt of the views.
     void showQuestion(const QModelIndex& index);
+    /// Shows a picture in the vision panel.
+    void showPicture(int row);
+    bool hasPictures() const;
 
     PanelContext& context_;
     SampleModel* model_;
     QTreeView* table_;
+    SightsView* sights_;
     QLabel* hint_;
 };
 

@@ -53,6 +53,7 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
             made.number->setKeyboardTracking(false);
             made.number->setToolTip(help);
             made.number->setAccessibleName(title);
+            made.label = label;
             label->setBuddy(made.number);
             label->setToolTip(help);
             grid->addWidget(label, row, 0);
@@ -89,6 +90,12 @@ ParamControls::Control& ParamControls::control(std::string_view id) {
         if (candidate.param.id == id) return candidate;
     assert(false && "a control that no Param describes");
     return controls_.front();
+}
+
+void ParamControls::setShown(std::string_view id, bool on) {
+    const Control& target = control(id);
+    for (QWidget* widget : std::initializer_list<QWidget*>{target.label, target.toggle, target.slider, target.number})
+        if (widget) widget->setVisible(on);
 }
 
 int ParamControls::sliderPosition(const Param& param, double value) const {

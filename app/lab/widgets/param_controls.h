@@ -25,6 +25,8 @@ public:
     double value(std::string_view id) const;
     /// Shows a value without emitting.
     void setValue(std::string_view id, double value);
+    /// Shows or hides a control.
+    void setShown(std::string_view id, bool on);
 
 signals:
     void valueChanged(const QString& id, double value);
@@ -32,6 +34,7 @@ signals:
 private:
     struct Control {
         Param param;
+        QLabel* label = nullptr;
         QAbstractButton* toggle = nullptr;
         QSlider* slider = nullptr;
         QDoubleSpinBox* number = nullptr;

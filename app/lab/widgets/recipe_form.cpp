@@ -33,6 +33,7 @@ constexpr std::array kModelParams{
     Param{"heads", "Heads", "Attention heads of each block; they share its width", Kind::Integer, 1, 16, 1, 4},
     Param{"key_value_heads", "Key/value heads", "Fewer than heads: groups of heads share keys and values; 0: as many",
           Kind::Integer, 0, 16, 1, 0},
+    Param{"patch", "Patch", "Pixels on a side of the squares that become tokens", Kind::Integer, 1, 32, 1, 4},
     Param{"width", "Width", "Numbers in each token's vector", Kind::Integer, 8, 512, 8, 64},
     Param{"feed_forward", "Feed-forward width", "Inner width of the feed-forward layers; 0: the family's usual one",
           Kind::Integer, 0, 2048, 8, 0},
@@ -43,7 +44,7 @@ constexpr std::array kModelParams{
 };
 constexpr std::array kTrainingParams{
     Param{"steps", "Steps", "Updates of the weights", Kind::Integer, 1, 1'000'000, 1, 1000},
-    Param{"batch", "Batch", "Sequences per step", Kind::Integer, 1, 256, 1, 64},
+    Param{"batch", "Batch", "Examples per step", Kind::Integer, 1, 256, 1, 64},
     Param{"learning_rate", "Learning rate", "After the warm-up", Kind::Real, 0, 1, 0.00001, 0.003},
     Param{"final_learning_rate", "Final learning rate", "In the end", Kind::Real, 0, 1, 0.00001, 0},
     Param{"warm_up", "Warm-up", "Steps in which the learning rate rises", Kind::Integer, 0, 100'000, 1, 50},
@@ -109,15 +110,26 @@ QWidget* RecipeForm::makeModel() {
         set("attention", nearest.toStdString());
         show();
     });
-    QWidget* section = makeSection(tr("Model"), "modelSection",
-                                   {{"family", choice("family", tr("Family"), {"gpt2", "llama"},
-                                                      {tr("GPT-2: learned positions, layer norm, GELU"),
-                                                       tr("Llama: rotary positions, RMS norm, SwiGLU")},
-                                                      tr("Positions, norms and activation of the blocks"))},
-                                    {"activation", choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
-                                                          {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")},
-                                                          tr("Of GPT-2's feed-forward layers"))}},
-                                   modelControls_);
+    QWidget* section = makeSection(
+        tr("Model"), "modelSection",
+        {{"family",
+          choice("family", tr("Family"), {"gpt2", "llama"},
+                 {tr("GPT-2: learned positions, layer norm, GELU"), tr("Llama: rotary positions, RMS norm, SwiGLU")},
+                 tr("Positions, norms and activation of the blocks")),
+          For::Sequences},
+         {"pooling",
+          choice("pooling", tr("What the answer is read from"), {"cls", "mean"},
+                 {tr("A CLS token"), tr("The mean of the patches")}, tr("What the classifier reads of the last layer")),
+          For::Pictures},
+         {"positions",
+          choice("positions", tr("Positions"), {"learned", "sinusoidal", "none"},
+                 {tr("Learned positions"), tr("Sines of row and column"), tr("No positions")},
+                 tr("How a patch knows where it is")),
+          For::Pictures},
+         {"activation", choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
+                               {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")},
+                               tr("Of the feed-forward layers"))}},
+        modelControls_);
     column->addWidget(attention_);
     column->addWidget(section);
     return container;
@@ -136,27 +148,38 @@ QWidget* RecipeForm::makeTask() {
     taskColumn_->addWidget(task_);
     taskColumn_->addWidget(summary_);
     text_ = new QWidget;
-    auto* grid = new QGridLayout(text_);
-    grid->setContentsMargins(0, 0, 0, 0);
-    textPath_ = new QLineEdit;
-    textPath_->setObjectName("textPath");
-    textPath_->setPlaceholderText(tr("A text file"));
-    textPath_->setAccessibleName(tr("Text file"));
-    textPath_->setToolTip(tr("The text that the model learns to continue"));
-    auto* browse = new QPushButton(tr("Choose…"));
-    browse->setAccessibleName(tr("Choose a text file"));
-    browse->setToolTip(tr("Choose a text file"));
+    auto* textColumn = new QVBoxLayout(text_);
+    textColumn->setContentsMargins(0, 0, 0, 0);
+    textColumn->addWidget(makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns to continue")));
     auto* tokens = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
                           {tr("Characters"), tr("Bytes"), tr("500 learnt pieces"), tr("2000 learnt pieces")},
                           tr("How the text is cut into tokens"));
     choices_.push_back({"tokenizer", tokens});
-    grid->addWidget(textPath_, 0, 0);
-    grid->addWidget(browse, 0, 1);
-    grid->addWidget(tokens, 1, 0, 1, 2);
+    textColumn->addWidget(tokens);
     taskColumn_->addWidget(text_);
+    data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
+                        tr("IDX files such as MNIST's, CIFAR-10's binary batches, or a folder of pictures for each class"));
+    taskColumn_->addWidget(data_);
     connect(task_, &QComboBox::activated, this, &RecipeForm::chooseTask);
-    connect(textPath_, &QLineEdit::editingFinished, this, [this] { set("text", textPath_->text().toStdString()); });
-    connect(browse, &QPushButton::clicked, this, &RecipeForm::chooseText);
+    return container;
+}
+
+QWidget* RecipeForm::makePathRow(QLineEdit*& line, const char* field, const QString& title, const QString& help) {
+    auto* container = new QWidget;
+    auto* row = new QHBoxLayout(container);
+    row->setContentsMargins(0, 0, 0, 0);
+    line = new QLineEdit;
+    line->setObjectName(QString("%1Path").arg(field));
+    line->setPlaceholderText(title);
+    line->setAccessibleName(title);
+    line->setToolTip(help);
+    auto* browse = new QPushButton(tr("Choose…"));
+    browse->setAccessibleName(tr("Choose: %1").arg(title));
+    browse->setToolTip(help);
+    row->addWidget(line, 1);
+    row->addWidget(browse);
+    connect(line, &QLineEdit::editingFinished, this, [this, line, field] { set(field, line->text().toStdString()); });
+    connect(browse, &QPushButton::clicked, this, [this, title, line, field] { choosePath(title, field, line); });
     return container;
 }
 
@@ -210,7 +233,8 @@ void RecipeForm::chooseTask(int index) {
     Recipe recipe = withMoments(suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]));
     // Another task for the same attention, in a model with the heads that it speaks of.
     Architecture& model = recipe.architecture;
-    model.attention = json_["attention"].get<std::string>();
+    if ((model.family == "vit") == (json_["family"].get<std::string>() == "vit"))
+        model.attention = json_["attention"].get<std::string>(); // pictures are not read in one direction
     if (!model.attention.empty()) {
         model.heads = json_["heads"].get<int64_t>();
         model.keyValueHeads = json_["key_value_heads"].get<int64_t>();
@@ -238,6 +262,12 @@ void RecipeForm::makeTaskControls() {
     }
     summary_->setText(fromView(task.summary));
     text_->setVisible(task.readsText);
+    data_->setVisible(task.readsData || task.id == "fashion-mnist");
+    dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures") : tr("Where the package puts it"));
+    for (const Choice& each : choices_)
+        if (each.tasks != For::Both) each.box->setVisible(task.hasImages() == (each.tasks == For::Pictures));
+    modelControls_->setShown("patch", task.hasImages());
+    for (const char* field : {"key_value_heads", "attention_only"}) modelControls_->setShown(field, !task.hasImages());
     if (taskControls_) taskControls_->deleteLater();
     taskControls_ = new ParamControls(task.params);
     taskColumn_->addWidget(taskControls_);
@@ -253,10 +283,12 @@ void RecipeForm::show() {
     for (const Choice& each : choices_) {
         const QSignalBlocker quiet(each.box);
         const QString id = QString::fromStdString(json_[each.field].get<std::string>());
+        if (each.tasks == For::Sequences && each.box->findData(id) < 0) continue; // "vit"
         if (each.box->findData(id) < 0) each.box->addItem(id, id); // "bpe:750" from a file
         each.box->setCurrentIndex(each.box->findData(id));
     }
     textPath_->setText(QString::fromStdString(json_["text"].get<std::string>()));
+    dataPath_->setText(QString::fromStdString(json_["data"].get<std::string>()));
     const auto value = [&](std::string_view id) {
         const auto& field = json_[std::string(id)];
         return field.is_boolean() ? (field.get<bool>() ? 1.0 : 0.0) : field.get<double>();
@@ -275,7 +307,8 @@ bool RecipeForm::settleAttention() {
     const std::string text = json_["attention"].get<std::string>();
     attention_->setText(text, [&](const std::string& typed) { return typed == text; });
     const auto number = [&](const char* field) { return json_[field].get<int64_t>(); };
-    const Architecture model{.heads = std::max<int64_t>(1, number("heads")),
+    const Architecture model{.family = json_["family"].get<std::string>(),
+                             .heads = std::max<int64_t>(1, number("heads")),
                              .keyValueHeads = number("key_value_heads"),
                              .width = number("width"),
                              .attention = text};
@@ -293,6 +326,8 @@ void RecipeForm::settle() {
         Recipe recipe = recipeFromJson(json_, "the recipe");
         if (taskNamed(recipe.task).readsText && recipe.settings.text.empty())
             problem = tr("Choose a text file to learn from.");
+        else if (taskNamed(recipe.task).readsData && recipe.settings.data.empty())
+            problem = tr("Choose a folder of pictures to learn from.");
         else
             recipe_ = std::move(recipe);
     } catch (const Error& error) {
@@ -301,14 +336,16 @@ void RecipeForm::settle() {
     showSentence(problem_, problem);
 }
 
-void RecipeForm::chooseText() {
-    auto* dialog = new QFileDialog(this, tr("Choose a text file"));
+void RecipeForm::choosePath(const QString& title, const char* field, QLineEdit* line) {
+    auto* dialog = new QFileDialog(this, title);
     dialog->setObjectName("fileDialog");
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        textPath_->setText(path);
-        set("text", path.toStdString());
+    const bool isFolder = line == dataPath_;
+    dialog->setFileMode(isFolder ? QFileDialog::Directory : QFileDialog::ExistingFile);
+    if (isFolder) dialog->setOption(QFileDialog::ShowDirsOnly);
+    connect(dialog, &QFileDialog::fileSelected, this, [this, line, field](const QString& path) {
+        line->setText(path);
+        set(field, path.toStdString());
     });
     dialog->open();
 }

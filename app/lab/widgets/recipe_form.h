@@ -34,9 +34,11 @@ signals:
     void changed();
 
 private:
+    enum class For : uint8_t { Both, Sequences, Pictures };
     struct Choice {
         const char* field;
         QComboBox* box;
+        For tasks = For::Both; ///< the others hide it
     };
 
     QWidget* makeTask();
@@ -46,7 +48,8 @@ private:
     QComboBox* choice(const char* field, const QString& title, const QStringList& ids, const QStringList& titles,
                       const QString& help);
     void chooseTask(int index);
-    void chooseText();
+    void choosePath(const QString& title, const char* field, QLineEdit* line);
+    QWidget* makePathRow(QLineEdit*& line, const char* field, const QString& title, const QString& help);
     void makeTaskControls();
     void show();
     void set(const std::string& field, nlohmann::json value);
@@ -60,8 +63,8 @@ private:
     QLabel *summary_, *problem_;
     QVBoxLayout* taskColumn_;
     ParamControls *taskControls_ = nullptr, *modelControls_, *trainingControls_;
-    QWidget* text_;
-    QLineEdit* textPath_;
+    QWidget *text_, *data_;
+    QLineEdit *textPath_, *dataPath_;
     SpecLine* attention_;
     std::vector<Choice> choices_;
 };

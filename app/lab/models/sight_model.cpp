@@ -1,0 +1,81 @@
+#include "app/lab/models/sight_model.h"
+
+#include "app/figures/read_image.h"
+
+#include <QPainter>
+#include <QPixmap>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+int likeliest(const std::vector<float>& probabilities) {
+    return static_cast<int>(std::ranges::max_element(probabilities) - probabilities.begin());
+}
+
+const QColor kRight(46, 125, 50), kWrong(198, 40, 40);
+
+} // namespace
+
+void SightModel::setSights(std::shared_ptr<const TrainingSights> sights) {
+    if (sights == sights_) return;
+    beginResetModel();
+    sights_ = std::move(sights);
+    endResetModel();
+}
+
+int SightModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() || !sights_ ? 0 : static_cast<int>(sights_->examples.size());
+}
+
+bool SightModel::isRight(int row) const {
+    const Trainer::Sight& sight = sights_->examples[static_cast<size_t>(row)];
+    return likeliest(sight.probabilities) == sight.example.label;
+}
+
+int SightModel::rightCount() const {
+    int count = 0;
+    for (int row = 0; row < rowCount(); ++row) count += isRight(row) ? 1 : 0;
+    return count;
+}
+
+QString SightModel::labelOf(int row) const {
+    return QString::fromStdString(
+        sights_->labels[static_cast<size_t>(sights_->examples[static_cast<size_t>(row)].example.label)]);
+}
+
+QString SightModel::givenOf(int row) const {
+    const auto& probabilities = sights_->examples[static_cast<size_t>(row)].probabilities;
+    return QString::fromStdString(sights_->labels[static_cast<size_t>(likeliest(probabilities))]);
+}
+
+QVariant SightModel::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount()) return {};
+    const int row = index.row();
+    const Trainer::Sight& sight = sights_->examples[static_cast<size_t>(row)];
+    switch (role) {
+    case Qt::DisplayRole:
+        return isRight(row) ? givenOf(row) : tr("✗ %1").arg(givenOf(row));
+    case Qt::ToolTipRole:
+    case Qt::AccessibleTextRole: {
+        const double share = static_cast<double>(*std::ranges::max_element(sight.probabilities));
+        return (isRight(row) ? tr("%1, taken for it with %3 %") : tr("%1, taken for %2 with %3 %"))
+            .replace("%1", labelOf(row))
+            .replace("%2", givenOf(row))
+            .replace("%3", QString::number(share * 100, 'f', 0));
+    }
+    case Qt::DecorationRole: {
+        constexpr int kFrame = 3;
+        QPixmap pixmap(kSide, kSide);
+        QPainter painter(&pixmap);
+        painter.fillRect(pixmap.rect(), isRight(row) ? kRight : kWrong);
+        painter.drawImage(pixmap.rect().adjusted(kFrame, kFrame, -kFrame, -kFrame), toQImage(sight.example.picture));
+        return pixmap;
+    }
+    default:
+        return {};
+    }
+}
+
+} // namespace attn

@@ -1,0 +1,81 @@
+#include "app/lab/widgets/sights_view.h"
+
+#include "app/lab/models/sight_model.h"
+#include "app/lab/widgets/matrix_view.h"
+
+#include <QCoreApplication>
+#include <QListView>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include <numeric>
+
+namespace attn {
+
+MatrixFigure confusionFigure(const TrainingSights& sights) {
+    const auto tr = [](const char* text) { return QCoreApplication::translate("attn::SightsView", text); };
+    const size_t classes = sights.labels.size();
+    MatrixFigure figure;
+    figure.title = tr("Taken for");
+    figure.note = tr("%1 pictures; rows are classes and sum to 1")
+                      .arg(std::accumulate(sights.confusion.begin(), sights.confusion.end(), int64_t{0}));
+    figure.rowTitle = tr("class");
+    figure.columnTitle = tr("taken for");
+    figure.kind = MatrixFigure::Kind::Weights;
+    for (const std::string& label : sights.labels) figure.rowLabels.push_back(QString::fromStdString(label));
+    figure.columnLabels = figure.rowLabels;
+    std::vector<float> shares;
+    for (size_t row = 0; row < classes; ++row) {
+        const auto begin = sights.confusion.begin() + static_cast<std::ptrdiff_t>(row * classes);
+        const auto end = begin + static_cast<std::ptrdiff_t>(classes);
+        const auto count = std::max<int64_t>(std::accumulate(begin, end, int64_t{0}), 1);
+        for (auto cell = begin; cell != end; ++cell)
+            shares.push_back(static_cast<float>(static_cast<double>(*cell) / static_cast<double>(count)));
+    }
+    figure.setMatrix(static_cast<int>(classes), static_cast<int>(classes), std::move(shares));
+    return figure;
+}
+
+SightsView::SightsView(QWidget* parent)
+    : QWidget(parent), model_(new SightModel(this)), list_(new QListView), confusion_(new MatrixView) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* splitter = new QSplitter(Qt::Vertical);
+    splitter->setObjectName("sightsSplitter");
+    splitter->setChildrenCollapsible(false);
+    list_->setObjectName("sights");
+    list_->setAccessibleName(tr("Pictures and what they are taken for"));
+    list_->setModel(model_);
+    list_->setViewMode(QListView::IconMode);
+    list_->setIconSize({SightModel::kSide, SightModel::kSide});
+    list_->setGridSize({SightModel::kSide + 28, SightModel::kSide + fontMetrics().height() + 12});
+    list_->setResizeMode(QListView::Adjust);
+    list_->setMovement(QListView::Static);
+    list_->setUniformItemSizes(true);
+    list_->setTextElideMode(Qt::ElideRight);
+    list_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    confusion_->setObjectName("confusion");
+    confusion_->setAccessibleName(tr("Confusion matrix"));
+    splitter->addWidget(list_);
+    splitter->addWidget(confusion_);
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 2);
+    column->addWidget(splitter);
+    connect(list_, &QListView::clicked, this, [this](const QModelIndex& index) { emit chosen(index.row()); });
+    connect(list_, &QListView::activated, this, [this](const QModelIndex& index) { emit chosen(index.row()); });
+}
+
+void SightsView::setSights(const std::shared_ptr<const TrainingSights>& sights) {
+    const int scrolled = list_->verticalScrollBar()->value(), row = list_->currentIndex().row();
+    model_->setSights(sights);
+    list_->setCurrentIndex(model_->index(row));
+    list_->verticalScrollBar()->setValue(scrolled);
+    if (sights) confusion_->setFigure(confusionFigure(*sights));
+}
+
+void SightsView::setTheme(const FigureTheme& theme) { confusion_->setTheme(theme); }
+
+const MatrixFigure& SightsView::confusion() const { return confusion_->figure(); }
+
+} // namespace attn

@@ -1,0 +1,147 @@
+#include "app/lab/models/sight_model.h"
+#include "app/lab/panels/vision_panel.h"
+#include "app/lab/widgets/sights_view.h"
+#include "engine/training/recipe.h"
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QComboBox>
+#include <QDir>
+#include <QImageReader>
+#include <QLineEdit>
+#include <QListView>
+#include <QPushButton>
+#include <QSlider>
+#include <QTreeView>
+
+namespace attn {
+namespace {
+
+using State = TrainingSnapshot::State;
+
+/// A run over pictures that takes seconds.
+void setSmallRecipe(LabWindow& lab) {
+    Recipe recipe{.task = "shapes", .batch = 8};
+    recipe.settings.values = {{"question", 0}, {"shapes", 1}};
+    recipe.architecture = {
+        .family = "vit", .layers = 2, .heads = 2, .width = 16, .activation = "gelu", .patch = 16};
+    recipe.schedule.steps = 10;
+    recipe.evaluateEvery = recipe.checkpointEvery = 5;
+    lab.window().setRecipe(recipe);
+}
+
+const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().training().snapshot(); }
+VisionPanel& vision(LabWindow& lab) { return *lab.window().findChild<VisionPanel*>(); }
+
+bool trains(LabWindow& lab) {
+    REQUIRE(lab.settle());
+    setSmallRecipe(lab);
+    lab.press(lab.action("trainPlay"));
+    return lab.waitFor([&] { return training(lab).state == State::Finished; }, 60'000);
+}
+
+/// Whether the vision panel has an answer of this moment.
+bool shows(LabWindow& lab, const std::string& end) {
+    return lab.waitFor(
+        [&] {
+            const auto& shown = vision(lab).shown();
+            return shown->answer && vision(lab).momentTitle() == QString::fromStdString(end);
+        },
+        30'000);
+}
+
+} // namespace
+
+TEST_CASE("lab: training on pictures fills the samples and the vision panel follows", "[lab][training][vision]") {
+    LabWindow lab;
+    lab.showPanel("vision");
+    REQUIRE(trains(lab));
+    REQUIRE(shows(lab, "step 10"));
+    CHECK(vision(lab).shown()->model->labels == std::vector<std::string>{"circle", "square", "triangle", "cross"});
+    CHECK(vision(lab).shown()->model->layers == 2);
+
+    lab.showPanel("samples");
+    auto& view = lab.find<SightsView>("sightsView");
+    CHECK(view.isVisible());
+    CHECK_FALSE(lab.find<QTreeView>("samples").isVisible());
+    CHECK(view.model().rowCount() == 48);
+    CHECK(view.confusion().rows() == 4);
+    for (int row = 0; row < 4; ++row) {
+        float sum = 0;
+        for (int column = 0; column < 4; ++column) sum += view.confusion().valueAt({row, column});
+        CHECK(static_cast<double>(sum) == Approx(1).margin(1e-5));
+    }
+    // A picture that is clicked is looked at.
+    auto& list = lab.find<QListView>("sights");
+    QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(view.model().index(1)).center());
+    REQUIRE(lab.waitFor([&] {
+        const auto& picture = vision(lab).setup().picture;
+        return picture && *picture == training(lab).sights->examples[1].example.picture;
+    }));
+    REQUIRE(lab.waitFor([&] { return vision(lab).shown()->query.picture == vision(lab).setup().picture; }));
+}
+
+TEST_CASE("lab: the timeline restores the weights of a vision model", "[lab][training][vision]") {
+    LabWindow lab;
+    lab.showPanel("vision");
+    REQUIRE(trains(lab));
+    REQUIRE(shows(lab, "step 10"));
+    const std::vector<float> end = vision(lab).shown()->answer->logits;
+    lab.showPanel("train");
+    auto& timeline = lab.find<QSlider>("timeline");
+    REQUIRE(lab.waitFor([&] { return timeline.maximum() == 2; })); // 0, 5, 10
+    timeline.setFocus();
+    QTest::keyClick(&timeline, Qt::Key_Home);
+    lab.showPanel("vision");
+    REQUIRE(shows(lab, "step 0"));
+    CHECK(vision(lab).shown()->answer->logits != end);
+    lab.showPanel("train");
+    QTest::keyClick(&timeline, Qt::Key_End);
+    lab.showPanel("vision");
+    REQUIRE(shows(lab, "step 10"));
+    const std::vector<float>& again = vision(lab).shown()->answer->logits;
+    REQUIRE(again.size() == end.size());
+    for (size_t i = 0; i < end.size(); ++i)
+        CHECK(static_cast<double>(again[i]) == Approx(static_cast<double>(end[i])).margin(1e-5));
+}
+
+TEST_CASE("lab: a run over pictures is exported as an animation of the vision panel", "[lab][training][vision]") {
+    LabWindow lab;
+    lab.showPanel("vision");
+    REQUIRE(trains(lab));
+    REQUIRE(shows(lab, "step 10"));
+    vision(lab).setFocus();
+    QTest::mouseClick(vision(lab).figure(), Qt::LeftButton);
+    const QString path = lab.folder() + "/run.gif";
+    lab.window().exportRun(path);
+    REQUIRE(lab.waitFor([&] { return QFile::exists(path); }, 30'000));
+    QImageReader reader(path);
+    CHECK(reader.imageCount() == 3);
+}
+
+TEST_CASE("lab: the form shows what belongs to tasks over pictures", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    lab.showPanel("train");
+    auto& task = lab.find<QComboBox>("task");
+    const auto choose = [&](const char* title) {
+        task.setCurrentIndex(task.findText(title));
+        REQUIRE(task.currentIndex() >= 0);
+        emit task.activated(task.currentIndex());
+    };
+    lab.find<QAbstractButton>("modelSection").setChecked(true);
+    choose("Shapes");
+    CHECK(lab.find<QComboBox>("pooling").isVisibleTo(&lab.window()));
+    CHECK_FALSE(lab.find<QComboBox>("family").isVisibleTo(&lab.window()));
+    CHECK(lab.find<QPushButton>("train.play").isEnabled());
+    choose("Pictures in a folder");
+    CHECK(lab.find<QLineEdit>("dataPath").isVisibleTo(&lab.window()));
+    CHECK_FALSE(lab.find<QPushButton>("train.play").isEnabled()); // until a folder is named
+    choose("Sort");
+    CHECK(lab.find<QComboBox>("family").isVisibleTo(&lab.window()));
+    CHECK_FALSE(lab.find<QComboBox>("pooling").isVisibleTo(&lab.window()));
+    CHECK_FALSE(lab.find<QLineEdit>("dataPath").isVisibleTo(&lab.window()));
+    CHECK(lab.find<QPushButton>("train.play").isEnabled());
+}
+
+} // namespace attn
