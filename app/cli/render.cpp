@@ -100,6 +100,9 @@ void addRender(CLI::App& app, Run& run) {
                      "share of each layer's cells, the lowest, that rollout leaves out")
         ->check(CLI::Range(0.0, 0.999))
         ->capture_default_str();
+    command->add_option("--class", options->view.label,
+                        "weight rollout by the gradient of this class: its number or its label; fusion and discard are "
+                        "then no choice");
     command->add_option("--opacity", options->view.opacity, "of the colours over a picture")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
@@ -117,7 +120,9 @@ void addRender(CLI::App& app, Run& run) {
         ->capture_default_str();
     command->footer("Example:\n  attention-cli render builtin:induction --prompt 'the cat sat on the cat' --layer 1 "
                     "--head 0 --out head.svg\n"
-                    "  attention-cli render models/deit-tiny --image cat.jpg --view rollout --out rollout.png");
+                    "  attention-cli render models/deit-tiny --image cat.jpg --view rollout --out rollout.png\n"
+                    "  attention-cli render models/deit-tiny --image cat.jpg --view rollout --class 'tabby, tabby cat' "
+                    "--out why.png");
     command->callback([=, &run] {
         run = [=] {
             return options->picture.image.empty() ? renderText(*options)

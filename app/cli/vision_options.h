@@ -40,7 +40,7 @@ void describeVision(const ModelOptions& model, const VisionListing& listing);
 
 /// What `render` draws of a vision model.
 struct VisionView {
-    std::string view = "attention", out, colours = "viridis", theme = "light", patch, fusion = "mean";
+    std::string view = "attention", out, colours = "viridis", theme = "light", patch, fusion = "mean", label;
     int layer = 0, head = 0, width = 1000, height = 1000;
     double discard = 0, opacity = 0.6;
     bool isSmooth = false;

@@ -5,6 +5,7 @@
 #include "app/figures/read_image.h"
 #include "engine/core/error.h"
 #include "engine/session/attention_rollout.h"
+#include "engine/session/patch_row.h"
 
 #include <fmt/format.h>
 
@@ -54,19 +55,23 @@ Looking lookingOf(const std::string& text, const VisionInfo& info) {
 
 /// The row of a map over tokens, as a figure of its patches. @param map [T,T]
 void show(PatchOverlayFigure& figure, const VisionInfo& info, std::span<const float> map, const Looking& looking) {
-    const auto tokens = static_cast<size_t>(info.tokens()), before = info.prefix.size();
-    const size_t first = looking.token ? static_cast<size_t>(*looking.token) : before,
-                 end = looking.token ? first + 1 : tokens;
-    std::vector<float> row(tokens, 0);
-    for (size_t query = first; query < end; ++query)
-        for (size_t key = 0; key < tokens; ++key)
-            row[key] += map[query * tokens + key] / static_cast<float>(end - first);
-    figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width),
-                     {row.begin() + static_cast<std::ptrdiff_t>(before), row.end()});
-    double elsewhere = 0;
-    for (size_t i = 0; i < before; ++i) elsewhere += static_cast<double>(row[i]);
-    if (before > 0) figure.note = QString("%1 % on tokens that are no patches").arg(elsewhere * 100, 0, 'f', 1);
-    if (looking.token && first >= before) figure.marked = static_cast<int>(first - before);
+    PatchRow row = patchRow(map, info, looking.token);
+    figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row.patches));
+    const auto before = static_cast<int>(info.prefix.size());
+    if (before > 0) figure.note = QString("%1 % on tokens that are no patches").arg(row.elsewhere * 100, 0, 'f', 1);
+    if (looking.token && *looking.token >= before) figure.marked = *looking.token - before;
+}
+
+/// A class by its number or its label. @throws Error naming what there is
+int labelNamed(const std::string& text, const VisionInfo& info) {
+    for (int index = 0; index < info.classes; ++index)
+        if (info.labelOf(index) == text) return index;
+    const int index = numberOf(text);
+    if (index >= 0 && index < info.classes) return index;
+    throw Error({.what = fmt::format("there is no class \"{}\"", text),
+                 .where = info.name,
+                 .hint = info.classes == 0 ? "this model has no classifier"
+                                           : fmt::format("give a label, or a number from 0 to {}", info.classes - 1)});
 }
 
 void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
@@ -96,6 +101,17 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
                      .hint = "rollout goes through the patterns of all layers"});
     std::vector<std::span<const float>> maps;
     for (const CapturedHook& hook : captured) maps.emplace_back(hook.values);
+    if (!view.label.empty()) {
+        const int label = labelNamed(view.label, info);
+        const auto found = model.patternGradients(patches, label);
+        const std::vector<std::span<const float>> gradients(found.begin(), found.end());
+        show(figure, info, gradientRollout(maps, gradients, info.heads, info.tokens()), looking);
+        figure.title = QString("Rollout of %1 layers for “%2”  from %3")
+                           .arg(info.layers)
+                           .arg(QString::fromStdString(info.labelOf(label)), looking.name);
+        figure.note = "relevance, of no fixed sum: only what raises the class counts";
+        return;
+    }
     const HeadFusion fusion = view.fusion == "max"   ? HeadFusion::Maximum
                               : view.fusion == "min" ? HeadFusion::Minimum
                                                      : HeadFusion::Mean;
@@ -111,6 +127,8 @@ int renderVision(const ModelOptions& options, const ImageOptions& picture, const
         throw Error({.what = fmt::format("the view \"{}\" is of text", view.view),
                      .where = "--view",
                      .hint = "of a picture there are attention and rollout"});
+    if (!view.label.empty() && view.view != "rollout")
+        throw Error({.what = "a class weights rollout alone", .where = "--class", .hint = "add --view rollout"});
     const Image image = picture.read();
     const auto model = openVision(options, picture.asked());
     const std::vector<float> patches = model->patchesOf(image);

@@ -31,7 +31,7 @@ void PatchOverlayFigure::setValues(int rows, int columns, std::vector<float> val
     values_ = std::move(values);
     largest_ = 0;
     for (const float value : values_)
-        if (std::isfinite(value)) largest_ = std::max(largest_, value);
+        if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
     if (largest_ == 0) largest_ = 1;
 }
 
@@ -72,13 +72,20 @@ std::optional<int> PatchOverlayFigure::patchAt(const QPointF& point, const Layou
 
 QImage PatchOverlayFigure::overlay() const {
     QImage result(columns_, rows_, QImage::Format_ARGB32);
-    const ColourMap& map = ColourMap::of(colours);
+    const ColourMap& table = ColourMap::of(map());
     for (int row = 0; row < rows_; ++row)
         for (int column = 0; column < columns_; ++column) {
             const float value = values_[static_cast<size_t>(row * columns_ + column)];
-            result.setPixel(column, row, std::isfinite(value) ? map.at(value / largest_) : qRgba(0, 0, 0, 0));
+            const float level = isSigned ? (value / largest_ + 1) / 2 : value / largest_;
+            result.setPixel(column, row, std::isfinite(value) ? table.at(level) : qRgba(0, 0, 0, 0));
         }
     return result;
+}
+
+std::vector<Tick> PatchOverlayFigure::ticks() const {
+    const QString end = QString::number(static_cast<double>(largest_), 'g', 2);
+    if (isSigned) return {{0, QStringLiteral("−") + end}, {0.5, QStringLiteral("0")}, {1, QStringLiteral("+") + end}};
+    return {{0, QStringLiteral("0")}, {1, end}};
 }
 
 void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
@@ -115,9 +122,7 @@ void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const Figu
     if (hovered) frame(painter, at.patchRect(*hovered, columns_, rows_), theme.accent, 1);
     if (marked) frame(painter, at.patchRect(*marked, columns_, rows_), theme.query, 2);
     drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
-    if (!at.bar.isNull())
-        drawColourBar(painter, at.bar, ColourMap::of(colours),
-                      {{0, QStringLiteral("0")}, {1, QString::number(static_cast<double>(largest_), 'g', 2)}}, theme);
+    if (!at.bar.isNull()) drawColourBar(painter, at.bar, ColourMap::of(map()), ticks(), theme);
     painter.restore();
 }
 

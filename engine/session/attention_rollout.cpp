@@ -58,7 +58,38 @@ std::vector<float> product(const std::vector<float>& a, const std::vector<float>
     return result;
 }
 
+void requirePattern(std::span<const float> pattern, int64_t heads, int64_t tokens) {
+    if (static_cast<int64_t>(pattern.size()) == heads * tokens * tokens) return;
+    throw Error({.what = fmt::format("a pattern has {} numbers, not {} heads of {} x {}", pattern.size(), heads, tokens,
+                                     tokens),
+                 .where = "rollout",
+                 .hint = "every layer must have the same tokens and form a pattern"});
+}
+
 } // namespace
+
+std::vector<float> gradientRollout(std::span<const std::span<const float>> patterns,
+                                   std::span<const std::span<const float>> gradients, int64_t heads, int64_t tokens) {
+    if (gradients.size() != patterns.size())
+        throw Error(
+            {.what = fmt::format("{} layers have a gradient and {} a pattern", gradients.size(), patterns.size()),
+             .where = "rollout",
+             .hint = "give one of each for every layer"});
+    const auto cells = static_cast<size_t>(tokens * tokens);
+    std::vector<float> relevance(cells, 0);
+    for (int64_t token = 0; token < tokens; ++token) relevance[static_cast<size_t>(token * tokens + token)] = 1;
+    for (size_t layer = 0; layer < patterns.size(); ++layer) {
+        const std::span<const float> pattern = patterns[layer], gradient = gradients[layer];
+        requirePattern(pattern, heads, tokens);
+        requirePattern(gradient, heads, tokens);
+        std::vector<float> map(cells, 0);
+        for (size_t at = 0; at < pattern.size(); ++at)
+            map[at % cells] += std::max(0.0f, pattern[at] * gradient[at]) / static_cast<float>(heads);
+        const std::vector<float> added = product(map, relevance, tokens);
+        for (size_t cell = 0; cell < cells; ++cell) relevance[cell] += added[cell];
+    }
+    return relevance;
+}
 
 std::vector<float> attentionRollout(std::span<const std::span<const float>> patterns, int64_t heads, int64_t tokens,
                                     const RolloutOptions& options) {
@@ -69,11 +100,7 @@ std::vector<float> attentionRollout(std::span<const std::span<const float>> patt
     const int64_t cells = tokens * tokens;
     std::vector<float> flow;
     for (const std::span<const float> pattern : patterns) {
-        if (static_cast<int64_t>(pattern.size()) != heads * cells)
-            throw Error({.what = fmt::format("a pattern has {} numbers, not {} heads of {} x {}", pattern.size(), heads,
-                                             tokens, tokens),
-                         .where = "rollout",
-                         .hint = "every layer must have the same tokens and form a pattern"});
+        requirePattern(pattern, heads, tokens);
         std::vector<float> map = fused(pattern, heads, cells, options.fusion);
         discardLowest(map, options.discard);
         addResidual(map, tokens);

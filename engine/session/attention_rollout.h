@@ -26,4 +26,14 @@ struct RolloutOptions {
 std::vector<float> attentionRollout(std::span<const std::span<const float>> patterns, int64_t heads, int64_t tokens,
                                     const RolloutOptions& options = {});
 
+/// How much each token mattered to the logit of a class, as seen from each token: R becomes R + A R layer by layer from
+/// the identity on, where A is the mean over the heads of what is positive of pattern times gradient.
+/// @param patterns, gradients of each layer, first to last: [heads,T,T]; gradients of the class's logit by the patterns
+/// @return [T,T]: rows are tokens of the last layer, columns of the first
+/// @throws Error for patterns or gradients of another size
+/// @source Chefer et al. 2021, "Generic Attention-model Explainability for Interpreting Bi-Modal and Encoder-Decoder
+///         Transformers", arXiv:2103.15679, section 3.1, equations 5 and 6
+std::vector<float> gradientRollout(std::span<const std::span<const float>> patterns,
+                                   std::span<const std::span<const float>> gradients, int64_t heads, int64_t tokens);
+
 } // namespace attn

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 namespace attn {
 namespace {
@@ -90,19 +92,9 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
 }
 
 void LanguageModel::load(const Progress& progress) {
-    int64_t done = 0;
-    for (const ParameterInfo& parameter : info_.parameters) {
-        if (progress)
-            progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(info_.parameterCount, 1)),
-                     parameter.name);
-        const int64_t strange = source_->read(parameter.name, Shape(parameter.shape),
-                                              [&](const auto& fill) { store_->write(parameter.name, fill); });
-        if (strange > 0)
-            info_.warnings.push_back(
-                fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted", strange,
-                            parameter.count, parameter.name));
-        done += parameter.count;
-    }
+    std::ranges::move(
+        loadParameters(*store_, info_.parameters, std::bind_front(&ModelSource::read, source_.get()), progress),
+        std::back_inserter(info_.warnings));
     if (store_->contains(decoder_names::kRotaryTable)) {
         const auto rotary =
             std::ranges::find_if(config().layers, [](const LayerAttention& spec) { return spec.rotary.has_value(); });

@@ -3,12 +3,15 @@
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
 #include "engine/models/vision_encoder.h"
-#include "engine/session/graph_sources.h"
+#include "engine/ops/tensor_ops.h"
+#include "engine/session/pattern_gradients.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 namespace attn {
 namespace {
@@ -18,6 +21,9 @@ namespace {
 constexpr int64_t kInlineProducts = 16'000'000;
 
 constexpr const char* kResult = "result"; // the logits, or what a head would read
+constexpr const char* kLabel = "label";   // Input [1, classes]: 1 for the class whose logit is differentiated
+
+std::string gradientName(int layer) { return fmt::format("blocks.{}.attn.pattern_gradient", layer); }
 
 } // namespace
 
@@ -85,19 +91,9 @@ void VisionModel::describe(const Graph& graph) {
 }
 
 void VisionModel::load(const Progress& progress) {
-    int64_t done = 0;
-    for (const ParameterInfo& parameter : info_.parameters) {
-        if (progress)
-            progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(info_.parameterCount, 1)),
-                     parameter.name);
-        const int64_t strange = source_->read(parameter.name, Shape(parameter.shape),
-                                              [&](const auto& fill) { store_->write(parameter.name, fill); });
-        if (strange > 0)
-            info_.warnings.push_back(
-                fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted", strange,
-                            parameter.count, parameter.name));
-        done += parameter.count;
-    }
+    std::ranges::move(
+        loadParameters(*store_, info_.parameters, std::bind_front(&VisionSource::read, source_.get()), progress),
+        std::back_inserter(info_.warnings));
 }
 
 int64_t VisionModel::deviceBytes() const { return static_cast<int64_t>(context_->allocatedBytes()); }
@@ -151,10 +147,7 @@ bool VisionModel::run(GpuExecutor& executor, std::span<const float> patches, con
 }
 
 std::vector<float> VisionModel::classify(std::span<const float> patches, const Cancelled& isCancelled) {
-    if (info_.classes == 0)
-        throw Error({.what = "this model has no classifier",
-                     .where = info_.name,
-                     .hint = "open one with a head; its features and patterns can be captured and drawn"});
+    requireHead();
     if (!classifier_) classifier_ = makeExecutor({});
     if (!run(*classifier_, patches, isCancelled)) return {};
     const auto logits = classifier_->result(kResult);
@@ -176,6 +169,61 @@ std::vector<CapturedHook> VisionModel::capture(std::span<const float> patches, c
     }
     return captured;
 }
+
+void VisionModel::requireHead() const {
+    if (info_.classes == 0)
+        throw Error({.what = "this model has no classifier",
+                     .where = info_.name,
+                     .hint = "open one with a head; its features and patterns can be captured and drawn"});
+}
+
+std::unique_ptr<GpuExecutor> VisionModel::makeDifferentiator() {
+    const VisionGraph encoder = buildVisionEncoder(config(), {.mayTrain = true});
+    const Tensor label = encoder.graph->input(kLabel, {.shape = {1, config().classes}});
+    const std::vector<Tensor> gradients = attn::patternGradients(encoder, sum(multiply(encoder.logits, label)));
+    std::map<std::string, Tensor> outputs;
+    for (int layer = 0; layer < info_.layers; ++layer) {
+        const Tensor gradient = gradients[static_cast<size_t>(layer)];
+        if (!gradient)
+            throw Error({.what = fmt::format("layer {} forms no pattern", layer),
+                         .where = info_.name,
+                         .hint = "gradients are of the patterns of all layers"});
+        outputs.emplace(gradientName(layer), gradient);
+    }
+    const auto plan = compile(encoder.graph, outputs, {}, {.alignment = 256});
+    writeConstants(*store_, *plan, encoder.composed);
+    return std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan);
+}
+
+std::vector<std::vector<float>> VisionModel::patternGradients(std::span<const float> patches, int label,
+                                                              const Cancelled& isCancelled) {
+    requireHead();
+    if (label < 0 || label >= info_.classes)
+        throw Error({.what = fmt::format("there is no class {}", label),
+                     .where = info_.name,
+                     .hint = fmt::format("classes are 0 to {}", info_.classes - 1)});
+    if (!differentiator_) differentiator_ = makeDifferentiator();
+    const std::span<float> labels = differentiator_->input(kLabel);
+    std::ranges::fill(labels, 0.0f);
+    labels[static_cast<size_t>(label)] = 1;
+    if (!run(*differentiator_, patches, isCancelled)) return {};
+    std::vector<std::vector<float>> result;
+    for (int layer = 0; layer < info_.layers; ++layer) {
+        const std::string name = gradientName(layer);
+        result.push_back(denseValues(differentiator_->result(name), differentiator_->plan().result(name).type.shape));
+    }
+    return result;
+}
+
+std::vector<float> VisionModel::patchPositions() const {
+    if (config().positions == VisionPositions::None) return {};
+    if (config().positions == VisionPositions::Sinusoidal) return sinusoidalGrid(config().grid(), config().modelWidth);
+    const std::vector<float> table = store_->read(vision_names::kPositions);
+    const auto patches = static_cast<size_t>(config().grid().area() * config().modelWidth);
+    return {table.end() - static_cast<std::ptrdiff_t>(patches), table.end()};
+}
+
+std::vector<float> VisionModel::patchFilters() const { return store_->read("embed.W_E"); }
 
 std::vector<float> probabilitiesOf(std::span<const float> logits) {
     std::vector<float> result(logits.begin(), logits.end());

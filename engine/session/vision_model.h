@@ -2,6 +2,7 @@
 
 #include "engine/models/vision_source.h"
 #include "engine/runtime/gpu_executor.h"
+#include "engine/session/graph_sources.h"
 #include "engine/session/hooks.h"
 #include "engine/session/vision_info.h"
 
@@ -24,7 +25,7 @@ public:
         std::optional<int> softwareThreads; ///< empty: inline for small models, Mesa's default for large ones
         bool validation = false;
     };
-    using Progress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
+    using Progress = LoadProgress;
     using Cancelled = std::function<bool()>;
 
     VisionModel(std::unique_ptr<VisionSource> source, const Options& options, const Progress& progress = {});
@@ -52,8 +53,21 @@ public:
     /// @throws Error naming the hooks that exist when none matches, or for another count of numbers
     std::vector<CapturedHook> capture(std::span<const float> patches, const std::string& hooks);
 
+    /// How the logit of a class changes with every weight of every head. Another class plans nothing again.
+    /// @return of each layer [heads, T, T]; empty if it was cancelled
+    /// @throws Error where the model has no head, the class is none of its, or a layer forms no pattern
+    std::vector<std::vector<float>> patternGradients(std::span<const float> patches, int label,
+                                                     const Cancelled& isCancelled = {});
+
+    /// What is added to each patch for its place. @return [patches, C]; empty where the model has no such positions
+    std::vector<float> patchPositions() const;
+    /// What makes a token of a patch. @return [C, channels patch patch]
+    std::vector<float> patchFilters() const;
+
 private:
     std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
+    std::unique_ptr<GpuExecutor> makeDifferentiator();
+    void requireHead() const;
     bool run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled);
     void load(const Progress& progress);
     void describe(const Graph& graph);
@@ -64,6 +78,7 @@ private:
     std::unique_ptr<TensorStore> store_;
     std::unique_ptr<GpuExecutor> classifier_;
     std::unique_ptr<GpuExecutor> capturer_;
+    std::unique_ptr<GpuExecutor> differentiator_;
     std::set<std::string> captured_; ///< the hooks of capturer_
     std::vector<float> gates_;       ///< [layers, heads]
     VisionInfo info_;

@@ -1,5 +1,6 @@
 #include "engine/session/vision_session.h"
 
+#include "engine/session/attention_distance.h"
 #include "engine/session/publisher.h"
 #include "engine/session/query_thread.h"
 #include "engine/session/vision_model.h"
@@ -37,7 +38,10 @@ private:
                 next.rollout.reset();
                 if (query.picture) next.answer = answered(query);
             }
-            if (next.answer && (!next.rollout || query.rollout != before.rollout)) next.rollout = rolledOut(next);
+            const bool isOtherRollout = query.rollout != before.rollout || query.rolloutClass != before.rolloutClass;
+            if (next.answer && (!next.rollout || isOtherRollout)) next.rollout = rolledOut(next);
+            if (query.embedding && !next.embedding)
+                next.embedding = std::make_shared<const PatchEmbedding>(patchEmbedding(*model_));
         });
         if (next.failure) {
             next.answer.reset();
@@ -52,6 +56,7 @@ private:
         next.model.reset();
         next.answer.reset();
         next.rollout.reset();
+        next.embedding.reset();
         if (next.query.model.empty()) return;
         next.progress = 0;
         snapshots_.publish(next);
@@ -75,13 +80,10 @@ private:
     std::shared_ptr<const VisionAnswer> answered(const VisionQuery& query) {
         VisionAnswer answer{.seen = std::make_shared<const Image>(model_->seen(*query.picture)),
                             .patterns = {},
+                            .distances = {},
                             .logits = {},
                             .probabilities = {}};
-        std::vector<float> patches = model_->patchesOf(*query.picture);
-        const size_t patch = patches.size() / static_cast<size_t>(model_->config().grid().area());
-        // Normalised numbers: 0 is the mean colour of what the model was trained on.
-        for (const int hidden : query.hidden)
-            std::ranges::fill(std::span(patches).subspan(static_cast<size_t>(hidden) * patch, patch), 0.0f);
+        const std::vector<float> patches = patchesOf(query);
         const Clock::time_point start = Clock::now();
         const bool hasHead = model_->info().classes > 0;
         for (CapturedHook& hook :
@@ -91,9 +93,22 @@ private:
             else
                 answer.patterns.push_back(std::move(hook.values));
         }
+        const VisionInfo& info = model_->info();
+        for (const std::vector<float>& pattern : answer.patterns)
+            answer.distances.push_back(attentionDistances(pattern, info.heads, static_cast<int64_t>(info.prefix.size()),
+                                                          info.grid, info.patch));
         answer.probabilities = probabilitiesOf(answer.logits);
         answer.elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
         return std::make_shared<const VisionAnswer>(std::move(answer));
+    }
+
+    std::vector<float> patchesOf(const VisionQuery& query) const {
+        std::vector<float> patches = model_->patchesOf(*query.picture);
+        const size_t patch = patches.size() / static_cast<size_t>(model_->config().grid().area());
+        // Normalised numbers: 0 is the mean colour of what the model was trained on.
+        for (const int hidden : query.hidden)
+            std::ranges::fill(std::span(patches).subspan(static_cast<size_t>(hidden) * patch, patch), 0.0f);
+        return patches;
     }
 
     std::shared_ptr<const std::vector<float>> rolledOut(const VisionSnapshot& snapshot) const {
@@ -101,6 +116,12 @@ private:
         const auto& patterns = snapshot.answer->patterns;
         if (patterns.size() != static_cast<size_t>(info.layers)) return {};
         const std::vector<std::span<const float>> layers(patterns.begin(), patterns.end());
+        if (snapshot.query.rolloutClass) {
+            const auto found = model_->patternGradients(patchesOf(snapshot.query), *snapshot.query.rolloutClass);
+            const std::vector<std::span<const float>> gradients(found.begin(), found.end());
+            return std::make_shared<const std::vector<float>>(
+                gradientRollout(layers, gradients, info.heads, info.tokens()));
+        }
         return std::make_shared<const std::vector<float>>(
             attentionRollout(layers, info.heads, info.tokens(), snapshot.query.rollout));
     }

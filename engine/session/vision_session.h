@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/session/attention_rollout.h"
+#include "engine/session/patch_embedding.h"
 #include "engine/session/vision_info.h"
 
 #include <cstdint>
@@ -18,16 +19,20 @@ struct VisionQuery {
     std::shared_ptr<const Image> picture{}; ///< null: none yet
     std::vector<int> hidden{};              ///< patches of the mean colour, in rising order
     RolloutOptions rollout{};
+    std::optional<int>
+        rolloutClass{};     ///< rolls out by the gradient of this class's logit; the options do not count then
+    bool embedding = false; ///< whether what a patch is made into is asked for too
     bool operator==(const VisionQuery&) const = default;
 };
 
 /// What a model makes of a picture.
 struct VisionAnswer {
-    std::shared_ptr<const Image> seen;        ///< resized and cropped
-    std::vector<std::vector<float>> patterns; ///< of each layer that forms them: [heads, T, T]
-    std::vector<float> logits;                ///< [classes]; empty without a head
-    std::vector<float> probabilities;         ///< likewise
-    double elapsedMs = 0;                     ///< from the patches to the answer
+    std::shared_ptr<const Image> seen;         ///< resized and cropped
+    std::vector<std::vector<float>> patterns;  ///< of each layer that forms them: [heads, T, T]
+    std::vector<std::vector<float>> distances; ///< of each of those: [heads], in pixels
+    std::vector<float> logits;                 ///< [classes]; empty without a head
+    std::vector<float> probabilities;          ///< likewise
+    double elapsedMs = 0;                      ///< from the patches to the answer
 };
 
 struct VisionSnapshot {
@@ -36,6 +41,7 @@ struct VisionSnapshot {
     std::shared_ptr<const VisionInfo> model;           ///< null: none is open
     std::shared_ptr<const VisionAnswer> answer;        ///< null without a picture, and after a failure
     std::shared_ptr<const std::vector<float>> rollout; ///< [T,T]; null where some layer forms no pattern
+    std::shared_ptr<const PatchEmbedding> embedding;   ///< null unless it was asked for since the model was opened
     double progress = 1;                               ///< of loading, from 0; 1: loaded
     std::string device;
     std::optional<Failure> failure; ///< why the query has no answer

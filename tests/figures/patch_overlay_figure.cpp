@@ -38,6 +38,18 @@ TEST_CASE("patch overlay: every patch has the colour of its number, mixed with t
     CHECK(std::abs(drawnAt(figure, 3).red() - (100 + QColor(map.at(1)).red()) / 2) <= 2);
 }
 
+TEST_CASE("patch overlay: numbers with signs have diverging colours around zero", "[figures][vision]") {
+    useFigures();
+    PatchOverlayFigure figure = sample();
+    figure.setValues(2, 3, {0, 1, -2, 4, 3, -4});
+    figure.isSigned = true;
+    figure.opacity = 1;
+    CHECK(figure.largest() == 4);
+    const ColourMap& map = ColourMap::of(ColourMapId::Diverging);
+    for (const auto& [patch, level] : {std::pair{0, 0.5f}, {1, 0.625f}, {2, 0.25f}, {3, 1.0f}, {5, 0.0f}})
+        CHECK(drawnAt(figure, patch) == QColor(map.at(level)));
+}
+
 TEST_CASE("patch overlay: a point finds the patch under it, and none beside the picture", "[figures][vision]") {
     useFigures();
     const PatchOverlayFigure figure = sample();

@@ -156,6 +156,9 @@ def timm(seed, distilled=False, registers=0, average=False, scales=False):
 WHOLE = ("vit", "dinov2_registers")
 FEW = ("hook_embed", "hook_pos_embed", "hook_resid_post", "hook_pattern", "hook_normalized", "hook_pooled", "logits")
 
+# Of these the gradient of one class's logit by every layer's pattern is kept too, and the relevance made of it.
+GRADIENTS = {"vit": 2, "deit": 4, "dinov2_registers": 1, "timm_registers": 3}
+
 # name -> (seed -> (config, weights, preprocessor_config), dtype, extents of the picture, engine's family)
 CASES = {
     "vit": (vit, torch.float32, (23, 31), "vit"),
@@ -226,6 +229,8 @@ def write_case(name, folder, seed):
     golden = {"image": torch.from_numpy(pixels.astype(numpy.float16)), "pixels": values.float()}  # whole numbers to 255: exact
     golden.update((n, t.float()) for n, t in hooks.items() if name in WHOLE or n.endswith(FEW))
     safetensors_file.write(folder / "golden.safetensors", golden)
+    if name in GRADIENTS:
+        write_gradients(folder / "gradients.safetensors", VisionModel(config, weights), values, GRADIENTS[name])
     size = sum(file.stat().st_size for file in folder.iterdir())
     pattern = hooks["blocks.1.attn.hook_pattern"]
     peak = float(pattern.max(-1).values.mean())
@@ -233,6 +238,20 @@ def write_case(name, folder, seed):
     assert size < LIMIT_BYTES and error < 2e-5 and peak > 2 / pattern.shape[-1], name
     return {"name": name, "family": family, "T": pattern.shape[1], "H": pattern.shape[0], "C": hooks["hook_embed"].shape[1],
             "classes": hooks["logits"].shape[1] if "logits" in hooks else 0, "seed": seed}
+
+
+def write_gradients(path, model, values, label):
+    """d logit / d pattern by autograd, and Chefer et al. 2021, arXiv:2103.15679, equations 5 and 6: R = R + mean(relu(gradient * A)) R."""
+    for weight in model.weights.values():
+        weight.requires_grad_()  # so that patterns have gradients
+    hooks = model.run(values)
+    patterns = [hooks[f"blocks.{layer}.attn.hook_pattern"] for layer in range(model.names["layers"])]
+    gradients = torch.autograd.grad(hooks["logits"][0, label], patterns)
+    relevance = torch.eye(patterns[0].shape[-1], dtype=patterns[0].dtype)
+    for pattern, gradient in zip(patterns, gradients):
+        relevance = relevance + (gradient * pattern).clamp(min=0).mean(0) @ relevance
+    tensors = {f"blocks.{layer}.attn.pattern_gradient": gradient.detach().float() for layer, gradient in enumerate(gradients)}
+    safetensors_file.write(path, {"class": torch.tensor([float(label)]), **tensors, "relevance": relevance.detach().float()})
 
 
 def write_pictures(path):

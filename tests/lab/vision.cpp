@@ -1,6 +1,10 @@
+#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/vision_comparison.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/head_overlays_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/widgets/pointed_view.h"
+#include "app/lab/widgets/vision_figures.h"
 #include "tests/lab/lab_window.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
@@ -132,6 +136,131 @@ TEST_CASE("lab: a picture that cannot be read is a sentence, and what was shown 
     CHECK(lab.find<QLabel>("visionMessage").isVisible());
     CHECK(lab.find<QLabel>("visionMessage").text().contains("broken.png"));
     CHECK(panel(lab).setup() == before);
+}
+
+TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vision]") {
+    LabWindow lab;
+    REQUIRE(opensVit(lab));
+    auto& answers = lab.find<QTreeWidget>("visionAnswers");
+    const auto& weighted = lab.find<QComboBox>("visionWeighted");
+    CHECK(weighted.count() == panel(lab).shown()->model->classes + 1);
+    const QTreeWidgetItem* second = answers.topLevelItem(1);
+    const int label = second->data(0, Qt::UserRole).toInt();
+    const QRect row = answers.visualItemRect(second);
+    QTest::mouseClick(answers.viewport(), Qt::LeftButton, {}, row.center());
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->query.rolloutClass == label; }, 30'000));
+    CHECK(weighted.currentData().toInt() == label);
+    CHECK_FALSE(lab.find<QComboBox>("visionFusion").isEnabled());
+    const auto relevance = panel(lab).numbers()[0].values;
+    const auto& map = *panel(lab).shown()->rollout;
+    for (size_t patch = 0; patch < relevance.size(); ++patch) CHECK(relevance[patch] == map[patch + 1]);
+    CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().title.contains(second->text(0)));
+    // By keyboard: the next class, then back to no class.
+    answers.setCurrentItem(answers.topLevelItem(1));
+    answers.setFocus();
+    QTest::keyClick(&answers, Qt::Key_Down);
+    QTest::keyClick(&answers, Qt::Key_Return);
+    REQUIRE(lab.waitFor(
+        [&] { return panel(lab).shown()->query.rolloutClass && panel(lab).shown()->query.rolloutClass != label; },
+        30'000));
+    CHECK(panel(lab).numbers()[0].values != relevance);
+    lab.find<QComboBox>("visionWeighted").setCurrentIndex(0);
+    REQUIRE(lab.waitFor([&] { return !panel(lab).shown()->query.rolloutClass; }));
+    CHECK(lab.find<QComboBox>("visionFusion").isEnabled());
+}
+
+TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard", "[lab][vision]") {
+    LabWindow lab;
+    REQUIRE(opensVit(lab));
+    auto& beside = lab.find<QComboBox>("visionBeside");
+    beside.setFocus();
+    QTest::keyClick(&beside, Qt::Key_Down);
+    auto& view = lab.find<PointedView>("visionDistance");
+    REQUIRE(lab.waitFor([&] { return view.isVisible(); }));
+    const auto& figure = dynamic_cast<const DistanceFigure&>(*view.figure());
+    CHECK(figure.distances == panel(lab).shown()->answer->distances);
+    const QPointF dot = figure.dot(figure.itemOf(0, 2), figure.plot(view.rect(), view.theme()));
+    QTest::mouseMove(&view, dot.toPoint());
+    REQUIRE(lab.waitFor([&] { return view.figure()->hovered == 2; }));
+    CHECK(view.accessibleDescription().startsWith("Layer 0, head 2: "));
+    QTest::mouseClick(&view, Qt::LeftButton, {}, dot.toPoint());
+    CHECK(lab.find<QSpinBox>("visionLayer").value() == 0);
+    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 2);
+    QTest::keyClick(&view, Qt::Key_Right);
+    CHECK(lab.find<QSpinBox>("visionLayer").value() == 1);
+    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 2);
+    CHECK(panel(lab).csv().startsWith("layer,head,pixels\r\n")); // what is exported is what is in front
+}
+
+TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][vision]") {
+    LabWindow lab;
+    REQUIRE(opensVit(lab));
+    CHECK_FALSE(panel(lab).shown()->embedding);
+    auto& beside = lab.find<QComboBox>("visionBeside");
+    beside.setCurrentIndex(2);
+    auto& positions = lab.find<PointedView>("visionPositions");
+    REQUIRE(lab.waitFor([&] { return positions.figure()->items() == 16; }));
+    QTest::keyClick(&positions, Qt::Key_Down);
+    QTest::keyClick(&positions, Qt::Key_Down);
+    CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().marked == 4); // the same patch in the picture
+    CHECK(positions.accessibleDescription() == "Patch 1, 0");
+    beside.setCurrentIndex(3);
+    auto& filters = lab.find<PointedView>("visionFilters");
+    CHECK(filters.figure()->items() == 23); // 24 filters about their mean
+    CHECK(panel(lab).numbers()[0].shape == std::vector<int64_t>{23, 3, 4, 4});
+    lab.find<QComboBox>("visionFilterKind").setCurrentIndex(1);
+    CHECK(filters.figure()->items() == 24);
+    CHECK(panel(lab).numbers()[0].values == panel(lab).shown()->embedding->rawFilters);
+}
+
+TEST_CASE("lab: another picture and another model stand beside the first, with what differs", "[lab][vision]") {
+    LabWindow lab;
+    REQUIRE(opensVit(lab));
+    lab.find<QComboBox>("visionBeside").setCurrentIndex(4);
+    auto& comparison = *panel(lab).findChild<VisionComparison*>();
+    const auto& map = lab.find<PatchOverlayView>("visionSecond");
+    const auto& difference = lab.find<PatchOverlayView>("visionDifference");
+    CHECK_FALSE(map.isVisible());
+    comparison.compareWith("picture:stripes");
+    REQUIRE(lab.waitFor([&] { return comparison.second()->answer != nullptr && map.isVisible(); }, 30'000));
+    const auto differs = [&] {
+        const auto first = lab.find<PatchOverlayView>("visionOverlay").figure().numbers()[0].values,
+                   second = map.figure().numbers()[0].values, found = difference.figure().numbers()[0].values;
+        for (size_t i = 0; i < first.size(); ++i)
+            if (found[i] != first[i] - second[i]) return false;
+        return first != second;
+    };
+    CHECK(differs());
+    lab.find<QSpinBox>("visionLayer").setValue(0);
+    CHECK(differs()); // both follow the view
+    CHECK(lab.find<QTreeWidget>("visionBoth").isVisible());
+    CHECK(lab.find<QTreeWidget>("visionBoth").topLevelItemCount() >= 5);
+    // A model with other labels, and as many patches.
+    comparison.compareWith("model:" + QString::fromStdString((test::kGoldenRoot / "deit").string()));
+    REQUIRE(lab.waitFor(
+        [&] {
+            return comparison.second()->model && comparison.second()->model->name == "deit" &&
+                   comparison.second()->answer;
+        },
+        30'000));
+    CHECK(comparison.second()->query.picture == panel(lab).setup().picture);
+    CHECK(differs());
+    // One that cuts another grid has no difference, and one that is none a sentence.
+    comparison.compareWith("model:" + QString::fromStdString((test::kGoldenRoot / "vit_features").string()));
+    REQUIRE(lab.waitFor(
+        [&] {
+            return comparison.second()->model && comparison.second()->model->name == "vit_features" &&
+                   comparison.second()->answer;
+        },
+        30'000));
+    CHECK(map.isVisible());
+    CHECK_FALSE(difference.isVisible());
+    comparison.compareWith("model:/no/such/folder");
+    REQUIRE(lab.waitFor([&] { return comparison.second()->failure.has_value(); }, 30'000));
+    CHECK(lab.find<QLabel>("visionCompareText").text().contains("/no/such/folder"));
+    comparison.compareWith({});
+    CHECK_FALSE(map.isVisible());
+    CHECK(panel(lab).shown()->answer);
 }
 
 } // namespace attn

@@ -98,6 +98,18 @@ TEST_CASE("attention-cli render: attention and rollout over a picture", "[models
     CHECK_THAT(
         refused("--patch 4,0"),
         CONTAINS("there is no patch \"4,0\"; cls is the class token; patches are 0 to 15, or row,column of 4 x 4"));
+    CHECK(runProgram(start + folder.path().string() + "/d.svg' --view rollout --class 'thing 3'").code == 0);
+    CHECK(runProgram(start + folder.path().string() + "/e.svg' --view rollout --class 3").code == 0);
+    CHECK(runProgram(start + folder.path().string() + "/f.svg' --view rollout --class 1").code == 0);
+    const auto textOf = [&](const char* name) {
+        std::ifstream stream(folder / name);
+        return std::string(std::istreambuf_iterator<char>(stream), {});
+    };
+    CHECK(textOf("d.svg") == textOf("e.svg")); // by label and by number
+    CHECK(textOf("d.svg") != textOf("f.svg"));
+    CHECK_THAT(refused("--view rollout --class 5"),
+               CONTAINS("there is no class \"5\"; give a label, or a number from 0 to 4"));
+    CHECK_THAT(refused("--class 1"), CONTAINS("a class weights rollout alone"));
     CHECK_THAT(refused("--view heads"),
                CONTAINS("the view \"heads\" is of text; of a picture there are attention and rollout"));
 }

@@ -13,7 +13,8 @@ inline const fs::path kGoldenRoot = fs::path(ATTN_TEST_DIR) / "golden";
 /// What PyTorch computes from one of the small vision models of tests/golden.
 class Golden {
 public:
-    explicit Golden(const std::string& name) : file_(kGoldenRoot / name / "golden.safetensors") {}
+    explicit Golden(const std::string& name, const char* file = "golden.safetensors")
+        : file_(kGoldenRoot / name / file) {}
 
     bool contains(const std::string& name) const { return file_.tensors().contains(name); }
     std::vector<int64_t> shape(const std::string& name) const { return file_.tensors().at(name).shape; }

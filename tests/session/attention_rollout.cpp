@@ -45,6 +45,20 @@ TEST_CASE("rollout: the lowest share of the cells is left out", "[session][visio
     }
 }
 
+TEST_CASE("rollout: by a gradient, what is positive of pattern times gradient counts, layer upon layer",
+          "[session][vision]") {
+    const std::vector<float> first{1, -1, 2, 2, /**/ 2, -2, 5, 1}, second{0, 1, -1, 3, /**/ 1, 0, 4, -1};
+    const std::vector<std::span<const float>> gradients{first, second};
+    // Products of the first layer [[1 0] [1 1]] and [[1 -1] [0 1]]: the mean of what is positive [[1 0] [.5 1]], and
+    // the identity more. Of the second [[0 .8] [-1 0]] and [[.6 0] [0 -1]]: [[.3 .4] [0 0]] times that, and that.
+    CHECK(isNear(gradientRollout(std::span(kLayers).first(1), std::span(gradients).first(1), 2, 2), {2, 0, 0.5, 2}));
+    CHECK(isNear(gradientRollout(kLayers, gradients, 2, 2), {2.8, 0.8, 0.5, 2}));
+    CHECK_THAT(sentenceOf([&] { gradientRollout(kLayers, std::span(gradients).first(1), 2, 2); }),
+               CONTAINS("1 layers have a gradient and 2 a pattern"));
+    CHECK_THAT(sentenceOf([&] { gradientRollout(kLayers, gradients, 2, 3); }),
+               CONTAINS("a pattern has 8 numbers, not 2 heads of 3 x 3"));
+}
+
 TEST_CASE("rollout: what is no pattern or no share is refused", "[session][vision]") {
     CHECK_THAT(sentenceOf([] { attentionRollout(kLayers, 2, 3); }),
                CONTAINS("a pattern has 8 numbers, not 2 heads of 3 x 3"));

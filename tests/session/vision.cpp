@@ -76,3 +76,43 @@ TEST_CASE("vision session: what cannot be opened is a sentence, and the next mod
     CHECK(answer(session, queryOf("dinov2_swiglu"))->answer);
     CHECK_FALSE(session.latest()->failure);
 }
+
+TEST_CASE("vision session: rollout by a class is PyTorch's, and every head has a distance", "[session][vision][gpu]") {
+    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    VisionQuery query = queryOf("deit");
+    const auto plain = answer(session, query);
+    REQUIRE(plain->rollout);
+    CHECK_FALSE(plain->embedding);
+    const Golden golden("deit", "gradients.safetensors");
+    query.rolloutClass = static_cast<int>(golden.values("class").front());
+    const auto weighted = answer(session, query);
+    CHECK(weighted->answer == plain->answer); // not run again
+    REQUIRE(weighted->rollout);
+    const std::vector<float> expected = golden.values("relevance");
+    REQUIRE(weighted->rollout->size() == expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) CHECK((*weighted->rollout)[i] == Approx(expected[i]).margin(1e-4));
+    query.rolloutClass.reset();
+    CHECK(*answer(session, query)->rollout == *plain->rollout);
+
+    const VisionInfo& info = *plain->model;
+    REQUIRE(plain->answer->distances.size() == static_cast<size_t>(info.layers));
+    for (const auto& layer : plain->answer->distances) {
+        REQUIRE(layer.size() == static_cast<size_t>(info.heads));
+        for (const float distance : layer)
+            CHECK((distance > 0 && distance < 12 * std::sqrt(2.0f))); // 4 x 4 of 4 pixels
+    }
+}
+
+TEST_CASE("vision session: what a patch is made into is told when asked, once for a model", "[session][vision][gpu]") {
+    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    VisionQuery query = queryOf("vit");
+    query.embedding = true;
+    const auto first = answer(session, query);
+    REQUIRE(first->embedding);
+    CHECK(first->embedding->similarity.size() == 256);
+    query.hidden = {3};
+    query.embedding = false;
+    CHECK(answer(session, query)->embedding == first->embedding);
+    query = queryOf("deit");
+    CHECK_FALSE(answer(session, query)->embedding); // another model's
+}

@@ -20,11 +20,15 @@ public:
     VisionSession& session() { return *session_; }
     /// The newest that was delivered; never null.
     const std::shared_ptr<const VisionSnapshot>& snapshot() const { return snapshot_; }
+    /// Another session, for what is compared with this one's. Made when it is first asked for.
+    VisionBridge& second();
 
 signals:
     void changed(const std::shared_ptr<const attn::VisionSnapshot>& snapshot);
 
 private:
+    VisionSession::Options options_;
+    std::unique_ptr<VisionBridge> second_;
     std::shared_ptr<const VisionSnapshot> snapshot_ = std::make_shared<VisionSnapshot>();
     Delivery delivery_;
     std::unique_ptr<VisionSession> session_;

@@ -3,8 +3,8 @@
 #include "app/figures/read_image.h"
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/panels/panel_theme.h"
+#include "app/lab/panels/vision_views.h"
 #include "app/lab/undo_commands.h"
-#include "app/lab/widgets/head_overlays_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/picture_patches.h"
 
@@ -15,7 +15,6 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMimeData>
-#include <QPainter>
 #include <QPointer>
 #include <QPushButton>
 #include <QSignalBlocker>
@@ -53,12 +52,11 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     split->addWidget(makeControls());
     overlay_ = new PatchOverlayView;
     overlay_->setObjectName("visionOverlay");
-    heads_ = new HeadOverlaysView;
-    heads_->setObjectName("visionHeads");
+    views_ = new VisionViews(context_);
     auto* views = new QSplitter(Qt::Horizontal);
     views->setChildrenCollapsible(false);
     views->addWidget(overlay_);
-    views->addWidget(heads_);
+    views->addWidget(views_);
     views->setStretchFactor(0, 1);
     views->setStretchFactor(1, 1);
     split->addWidget(views);
@@ -67,12 +65,13 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     connect(overlay_, &PatchOverlayView::pointedAt, this, [this](std::optional<int> patch) {
         if (pointed_ == patch) return;
         pointed_ = patch;
-        showOverlays();
+        showLook();
     });
-    connect(overlay_, &PatchOverlayView::chosen, this, [this](int patch) {
+    const auto choosePatch = [this](int patch) {
         patch_ = patch_ == patch ? std::nullopt : std::optional(patch);
-        showOverlays();
-    });
+        showLook();
+    };
+    connect(overlay_, &PatchOverlayView::chosen, this, choosePatch);
     connect(overlay_, &PatchOverlayView::crossed, this, &VisionPanel::cross);
     connect(overlay_, &PatchOverlayView::crossingEnded, this, [this] {
         const VisionSetup after = setup_;
@@ -82,24 +81,23 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     connect(hide_, &QCheckBox::toggled, this, [this](bool hides) {
         overlay_->setHiding(hides);
         pointed_.reset();
-        showOverlays();
+        showLook();
     });
-    connect(heads_, &HeadOverlaysView::chosen, this, [this](int layer, int head) {
+    connect(views_, &VisionViews::headChosen, this, [this](int layer, int head) {
         view_->setCurrentIndex(0);
         layerBox_->setValue(layer);
         head_->setCurrentIndex(head_->findData(head));
     });
-    const auto setTheme = [this](ThemeId theme) {
-        overlay_->setTheme(figureTheme(theme));
-        heads_->setTheme(figureTheme(theme));
-    };
+    connect(views_, &VisionViews::patchChosen, this, choosePatch);
+    connect(views_, &VisionViews::pageChanged, this, &VisionPanel::ask);
+    const auto setTheme = [this](ThemeId theme) { overlay_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
     connect(&context_.vision(), &VisionBridge::changed, this, &VisionPanel::receive);
     apply(*setupOf(QLatin1String(builtInPictures().front().id)));
     showModel();
     showAnswers();
-    showOverlays();
+    showLook();
 }
 
 // The model and the picture -------------------------------------------------------------------------------------------
@@ -107,14 +105,13 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
 void VisionPanel::openModel(const QString& path) {
     model_ = path;
     patch_.reset();
+    pointed_.reset();
+    weighted_->setCurrentIndex(0); // another model has other classes
     ask();
 }
 
 std::optional<VisionSetup> VisionPanel::setupOf(const QString& name) {
-    const auto isBuiltIn = [&](const BuiltInPicture& picture) { return name == QLatin1String(picture.id); };
-    if (std::ranges::any_of(builtInPictures(), isBuiltIn))
-        return VisionSetup{name, std::make_shared<const Image>(imageFrom(pictureNamed(name))), {}};
-    auto result = readImage(name);
+    auto result = readPicture(name);
     if (auto* image = std::get_if<Image>(&result))
         return VisionSetup{name, std::make_shared<const Image>(std::move(*image)), {}};
     message_->setText(message(std::get<Failure>(result)));
@@ -127,11 +124,16 @@ void VisionPanel::openPicture(const QString& name) {
 }
 
 void VisionPanel::ask() {
-    context_.vision().session().show({.model = model_.toStdString(),
-                                      .picture = setup_.picture,
-                                      .hidden = setup_.hidden,
-                                      .rollout = {.fusion = static_cast<HeadFusion>(fusion_->currentIndex()),
-                                                  .discard = discard_->value() / 100.0}});
+    const int weighted = weighted_->currentData().toInt();
+    const VisionQuery query{
+        .model = model_.toStdString(),
+        .picture = setup_.picture,
+        .hidden = setup_.hidden,
+        .rollout = {.fusion = static_cast<HeadFusion>(fusion_->currentIndex()), .discard = discard_->value() / 100.0},
+        .rolloutClass = weighted >= 0 ? std::optional(weighted) : std::nullopt,
+        .embedding = views_->needsEmbedding()};
+    context_.vision().session().show(query);
+    views_->follow(query);
 }
 
 void VisionPanel::edit(const VisionSetup& setup, const QString& what) {
@@ -186,11 +188,11 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
         message_->setText(snapshot->progress < 1 ? tr("Loading: %1 %").arg(qRound(snapshot->progress * 100))
                                                  : tr("Looking at the picture…"));
     showAnswers();
-    showOverlays();
+    views_->showAnswer(shown_, look());
+    showOverlay();
 }
 
-// What is shown
-// --------------------------------------------------------------------------------------------------------
+// What is shown -------------------------------------------------------------------------------------------------------
 
 void VisionPanel::showModel() {
     const VisionInfo* info = shown_->model.get();
@@ -200,13 +202,21 @@ void VisionPanel::showModel() {
         layerBox_->setRange(0, layers - 1);
         layerBox_->setValue(layers - 1);
         head_->clear();
-        head_->addItem(tr("Mean of all"), Mean);
-        head_->addItem(tr("Maximum of all"), Maximum);
+        head_->addItem(tr("Mean of all"), VisionLook::Mean);
+        head_->addItem(tr("Maximum of all"), VisionLook::Maximum);
         for (int head = 0; head < heads; ++head) head_->addItem(QString::number(head), head);
+    }
+    {
+        const QSignalBlocker quiet(weighted_);
+        weighted_->clear();
+        weighted_->addItem(tr("Nothing"), -1);
+        for (int index = 0; info && index < info->classes; ++index)
+            weighted_->addItem(QString::fromStdString(info->labelOf(index)), index);
     }
     for (QWidget* widget : std::initializer_list<QWidget*>{view_, attentionRow_, rolloutRow_, colours_, opacity_,
                                                            smooth_, hide_, fromAll_})
         widget->setEnabled(info);
+    weighted_->setEnabled(weighted_->count() > 1);
     if (!info) {
         modelText_->setText(tr("Open or drop a folder of a vision model: ViT, DeiT, DINOv2 or one of timm's."));
         return;
@@ -243,12 +253,16 @@ void VisionPanel::showAnswers() {
     const bool hasChange =
         !shown_->query.hidden.empty() && plainOf_ == shown_->query.picture && plain_.size() == probabilities.size();
     answers_->setColumnHidden(2, !hasChange);
+    const QTreeWidgetItem* current = answers_->currentItem();
+    const int kept = current ? current->data(0, Qt::UserRole).toInt() : -1;
     answers_->clear();
     for (const int index : order) {
         const auto at = static_cast<size_t>(index);
         const double value = static_cast<double>(probabilities[at]);
         auto* item = new QTreeWidgetItem(answers_, {QString::fromStdString(info->labelOf(index)),
                                                     tr("%1 %").arg(value * 100, 0, 'f', 1), QString()});
+        item->setData(0, Qt::UserRole, index);
+        if (index == kept) answers_->setCurrentItem(item); // the keyboard stays with the class
         item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
         item->setTextAlignment(2, Qt::AlignRight | Qt::AlignVCenter);
         if (!hasChange) continue;
@@ -257,131 +271,42 @@ void VisionPanel::showAnswers() {
     }
 }
 
+/// Rolls out by the gradient of a class that was clicked among the answers.
+void VisionPanel::chooseClass(const QTreeWidgetItem* item) {
+    view_->setCurrentIndex(1);
+    weighted_->setCurrentIndex(weighted_->findData(item->data(0, Qt::UserRole)));
+}
+
+VisionLook VisionPanel::look() const {
+    return {.isRollout = showsRollout(),
+            .layer = layerBox_->value(),
+            .head = head_->currentData().toInt(),
+            .patch = pointed_ ? pointed_ : patch_,
+            .colours = colourMapFromKey(colours_->currentData().toString()),
+            .opacity = opacity_->value() / 100.0,
+            .isSmooth = smooth_->isChecked()};
+}
+
 bool VisionPanel::showsRollout() const { return view_->currentIndex() == 1; }
 
-std::optional<int> VisionPanel::token() const {
-    const auto before = static_cast<int>(shown_->model->prefix.size());
-    if (pointed_) return before + *pointed_;
-    if (patch_) return before + *patch_;
-    return before > 0 ? std::optional(0) : std::nullopt;
-}
-
-QString VisionPanel::tokenName() const {
-    const auto columns = static_cast<int>(shown_->model->grid.width);
-    if (const auto patch = pointed_ ? pointed_ : patch_)
-        return tr("patch %1, %2").arg(*patch / columns).arg(*patch % columns);
-    return shown_->model->prefix.empty() ? tr("all patches, mean")
-                                         : QString::fromStdString(shown_->model->prefix.front());
-}
-
-std::pair<std::vector<float>, double> VisionPanel::rowOf(std::span<const float> map) const {
-    const auto tokens = static_cast<size_t>(shown_->model->tokens()), before = shown_->model->prefix.size();
-    const auto from = token();
-    const size_t first = from ? static_cast<size_t>(*from) : before, end = from ? first + 1 : tokens;
-    std::vector<float> row(tokens, 0);
-    for (size_t query = first; query < end; ++query)
-        for (size_t key = 0; key < tokens; ++key)
-            row[key] += map[query * tokens + key] / static_cast<float>(end - first);
-    const auto patches = row.begin() + static_cast<std::ptrdiff_t>(before);
-    return {{patches, row.end()}, std::accumulate(row.begin(), patches, 0.0)};
-}
-
-std::pair<std::vector<float>, double> VisionPanel::shownRow() const {
-    if (showsRollout()) return shown_->rollout ? rowOf(*shown_->rollout) : std::pair<std::vector<float>, double>{};
-    const auto& patterns = shown_->answer->patterns;
-    const auto layer = static_cast<size_t>(layerBox_->value());
-    if (layer >= patterns.size()) return {};
-    const auto tokens = static_cast<size_t>(shown_->model->tokens()), heads = static_cast<size_t>(shown_->model->heads);
-    const auto headRow = [&](size_t head) {
-        return rowOf(std::span(patterns[layer]).subspan(head * tokens * tokens, tokens * tokens));
-    };
-    const int choice = head_->currentData().toInt();
-    if (choice >= 0) return headRow(static_cast<size_t>(choice));
-    auto result = headRow(0);
-    for (size_t head = 1; head < heads; ++head) {
-        const auto [row, elsewhere] = headRow(head);
-        for (size_t i = 0; i < row.size(); ++i)
-            result.first[i] = choice == Mean ? result.first[i] + row[i] : std::max(result.first[i], row[i]);
-        result.second = choice == Mean ? result.second + elsewhere : std::max(result.second, elsewhere);
-    }
-    if (choice == Mean) {
-        for (float& value : result.first) value /= static_cast<float>(heads);
-        result.second /= static_cast<double>(heads);
-    }
-    return result;
-}
-
-/// What the model saw, with what is hidden from it in grey.
-QImage VisionPanel::shownPicture() const {
-    QImage picture = toQImage(*shown_->answer->seen).convertToFormat(QImage::Format_RGB32);
-    QPainter painter(&picture);
-    const VisionInfo& info = *shown_->model;
-    for (const int patch : shown_->query.hidden) {
-        const auto columns = static_cast<int>(info.grid.width);
-        painter.fillRect(patch % columns * info.patch, patch / columns * info.patch, info.patch, info.patch,
-                         QColor(127, 127, 127));
-    }
-    return picture;
-}
-
 void VisionPanel::showOverlay() {
-    PatchOverlayFigure figure;
-    if (shown_->model && shown_->answer) {
-        const VisionInfo& info = *shown_->model;
-        figure.image = shownPicture();
-        figure.colours = colourMapFromKey(colours_->currentData().toString());
-        figure.opacity = opacity_->value() / 100.0;
-        figure.isSmooth = smooth_->isChecked();
-        figure.marked = patch_;
-        figure.hovered = pointed_;
-        auto [row, elsewhere] = shownRow();
-        const bool hasRow = !row.empty();
-        if (!hasRow) row.assign(static_cast<size_t>(info.grid.area()), 0);
-        figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row));
-        const int head = head_->currentData().toInt();
-        const QString ofLayer = head == Mean      ? tr("layer %1, mean of heads")
-                                : head == Maximum ? tr("layer %1, maximum of heads")
-                                                  : tr("layer %1, head %2");
-        const QString what = showsRollout() ? tr("rollout of %1 layers").arg(info.layers)
-                             : head >= 0    ? ofLayer.arg(layerBox_->value()).arg(head)
-                                            : ofLayer.arg(layerBox_->value());
-        figure.title = tr("From %1: %2").arg(tokenName(), what);
-        if (!hasRow)
-            figure.note = tr("This layer forms no pattern.");
-        else if (!info.prefix.empty())
-            figure.note = tr("%1 % goes to tokens that are no patches").arg(elsewhere * 100, 0, 'f', 1);
-    }
+    PatchOverlayFigure figure = overlayFigure(*shown_, look());
+    figure.marked = patch_;
+    figure.hovered = pointed_;
     overlay_->setFigure(std::move(figure));
-    heads_->setSelected(layerBox_->value(), showsRollout() ? -1 : head_->currentData().toInt());
+    views_->setSelected(layerBox_->value(), showsRollout() ? -1 : head_->currentData().toInt());
     fromAll_->setText(shown_->model && !shown_->model->prefix.empty() ? tr("Look from CLS")
                                                                       : tr("Look from all patches"));
     fromAll_->setEnabled(patch_.has_value());
 }
 
-void VisionPanel::showOverlays() {
-    heads_->setLook(colourMapFromKey(colours_->currentData().toString()), opacity_->value() / 100.0,
-                    smooth_->isChecked());
-    std::vector<std::vector<float>> weights;
-    if (shown_->model && shown_->answer) {
-        const VisionInfo& info = *shown_->model;
-        const auto cells = static_cast<size_t>(info.tokens()) * static_cast<size_t>(info.tokens());
-        for (const std::vector<float>& layer : shown_->answer->patterns) {
-            std::vector<float>& all = weights.emplace_back();
-            for (int head = 0; head < info.heads; ++head) {
-                const auto row = rowOf(std::span(layer).subspan(static_cast<size_t>(head) * cells, cells)).first;
-                all.insert(all.end(), row.begin(), row.end());
-            }
-        }
-        heads_->setWeights(shownPicture(), std::move(weights), info.heads, static_cast<int>(info.grid.height),
-                           static_cast<int>(info.grid.width));
-    } else {
-        heads_->setWeights({}, {}, 0, 0, 0);
-    }
+/// What is laid over pictures has changed, not the answer.
+void VisionPanel::showLook() {
+    views_->setLook(look());
     showOverlay();
 }
 
-// Files, sessions and export
-// --------------------------------------------------------------------------------------------
+// Files, sessions and export ------------------------------------------------------------------------------------------
 
 void VisionPanel::dragEnterEvent(QDragEnterEvent* event) {
     if (event->mimeData()->hasUrls() || event->mimeData()->hasImage()) event->acceptProposedAction();
@@ -411,6 +336,8 @@ QJsonObject VisionPanel::saveView() const {
             {"head", head_->currentData().toInt()},
             {"fusion", fusion_->currentIndex()},
             {"discard", discard_->value()},
+            {"weighted", weighted_->currentData().toInt()},
+            {"views", views_->saveView()},
             {"colours", colours_->currentData().toString()},
             {"opacity", opacity_->value()},
             {"smooth", smooth_->isChecked()}};
@@ -427,11 +354,14 @@ void VisionPanel::restoreView(const QJsonObject& view) {
     opacity_->setValue(view["opacity"].toInt(60));
     smooth_->setChecked(view["smooth"].toBool());
     layerBox_->setValue(view["layer"].toInt(layerBox_->value()));
-    if (const int at = head_->findData(view["head"].toInt(Mean)); at >= 0) head_->setCurrentIndex(at);
+    views_->restoreView(view["views"].toObject());
+    if (const int at = head_->findData(view["head"].toInt(VisionLook::Mean)); at >= 0) head_->setCurrentIndex(at);
 }
 
-QWidget* VisionPanel::figure() { return overlay_; }
-QString VisionPanel::csv() const { return overlay_->figure().csv(); }
-std::vector<NumberArray> VisionPanel::numbers() const { return overlay_->figure().numbers(); }
+QWidget* VisionPanel::figure() { return views_->figure() ? views_->figure() : overlay_; }
+QString VisionPanel::csv() const { return views_->figure() ? views_->csv() : overlay_->figure().csv(); }
+std::vector<NumberArray> VisionPanel::numbers() const {
+    return views_->figure() ? views_->numbers() : overlay_->figure().numbers();
+}
 
 } // namespace attn

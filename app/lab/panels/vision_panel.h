@@ -1,8 +1,7 @@
 #pragma once
 
-#include "app/figures/colour_map.h"
 #include "app/lab/panels/panel_context.h"
-#include "engine/session/vision_session.h"
+#include "app/lab/widgets/vision_look.h"
 
 class QCheckBox;
 class QComboBox;
@@ -12,12 +11,13 @@ class QPushButton;
 class QSlider;
 class QSpinBox;
 class QTreeWidget;
+class QTreeWidgetItem;
 class QVBoxLayout;
 
 namespace attn {
 
-class HeadOverlaysView;
 class PatchOverlayView;
+class VisionViews;
 
 /// The picture that a vision model is shown, as undo keeps it.
 struct VisionSetup {
@@ -28,7 +28,7 @@ struct VisionSetup {
 };
 
 /// A picture in patches, where each of them looks in every head of a vision model, attention rolled out through its
-/// layers, and what the model takes the picture for, also with patches hidden.
+/// layers, also by the gradient of a class, and what the model takes the picture for, also with patches hidden.
 class VisionPanel : public Panel {
     Q_OBJECT
 
@@ -54,8 +54,6 @@ protected:
     void dropEvent(QDropEvent* event) override;
 
 private:
-    enum HeadChoice { Mean = -1, Maximum = -2 };
-
     QWidget* makeControls();
     void makeModelControls(QVBoxLayout* column);
     void makePictureControls(QVBoxLayout* column);
@@ -74,15 +72,10 @@ private:
     void cross(int patch, bool isFirst);
     void showModel();
     void showAnswers();
-    void showOverlays(); ///< all heads
-    void showOverlay();  ///< the large one
-    /// The token whose view is shown: a patch, else CLS; none: the mean of all patches.
-    std::optional<int> token() const;
-    QString tokenName() const;
-    /// What the token takes from each patch, and what goes elsewhere. @param map [T,T]
-    std::pair<std::vector<float>, double> rowOf(std::span<const float> map) const;
-    std::pair<std::vector<float>, double> shownRow() const;
-    QImage shownPicture() const;
+    void chooseClass(const QTreeWidgetItem* item);
+    void showLook();
+    void showOverlay();
+    VisionLook look() const;
     bool showsRollout() const;
 
     PanelContext& context_;
@@ -96,7 +89,7 @@ private:
     int layer_ = 0;
 
     QLabel *modelText_, *message_, *answerText_;
-    QComboBox *picture_, *view_, *head_, *fusion_, *colours_;
+    QComboBox *picture_, *view_, *head_, *fusion_, *weighted_, *colours_;
     QSpinBox* layerBox_;
     QSlider *opacity_, *discard_;
     QCheckBox *smooth_, *hide_;
@@ -104,7 +97,7 @@ private:
     QWidget *attentionRow_, *rolloutRow_;
     QTreeWidget* answers_;
     PatchOverlayView* overlay_;
-    HeadOverlaysView* heads_;
+    VisionViews* views_;
 };
 
 } // namespace attn

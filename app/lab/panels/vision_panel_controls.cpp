@@ -1,5 +1,6 @@
 #include "app/figures/read_image.h"
 #include "app/lab/panels/vision_panel.h"
+#include "app/lab/widgets/file_dialog.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/picture_patches.h"
 
@@ -7,7 +8,6 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QCoreApplication>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGridLayout>
 #include <QGuiApplication>
@@ -49,7 +49,7 @@ QSlider* makeSlider(const char* name, const QString& title, const QString& help,
 void addRow(QGridLayout* grid, const QString& title, QWidget* widget) {
     auto* label = new QLabel(title);
     label->setBuddy(widget);
-    label->setMinimumWidth(label->fontMetrics().horizontalAdvance(VisionPanel::tr("Heads as")) + 8); // the longest
+    label->setMinimumWidth(label->fontMetrics().horizontalAdvance(VisionPanel::tr("Weighted by")) + 8); // the longest
     grid->setColumnStretch(1, 1);
     const int row = grid->rowCount();
     grid->addWidget(label, row, 0);
@@ -134,6 +134,11 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
     fusion_ = makeChoice("visionFusion", tr("Heads as"),
                          tr("How the heads of a layer become one map before layers are multiplied"),
                          {tr("Mean"), tr("Maximum"), tr("Minimum")});
+    weighted_ = makeChoice("visionWeighted", tr("Weighted by"),
+                           tr("By the gradient of a class only what raises its logit counts, and heads and discarding "
+                              "are no choice (Chefer et al. 2021)"),
+                           {});
+    weighted_->addItem(tr("Nothing"), -1);
     discard_ = makeSlider("visionDiscard", tr("Discard"),
                           tr("Share of each layer's weights, the lowest, that is left out, in percent"), 99, 0);
     colours_ = makeChoice("visionColours", tr("Colours"), tr("Colour map of the weights"), {});
@@ -154,6 +159,7 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
     rolloutRow_ = new QWidget;
     auto* rollout = new QGridLayout(rolloutRow_);
     rollout->setContentsMargins(0, 0, 0, 0);
+    addRow(rollout, tr("Weighted by"), weighted_);
     addRow(rollout, tr("Heads as"), fusion_);
     addRow(rollout, tr("Discard"), discard_);
     auto* top = new QGridLayout;
@@ -170,18 +176,24 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
     connect(view_, &QComboBox::currentIndexChanged, this, [this] {
         attentionRow_->setVisible(!showsRollout());
         rolloutRow_->setVisible(showsRollout());
-        showOverlay();
+        showLook();
     });
-    connect(layerBox_, &QSpinBox::valueChanged, this, &VisionPanel::showOverlay);
-    connect(head_, &QComboBox::currentIndexChanged, this, &VisionPanel::showOverlay);
+    connect(layerBox_, &QSpinBox::valueChanged, this, &VisionPanel::showLook);
+    connect(head_, &QComboBox::currentIndexChanged, this, &VisionPanel::showLook);
     connect(fusion_, &QComboBox::currentIndexChanged, this, &VisionPanel::ask);
     connect(discard_, &QSlider::valueChanged, this, &VisionPanel::ask);
-    connect(colours_, &QComboBox::currentIndexChanged, this, &VisionPanel::showOverlays);
-    connect(opacity_, &QSlider::valueChanged, this, &VisionPanel::showOverlays);
-    connect(smooth_, &QCheckBox::toggled, this, &VisionPanel::showOverlays);
+    connect(weighted_, &QComboBox::currentIndexChanged, this, [this] {
+        const bool isWeighted = weighted_->currentData().toInt() >= 0;
+        fusion_->setEnabled(!isWeighted);
+        discard_->setEnabled(!isWeighted);
+        ask();
+    });
+    connect(colours_, &QComboBox::currentIndexChanged, this, &VisionPanel::showLook);
+    connect(opacity_, &QSlider::valueChanged, this, &VisionPanel::showLook);
+    connect(smooth_, &QCheckBox::toggled, this, &VisionPanel::showLook);
     connect(fromAll_, &QPushButton::clicked, this, [this] {
         patch_.reset();
-        showOverlays();
+        showLook();
     });
     rolloutRow_->hide();
 }
@@ -191,7 +203,8 @@ void VisionPanel::makeAnswers(QVBoxLayout* column) {
     answers_ = new QTreeWidget;
     answers_->setObjectName("visionAnswers");
     answers_->setAccessibleName(tr("What the model takes the picture for"));
-    answers_->setToolTip(tr("Classes by probability; with patches hidden also what that changes"));
+    answers_->setToolTip(tr("Classes by probability; with patches hidden also what that changes. Click one, or "
+                            "press Return, to roll attention out by its gradient"));
     answers_->setHeaderLabels({tr("Class"), tr("Probability"), tr("Change")});
     answers_->setRootIsDecorated(false);
     answers_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
@@ -199,16 +212,14 @@ void VisionPanel::makeAnswers(QVBoxLayout* column) {
     answers_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
     answers_->header()->setStretchLastSection(false);
     answers_->setMinimumHeight(110);
+    connect(answers_, &QTreeWidget::itemClicked, this, &VisionPanel::chooseClass);
+    connect(answers_, &QTreeWidget::itemActivated, this, &VisionPanel::chooseClass);
     column->addWidget(answerText_);
     column->addWidget(answers_, 1);
 }
 
 void VisionPanel::chooseModel() {
-    auto* dialog = new QFileDialog(this, tr("Open a folder of a vision model"));
-    dialog->setObjectName("fileDialog");
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::Directory);
-    dialog->setOption(QFileDialog::ShowDirsOnly);
+    auto* dialog = makeFileDialog(this, tr("Open a folder of a vision model"), QFileDialog::Directory);
     connect(dialog, &QFileDialog::fileSelected, this, &VisionPanel::openModel);
     dialog->open();
 }
@@ -216,10 +227,7 @@ void VisionPanel::chooseModel() {
 void VisionPanel::choosePicture(int index) {
     const QString name = picture_->itemData(index).toString();
     if (!name.isEmpty()) return openPicture(name);
-    auto* dialog = new QFileDialog(this, tr("Choose a picture"));
-    dialog->setObjectName("fileDialog");
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
+    auto* dialog = makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &VisionPanel::openPicture);
     connect(dialog, &QFileDialog::finished, this, &VisionPanel::listPicture);
     dialog->open();

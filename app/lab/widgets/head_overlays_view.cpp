@@ -1,9 +1,9 @@
 #include "app/lab/widgets/head_overlays_view.h"
 
 #include "app/figures/drawing.h"
+#include "app/lab/widgets/arrow_step.h"
 
 #include <QFontMetricsF>
-#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 
@@ -121,23 +121,9 @@ void HeadOverlaysView::mousePressEvent(QMouseEvent* event) {
 }
 
 void HeadOverlaysView::keyPressEvent(QKeyEvent* event) {
-    const int down = event->key() == Qt::Key_Down ? 1
-                     : event->key() == Qt::Key_Up ? -1
-                                                  : 0,
-              right = event->key() == Qt::Key_Right  ? 1
-                      : event->key() == Qt::Key_Left ? -1
-                                                     : 0;
-    if (layers() == 0 || (down == 0 && right == 0)) return QWidget::keyPressEvent(event);
-    emit chosen(std::clamp(layer_ + down, 0, layers() - 1), std::clamp(head_ + right, 0, heads_ - 1));
-}
-
-void HeadOverlaysView::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    update();
-}
-void HeadOverlaysView::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    update();
+    const auto step = arrowStep(*event);
+    if (layers() == 0 || !step) return QWidget::keyPressEvent(event);
+    emit chosen(std::clamp(layer_ + step->down, 0, layers() - 1), std::clamp(head_ + step->right, 0, heads_ - 1));
 }
 
 } // namespace attn

@@ -92,14 +92,4 @@ void MatrixView::keyPressEvent(QKeyEvent* event) {
     }
 }
 
-void MatrixView::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    update();
-}
-
-void MatrixView::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    update();
-}
-
 } // namespace attn

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/patch_overlay_view.h"
 
-#include <QKeyEvent>
+#include "app/lab/widgets/arrow_step.h"
+
 #include <QMouseEvent>
 #include <QPainter>
 
@@ -78,26 +79,13 @@ void PatchOverlayView::leaveEvent(QEvent*) { emit pointedAt({}); }
 
 void PatchOverlayView::keyPressEvent(QKeyEvent* event) {
     const int rows = figure_.rows(), columns = figure_.columns();
-    const int down = event->key() == Qt::Key_Down ? 1
-                     : event->key() == Qt::Key_Up ? -1
-                                                  : 0,
-              right = event->key() == Qt::Key_Right  ? 1
-                      : event->key() == Qt::Key_Left ? -1
-                                                     : 0;
-    if (figure_.isEmpty() || (down == 0 && right == 0)) return QWidget::keyPressEvent(event);
+    const auto key = arrowStep(*event);
+    if (figure_.isEmpty() || !key) return QWidget::keyPressEvent(event);
+    const ArrowStep step = figure_.marked ? *key : ArrowStep{}; // the first key goes to the first patch
     const int from = figure_.marked.value_or(0);
-    const int row = std::clamp(from / columns + (figure_.marked ? down : 0), 0, rows - 1),
-              column = std::clamp(from % columns + (figure_.marked ? right : 0), 0, columns - 1);
+    const int row = std::clamp(from / columns + step.down, 0, rows - 1),
+              column = std::clamp(from % columns + step.right, 0, columns - 1);
     emit chosen(row * columns + column);
-}
-
-void PatchOverlayView::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    update();
-}
-void PatchOverlayView::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    update();
 }
 
 } // namespace attn

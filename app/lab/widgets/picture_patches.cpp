@@ -85,6 +85,12 @@ QImage pictureNamed(const QString& name) {
     return reader.read();
 }
 
+std::variant<Image, Failure> readPicture(const QString& name) {
+    for (const BuiltInPicture& picture : kPictures)
+        if (name == QLatin1String(picture.id)) return imageFrom(picture.draw());
+    return readImage(name);
+}
+
 std::shared_ptr<const TokenFeatures> patchFeatures(const QImage& picture, int rows, int columns) {
     const QImage small =
         picture.convertToFormat(QImage::Format_RGB32)

@@ -1,0 +1,257 @@
+#include "app/lab/panels/vision_comparison.h"
+
+#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/widgets/file_dialog.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/widgets/picture_patches.h"
+
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QSplitter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+constexpr const char *kPicture = "picture:", *kModel = "model:";
+constexpr size_t kMostClasses = 5; ///< of each model
+
+std::vector<int> likeliest(const std::vector<float>& probabilities) {
+    std::vector<int> order(probabilities.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater<>(),
+                             [&](int index) { return probabilities[static_cast<size_t>(index)]; });
+    order.resize(std::min(order.size(), kMostClasses));
+    return order;
+}
+
+/// Of a class by its name; none where the model has none.
+std::optional<int> classNamed(const VisionInfo& info, const std::string& label) {
+    for (int index = 0; index < info.classes; ++index)
+        if (info.labelOf(index) == label) return index;
+    return {};
+}
+
+} // namespace
+
+VisionComparison::VisionComparison(PanelContext& context, QWidget* parent)
+    : QWidget(parent), context_(context), first_(std::make_shared<VisionSnapshot>()),
+      second_(std::make_shared<VisionSnapshot>()), with_(new QComboBox), message_(makeHintLabel("visionCompareText")),
+      views_(new QSplitter(Qt::Vertical)), map_(new PatchOverlayView), difference_(new PatchOverlayView),
+      classes_(new QTreeWidget) {
+    with_->setObjectName("visionCompare");
+    with_->setAccessibleName(tr("Compare with"));
+    with_->setToolTip(tr("Another picture for the same model, or another model for the same picture"));
+    with_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    with_->setMinimumContentsLength(10);
+    with_->addItem(tr("Compare with nothing"), QString());
+    for (const BuiltInPicture& picture : builtInPictures())
+        with_->addItem(tr("Picture: %1").arg(QCoreApplication::translate("attn::Picture", picture.title)),
+                       QLatin1String(kPicture) + QLatin1String(picture.id));
+    with_->addItem(tr("A picture from a file…"), QLatin1String(kPicture));
+    with_->addItem(tr("Another model…"), QLatin1String(kModel));
+    map_->setObjectName("visionSecond");
+    map_->setAccessibleName(tr("The other's map"));
+    map_->setToolTip(tr("The same look at the other picture or model"));
+    difference_->setObjectName("visionDifference");
+    difference_->setAccessibleName(tr("Difference of the maps"));
+    difference_->setToolTip(tr("How much more the map at the left gives to each patch than the other one"));
+    classes_->setObjectName("visionBoth");
+    classes_->setAccessibleName(tr("What both take their pictures for"));
+    classes_->setToolTip(tr("The likeliest classes of both, side by side, in percent"));
+    classes_->setHeaderLabels({tr("Class"), tr("First"), tr("Other"), tr("First − other")});
+    classes_->setRootIsDecorated(false);
+    classes_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    for (const int column : {1, 2, 3}) classes_->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
+    classes_->header()->setStretchLastSection(false);
+    classes_->setMinimumHeight(80);
+    views_->setChildrenCollapsible(false);
+    views_->addWidget(map_);
+    views_->addWidget(difference_);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 4, 0, 0);
+    column->addWidget(with_);
+    column->addWidget(message_);
+    column->addWidget(views_, 3);
+    column->addWidget(classes_, 1);
+    column->addStretch(0);
+    connect(with_, &QComboBox::activated, this, &VisionComparison::choose);
+    refresh();
+}
+
+void VisionComparison::setTheme(const FigureTheme& theme) {
+    map_->setTheme(theme);
+    difference_->setTheme(theme);
+}
+
+void VisionComparison::choose(int index) {
+    const QString other = with_->itemData(index).toString();
+    const bool isPicture = other == QLatin1String(kPicture);
+    if (!isPicture && other != QLatin1String(kModel)) return compareWith(other);
+    auto* dialog = makeFileDialog(this, isPicture ? tr("Choose a picture") : tr("Open a folder of a vision model"),
+                                  isPicture ? QFileDialog::ExistingFile : QFileDialog::Directory);
+    connect(dialog, &QFileDialog::fileSelected, this,
+            [this, other](const QString& path) { compareWith(other + path); });
+    connect(dialog, &QFileDialog::finished, this, &VisionComparison::list);
+    dialog->open();
+}
+
+/// What is compared with stands in the list.
+void VisionComparison::list() {
+    if (with_->findData(other_) < 0) with_->insertItem(1, QFileInfo(other_.section(':', 1)).fileName(), other_);
+    with_->setCurrentIndex(with_->findData(other_));
+}
+
+void VisionComparison::compareWith(const QString& other) {
+    std::shared_ptr<const Image> picture;
+    if (other.startsWith(QLatin1String(kPicture))) {
+        auto read = readPicture(other.section(':', 1));
+        if (const auto* failure = std::get_if<Failure>(&read)) {
+            message_->setText(QString::fromStdString(failure->sentence()));
+            message_->show();
+            return list();
+        }
+        picture = std::make_shared<const Image>(std::get<Image>(std::move(read)));
+    }
+    const bool begins = other_.isEmpty() && !other.isEmpty();
+    other_ = other;
+    picture_ = std::move(picture);
+    list();
+    if (begins)
+        connect(&context_.vision().second(), &VisionBridge::changed, this,
+                [this](const std::shared_ptr<const VisionSnapshot>& snapshot) {
+                    const bool isOther = snapshot->model != second_->model;
+                    second_ = snapshot;
+                    if (isOther) ask(); // which patches and which class, only now can be told
+                    refresh();
+                });
+    if (other_.isEmpty()) {
+        VisionBridge& bridge = context_.vision().second();
+        disconnect(&bridge, nullptr, this, nullptr);
+        bridge.session().show({}); // lets the model go
+        second_ = std::make_shared<VisionSnapshot>();
+    }
+    ask();
+    refresh();
+}
+
+std::optional<int> VisionComparison::sameClass(std::optional<int> label) const {
+    if (!label || !other_.startsWith(QLatin1String(kModel))) return label;
+    if (!first_->model || !second_->model) return {};
+    return classNamed(*second_->model, first_->model->labelOf(*label));
+}
+
+void VisionComparison::follow(const VisionQuery& first) {
+    query_ = first;
+    ask();
+}
+
+void VisionComparison::ask() {
+    if (other_.isEmpty()) return;
+    VisionQuery query = query_;
+    query.embedding = false;
+    if (picture_) query.picture = picture_;
+    if (other_.startsWith(QLatin1String(kModel))) query.model = other_.section(':', 1).toStdString();
+    const bool isSameModel = query.model == query_.model;
+    const bool isKnown = second_->model && second_->query.model == query.model && first_->model;
+    if (!isSameModel && !(isKnown && second_->model->grid == first_->model->grid)) query.hidden.clear();
+    query.rolloutClass = isSameModel ? query_.rolloutClass : isKnown ? sameClass(query_.rolloutClass) : std::nullopt;
+    if (query.model.empty()) return;
+    context_.vision().second().session().show(query);
+}
+
+void VisionComparison::showFirst(const std::shared_ptr<const VisionSnapshot>& first, const VisionLook& look) {
+    first_ = first;
+    look_ = look;
+    refresh();
+}
+
+void VisionComparison::refresh() {
+    const bool hasBoth = first_->model && first_->answer && second_->model && second_->answer && !other_.isEmpty();
+    map_->setVisible(hasBoth);
+    difference_->setVisible(hasBoth);
+    views_->setVisible(hasBoth);
+    showClasses();
+    if (!hasBoth) {
+        message_->setText(other_.isEmpty()
+                              ? tr("Choose another picture, or another model, to see the same look at both.")
+                          : second_->failure     ? QString::fromStdString(second_->failure->sentence())
+                          : query_.model.empty() ? tr("Open a vision model first.")
+                                                 : tr("Looking at the other one…"));
+        message_->show();
+        return;
+    }
+    PatchOverlayFigure map = overlayFigure(*second_, look_);
+    map.title = tr("%1. %2").arg(with_->currentText(), map.title);
+    map_->setFigure(std::move(map));
+    const PatchRow a = rowOf(*first_, look_), b = rowOf(*second_, look_);
+    const bool agree = first_->model->grid == second_->model->grid && !a.patches.empty() && !b.patches.empty();
+    difference_->setVisible(agree);
+    message_->setVisible(!agree);
+    if (!agree)
+        message_->setText(tr("No difference is drawn: the two have no such map over the same grid of patches."));
+    PatchOverlayFigure figure;
+    if (agree) {
+        figure.image = shownPicture(*first_);
+        figure.isSigned = true;
+        figure.opacity = std::max(look_.opacity, 0.75);
+        figure.isSmooth = look_.isSmooth;
+        figure.title = tr("First − other");
+        figure.setValues(static_cast<int>(first_->model->grid.height), static_cast<int>(first_->model->grid.width),
+                         difference(a, b));
+    }
+    difference_->setFigure(std::move(figure));
+}
+
+/// Rows are the likeliest of the first, then those of the other that are not among them.
+void VisionComparison::showClasses() {
+    classes_->clear();
+    const bool hasBoth = !other_.isEmpty() && first_->model && first_->answer && second_->model && second_->answer;
+    classes_->setVisible(hasBoth && !(first_->answer->probabilities.empty() && second_->answer->probabilities.empty()));
+    if (!hasBoth) return;
+    std::vector<std::string> labels;
+    for (const auto* snapshot : {first_.get(), second_.get()})
+        for (const int index : likeliest(snapshot->answer->probabilities))
+            if (const std::string label = snapshot->model->labelOf(index);
+                std::ranges::find(labels, label) == labels.end())
+                labels.push_back(label);
+    for (const std::string& label : labels) {
+        QStringList texts{QString::fromStdString(label)};
+        std::vector<double> shares;
+        for (const auto* snapshot : {first_.get(), second_.get()}) {
+            const auto index = classNamed(*snapshot->model, label);
+            if (index)
+                shares.push_back(static_cast<double>(snapshot->answer->probabilities[static_cast<size_t>(*index)]));
+            texts << (index ? tr("%1 %").arg(shares.back() * 100, 0, 'f', 1) : QStringLiteral("–"));
+        }
+        const double change = shares.size() == 2 ? (shares[0] - shares[1]) * 100 : 0;
+        texts << (shares.size() == 2
+                      ? QStringLiteral("%1%2").arg(change >= 0 ? "+" : "−").arg(std::abs(change), 0, 'f', 1)
+                      : QString());
+        auto* item = new QTreeWidgetItem(classes_, texts);
+        for (const int column : {1, 2, 3}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    }
+}
+
+QWidget* VisionComparison::figure() { return views_->isVisibleTo(this) ? static_cast<QWidget*>(views_) : this; }
+QString VisionComparison::csv() const { return (difference_->figure().isEmpty() ? map_ : difference_)->figure().csv(); }
+std::vector<NumberArray> VisionComparison::numbers() const {
+    std::vector<NumberArray> all = map_->figure().numbers();
+    for (NumberArray& array : all) array.name = "second";
+    for (NumberArray& array : difference_->figure().numbers())
+        all.push_back({.name = "difference", .shape = array.shape, .values = array.values});
+    return all;
+}
+
+void VisionComparison::restoreView(const QJsonObject& view) {
+    if (const QString other = view["compare"].toString(); other != other_) compareWith(other);
+}
+
+} // namespace attn

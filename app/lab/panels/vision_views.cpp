@@ -1,0 +1,168 @@
+#include "app/lab/panels/vision_views.h"
+
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/panels/vision_comparison.h"
+#include "app/lab/widgets/head_overlays_view.h"
+#include "app/lab/widgets/pointed_view.h"
+#include "app/lab/widgets/vision_figures.h"
+
+#include <QComboBox>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace attn {
+
+VisionViews::VisionViews(PanelContext& context, QWidget* parent)
+    : QWidget(parent), shown_(std::make_shared<VisionSnapshot>()), heads_(new HeadOverlaysView),
+      distance_(new PointedView(tr("How far every head looks"))),
+      positions_(new PointedView(tr("Similarity of positions"))),
+      filters_(new PointedView(tr("Filters of the patch embedding"))), page_(new QComboBox), filterKind_(new QComboBox),
+      pages_(new QStackedWidget), comparison_(new VisionComparison(context)) {
+    page_->setObjectName("visionBeside");
+    page_->setAccessibleName(tr("What is shown beside the picture"));
+    heads_->setObjectName("visionHeads");
+    distance_->setObjectName("visionDistance");
+    positions_->setObjectName("visionPositions");
+    filters_->setObjectName("visionFilters");
+    filterKind_->setObjectName("visionFilterKind");
+    filterKind_->setAccessibleName(tr("Which filters"));
+    filterKind_->setToolTip(tr("The directions in which the filters differ most, or the filters themselves"));
+    filterKind_->addItems({tr("Principal components"), tr("All filters")});
+    auto* filters = new QWidget;
+    auto* column = new QVBoxLayout(filters);
+    column->setContentsMargins(0, 4, 0, 0);
+    column->addWidget(filterKind_);
+    column->addWidget(filters_, 1);
+    const auto add = [this](QWidget* widget, const QString& title, const QString& help) {
+        pages_->addWidget(widget);
+        page_->addItem(title);
+        page_->setItemData(page_->count() - 1, help, Qt::ToolTipRole);
+    };
+    add(heads_, tr("Every head"), tr("Where the chosen token looks in every head of every layer"));
+    add(distance_, tr("Attention distance"), tr("How far every head looks, in pixels"));
+    add(positions_, tr("Similarity of positions"), tr("Which places have position embeddings alike"));
+    add(filters, tr("Patch filters"), tr("What the patch embedding reacts to"));
+    add(comparison_, tr("Compare"), tr("The same look at another picture, or of another model"));
+    page_->setToolTip(tr("What is shown beside the picture: every head, how far they look, positions, filters, or "
+                         "another picture or model"));
+    auto* all = new QVBoxLayout(this);
+    all->setContentsMargins(0, 0, 0, 0);
+    all->addWidget(page_);
+    all->addWidget(pages_, 1);
+    connect(page_, &QComboBox::currentIndexChanged, this, [this](int index) {
+        pages_->setCurrentIndex(index);
+        showEmbedding();
+        emit pageChanged();
+    });
+    connect(heads_, &HeadOverlaysView::chosen, this, &VisionViews::headChosen);
+    connect(distance_, &PointedView::chosen, this,
+            [this](int item) { emit headChosen(item / shown_->model->heads, item % shown_->model->heads); });
+    connect(positions_, &PointedView::chosen, this, &VisionViews::patchChosen);
+    connect(filters_, &PointedView::chosen, filters_, &PointedView::setChosen);
+    connect(filterKind_, &QComboBox::currentIndexChanged, this, &VisionViews::showEmbedding);
+    connect(&context, &PanelContext::themeChanged, this, &VisionViews::setTheme);
+    setTheme(context.theme());
+    showAnswer(shown_, look_);
+}
+
+void VisionViews::setTheme(ThemeId theme) {
+    const FigureTheme colours = figureTheme(theme);
+    heads_->setTheme(colours);
+    for (PointedView* view : {distance_, positions_, filters_}) view->setTheme(colours);
+    comparison_->setTheme(colours);
+}
+
+void VisionViews::showAnswer(const std::shared_ptr<const VisionSnapshot>& snapshot, const VisionLook& look) {
+    const bool isOther = snapshot->embedding != shown_->embedding || snapshot->model != shown_->model;
+    shown_ = snapshot;
+    look_ = look;
+    showHeads();
+    distance_->setFigure(distanceFigure(*shown_, look_.layer, look_.isRollout ? -1 : look_.head));
+    if (isOther || !positions_->figure()) showEmbedding();
+    comparison_->showFirst(shown_, look_);
+}
+
+void VisionViews::setLook(const VisionLook& look) {
+    look_ = look;
+    showHeads();
+    comparison_->showFirst(shown_, look_);
+}
+
+void VisionViews::setSelected(int layer, int head) {
+    heads_->setSelected(layer, head);
+    const bool isHead = shown_->model && head >= 0;
+    distance_->setChosen(isHead ? std::optional(layer * shown_->model->heads + head) : std::nullopt);
+    positions_->setChosen(look_.patch);
+}
+
+void VisionViews::follow(const VisionQuery& query) { comparison_->follow(query); }
+
+VisionViews::Page VisionViews::page() const { return static_cast<Page>(page_->currentIndex()); }
+
+bool VisionViews::needsEmbedding() const { return page() == Positions || page() == Filters; }
+
+void VisionViews::showHeads() {
+    heads_->setLook(look_.colours, look_.opacity, look_.isSmooth);
+    if (!shown_->model || !shown_->answer) return heads_->setWeights({}, {}, 0, 0, 0);
+    const VisionInfo& info = *shown_->model;
+    std::vector<std::vector<float>> weights;
+    VisionLook each = look_;
+    each.isRollout = false;
+    for (each.layer = 0; each.layer < static_cast<int>(shown_->answer->patterns.size()); ++each.layer) {
+        std::vector<float>& all = weights.emplace_back();
+        for (each.head = 0; each.head < info.heads; ++each.head) {
+            const std::vector<float> row = rowOf(*shown_, each).patches;
+            all.insert(all.end(), row.begin(), row.end());
+        }
+    }
+    heads_->setWeights(shownPicture(*shown_), std::move(weights), info.heads, static_cast<int>(info.grid.height),
+                       static_cast<int>(info.grid.width));
+}
+
+void VisionViews::showEmbedding() {
+    positions_->setFigure(positionsFigure(*shown_));
+    positions_->setChosen(look_.patch);
+    filters_->setFigure(filtersFigure(*shown_, filterKind_->currentIndex() == 1));
+}
+
+const PointedView* VisionViews::pointed() const {
+    switch (page()) {
+    case Distance:
+        return distance_;
+    case Positions:
+        return positions_;
+    case Filters:
+        return filters_;
+    default:
+        return nullptr;
+    }
+}
+
+QWidget* VisionViews::figure() const {
+    if (page() == Compare) return comparison_->figure();
+    return const_cast<PointedView*>(pointed());
+}
+QString VisionViews::csv() const {
+    return page() == Compare ? comparison_->csv() : pointed() ? pointed()->figure()->csv() : QString();
+}
+std::vector<NumberArray> VisionViews::numbers() const {
+    if (page() == Compare) return comparison_->numbers();
+    return pointed() ? pointed()->figure()->numbers() : std::vector<NumberArray>{};
+}
+
+QJsonObject VisionViews::saveView() const {
+    QJsonObject view = comparison_->saveView();
+    view["page"] = page_->currentIndex();
+    view["filters"] = filterKind_->currentIndex();
+    return view;
+}
+
+void VisionViews::restoreView(const QJsonObject& view) {
+    comparison_->restoreView(view);
+    filterKind_->setCurrentIndex(std::clamp(view["filters"].toInt(), 0, filterKind_->count() - 1));
+    page_->setCurrentIndex(std::clamp(view["page"].toInt(), 0, page_->count() - 1));
+}
+
+} // namespace attn

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <QFileDialog>
+
+namespace attn {
+
+/// A dialog that goes when it is closed; connect and open() it.
+inline QFileDialog* makeFileDialog(QWidget* parent, const QString& title, QFileDialog::FileMode mode) {
+    auto* dialog = new QFileDialog(parent, title);
+    dialog->setObjectName("fileDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(mode);
+    dialog->setOption(QFileDialog::ShowDirsOnly, mode == QFileDialog::Directory);
+    return dialog;
+}
+
+} // namespace attn

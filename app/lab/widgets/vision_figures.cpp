@@ -1,0 +1,109 @@
+#include "app/lab/widgets/vision_figures.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(attn::VisionFigures)
+};
+
+QString waitingText(const VisionSnapshot& snapshot) {
+    return snapshot.model ? Text::tr("Reading the weights…") : Text::tr("Open a vision model to see this.");
+}
+
+} // namespace
+
+std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, int layer, int head) {
+    auto figure = std::make_unique<DistanceFigure>();
+    figure->title = Text::tr("Mean attention distance of each head");
+    if (!snapshot.model || !snapshot.answer) {
+        figure->note = Text::tr("Open a vision model and a picture to see how far its heads look.");
+        return figure;
+    }
+    const VisionInfo& info = *snapshot.model;
+    figure->heads = info.heads;
+    figure->distances = snapshot.answer->distances;
+    figure->farthest = std::hypot(static_cast<double>(info.image.height), static_cast<double>(info.image.width));
+    figure->note =
+        figure->distances.empty()
+            ? Text::tr("No layer of this model forms a pattern.")
+            : Text::tr("pixels between patches, of a diagonal of %1; CLS left out").arg(qRound(figure->farthest));
+    if (head >= 0 && layer < figure->layers()) figure->chosen = figure->itemOf(layer, head);
+    return figure;
+}
+
+std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
+    auto figure = std::make_unique<TilesFigure>();
+    figure->title = Text::tr("Similarity of position embeddings");
+    figure->emptyText = waitingText(snapshot);
+    if (!snapshot.model || !snapshot.embedding) return figure;
+    const VisionInfo& info = *snapshot.model;
+    const std::vector<float>& similarity = snapshot.embedding->similarity;
+    if (similarity.empty()) {
+        figure->emptyText = Text::tr("This model adds no position embeddings: where a patch lies, it can tell from its "
+                                     "attention alone, or not at all.");
+        return figure;
+    }
+    figure->note = Text::tr("cosine of each patch's position with those of all others; %1")
+                       .arg(info.positions == "learned" ? Text::tr("learned") : Text::tr("sinusoidal"));
+    const auto rows = static_cast<int>(info.grid.height), columns = static_cast<int>(info.grid.width);
+    const auto count = static_cast<size_t>(rows * columns);
+    figure->columns = columns;
+    // From the least similar on, as the paper's -1 to 1 leaves neighbours alike where all are.
+    const double lowest = static_cast<double>(*std::ranges::min_element(similarity));
+    figure->range = std::pair(std::min(lowest, 0.999), 1.0);
+    for (size_t patch = 0; patch < count; ++patch) {
+        figure->tiles.push_back(tileOf(std::span(similarity).subspan(patch * count, count), rows, columns,
+                                       *figure->range, figure->colours));
+        figure->names.push_back(
+            Text::tr("Patch %1, %2").arg(static_cast<int>(patch) / columns).arg(static_cast<int>(patch) % columns));
+    }
+    figure->data = {.name = "position_similarity",
+                    .shape = {static_cast<int64_t>(count), static_cast<int64_t>(count)},
+                    .values = similarity};
+    return figure;
+}
+
+std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool showsRaw) {
+    auto figure = std::make_unique<TilesFigure>();
+    figure->emptyText = waitingText(snapshot);
+    figure->title = showsRaw ? Text::tr("Filters of the patch embedding")
+                             : Text::tr("Principal components of the patch embedding's filters");
+    if (!snapshot.model || !snapshot.embedding) return figure;
+    const VisionInfo& info = *snapshot.model;
+    const PrincipalComponents& components = snapshot.embedding->filters;
+    const std::vector<float>& values = showsRaw ? snapshot.embedding->rawFilters : components.components;
+    const auto each = static_cast<size_t>(info.channels * info.patch * info.patch), count = values.size() / each;
+    if (count == 0) {
+        figure->emptyText = Text::tr("One filter alone has no principal components.");
+        return figure;
+    }
+    double sum = 0;
+    for (size_t i = 0; i < count; ++i) {
+        figure->tiles.push_back(
+            tileOf(std::span(values).subspan(i * each, each), info.channels, info.patch, info.patch));
+        const auto number = static_cast<int>(i);
+        if (showsRaw) {
+            figure->names.push_back(Text::tr("Filter %1").arg(number));
+        } else {
+            figure->names.push_back(
+                Text::tr("Component %1: %2 % of the variance").arg(number).arg(components.shares[i] * 100, 0, 'f', 1));
+            sum += components.shares[i];
+        }
+    }
+    figure->note = showsRaw ? Text::tr("%1 filters, each from its lowest to its highest number").arg(count)
+                            : Text::tr("the first %1: %2 % of the variance; each from its lowest to its highest number")
+                                  .arg(count)
+                                  .arg(sum * 100, 0, 'f', 1);
+    figure->data = {.name = showsRaw ? "filters" : "filter_components",
+                    .shape = {static_cast<int64_t>(count), info.channels, info.patch, info.patch},
+                    .values = values};
+    return figure;
+}
+
+} // namespace attn

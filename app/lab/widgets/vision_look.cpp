@@ -1,0 +1,90 @@
+#include "app/lab/widgets/vision_look.h"
+
+#include "app/figures/read_image.h"
+
+#include <QCoreApplication>
+#include <QPainter>
+
+namespace attn {
+namespace {
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(attn::VisionLook)
+};
+
+QString tokenName(const VisionInfo& info, std::optional<int> patch) {
+    const auto columns = static_cast<int>(info.grid.width);
+    if (patch) return Text::tr("patch %1, %2").arg(*patch / columns).arg(*patch % columns);
+    return info.prefix.empty() ? Text::tr("all patches, mean") : QString::fromStdString(info.prefix.front());
+}
+
+QString nameOf(const VisionSnapshot& snapshot, const VisionLook& look) {
+    const VisionInfo& info = *snapshot.model;
+    if (look.isRollout && snapshot.query.rolloutClass)
+        return Text::tr("rollout of %1 layers for “%2”")
+            .arg(info.layers)
+            .arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
+    if (look.isRollout) return Text::tr("rollout of %1 layers").arg(info.layers);
+    if (look.head == VisionLook::Mean) return Text::tr("layer %1, mean of heads").arg(look.layer);
+    if (look.head == VisionLook::Maximum) return Text::tr("layer %1, maximum of heads").arg(look.layer);
+    return Text::tr("layer %1, head %2").arg(look.layer).arg(look.head);
+}
+
+} // namespace
+
+std::optional<int> tokenOf(const VisionInfo& info, std::optional<int> patch) {
+    const auto before = static_cast<int>(info.prefix.size());
+    if (patch) return before + *patch;
+    return before > 0 ? std::optional(0) : std::nullopt;
+}
+
+PatchRow rowOf(const VisionSnapshot& snapshot, const VisionLook& look) {
+    const VisionInfo& info = *snapshot.model;
+    if (look.patch && *look.patch >= info.grid.area()) return {};
+    const std::optional<int> token = tokenOf(info, look.patch);
+    if (look.isRollout) return snapshot.rollout ? patchRow(*snapshot.rollout, info, token) : PatchRow{};
+    const auto& patterns = snapshot.answer->patterns;
+    const auto layer = static_cast<size_t>(look.layer);
+    if (layer >= patterns.size() || look.head >= info.heads) return {};
+    if (look.head < 0)
+        return fusedPatchRow(patterns[layer], info, token,
+                             look.head == VisionLook::Mean ? HeadFusion::Mean : HeadFusion::Maximum);
+    const auto cells = static_cast<size_t>(info.tokens()) * static_cast<size_t>(info.tokens());
+    return patchRow(std::span(patterns[layer]).subspan(static_cast<size_t>(look.head) * cells, cells), info, token);
+}
+
+QImage shownPicture(const VisionSnapshot& snapshot) {
+    QImage picture = toQImage(*snapshot.answer->seen).convertToFormat(QImage::Format_RGB32);
+    QPainter painter(&picture);
+    const VisionInfo& info = *snapshot.model;
+    for (const int patch : snapshot.query.hidden) {
+        const auto columns = static_cast<int>(info.grid.width);
+        painter.fillRect(patch % columns * info.patch, patch / columns * info.patch, info.patch, info.patch,
+                         QColor(127, 127, 127));
+    }
+    return picture;
+}
+
+PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLook& look) {
+    PatchOverlayFigure figure;
+    if (!snapshot.model || !snapshot.answer) return figure;
+    const VisionInfo& info = *snapshot.model;
+    figure.image = shownPicture(snapshot);
+    figure.colours = look.colours;
+    figure.opacity = look.opacity;
+    figure.isSmooth = look.isSmooth;
+    PatchRow row = rowOf(snapshot, look);
+    const bool hasRow = !row.patches.empty();
+    if (!hasRow) row.patches.assign(static_cast<size_t>(info.grid.area()), 0);
+    figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row.patches));
+    figure.title = Text::tr("From %1: %2").arg(tokenName(info, look.patch), nameOf(snapshot, look));
+    if (!hasRow)
+        figure.note = look.isRollout ? Text::tr("Some layer forms no pattern.") : Text::tr("There is no such pattern.");
+    else if (look.isRollout && snapshot.query.rolloutClass)
+        figure.note = Text::tr("Relevance, of no fixed sum: only what raises the class counts");
+    else if (!info.prefix.empty())
+        figure.note = Text::tr("%1 % goes to tokens that are no patches").arg(row.elsewhere * 100, 0, 'f', 1);
+    return figure;
+}
+
+} // namespace attn
