@@ -27,11 +27,12 @@ struct StepShape {
     const char* name;
     int64_t layers, heads, width;
     int context, batch;
-    bool isCausal; ///< PyTorch's; ours always is
-    int steps;     ///< per turn
+    int patch; ///< pixels on a side, of a vision transformer over 28 x 28 grey pixels; 0: a decoder
+    int steps; ///< per turn
 };
-constexpr std::array kShapes{StepShape{"A", 2, 4, 64, 64, 32, true, 7}, StepShape{"B", 4, 4, 128, 64, 12, true, 7},
-                             StepShape{"C", 6, 6, 384, 256, 8, true, 2}, StepShape{"ViT", 4, 4, 64, 50, 64, false, 5}};
+constexpr std::array kShapes{StepShape{"A", 2, 4, 64, 64, 32, 0, 7}, StepShape{"B", 4, 4, 128, 64, 12, 0, 7},
+                             StepShape{"C", 6, 6, 384, 256, 8, 0, 2}, StepShape{"ViT", 4, 4, 64, 50, 64, 4, 5}};
+constexpr int kClasses = 10;
 constexpr int kTurns = 3;
 
 struct Options {
@@ -71,7 +72,54 @@ std::string randomLetters(uint64_t count) {
     return text;
 }
 
-Recipe recipeOf(const StepShape& shape, const std::filesystem::path& text) {
+/// IDX files of random pictures, in a folder for as long as it lives.
+class RandomPictures {
+public:
+    RandomPictures()
+        : folder_(std::filesystem::temp_directory_path() / fmt::format("attention-lab-bench-{}", getpid())) {
+        std::filesystem::create_directories(folder_);
+        write("train", 320);
+        write("t10k", 64);
+    }
+    ~RandomPictures() {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+    RandomPictures(const RandomPictures&) = delete;
+    RandomPictures& operator=(const RandomPictures&) = delete;
+    const std::filesystem::path& folder() const { return folder_; }
+
+private:
+    void write(const std::string& part, uint64_t count) const {
+        constexpr uint64_t kSide = 28;
+        std::ofstream images(folder_ / (part + "-images-idx3-ubyte"), std::ios::binary),
+            labels(folder_ / (part + "-labels-idx1-ubyte"), std::ios::binary);
+        const auto number = [](std::ofstream& file, uint64_t value) {
+            for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(value >> shift & 0xff));
+        };
+        number(images, 0x0803);
+        for (const uint64_t extent : {count, kSide, kSide}) number(images, extent);
+        number(labels, 0x0801);
+        number(labels, count);
+        for (uint64_t i = 0; i < count * kSide * kSide; ++i) images.put(static_cast<char>(uniform(4, i) * 256));
+        for (uint64_t i = 0; i < count; ++i) labels.put(static_cast<char>(i % kClasses));
+    }
+
+    std::filesystem::path folder_;
+};
+
+Recipe recipeOf(const StepShape& shape, const std::filesystem::path& text, const std::filesystem::path& pictures) {
+    if (shape.patch > 0) {
+        Recipe recipe{.task = "images", .batch = shape.batch};
+        recipe.settings.data = pictures;
+        recipe.architecture = {.family = "vit",
+                               .layers = shape.layers,
+                               .heads = shape.heads,
+                               .width = shape.width,
+                               .activation = "gelu",
+                               .patch = shape.patch};
+        return recipe;
+    }
     Recipe recipe{.task = "text", .batch = shape.batch};
     recipe.settings.text = text;
     recipe.settings.values["context"] = shape.context;
@@ -97,9 +145,9 @@ public:
     /// Seconds of each step; none if there is no interpreter or it has no PyTorch.
     std::vector<double> steps(const StepShape& shape, int64_t vocabulary) {
         const std::string command = fmt::format(
-            "LD_LIBRARY_PATH=\"${{LD_LIBRARY_PATH:-{}}}\" '{}' '{}' {} {} {} {} {} {} {:d} {} {} 2>/dev/null",
+            "LD_LIBRARY_PATH=\"${{LD_LIBRARY_PATH:-{}}}\" '{}' '{}' {} {} {} {} {} {} {} {} {} 2>/dev/null",
             fastBlasFolder(), python_, script_.path().string(), shape.layers, shape.heads, shape.width, shape.context,
-            shape.batch, vocabulary, shape.isCausal, std::thread::hardware_concurrency(), shape.steps);
+            shape.batch, vocabulary, shape.patch * shape.patch, std::thread::hardware_concurrency(), shape.steps);
         FILE* child = popen(command.c_str(), "r"); // NOLINT(cert-env33-c): the user names the interpreter
         if (child == nullptr) return {};
         std::string text;
@@ -136,6 +184,7 @@ void printProfile(const Trainer& trainer) {
 
 int benchTrain(const Options& options) {
     const TemporaryFile text("txt", randomLetters(200000));
+    const RandomPictures pictures;
     const auto device = options.device.empty() ? std::nullopt : std::optional(options.device);
     PyTorch pytorch(options.python);
     nlohmann::json results = nlohmann::json::object();
@@ -144,7 +193,7 @@ int benchTrain(const Options& options) {
                    "dispatches");
     for (const StepShape& shape : kShapes) {
         if (!options.shapes.empty() && std::ranges::find(options.shapes, shape.name) == options.shapes.end()) continue;
-        Trainer trainer(recipeOf(shape, text.path()), {.device = device, .profiles = options.profile});
+        Trainer trainer(recipeOf(shape, text.path(), pictures.folder()), {.device = device, .profiles = options.profile});
         std::vector<double> ours, theirs;
         for (int turn = 0; turn < kTurns; ++turn) {
             trainer.step(); // warms caches, and at first compiles kernels
@@ -154,7 +203,8 @@ int benchTrain(const Options& options) {
                 ours.push_back(std::chrono::duration<double>(Clock::now() - start).count());
             }
             if (options.profile) break;
-            const auto seconds = pytorch.steps(shape, trainer.sequences()->instance().vocabularySize());
+            const auto seconds = pytorch.steps(
+                shape, trainer.images() ? kClasses : trainer.sequences()->instance().vocabularySize());
             theirs.insert(theirs.end(), seconds.begin(), seconds.end());
         }
         const double ownMs = median(ours) * 1e3,
@@ -207,9 +257,8 @@ void addBenchTrain(CLI::App& bench, Run& run) {
     command->add_flag("--profile", options->profile, "only: device time of one of our steps, by shader");
     command->add_flag("--json", options->json, "one JSON object");
     command->footer(
-        "A step is forward, backward, clipping, AdamW and reading the loss, of the same decoder on both sides.\n"
-        "ViT stands for 4 x 4 patches of 28 x 28 images and a class token. Ours pads its 50 positions to 52 and is\n"
-        "causal, because recipes describe no other training yet; PyTorch's sees all 50.\n"
+        "A step is forward, backward, clipping, AdamW and reading the loss, of the same model on both sides: decoders,\n"
+        "and a vision transformer over 4 x 4 patches of 28 x 28 pixels and a class token. Ours also cuts the patches.\n"
         "PyTorch runs with the OpenBLAS of Debian's libopenblas0-openmp if that is installed, which is much faster "
         "than\n"
         "the default, unless LD_LIBRARY_PATH is set; the last line says which library it loaded.\n"

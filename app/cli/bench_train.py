@@ -1,6 +1,8 @@
-"""A training step of a decoder in PyTorch, timed: what `attention-cli bench train` compares its own with.
+"""A training step of a decoder or a vision transformer in PyTorch, timed: what `attention-cli bench train` compares its own with.
 
-usage: bench_train.py LAYERS HEADS WIDTH CONTEXT BATCH VOCABULARY IS_CAUSAL THREADS STEPS
+usage: bench_train.py LAYERS HEADS WIDTH CONTEXT BATCH VOCABULARY PATCH_VALUES THREADS STEPS
+
+PATCH_VALUES is 0 for a decoder. Else so many numbers make a patch, CONTEXT counts a class token too, and VOCABULARY is of classes.
 
 Prints JSON: the version of PyTorch, the BLAS libraries that it loaded, and the seconds of each step (forward, backward, clipping,
 AdamW, reading the loss).
@@ -19,8 +21,9 @@ except ImportError:
 from torch import nn
 from torch.nn import functional
 
-LAYERS, HEADS, WIDTH, CONTEXT, BATCH, VOCABULARY, IS_CAUSAL, THREADS, STEPS = map(int, sys.argv[1:])
+LAYERS, HEADS, WIDTH, CONTEXT, BATCH, VOCABULARY, PATCH_VALUES, THREADS, STEPS = map(int, sys.argv[1:])
 WARM_UP_STEPS = 2
+IS_CAUSAL = PATCH_VALUES == 0
 
 
 class Block(nn.Module):
@@ -34,7 +37,7 @@ class Block(nn.Module):
         parts = self.query_key_value(self.norm1(x)).split(WIDTH, 2)
         q, k, v = (part.view(BATCH, CONTEXT, HEADS, -1).transpose(1, 2) for part in parts)  # [B,T,C] -> [B,H,T,D]
         if hasattr(functional, "scaled_dot_product_attention"):
-            z = functional.scaled_dot_product_attention(q, k, v, is_causal=bool(IS_CAUSAL))
+            z = functional.scaled_dot_product_attention(q, k, v, is_causal=IS_CAUSAL)
         else:
             scores = q @ k.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
             z = torch.softmax(scores.masked_fill(hidden, float("-inf")) if IS_CAUSAL else scores, -1) @ v
@@ -57,16 +60,35 @@ class Decoder(nn.Module):
         return self.norm(x) @ self.tokens.weight.T
 
 
+class VisionTransformer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.patches, self.head = nn.Linear(PATCH_VALUES, WIDTH), nn.Linear(WIDTH, VOCABULARY)
+        self.cls, self.positions = nn.Parameter(torch.zeros(1, 1, WIDTH)), nn.Parameter(torch.zeros(CONTEXT, WIDTH))
+        self.blocks = nn.ModuleList([Block() for _ in range(LAYERS)])
+        self.norm = nn.LayerNorm(WIDTH)
+
+    def forward(self, patches):
+        x = torch.cat([self.cls.expand(BATCH, -1, -1), self.patches(patches)], 1) + self.positions
+        for block in self.blocks:
+            x = block(x, None)
+        return self.head(self.norm(x)[:, 0])
+
+
 torch.set_num_threads(THREADS)
 torch.manual_seed(0)
-model = Decoder()
+if IS_CAUSAL:
+    model = Decoder()
+    inputs, targets = torch.randint(0, VOCABULARY, (2, BATCH, CONTEXT))
+else:
+    model = VisionTransformer()
+    inputs, targets = torch.randn(BATCH, CONTEXT - 1, PATCH_VALUES), torch.randint(0, VOCABULARY, (BATCH,))
 optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
-inputs, targets = torch.randint(0, VOCABULARY, (2, BATCH, CONTEXT))
 
 
 def step():
     optimiser.zero_grad()
-    loss = functional.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+    loss = functional.cross_entropy(model(inputs).flatten(0, -2), targets.flatten())
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimiser.step()

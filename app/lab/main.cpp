@@ -34,7 +34,10 @@ int main(int argc, char** argv) {
     if (!device.isEmpty()) setup.session.device = device.toStdString();
     if (setup.preferences.softwareThreads >= 0) setup.session.softwareThreads = setup.preferences.softwareThreads;
     for (const attn::BundledModel& model : attn::bundledModels())
-        if (model.title == "stories") setup.path = QString::fromStdString(model.path);
+        if (model.title == "stories")
+            setup.path = QString::fromStdString(model.path);
+        else if (model.title == "vit-shapes")
+            setup.visionModel = QString::fromStdString(model.path);
     const bool isForVision = !options.path.isEmpty() && attn::MainWindow::isForVision(options.path);
     if (!options.path.isEmpty() && !isForVision) setup.path = options.path;
     setup.prompt = options.prompt;

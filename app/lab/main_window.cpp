@@ -106,6 +106,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     connect(status_, &StatusStrip::cancelRequested, this, [this] { bridge_.post(StopCommand{}); });
     makeBanners();
     makeDocks();
+    visionPanel_->setDefaultModel(setup.visionModel);
     makeMenus();
     resize(setup.size);
     arrangeDocks();

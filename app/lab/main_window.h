@@ -41,6 +41,7 @@ public:
         Preferences preferences;
         Session::Options session;
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
+        QString visionModel{};              ///< opened when the vision panel is first looked at
         QString prompt;
         QString autosaveFolder; ///< empty: no autosave
         QString runsFolder;     ///< of training runs

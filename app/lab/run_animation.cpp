@@ -18,8 +18,8 @@ RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidg
                            std::vector<std::filesystem::path> checkpoints, QString path, QObject* parent)
     : QObject(parent), training_(training), figure_(&figure), run_(std::move(run)), path_(std::move(path)),
       checkpoints_(std::move(checkpoints)) {
-    connect(&views, &SessionBridge::snapshotChanged, this, [this](const std::shared_ptr<const Snapshot>& snapshot) {
-        if (awaited_.empty() || !snapshot->shown || snapshot->shown->path != awaited_) return;
+    connect(&training_, &TrainingBridge::momentShown, this, [this](const QString& shown) {
+        if (awaited_.empty() || shown.toStdString() != awaited_) return;
         awaited_.clear();
         QTimer::singleShot(kSettleMs, this, &RunAnimation::take);
     });

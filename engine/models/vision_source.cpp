@@ -1,6 +1,7 @@
 #include "engine/models/vision_source.h"
 
 #include "engine/core/error.h"
+#include "engine/io/run_folder.h"
 #include "engine/models/bundled.h"
 #include "engine/models/decoder.h"
 #include "engine/models/preprocessor_config.h"
@@ -46,6 +47,12 @@ const VisionFamily& knownFamily(const VisionFolder& folder) {
                  .hint = fmt::format("supported: {}", fmt::join(known, ", "))});
 }
 
+/// The folder's; of a run's checkpoint the run's.
+std::string nameOf(const std::filesystem::path& folder) {
+    const bool isCheckpoint = checkpointStep(folder).has_value();
+    return (isCheckpoint ? folder.parent_path().parent_path() : folder).filename().string();
+}
+
 class FolderVisionSource : public VisionSource {
 public:
     FolderVisionSource(const std::string& path, std::optional<ImageSize> size)
@@ -53,7 +60,7 @@ public:
           config_(family_.config({weights_, names_})), trainedGrid_(config_.grid()),
           configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
         std::error_code error;
-        config_.name = std::filesystem::weakly_canonical(weights_.folder(), error).filename().string();
+        config_.name = nameOf(std::filesystem::weakly_canonical(weights_.folder(), error));
         config_.family = std::string(family_.id);
         labels_ = labelsOf(weights_.config(), config_.classes);
         checkTensors();
@@ -124,6 +131,15 @@ private:
 
 std::unique_ptr<VisionSource> openVisionSource(const std::string& path, std::optional<ImageSize> size) {
     return std::make_unique<FolderVisionSource>(modelFolder(path).string(), size);
+}
+
+std::vector<std::filesystem::path> examplePictures(const std::string& path) {
+    std::vector<std::filesystem::path> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(modelFolder(path) / "examples", error))
+        if (entry.is_regular_file(error)) found.push_back(entry.path());
+    std::ranges::sort(found);
+    return found;
 }
 
 bool isVisionModel(const std::string& path) {

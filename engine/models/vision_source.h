@@ -4,6 +4,7 @@
 #include "engine/models/vision_config.h"
 #include "engine/models/weight_recipe.h"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,10 @@ public:
 /// @param size of the pictures it will run on, to which positions are interpolated; empty: what its preprocessing makes
 /// @throws Error naming the file, the thing and the remedy
 std::unique_ptr<VisionSource> openVisionSource(const std::string& path, std::optional<ImageSize> size = {});
+
+/// The pictures that a model brings along to be looked at, by name; empty where there are none.
+/// @param path as openVisionSource() takes it
+std::vector<std::filesystem::path> examplePictures(const std::string& path);
 
 /// Whether the path holds a vision model, so that a program knows what to ask of it. False where it cannot be read.
 bool isVisionModel(const std::string& path);

@@ -80,17 +80,17 @@ const VisionFamily kVit{.id = "vit",
                         .title = "Vision Transformer",
                         .modelTypes = {"vit"},
                         .config = vitConfig,
-                        .recipe = [](const VisionConfig&, const std::string& parameter, const TensorNames& names) {
-                            return recipe("vit.", parameter, names);
-                        },
+                        .recipe = [](const VisionConfig&, const std::string& parameter,
+                                     const TensorNames& names) { return recipe("vit.", parameter, names); },
                         .prefix = "vit.",
-                        .describe = [](const VisionConfig& config) {
-                            nlohmann::json json = visionConfigJson(config);
-                            if (config.image.height == config.image.width) json["image_size"] = config.image.height;
-                            json["model_type"] = "vit";
-                            json["architectures"] = {"ViTForImageClassification"};
-                            return json;
-                        }};
+                        .describe =
+                            [](const VisionConfig& config) {
+                                nlohmann::json json = visionConfigJson(config);
+                                if (config.image.height == config.image.width) json["image_size"] = config.image.height;
+                                json["model_type"] = "vit";
+                                json["architectures"] = {"ViTForImageClassification"};
+                                return json;
+                            }};
 
 const VisionFamily kDeit{.id = "deit",
                          .title = "DeiT",

@@ -130,7 +130,8 @@ private:
             return initialNumbers(*found, seed_ + static_cast<uint64_t>(found - needs.parameters.begin()));
         // Of a size that keeps the length of what passes through, so that sublayers show beside the words.
         const double deviation = 1 / std::sqrt(static_cast<double>(shape.columns()));
-        return initialWeights(static_cast<int64_t>(config_.layers.size()), name, shape, name == "embed.W_E" ? 1 : deviation, seed_);
+        return initialWeights(static_cast<int64_t>(config_.layers.size()), name, shape,
+                              name == "embed.W_E" ? 1 : deviation, seed_);
     }
 
     const DecoderConfig& config_;

@@ -34,10 +34,10 @@ struct TrainingSnapshot {
     int64_t parameterCount = 0;
     int64_t step = 0;
     double secondsPerStep = 0;
-    std::vector<int> exampleTokens; ///< a question with its answer, to look at
+    std::vector<int> exampleTokens;                           ///< a question with its answer, to look at
     std::shared_ptr<const std::vector<SampleAnswer>> samples; ///< null for a task over pictures
     std::shared_ptr<const TrainingSights> sights;             ///< null for a task over sequences
-    std::shared_ptr<const WeightSet> weights; ///< as asked for last
+    std::shared_ptr<const WeightSet> weights;                 ///< as asked for last
     int64_t weightsStep = -1;
     uint64_t checkpointCount = 0;   ///< grows with each that is written
     std::optional<Failure> failure; ///< the run stands still; cleared by the next start

@@ -96,6 +96,17 @@ void VisionModel::load(const Progress& progress) {
         std::back_inserter(info_.warnings));
 }
 
+bool VisionModel::takeWeights(std::unique_ptr<VisionSource>& source) {
+    VisionConfig other = source->config();
+    other.name = config().name;
+    if (other != config() || source->preprocessing() != source_->preprocessing() || source->labels() != info_.labels)
+        return false;
+    source_ = std::move(source);
+    info_.warnings = source_->warnings();
+    load({});
+    return true;
+}
+
 int64_t VisionModel::deviceBytes() const { return static_cast<int64_t>(context_->allocatedBytes()); }
 
 Image VisionModel::seen(const Image& image) const {

@@ -31,6 +31,11 @@ public:
     VisionModel(std::unique_ptr<VisionSource> source, const Options& options, const Progress& progress = {});
     ~VisionModel();
 
+    /// Takes the weights of another source in place of its own, if that describes the same model: a run at another
+    /// moment. @return whether it did; the source is taken then  @throws Error as the source; the model is unusable
+    /// then
+    bool takeWeights(std::unique_ptr<VisionSource>& source);
+
     const VisionInfo& info() const { return info_; }
     const VisionConfig& config() const { return source_->config(); }
     gpu::Context& context() { return *context_; }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <span>
 
 namespace attn {
@@ -29,7 +30,7 @@ private:
     void answer(const VisionQuery& query) {
         VisionSnapshot next = *snapshots_.latest();
         const VisionQuery before = std::exchange(next.query, query);
-        const bool isOther = query.model != before.model;
+        const bool isOther = query.model != before.model || query.weights != before.weights;
         next.failure = attempt("vision", [&] {
             if (isOther) open(next);
             if (!model_) return;
@@ -44,6 +45,7 @@ private:
                 next.embedding = std::make_shared<const PatchEmbedding>(patchEmbedding(*model_));
         });
         if (next.failure) {
+            if (isOther) model_.reset(); // it may hold half of the other's weights
             next.answer.reset();
             next.rollout.reset();
         }
@@ -52,16 +54,21 @@ private:
     }
 
     void open(VisionSnapshot& next) {
-        model_.reset(); // before the next one needs the memory
-        next.model.reset();
         next.answer.reset();
         next.rollout.reset();
         next.embedding.reset();
-        if (next.query.model.empty()) return;
+        const VisionQuery& query = next.query;
+        std::unique_ptr<VisionSource> source = query.model.empty() ? nullptr
+                                               : query.weights     ? makeMemoryVisionSource(query.weights)
+                                                                   : openVisionSource(query.model);
+        if (source && model_ && model_->takeWeights(source)) return; // another moment of a run
+        model_.reset();                                              // before the next one needs the memory
+        next.model.reset();
+        if (!source) return;
         next.progress = 0;
         snapshots_.publish(next);
         auto last = Clock::now();
-        model_ = std::make_unique<VisionModel>(openVisionSource(next.query.model),
+        model_ = std::make_unique<VisionModel>(std::move(source),
                                                VisionModel::Options{.device = options_.device,
                                                                     .softwareThreads = options_.softwareThreads,
                                                                     .validation = options_.validation},
@@ -71,7 +78,9 @@ private:
                                                    next.progress = static_cast<double>(fraction);
                                                    snapshots_.publish(next);
                                                });
-        next.model = std::make_shared<const VisionInfo>(model_->info());
+        VisionInfo info = model_->info();
+        if (query.weights) info.name = std::filesystem::path(query.model).filename().string();
+        next.model = std::make_shared<const VisionInfo>(std::move(info));
         next.device = model_->context().traits().name;
         next.progress = 1;
         snapshots_.publish(next); // the first answer takes longest

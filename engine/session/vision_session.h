@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/models/memory_source.h"
 #include "engine/session/attention_rollout.h"
 #include "engine/session/patch_embedding.h"
 #include "engine/session/vision_info.h"
@@ -15,9 +16,11 @@ namespace attn {
 
 /// What a vision model is to be asked.
 struct VisionQuery {
-    std::string model;                      ///< path of its folder; empty: none
-    std::shared_ptr<const Image> picture{}; ///< null: none yet
-    std::vector<int> hidden{};              ///< patches of the mean colour, in rising order
+    std::string model;                          ///< path of its folder; empty: none
+    std::shared_ptr<const WeightSet> weights{}; ///< in place of the folder's: of a run at one moment
+    std::string moment{};                       ///< of the run, for people: "step 120"; empty: none
+    std::shared_ptr<const Image> picture{};     ///< null: none yet
+    std::vector<int> hidden{};                  ///< patches of the mean colour, in rising order
     RolloutOptions rollout{};
     std::optional<int>
         rolloutClass{};     ///< rolls out by the gradient of this class's logit; the options do not count then

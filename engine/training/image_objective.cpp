@@ -27,11 +27,10 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
                      .hint = "choose a divisor of the picture's sides"});
     const bool readsCls = a.pooling == "cls";
     const int64_t headWidth = a.width / a.heads;
-    const LayerAttention attention{
-        .heads = {a.heads, a.heads, headWidth},
-        .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth)), .causal = false},
-        .queryKeyValueBias = true,
-        .outputBias = true};
+    const LayerAttention attention{.heads = {a.heads, a.heads, headWidth},
+                                   .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth)), .causal = false},
+                                   .queryKeyValueBias = true,
+                                   .outputBias = true};
     VisionConfig config{.image = size,
                         .patch = a.patch,
                         .channels = task.channels(),

@@ -26,9 +26,8 @@ std::vector<float> initialWeights(int64_t layers, const std::string& parameter, 
         return values;
     }
     const bool writesResidual = parameter.ends_with("attn.W_O") || parameter.ends_with("mlp.W_out");
-    const double deviation = writesResidual
-                                 ? initialDeviation / std::sqrt(2.0 * static_cast<double>(layers))
-                                 : initialDeviation;
+    const double deviation =
+        writesResidual ? initialDeviation / std::sqrt(2.0 * static_cast<double>(layers)) : initialDeviation;
     const uint64_t key = seed ^ hashOf(parameter);
     for (size_t i = 0; i < values.size(); ++i) { // Box and Muller 1958
         const double radius = std::sqrt(-2 * std::log(1 - uniform(key, 2 * i))),

@@ -118,7 +118,8 @@ void check(const Recipe& recipe) {
         fail("width", fmt::format("{} does not divide into {} heads", a.width, a.heads),
              "choose a multiple of the heads");
     if (a.family != "gpt2" && a.family != "llama" && a.family != "vit")
-        fail("family", fmt::format("there is no \"{}\" to train", a.family), "choose gpt2 or llama, or vit for pictures");
+        fail("family", fmt::format("there is no \"{}\" to train", a.family),
+             "choose gpt2 or llama, or vit for pictures");
     const Task& task = taskNamed(recipe.task);
     if (task.hasImages() != (a.family == "vit"))
         fail("family", fmt::format("{} cannot learn the task {}", a.family, task.id),

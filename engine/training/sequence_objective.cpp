@@ -37,18 +37,16 @@ SequenceObjective::SequenceObjective(const Recipe& recipe)
 }
 
 Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, double dropout) const {
-    DecoderGraph decoder =
-        buildDecoder(config_, {.queries = rows * columns, .sequence = columns, .dropout = dropout});
+    DecoderGraph decoder = buildDecoder(config_, {.queries = rows * columns, .sequence = columns, .dropout = dropout});
     Forward forward{.graph = decoder.graph,
                     .logits = decoder.logits,
                     .blocks = std::move(decoder.blocks),
                     .composed = std::move(decoder.composed)};
     if (const auto& rotary = config_.layers.front().rotary) {
         const std::vector<float> table = rotaryTableValues(*rotary, config_.context);
-        forward.composed.constants.push_back(
-            {decoder_names::kRotaryTable,
-             {config_.context, static_cast<int64_t>(table.size()) / config_.context},
-             [table] { return table; }});
+        forward.composed.constants.push_back({decoder_names::kRotaryTable,
+                                              {config_.context, static_cast<int64_t>(table.size()) / config_.context},
+                                              [table] { return table; }});
     }
     return forward;
 }
@@ -66,8 +64,7 @@ void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     for (int row = 0; row < batch.rows; ++row)
         for (int64_t column = 0; column < columns; ++column) {
             const auto to = static_cast<size_t>(row * columns + column);
-            tokens[to] =
-                column < batch.columns ? batch.inputs[static_cast<size_t>(row * batch.columns + column)] : 0;
+            tokens[to] = column < batch.columns ? batch.inputs[static_cast<size_t>(row * batch.columns + column)] : 0;
             if (asksPositions) positions[to] = static_cast<int32_t>(column);
         }
 }
@@ -93,11 +90,11 @@ ReadStored SequenceObjective::openModel(const std::filesystem::path& folder) con
 std::shared_ptr<const WeightSet::Model> SequenceObjective::describe() const {
     const auto family =
         std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config_.family; });
-    WeightSet::Model model{
-        .config = config_,
-        .familyTitle = std::string((*family)->title),
-        .configText = (*family)->describe(config_).dump(2),
-        .tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromJson(instance_->tokenizerJson()))};
+    WeightSet::Model model{.config = config_,
+                           .familyTitle = std::string((*family)->title),
+                           .configText = (*family)->describe(config_).dump(2),
+                           .tokenizer =
+                               std::make_shared<const Tokenizer>(Tokenizer::fromJson(instance_->tokenizerJson()))};
     if (const auto end = instance_->tokenizer().endId()) model.stopTokens = {*end};
     return std::make_shared<const WeightSet::Model>(std::move(model));
 }

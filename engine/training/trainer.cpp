@@ -65,9 +65,8 @@ bool Trainer::isFrozen(const std::string& parameter) const {
 Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     Graph& graph = *forward.graph;
     const int64_t targets = forward.logits.shape()[0];
-    const Tensor losses =
-        crossEntropy(forward.logits, graph.input(kTargets, {.shape = {targets}, .dtype = DType::I32}),
-                     graph.input(kWeights, {.shape = {targets}}), recipe_.smoothing);
+    const Tensor losses = crossEntropy(forward.logits, graph.input(kTargets, {.shape = {targets}, .dtype = DType::I32}),
+                                       graph.input(kWeights, {.shape = {targets}}), recipe_.smoothing);
     Tensor total = sum(losses);
     for (const Tensor penalty : forward.composed.penalties) total = add(total, penalty);
     return {.model = std::move(forward), .losses = losses, .total = total};
@@ -254,7 +253,8 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
                 result.loss += static_cast<double>(losses[at]);
                 ++targets;
                 if (asksExact) isRight = isRight && best[at * 4] == target;
-                if (images_) ++result.confusion[static_cast<size_t>(target) * classes + static_cast<size_t>(best[at * 4])];
+                if (images_)
+                    ++result.confusion[static_cast<size_t>(target) * classes + static_cast<size_t>(best[at * 4])];
             }
             right += isRight ? 1 : 0;
         }
@@ -271,9 +271,8 @@ Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Spli
     const Loss loss = withLoss(sequences_->forwardOf(rows, columns, 0));
     const auto executor =
         makeExecutor(loss.model, {{"losses", loss.losses}, {"best", topK(loss.model.logits, 1).indices}});
-    const Batch batch =
-        task_.metric == Task::Metric::ExactMatch ? questionsOf(instance, split, 0, rows)
-                                                 : instance.batch(split, 0, rows);
+    const Batch batch = task_.metric == Task::Metric::ExactMatch ? questionsOf(instance, split, 0, rows)
+                                                                 : instance.batch(split, 0, rows);
     fill(*executor, batch, 1, evaluationGates_);
     executor->run({});
     LengthEvaluation result;
@@ -315,8 +314,7 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
         const auto begin = static_cast<std::ptrdiff_t>(result.size());
         size_t longest = 0;
         for (int row = 0; row < std::min(count - done, kEvaluationRows); ++row) {
-            result.push_back(
-                {.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
+            result.push_back({.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
             longest = std::max(longest, result.back().example.answer.size());
         }
         for (size_t i = 0; i < longest; ++i) { // each token is written before the next is asked for

@@ -93,7 +93,11 @@ ReferenceFlow AttentionCase::reference(int64_t sequence) const {
     return flow;
 }
 
-std::map<std::string, std::vector<double>> AttentionCase::onHost() const {
+std::map<std::string, std::vector<double>> AttentionCase::onHost() const { return runOnHost(graph, values, outputs); }
+
+std::map<std::string, std::vector<double>> runOnHost(const std::shared_ptr<Graph>& graph,
+                                                     const std::map<std::string, std::vector<double>>& values,
+                                                     const std::map<std::string, Tensor>& outputs) {
     const auto plan = compile(graph, outputs);
     CpuExecutor executor(plan, {.poisonArena = true});
     for (const PlannedTensor& tensor : plan->tensors)

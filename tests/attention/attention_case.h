@@ -34,6 +34,11 @@ struct AttentionCase {
     std::map<std::string, std::vector<double>> onHost() const;
 };
 
+/// A graph's answers in double. @param values of all that it does not compute
+std::map<std::string, std::vector<double>> runOnHost(const std::shared_ptr<Graph>& graph,
+                                                     const std::map<std::string, std::vector<double>>& values,
+                                                     const std::map<std::string, Tensor>& outputs);
+
 /// The device's answers.
 std::map<std::string, std::vector<double>> onDevice(Device& device, const AttentionCase& test,
                                                     const std::map<std::string, Tensor>& outputs);

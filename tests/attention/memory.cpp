@@ -1,12 +1,13 @@
 #include "engine/attention/composed_attention.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/gradient.h"
-#include "engine/runtime/cpu_executor.h"
+#include "tests/attention/attention_case.h"
 #include "tests/support/catch.h"
 
 #include <cmath>
 
 using namespace attn;
+using attn::test::runOnHost;
 
 namespace {
 
@@ -46,14 +47,7 @@ struct SegmentCase {
     }
 
     std::map<std::string, std::vector<double>> run(const std::map<std::string, Tensor>& outputs) const {
-        const auto plan = compile(graph, outputs);
-        CpuExecutor executor(plan, {.poisonArena = true});
-        for (const PlannedTensor& tensor : plan->tensors)
-            if (tensor.home != Home::Arena) executor.set(tensor.name, values.at(tensor.name));
-        executor.run({});
-        std::map<std::string, std::vector<double>> results;
-        for (const auto& [name, tensor] : outputs) results[name] = executor.get(name);
-        return results;
+        return runOnHost(graph, values, outputs);
     }
     double difference(const std::string& name, size_t at) {
         double& value = values.at(name)[at];

@@ -23,8 +23,7 @@ using State = TrainingSnapshot::State;
 void setSmallRecipe(LabWindow& lab) {
     Recipe recipe{.task = "shapes", .batch = 8};
     recipe.settings.values = {{"question", 0}, {"shapes", 1}};
-    recipe.architecture = {
-        .family = "vit", .layers = 2, .heads = 2, .width = 16, .activation = "gelu", .patch = 16};
+    recipe.architecture = {.family = "vit", .layers = 2, .heads = 2, .width = 16, .activation = "gelu", .patch = 16};
     recipe.schedule.steps = 10;
     recipe.evaluateEvery = recipe.checkpointEvery = 5;
     lab.window().setRecipe(recipe);

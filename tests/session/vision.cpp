@@ -1,4 +1,5 @@
 #include "engine/session/vision_session.h"
+#include "engine/training/trainer.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
@@ -115,4 +116,45 @@ TEST_CASE("vision session: what a patch is made into is told when asked, once fo
     CHECK(answer(session, query)->embedding == first->embedding);
     query = queryOf("deit");
     CHECK_FALSE(answer(session, query)->embedding); // another model's
+}
+
+TEST_CASE("vision session: another moment of a run takes the place of the one before", "[session][vision][gpu]") {
+    Recipe recipe{.task = "shapes", .batch = 4};
+    recipe.settings.values = {{"question", 0}, {"shapes", 1}};
+    recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16, .activation = "gelu", .patch = 16};
+    Trainer trainer(recipe, {.softwareThreads = 0, .validation = true});
+    const auto model = trainer.objective().describe();
+    const auto weightsOf = [&] {
+        auto set = std::make_shared<WeightSet>(WeightSet{.model = model, .values = {}});
+        for (const Trainer::Named& parameter : trainer.parameters())
+            set->values[parameter.name] = trainer.read(parameter.name);
+        return set;
+    };
+    const auto sight = [&] { return trainer.sights(Split::Validation, 0, 1).front(); };
+    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    std::shared_ptr<const VisionInfo> first;
+    for (int step = 0; step < 3; ++step) {
+        trainer.step();
+        const VisionQuery query{.model = "runs/shapes",
+                                .weights = weightsOf(),
+                                .moment = "step " + std::to_string(step + 1),
+                                .picture = std::make_shared<const Image>(sight().example.picture)};
+        const auto shown = answer(session, query);
+        REQUIRE_FALSE(shown->failure);
+        REQUIRE(shown->answer);
+        CHECK(shown->query.moment == query.moment);
+        CHECK(shown->model->name == "shapes");
+        if (!first) first = shown->model;
+        CHECK(shown->model == first); // nothing was made anew
+        const auto expected = sight().probabilities;
+        REQUIRE(shown->answer->probabilities.size() == expected.size());
+        for (size_t i = 0; i < expected.size(); ++i)
+            CHECK(static_cast<double>(shown->answer->probabilities[i]) ==
+                  Approx(static_cast<double>(expected[i])).margin(1e-5));
+    }
+    // A model of another shape does not fit into its place.
+    const auto other = answer(session, queryOf("vit"));
+    REQUIRE(other->answer);
+    CHECK(other->model != first);
+    CHECK(other->model->labels.front() == "thing 0");
 }

@@ -250,8 +250,7 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
             const auto seen = probabilitiesOf(model.classify(model.patchesOf(sight.example.picture)));
             REQUIRE(seen.size() == sight.probabilities.size());
             for (size_t i = 0; i < seen.size(); ++i)
-                CHECK(static_cast<double>(seen[i]) ==
-                      Approx(static_cast<double>(sight.probabilities[i])).margin(1e-5));
+                CHECK(static_cast<double>(seen[i]) == Approx(static_cast<double>(sight.probabilities[i])).margin(1e-5));
         }
         CHECK(fs::exists(checkpoint / "examples"));
     }

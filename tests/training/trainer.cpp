@@ -124,7 +124,8 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
         Trainer one(recipe, options());
         one.setStepsDone(part); // its batch
         int64_t own = 0;
-        for (const int32_t target : one.sequences()->instance().batch(Split::Train, static_cast<uint64_t>(part), 2).targets)
+        for (const int32_t target :
+             one.sequences()->instance().batch(Split::Train, static_cast<uint64_t>(part), 2).targets)
             own += target >= 0 ? 1 : 0;
         one.step();
         const auto after = one.read(name);

@@ -23,7 +23,9 @@ TrainingBridge::TrainingBridge(TrainingSession::Options options, SessionBridge& 
         if (isFollowing_) session_->requestWeights();
     });
     connect(&views_, &SessionBridge::snapshotChanged, this, [this](const std::shared_ptr<const Snapshot>& snapshot) {
-        if (underway_ && snapshot->shown && snapshot->shown->weights == underway_) onShown(snapshot->shown->weights);
+        if (!snapshot->shown) return;
+        if (underway_ && snapshot->shown->weights == underway_) onShown(underway_);
+        emit momentShown(QString::fromStdString(snapshot->shown->path));
     });
     connect(&views_, &SessionBridge::failed, this, [this] { underway_.reset(); });
     connect(&views_, &SessionBridge::posted, this, [this](const Command& command) {
@@ -89,11 +91,12 @@ void TrainingBridge::showNewest() {
     isPosting_ = false;
 }
 
-void TrainingBridge::onVisionShown(const std::shared_ptr<const WeightSet>& weights) {
+void TrainingBridge::onVisionShown(const std::shared_ptr<const WeightSet>& weights, const QString& path) {
     if (underway_ && weights == underway_) onShown(weights);
+    emit momentShown(path);
 }
 
-void TrainingBridge::onShown(const std::shared_ptr<const WeightSet>& weights) {
+void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
     underway_.reset();
     if (!isFollowing_) return;
     if (snapshot_->weights != weights) return showNewest(); // the last of a run is never left out

@@ -32,14 +32,16 @@ public:
     void follow(bool on);
     /// Shows another moment, a checkpoint's. The views follow no longer.
     void show(const QString& run, const QString& checkpoint, int64_t step);
-    /// The views of a vision model show these weights now.
-    void onVisionShown(const std::shared_ptr<const WeightSet>& weights);
+    /// The views of a vision model show these weights, or those at this path, now.
+    void onVisionShown(const std::shared_ptr<const WeightSet>& weights, const QString& path);
 
 signals:
     void changed(const std::shared_ptr<const attn::TrainingSnapshot>& snapshot);
     void pointsArrived(const QString& folder, const std::vector<attn::MetricPoint>& points);
     void failed(const attn::Failure& failure);
     void followingChanged(bool on);
+    /// The views show the weights at this path, of a run or a checkpoint.
+    void momentShown(const QString& path);
     /// Another moment of a run over pictures is to be shown. @param weights null: those at `path`
     void visionMoment(const std::shared_ptr<const attn::WeightSet>& weights, const QString& path, const QString& title);
 
@@ -47,7 +49,7 @@ private:
     void receive(); ///< on the training thread
     void deliver();
     void showNewest();
-    void onShown(const std::shared_ptr<const WeightSet>& weights);
+    void onShown(std::shared_ptr<const WeightSet> weights);
 
     SessionBridge& views_;
     std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();

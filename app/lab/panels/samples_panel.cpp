@@ -77,9 +77,8 @@ void SamplesPanel::showPicture(int row) {
     const auto& sights = context_.training().snapshot()->sights;
     if (!sights || row < 0 || row >= static_cast<int>(sights->examples.size())) return;
     context_.training().follow(true);
-    context_.requestPicture(
-        std::make_shared<const Image>(sights->examples[static_cast<size_t>(row)].example.picture),
-        tr("%1, picture %2").arg(sights_->model().labelOf(row)).arg(row + 1));
+    context_.requestPicture(std::make_shared<const Image>(sights->examples[static_cast<size_t>(row)].example.picture),
+                            tr("%1, picture %2").arg(sights_->model().labelOf(row)).arg(row + 1));
 }
 
 std::vector<NumberArray> SamplesPanel::numbers() const {

@@ -1,12 +1,15 @@
 #include "app/lab/panels/vision_panel.h"
 
 #include "app/figures/read_image.h"
+#include "app/lab/bridge/training_bridge.h"
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/vision_views.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/picture_patches.h"
+#include "engine/io/run_folder.h"
+#include "engine/models/vision_source.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -38,6 +41,12 @@ QString message(const Failure& failure) {
     if (!failure.where.empty()) parts.prepend(QString::fromStdString(failure.where));
     if (!failure.hint.empty()) parts.append(QString::fromStdString(failure.hint));
     return parts.join(QStringLiteral(": "));
+}
+
+/// The folder of the run that a checkpoint belongs to; else the path itself.
+QString runOf(const QString& path) {
+    const std::filesystem::path folder = path.toStdString();
+    return checkpointStep(folder) ? QString::fromStdString(folder.parent_path().parent_path().string()) : path;
 }
 
 } // namespace
@@ -94,6 +103,12 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
     connect(&context_.vision(), &VisionBridge::changed, this, &VisionPanel::receive);
+    connect(&context_.training(), &TrainingBridge::visionMoment, this, &VisionPanel::showMoment);
+    connect(&context_, &PanelContext::pictureRequested, this,
+            [this](const std::shared_ptr<const Image>& picture, const QString& name) {
+                edit({.name = name, .picture = picture, .hidden = {}}, "picture");
+                context_.showPanel("vision");
+            });
     apply(*setupOf(QLatin1String(builtInPictures().front().id)));
     showModel();
     showAnswers();
@@ -103,11 +118,42 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
 // The model and the picture -------------------------------------------------------------------------------------------
 
 void VisionPanel::openModel(const QString& path) {
+    if (!moment_.isEmpty()) context_.training().follow(false);
     model_ = path;
+    weights_.reset();
+    moment_.clear();
+    showOtherModel();
+}
+
+/// A run at one moment; what is chosen in the picture stays.
+void VisionPanel::showMoment(const std::shared_ptr<const WeightSet>& weights, const QString& path,
+                             const QString& title) {
+    const QString run = runOf(path);
+    const bool isOtherRun = moment_.isEmpty() || run != runOf(model_);
+    model_ = path;
+    weights_ = weights;
+    moment_ = title;
+    if (isOtherRun)
+        showOtherModel();
+    else
+        ask();
+}
+
+void VisionPanel::showOtherModel() {
     patch_.reset();
     pointed_.reset();
     weighted_->setCurrentIndex(0); // another model has other classes
-    ask();
+    examples_.clear();
+    if (!model_.isEmpty())
+        for (const std::filesystem::path& path : examplePictures(model_.toStdString()))
+            examples_ << QString::fromStdString(path.string());
+    const auto first = examples_.isEmpty() ? std::nullopt : setupOf(examples_.front());
+    apply(first.value_or(setup_)); // asks
+}
+
+void VisionPanel::showEvent(QShowEvent* event) {
+    Panel::showEvent(event);
+    if (model_.isEmpty() && !defaultModel_.isEmpty()) openModel(defaultModel_);
 }
 
 std::optional<VisionSetup> VisionPanel::setupOf(const QString& name) {
@@ -127,6 +173,8 @@ void VisionPanel::ask() {
     const int weighted = weighted_->currentData().toInt();
     const VisionQuery query{
         .model = model_.toStdString(),
+        .weights = weights_,
+        .moment = moment_.toStdString(),
         .picture = setup_.picture,
         .hidden = setup_.hidden,
         .rollout = {.fusion = static_cast<HeadFusion>(fusion_->currentIndex()), .discard = discard_->value() / 100.0},
@@ -149,7 +197,7 @@ void VisionPanel::edit(const VisionSetup& setup, const QString& what) {
 
 void VisionPanel::apply(const VisionSetup& setup) {
     setup_ = setup;
-    listPicture();
+    listPictures();
     showAll_->setEnabled(!setup_.hidden.empty());
     ask();
 }
@@ -180,6 +228,7 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
         plainOf_ = snapshot->query.picture;
     }
     if (isOther) showModel();
+    showModelText();
     const bool isLooking = snapshot->model && snapshot->query.picture && !snapshot->answer;
     message_->setVisible(snapshot->failure || snapshot->progress < 1 || isLooking);
     if (snapshot->failure)
@@ -190,6 +239,8 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
     showAnswers();
     views_->showAnswer(shown_, look());
     showOverlay();
+    if (!snapshot->query.moment.empty() && (snapshot->answer || snapshot->failure))
+        context_.training().onVisionShown(snapshot->query.weights, QString::fromStdString(snapshot->query.model));
 }
 
 // What is shown -------------------------------------------------------------------------------------------------------
@@ -217,6 +268,11 @@ void VisionPanel::showModel() {
                                                            smooth_, hide_, fromAll_})
         widget->setEnabled(info);
     weighted_->setEnabled(weighted_->count() > 1);
+    showModelText();
+}
+
+void VisionPanel::showModelText() {
+    const VisionInfo* info = shown_->model.get();
     if (!info) {
         modelText_->setText(tr("Open or drop a folder of a vision model: ViT, DeiT, DINOv2 or one of timm's."));
         return;
@@ -228,6 +284,7 @@ void VisionPanel::showModel() {
                        .arg(info->grid.height)
                        .arg(info->grid.width)
                        .arg(info->patch);
+    if (!shown_->query.moment.empty()) text.prepend(tr("%1 of ").arg(momentTitle()));
     for (const std::string& warning : info->warnings) text += "\n" + QString::fromStdString(warning);
     modelText_->setText(text);
 }

@@ -42,14 +42,19 @@ public:
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 
-    /// Opens a folder of a vision model.
+    /// Opens a folder of a vision model, with the first of the pictures that it brings along.
     void openModel(const QString& path);
+    /// What is opened when the panel is first looked at, unless another model is open by then.
+    void setDefaultModel(const QString& path) { defaultModel_ = path; }
     /// A built-in picture, or a file. What cannot be read is said in the panel.
     void openPicture(const QString& name);
     const VisionSetup& setup() const { return setup_; }
     const std::shared_ptr<const VisionSnapshot>& shown() const { return shown_; }
+    /// "step 120": of the run that is shown; empty for a model that is none.
+    QString momentTitle() const { return QString::fromStdString(shown_->query.moment); }
 
 protected:
+    void showEvent(QShowEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
 
@@ -60,10 +65,12 @@ private:
     void makeViewControls(QVBoxLayout* column);
     void makeAnswers(QVBoxLayout* column);
     void chooseModel();
+    void showMoment(const std::shared_ptr<const WeightSet>& weights, const QString& path, const QString& title);
+    void showOtherModel();
     std::optional<VisionSetup> setupOf(const QString& name);
     void choosePicture(int index);
     void pastePicture();
-    void listPicture();
+    void listPictures();
 
     void receive(const std::shared_ptr<const VisionSnapshot>& snapshot);
     void ask();
@@ -71,6 +78,7 @@ private:
     void edit(const VisionSetup& setup, const QString& what);
     void cross(int patch, bool isFirst);
     void showModel();
+    void showModelText();
     void showAnswers();
     void chooseClass(const QTreeWidgetItem* item);
     void showLook();
@@ -80,10 +88,13 @@ private:
 
     PanelContext& context_;
     std::shared_ptr<const VisionSnapshot> shown_;
-    QString model_;
-    VisionSetup setup_, before_; ///< before a drag over patches
-    bool hidesMore_ = true;      ///< a drag hides, or shows again
-    std::vector<float> plain_;   ///< probabilities of the picture with no patch hidden
+    QString model_, defaultModel_;
+    std::shared_ptr<const WeightSet> weights_; ///< of a run as it trains, in place of the folder's
+    QString moment_;                           ///< of the run
+    QStringList examples_;                     ///< pictures of the model
+    VisionSetup setup_, before_;               ///< before a drag over patches
+    bool hidesMore_ = true;                    ///< a drag hides, or shows again
+    std::vector<float> plain_;                 ///< probabilities of the picture with no patch hidden
     std::shared_ptr<const Image> plainOf_;
     std::optional<int> patch_, pointed_;
     int layer_ = 0;

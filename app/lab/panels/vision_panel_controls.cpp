@@ -15,6 +15,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
 #include <QTreeWidget>
@@ -94,9 +95,6 @@ void VisionPanel::makeModelControls(QVBoxLayout* column) {
 void VisionPanel::makePictureControls(QVBoxLayout* column) {
     auto* grid = new QGridLayout;
     picture_ = makeChoice("visionPicture", tr("Picture"), tr("The picture that the model is shown"), {});
-    for (const BuiltInPicture& picture : builtInPictures())
-        picture_->addItem(QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id));
-    picture_->addItem(tr("From a file…"));
     addRow(grid, tr("Picture"), picture_);
     column->addLayout(grid);
     auto* paste = new QPushButton(tr("Paste"));
@@ -229,7 +227,7 @@ void VisionPanel::choosePicture(int index) {
     if (!name.isEmpty()) return openPicture(name);
     auto* dialog = makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &VisionPanel::openPicture);
-    connect(dialog, &QFileDialog::finished, this, &VisionPanel::listPicture);
+    connect(dialog, &QFileDialog::finished, this, &VisionPanel::listPictures);
     dialog->open();
 }
 
@@ -243,12 +241,15 @@ void VisionPanel::pastePicture() {
     edit({.name = tr("Pasted"), .picture = std::make_shared<const Image>(imageFrom(image)), .hidden = {}}, "picture");
 }
 
-/// What is shown stands in the list.
-void VisionPanel::listPicture() {
-    const int builtIn = static_cast<int>(builtInPictures().size());
-    while (picture_->count() > builtIn + 1) picture_->removeItem(builtIn);
-    if (picture_->findData(setup_.name) < 0)
-        picture_->insertItem(builtIn, QFileInfo(setup_.name).fileName(), setup_.name);
+/// The model's own pictures, those drawn by code, and what is shown.
+void VisionPanel::listPictures() {
+    const QSignalBlocker quiet(picture_);
+    picture_->clear();
+    for (const QString& example : examples_) picture_->addItem(QFileInfo(example).completeBaseName(), example);
+    for (const BuiltInPicture& picture : builtInPictures())
+        picture_->addItem(QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id));
+    if (picture_->findData(setup_.name) < 0) picture_->addItem(QFileInfo(setup_.name).fileName(), setup_.name);
+    picture_->addItem(tr("From a file…"));
     picture_->setCurrentIndex(picture_->findData(setup_.name));
 }
 

@@ -157,13 +157,12 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         figure.note =
             pictures.encodings
                 ? tr("pairs of features at place 0, 1, 2 …, dark to bright: a step turns each by one angle, wherever "
-                     "it "
-                     "begins; hollow beyond the trained length")
+                     "it begins; hollow beyond the trained length")
                 : tr("where place 0, 1, 2 … turns a unit vector, dark to bright; hollow beyond the trained length");
         if (trained() < pictures.query.tokens) figure.beyond = trained();
         for (const auto& plane : pictures.planes)
             figure.planes.push_back(
-                {.label = tr("features %1, %2").arg(plane.first).arg(plane.second), .x = plane.x, .y = plane.y});
+                {.label = QStringLiteral("%1, %2").arg(plane.first).arg(plane.second), .x = plane.x, .y = plane.y});
         rotation_->setFigure(std::move(figure));
         shown.push_back(rotation_);
     }

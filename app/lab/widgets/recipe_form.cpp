@@ -127,8 +127,7 @@ QWidget* RecipeForm::makeModel() {
                  tr("How a patch knows where it is")),
           For::Pictures},
          {"activation", choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
-                               {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")},
-                               tr("Of the feed-forward layers"))}},
+                               {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Of the feed-forward layers"))}},
         modelControls_);
     column->addWidget(attention_);
     column->addWidget(section);
@@ -150,15 +149,17 @@ QWidget* RecipeForm::makeTask() {
     text_ = new QWidget;
     auto* textColumn = new QVBoxLayout(text_);
     textColumn->setContentsMargins(0, 0, 0, 0);
-    textColumn->addWidget(makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns to continue")));
+    textColumn->addWidget(
+        makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns to continue")));
     auto* tokens = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
                           {tr("Characters"), tr("Bytes"), tr("500 learnt pieces"), tr("2000 learnt pieces")},
                           tr("How the text is cut into tokens"));
     choices_.push_back({"tokenizer", tokens});
     textColumn->addWidget(tokens);
     taskColumn_->addWidget(text_);
-    data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
-                        tr("IDX files such as MNIST's, CIFAR-10's binary batches, or a folder of pictures for each class"));
+    data_ =
+        makePathRow(dataPath_, "data", tr("Folder of pictures"),
+                    tr("IDX files such as MNIST's, CIFAR-10's binary batches, or a folder of pictures for each class"));
     taskColumn_->addWidget(data_);
     connect(task_, &QComboBox::activated, this, &RecipeForm::chooseTask);
     return container;
@@ -284,7 +285,7 @@ void RecipeForm::show() {
         const QSignalBlocker quiet(each.box);
         const QString id = QString::fromStdString(json_[each.field].get<std::string>());
         if (each.tasks == For::Sequences && each.box->findData(id) < 0) continue; // "vit"
-        if (each.box->findData(id) < 0) each.box->addItem(id, id); // "bpe:750" from a file
+        if (each.box->findData(id) < 0) each.box->addItem(id, id);                // "bpe:750" from a file
         each.box->setCurrentIndex(each.box->findData(id));
     }
     textPath_->setText(QString::fromStdString(json_["text"].get<std::string>()));

@@ -41,6 +41,7 @@ SightsView::SightsView(QWidget* parent)
     : QWidget(parent), model_(new SightModel(this)), list_(new QListView), confusion_(new MatrixView) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
+    setObjectName("sightsView");
     auto* splitter = new QSplitter(Qt::Vertical);
     splitter->setObjectName("sightsSplitter");
     splitter->setChildrenCollapsible(false);

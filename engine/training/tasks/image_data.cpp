@@ -39,7 +39,7 @@ fs::path fileOf(const fs::path& folder, const std::vector<std::string>& names) {
 void splitInOrder(ImageData& data, size_t trained) {
     const size_t validation = std::min(trained / 10, kMostForValidation);
     for (size_t i = 0; i < data.classes.size(); ++i)
-        splitOf(data, i >= trained              ? Split::Test
+        splitOf(data, i >= trained                ? Split::Test
                       : i >= trained - validation ? Split::Validation
                                                   : Split::Train)
             .push_back(static_cast<uint32_t>(i));
@@ -99,12 +99,12 @@ void addCifar(ImageData& data, const fs::path& file) {
         fail(file, fmt::format("has {} bytes, which are no records of {}", bytes.size(), kRecord),
              "fetch the binary version of CIFAR-10 again");
     for (size_t at = 0; at < bytes.size(); at += kRecord) {
-        if (bytes[at] > 9) fail(file, fmt::format("names class {}; CIFAR-10 has 0 to 9", bytes[at]),
+        if (bytes[at] > 9)
+            fail(file, fmt::format("names class {}; CIFAR-10 has 0 to 9", bytes[at]),
                  "fetch the binary version of CIFAR-10 again");
         data.classes.push_back(bytes[at]);
         for (size_t i = 0; i < kArea; ++i)
-            for (size_t channel = 0; channel < 3; ++channel)
-                data.pixels.push_back(bytes[at + 1 + channel * kArea + i]);
+            for (size_t channel = 0; channel < 3; ++channel) data.pixels.push_back(bytes[at + 1 + channel * kArea + i]);
     }
 }
 
@@ -145,13 +145,15 @@ void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool 
             found = data.names.insert(data.names.end(), name);
         }
         if (data.names.size() > kMostClasses)
-            fail(folder, fmt::format("has more than {} folders", kMostClasses), "name a folder with one for each class");
+            fail(folder, fmt::format("has more than {} folders", kMostClasses),
+                 "name a folder with one for each class");
         const auto label = static_cast<int32_t>(found - data.names.begin());
         for (const fs::path& file : sortedEntries(each, false)) {
             const Image picture = resampled(decodeImage(file), data.size, ResampleFilter::Bilinear);
             data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
             if (data.pixels.size() > kMostBytes)
-                fail(folder, "holds more than 1 GiB of pictures at this size", "choose a smaller size or fewer pictures");
+                fail(folder, "holds more than 1 GiB of pictures at this size",
+                     "choose a smaller size or fewer pictures");
             const auto index = static_cast<uint32_t>(data.classes.size());
             data.classes.push_back(label);
             Split split = isTest ? Split::Test : attn::splitOf(hashOf(name + "/" + file.filename().string()));

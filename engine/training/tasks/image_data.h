@@ -14,10 +14,10 @@ namespace attn {
 /// Pictures of one size with their classes, in memory.
 struct ImageData {
     ImageSize size{};
-    int64_t channels = 3;            ///< 3: red, green, blue; 1: grey
-    std::vector<uint8_t> pixels{};   ///< [count, height, width, channels]
-    std::vector<int32_t> classes{};  ///< [count]
-    std::vector<std::string> names{}; ///< of the classes
+    int64_t channels = 3;                          ///< 3: red, green, blue; 1: grey
+    std::vector<uint8_t> pixels{};                 ///< [count, height, width, channels]
+    std::vector<int32_t> classes{};                ///< [count]
+    std::vector<std::string> names{};              ///< of the classes
     std::array<std::vector<uint32_t>, 3> splits{}; ///< which pictures, by Split
 
     Image picture(size_t index) const;

@@ -41,7 +41,8 @@ Image augmented(const Image& picture, const Augmentation& augmentation, Draws& d
     Image result = picture;
     if (augmentation.crop < 1) {
         const auto side = [&](int64_t whole) {
-            const auto least = static_cast<int>(std::max(1.0, std::ceil(augmentation.crop * static_cast<double>(whole))));
+            const auto least =
+                static_cast<int>(std::max(1.0, std::ceil(augmentation.crop * static_cast<double>(whole))));
             return static_cast<int64_t>(draws.between(least, static_cast<int>(whole)));
         };
         const ImageSize kept{side(picture.height), side(picture.width)};

@@ -11,11 +11,16 @@ namespace attn {
 namespace {
 
 constexpr Param kFlip{"flip", "Flip", "Shows half of the pictures mirrored", Param::Kind::Toggle, 0, 1, 1, 0};
-constexpr Param kShift{"shift",           "Shift", "Moves pictures by up to so many pixels in both directions",
-                       Param::Kind::Integer, 0,       16,
-                       1,                 0};
-constexpr Param kCrop{"crop", "Crop", "Least side of the part that is kept and enlarged, as a share of the picture's",
-                      Param::Kind::Real, 0.3, 1, 0.05, 1};
+constexpr Param kShift{
+    "shift", "Shift", "Moves pictures by up to so many pixels in both directions", Param::Kind::Integer, 0, 16, 1, 0};
+constexpr Param kCrop{"crop",
+                      "Crop",
+                      "Least side of the part that is kept and enlarged, as a share of the picture's",
+                      Param::Kind::Real,
+                      0.3,
+                      1,
+                      0.05,
+                      1};
 
 constexpr Param withInitial(Param param, double initial) {
     param.initial = initial;
@@ -23,10 +28,10 @@ constexpr Param withInitial(Param param, double initial) {
 }
 
 constexpr std::array kFashionParams{withInitial(kFlip, 1), withInitial(kShift, 1), kCrop};
-constexpr std::array kImagesParams{
-    Param{"size", "Size", "Pixels on a side that pictures of class folders are brought to", Param::Kind::Integer, 8,
-          512, 8, 64},
-    kFlip, kShift, kCrop};
+constexpr std::array kImagesParams{Param{"size", "Size",
+                                         "Pixels on a side that pictures of class folders are brought to",
+                                         Param::Kind::Integer, 8, 512, 8, 64},
+                                   kFlip, kShift, kCrop};
 
 class StoredImages : public ImageTaskInstance {
 public:
@@ -51,9 +56,10 @@ std::unique_ptr<ImageTaskInstance> makeFashion(const TaskValues& values, const T
     constexpr const char* kPackaged = "/usr/share/datasets/fashion-mnist"; // of Debian's dataset-fashion-mnist
     std::error_code error;
     if (settings.data.empty() && !std::filesystem::is_directory(kPackaged, error))
-        throw Error({.what = "the pictures of Fashion-MNIST are not here",
-                     .where = kPackaged,
-                     .hint = "install the package dataset-fashion-mnist, or name the folder that holds its four files"});
+        throw Error(
+            {.what = "the pictures of Fashion-MNIST are not here",
+             .where = kPackaged,
+             .hint = "install the package dataset-fashion-mnist, or name the folder that holds its four files"});
     ImageData data = readImageData(settings.data.empty() ? kPackaged : settings.data, {});
     const std::vector<std::string> names{"T-shirt/top", "trouser", "pullover", "dress", "coat",
                                          "sandal",      "shirt",   "sneaker",  "bag",   "ankle boot"};
@@ -67,9 +73,10 @@ std::unique_ptr<ImageTaskInstance> makeFashion(const TaskValues& values, const T
 
 std::unique_ptr<ImageTaskInstance> makeImages(const TaskValues& values, const TaskSettings& settings) {
     if (settings.data.empty())
-        throw Error({.what = "no pictures were named",
-                     .where = "task images",
-                     .hint = "name a folder: IDX files (MNIST), CIFAR-10's binary batches, or a folder for each class"});
+        throw Error(
+            {.what = "no pictures were named",
+             .where = "task images",
+             .hint = "name a folder: IDX files (MNIST), CIFAR-10's binary batches, or a folder for each class"});
     const int64_t size = values.integer("size");
     return std::make_unique<StoredImages>(readImageData(settings.data, {size, size}), augmentationOf(values),
                                           settings.seed);

@@ -25,8 +25,9 @@ void fillWhere(Image& image, double left, double top, double right, double botto
             if (inside == 0) continue;
             uint8_t* pixel = &image.rgb[static_cast<size_t>((row * image.width + column) * 3)];
             for (size_t channel = 0; channel < 3; ++channel)
-                pixel[channel] = static_cast<uint8_t>(
-                    (pixel[channel] * (kSamples * kSamples - inside) + colour[channel] * inside) / (kSamples * kSamples));
+                pixel[channel] =
+                    static_cast<uint8_t>((pixel[channel] * (kSamples * kSamples - inside) + colour[channel] * inside) /
+                                         (kSamples * kSamples));
         }
 }
 

@@ -17,11 +17,11 @@ constexpr std::array<Colour, 7> kColours{Colour{229, 57, 53},  Colour{30, 136, 2
                                          Colour{253, 216, 53}, Colour{142, 36, 170}, Colour{251, 140, 0},
                                          Colour{0, 172, 193}};
 constexpr Colour kArrowColour{255, 255, 255};
-constexpr int64_t kSide = 64;       // pixels
-constexpr int kCells = 4;           // of a side, one shape in each
+constexpr int64_t kSide = 64; // pixels
+constexpr int kCells = 4;     // of a side, one shape in each
 constexpr double kCell = 16, kRadius = 6;
-constexpr int kDirections = 8;      // that an arrow can point in
-constexpr uint32_t kPictures = 11;  // a stream of random numbers
+constexpr int kDirections = 8;     // that an arrow can point in
+constexpr uint32_t kPictures = 11; // a stream of random numbers
 
 constexpr std::array<Param, 4> kParams{{
     {"question", "Question", "0: which kind is there only once; 1: what the arrow points at; 2: either of them",
@@ -29,7 +29,7 @@ constexpr std::array<Param, 4> kParams{{
     {"kinds", "Kinds", "Kinds of shapes: circle, square, triangle, cross, ring", Param::Kind::Integer, 2, kShapeKinds,
      1, 4},
     {"shapes", "Shapes", "Most shapes of a picture that asks for the odd one; 1: it is alone", Param::Kind::Integer, 1,
-     kCells * kCells, 1, 6},
+     kCells* kCells, 1, 6},
     {"clutter", "Clutter", "How much else is on the ground", Param::Kind::Real, 0, 1, 0.05, 0.4},
 }};
 
@@ -61,8 +61,7 @@ public:
             for (const Scene::Item& item : scene.items)
                 identity.insert(identity.end(), {item.kind, item.colour, static_cast<int32_t>(item.x / kCell),
                                                  static_cast<int32_t>(item.y / kCell)});
-            if (splitOf(hashOf(identity)) == split)
-                return {.picture = drawn(scene, draws), .label = scene.answer};
+            if (splitOf(hashOf(identity)) == split) return {.picture = drawn(scene, draws), .label = scene.answer};
         }
     }
 
@@ -150,8 +149,9 @@ constinit const Task kShapesTask{
     .id = "shapes",
     .title = "Shapes",
     .summary = "Names the shape that is there only once, or the one that a white arrow points at",
-    .hint = "With an arrow, one head of a late layer should take CLS from the arrow to the shape it points at; without, "
-            "patches of like shapes find each other and the odd one stays alone.",
+    .hint =
+        "With an arrow, one head of a late layer should take CLS from the arrow to the shape it points at; without, "
+        "patches of like shapes find each other and the odd one stays alone.",
     .params = kParams,
     .metricName = "accuracy",
     .successLevel = 0.9,
