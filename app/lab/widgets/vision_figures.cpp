@@ -20,7 +20,7 @@ QString waitingText(const VisionSnapshot& snapshot) {
 
 std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, int layer, int head) {
     auto figure = std::make_unique<DistanceFigure>();
-    figure->title = Text::tr("Mean attention distance");
+    figure->title = Text::tr("Attention distance");
     if (!snapshot.model || !snapshot.answer) {
         figure->note = Text::tr("Open a vision model and a picture to see how far its heads look.");
         return figure;
