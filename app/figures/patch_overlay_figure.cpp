@@ -95,7 +95,8 @@ void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const Figu
     painter.fillRect(area, theme.background);
     painter.setRenderHint(QPainter::TextAntialiasing);
     const Layout at = layout(area, theme);
-    drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
+    if (at.title.height() > 0)
+        drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
     painter.setRenderHint(QPainter::SmoothPixmapTransform);
     painter.drawImage(at.picture, image);
     painter.setOpacity(opacity);
@@ -121,7 +122,8 @@ void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const Figu
     }
     if (hovered) frame(painter, at.patchRect(*hovered, columns_, rows_), theme.accent, 1);
     if (marked) frame(painter, at.patchRect(*marked, columns_, rows_), theme.query, 2);
-    drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
+    if (at.note.height() > 0)
+        drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
     if (!at.bar.isNull()) drawColourBar(painter, at.bar, ColourMap::of(map()), ticks(), theme);
     painter.restore();
 }

@@ -50,6 +50,17 @@ TEST_CASE("patch overlay: numbers with signs have diverging colours around zero"
         CHECK(drawnAt(figure, patch) == QColor(map.at(level)));
 }
 
+TEST_CASE("patch overlay: where there is no room, no words lie over the picture", "[figures][vision]") {
+    useFigures();
+    PatchOverlayFigure figure = sample();
+    const QSize small(120, 90);
+    const QImage bare = painted(figure, kTheme, small);
+    figure.title = "A title";
+    figure.note = "A note";
+    CHECK(painted(figure, kTheme, small) == bare);
+    CHECK(painted(figure, kTheme, kArea.size().toSize()) != painted(sample(), kTheme, kArea.size().toSize()));
+}
+
 TEST_CASE("patch overlay: a point finds the patch under it, and none beside the picture", "[figures][vision]") {
     useFigures();
     const PatchOverlayFigure figure = sample();

@@ -147,6 +147,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     const QTreeWidgetItem* second = answers.topLevelItem(1);
     const int label = second->data(0, Qt::UserRole).toInt();
     const QRect row = answers.visualItemRect(second);
+    const QString name = second->text(0); // the list is made anew
     QTest::mouseClick(answers.viewport(), Qt::LeftButton, {}, row.center());
     REQUIRE(lab.waitFor([&] { return panel(lab).shown()->query.rolloutClass == label; }, 30'000));
     CHECK(weighted.currentData().toInt() == label);
@@ -154,7 +155,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     const auto relevance = panel(lab).numbers()[0].values;
     const auto& map = *panel(lab).shown()->rollout;
     for (size_t patch = 0; patch < relevance.size(); ++patch) CHECK(relevance[patch] == map[patch + 1]);
-    CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().title.contains(second->text(0)));
+    CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().title.contains(name));
     // By keyboard: the next class, then back to no class.
     answers.setCurrentItem(answers.topLevelItem(1));
     answers.setFocus();

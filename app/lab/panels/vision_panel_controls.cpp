@@ -185,6 +185,9 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
         fusion_->setEnabled(!isWeighted);
         discard_->setEnabled(!isWeighted);
         ask();
+        if (!isWeighted || !shown_->answer) return;
+        message_->setText(tr("Following the class back through the layers…")); // until its answer is there
+        message_->show();
     });
     connect(colours_, &QComboBox::currentIndexChanged, this, &VisionPanel::showLook);
     connect(opacity_, &QSlider::valueChanged, this, &VisionPanel::showLook);

@@ -20,7 +20,7 @@ QString waitingText(const VisionSnapshot& snapshot) {
 
 std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, int layer, int head) {
     auto figure = std::make_unique<DistanceFigure>();
-    figure->title = Text::tr("Mean attention distance of each head");
+    figure->title = Text::tr("Attention distance");
     if (!snapshot.model || !snapshot.answer) {
         figure->note = Text::tr("Open a vision model and a picture to see how far its heads look.");
         return figure;
@@ -29,17 +29,16 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
     figure->heads = info.heads;
     figure->distances = snapshot.answer->distances;
     figure->farthest = std::hypot(static_cast<double>(info.image.height), static_cast<double>(info.image.width));
-    figure->note =
-        figure->distances.empty()
-            ? Text::tr("No layer of this model forms a pattern.")
-            : Text::tr("pixels between patches, of a diagonal of %1; CLS left out").arg(qRound(figure->farthest));
+    figure->note = figure->distances.empty()
+                       ? Text::tr("No layer of this model forms a pattern.")
+                       : Text::tr("pixels between patches; the diagonal is %1").arg(qRound(figure->farthest));
     if (head >= 0 && layer < figure->layers()) figure->chosen = figure->itemOf(layer, head);
     return figure;
 }
 
 std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
     auto figure = std::make_unique<TilesFigure>();
-    figure->title = Text::tr("Similarity of position embeddings");
+    figure->title = Text::tr("Position similarity");
     figure->emptyText = waitingText(snapshot);
     if (!snapshot.model || !snapshot.embedding) return figure;
     const VisionInfo& info = *snapshot.model;
@@ -49,7 +48,7 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
                                      "attention alone, or not at all.");
         return figure;
     }
-    figure->note = Text::tr("cosine of each patch's position with those of all others; %1")
+    figure->note = Text::tr("cosines between positions, %1")
                        .arg(info.positions == "learned" ? Text::tr("learned") : Text::tr("sinusoidal"));
     const auto rows = static_cast<int>(info.grid.height), columns = static_cast<int>(info.grid.width);
     const auto count = static_cast<size_t>(rows * columns);
@@ -72,8 +71,7 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
 std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool showsRaw) {
     auto figure = std::make_unique<TilesFigure>();
     figure->emptyText = waitingText(snapshot);
-    figure->title = showsRaw ? Text::tr("Filters of the patch embedding")
-                             : Text::tr("Principal components of the patch embedding's filters");
+    figure->title = showsRaw ? Text::tr("Patch filters") : Text::tr("Components of the filters");
     if (!snapshot.model || !snapshot.embedding) return figure;
     const VisionInfo& info = *snapshot.model;
     const PrincipalComponents& components = snapshot.embedding->filters;
@@ -96,10 +94,10 @@ std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool 
             sum += components.shares[i];
         }
     }
-    figure->note = showsRaw ? Text::tr("%1 filters, each from its lowest to its highest number").arg(count)
-                            : Text::tr("the first %1: %2 % of the variance; each from its lowest to its highest number")
-                                  .arg(count)
-                                  .arg(sum * 100, 0, 'f', 1);
+    figure->note =
+        showsRaw
+            ? Text::tr("%1, each over its own range").arg(count)
+            : Text::tr("%1 with %2 % of the variance, each over its own range").arg(count).arg(sum * 100, 0, 'f', 1);
     figure->data = {.name = showsRaw ? "filters" : "filter_components",
                     .shape = {static_cast<int64_t>(count), info.channels, info.patch, info.patch},
                     .values = values};

@@ -21,9 +21,7 @@ QString tokenName(const VisionInfo& info, std::optional<int> patch) {
 QString nameOf(const VisionSnapshot& snapshot, const VisionLook& look) {
     const VisionInfo& info = *snapshot.model;
     if (look.isRollout && snapshot.query.rolloutClass)
-        return Text::tr("rollout of %1 layers for “%2”")
-            .arg(info.layers)
-            .arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
+        return Text::tr("rollout for “%1”").arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
     if (look.isRollout) return Text::tr("rollout of %1 layers").arg(info.layers);
     if (look.head == VisionLook::Mean) return Text::tr("layer %1, mean of heads").arg(look.layer);
     if (look.head == VisionLook::Maximum) return Text::tr("layer %1, maximum of heads").arg(look.layer);
@@ -81,7 +79,7 @@ PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLoo
     if (!hasRow)
         figure.note = look.isRollout ? Text::tr("Some layer forms no pattern.") : Text::tr("There is no such pattern.");
     else if (look.isRollout && snapshot.query.rolloutClass)
-        figure.note = Text::tr("Relevance, of no fixed sum: only what raises the class counts");
+        figure.note = Text::tr("relevance: what raises the class");
     else if (!info.prefix.empty())
         figure.note = Text::tr("%1 % goes to tokens that are no patches").arg(row.elsewhere * 100, 0, 'f', 1);
     return figure;
