@@ -193,7 +193,8 @@ int benchTrain(const Options& options) {
                    "dispatches");
     for (const StepShape& shape : kShapes) {
         if (!options.shapes.empty() && std::ranges::find(options.shapes, shape.name) == options.shapes.end()) continue;
-        Trainer trainer(recipeOf(shape, text.path(), pictures.folder()), {.device = device, .profiles = options.profile});
+        Trainer trainer(recipeOf(shape, text.path(), pictures.folder()),
+                        {.device = device, .profiles = options.profile});
         std::vector<double> ours, theirs;
         for (int turn = 0; turn < kTurns; ++turn) {
             trainer.step(); // warms caches, and at first compiles kernels
@@ -203,8 +204,8 @@ int benchTrain(const Options& options) {
                 ours.push_back(std::chrono::duration<double>(Clock::now() - start).count());
             }
             if (options.profile) break;
-            const auto seconds = pytorch.steps(
-                shape, trainer.images() ? kClasses : trainer.sequences()->instance().vocabularySize());
+            const auto seconds =
+                pytorch.steps(shape, trainer.images() ? kClasses : trainer.sequences()->instance().vocabularySize());
             theirs.insert(theirs.end(), seconds.begin(), seconds.end());
         }
         const double ownMs = median(ours) * 1e3,
@@ -257,7 +258,8 @@ void addBenchTrain(CLI::App& bench, Run& run) {
     command->add_flag("--profile", options->profile, "only: device time of one of our steps, by shader");
     command->add_flag("--json", options->json, "one JSON object");
     command->footer(
-        "A step is forward, backward, clipping, AdamW and reading the loss, of the same model on both sides: decoders,\n"
+        "A step is forward, backward, clipping, AdamW and reading the loss, of the same model on both sides: "
+        "decoders,\n"
         "and a vision transformer over 4 x 4 patches of 28 x 28 pixels and a class token. Ours also cuts the patches.\n"
         "PyTorch runs with the OpenBLAS of Debian's libopenblas0-openmp if that is installed, which is much faster "
         "than\n"

@@ -28,7 +28,7 @@ std::unique_ptr<ImageTaskInstance> shapes(std::map<std::string, double, std::les
 
 Recipe smallRecipe() {
     Recipe recipe{.task = "shapes", .batch = 32};
-    recipe.settings.values = {{"question", 0}, {"clutter", 0}, {"shapes", 1}};
+    recipe.settings.values = {{"arrow", 0}, {"clutter", 0}, {"shapes", 1}};
     recipe.architecture = {.family = "vit",
                            .layers = 2,
                            .heads = 2,
@@ -96,8 +96,8 @@ TEST_CASE("images: augmentation keeps the size and only does what it was told", 
 }
 
 TEST_CASE("images: shapes are repeatable, spread over classes and apart in splits", "[training]") {
-    for (const double question : {0.0, 1.0, 2.0}) {
-        const auto task = shapes({{"question", question}}), same = shapes({{"question", question}});
+    for (const auto& [odd, arrow] : {std::pair{1.0, 0.0}, {0.0, 1.0}, {1.0, 1.0}}) {
+        const auto task = shapes({{"odd", odd}, {"arrow", arrow}}), same = shapes({{"odd", odd}, {"arrow", arrow}});
         CHECK(task->labels() == std::vector<std::string>{"circle", "square", "triangle", "cross"});
         CHECK(task->size() == ImageSize{64, 64});
         std::array<int, 4> counts{};
@@ -284,5 +284,6 @@ TEST_CASE("images: recipes that cannot work say why", "[training]") {
     CHECK_THAT(problemOf([](Recipe& r) { r.task = "sort"; }), CONTAINS("choose gpt2 or llama"));
     CHECK_THAT(problemOf([](Recipe& r) { r.architecture.patch = 10; }), CONTAINS("do not divide"));
     CHECK_THAT(problemOf([](Recipe& r) { r.architecture.pooling = "sum"; }), CONTAINS("cls, mean"));
+    CHECK_THAT(problemOf([](Recipe& r) { r.settings.values["odd"] = 0; }), CONTAINS("neither question"));
     CHECK_THAT(problemOf([](Recipe& r) { r.architecture.positions = "rotary"; }), CONTAINS("learned, sinusoidal"));
 }

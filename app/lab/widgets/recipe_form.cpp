@@ -272,7 +272,9 @@ void RecipeForm::makeTaskControls() {
     if (taskControls_) taskControls_->deleteLater();
     taskControls_ = new ParamControls(task.params);
     taskColumn_->addWidget(taskControls_);
-    for (const auto& [id, value] : json_["values"].items()) taskControls_->setValue(id, value.get<double>());
+    for (const auto& [id, value] : json_["values"].items())
+        if (std::ranges::find(task.params, id, &Param::id) != task.params.end()) // a file may name others
+            taskControls_->setValue(id, value.get<double>());
     connect(taskControls_, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
         json_["values"][id.toStdString()] = value;
         settle();

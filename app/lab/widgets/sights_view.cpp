@@ -38,13 +38,13 @@ MatrixFigure confusionFigure(const TrainingSights& sights) {
 }
 
 SightsView::SightsView(QWidget* parent)
-    : QWidget(parent), model_(new SightModel(this)), list_(new QListView), confusion_(new MatrixView) {
+    : QWidget(parent), model_(new SightModel(this)), list_(new QListView), confusion_(new MatrixView),
+      splitter_(new QSplitter(Qt::Vertical)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     setObjectName("sightsView");
-    auto* splitter = new QSplitter(Qt::Vertical);
-    splitter->setObjectName("sightsSplitter");
-    splitter->setChildrenCollapsible(false);
+    splitter_->setObjectName("sightsSplitter");
+    splitter_->setChildrenCollapsible(false);
     list_->setObjectName("sights");
     list_->setAccessibleName(tr("Pictures and what they are taken for"));
     list_->setModel(model_);
@@ -58,11 +58,11 @@ SightsView::SightsView(QWidget* parent)
     list_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     confusion_->setObjectName("confusion");
     confusion_->setAccessibleName(tr("Confusion matrix"));
-    splitter->addWidget(list_);
-    splitter->addWidget(confusion_);
-    splitter->setStretchFactor(0, 3);
-    splitter->setStretchFactor(1, 2);
-    column->addWidget(splitter);
+    splitter_->addWidget(list_);
+    splitter_->addWidget(confusion_);
+    splitter_->setStretchFactor(0, 3);
+    splitter_->setStretchFactor(1, 2);
+    column->addWidget(splitter_);
     connect(list_, &QListView::clicked, this, [this](const QModelIndex& index) { emit chosen(index.row()); });
     connect(list_, &QListView::activated, this, [this](const QModelIndex& index) { emit chosen(index.row()); });
 }
@@ -76,6 +76,13 @@ void SightsView::setSights(const std::shared_ptr<const TrainingSights>& sights) 
 }
 
 void SightsView::setTheme(const FigureTheme& theme) { confusion_->setTheme(theme); }
+
+/// Beside each other where there is more width than height.
+void SightsView::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    const Qt::Orientation wanted = width() > height() ? Qt::Horizontal : Qt::Vertical;
+    if (splitter_->orientation() != wanted) splitter_->setOrientation(wanted);
+}
 
 const MatrixFigure& SightsView::confusion() const { return confusion_->figure(); }
 

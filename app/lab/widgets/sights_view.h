@@ -9,6 +9,7 @@
 #include <memory>
 
 class QListView;
+class QSplitter;
 
 namespace attn {
 
@@ -27,6 +28,9 @@ public:
     const SightModel& model() const { return *model_; }
     const MatrixFigure& confusion() const;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 signals:
     /// A picture was clicked. @param row of the model
     void chosen(int row);
@@ -35,6 +39,7 @@ private:
     SightModel* model_;
     QListView* list_;
     MatrixView* confusion_;
+    QSplitter* splitter_;
 };
 
 /// Rows are classes, columns what they are taken for; the shares of a row sum to 1.

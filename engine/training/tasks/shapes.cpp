@@ -23,9 +23,9 @@ constexpr double kCell = 16, kRadius = 6;
 constexpr int kDirections = 8;     // that an arrow can point in
 constexpr uint32_t kPictures = 11; // a stream of random numbers
 
-constexpr std::array<Param, 4> kParams{{
-    {"question", "Question", "0: which kind is there only once; 1: what the arrow points at; 2: either of them",
-     Param::Kind::Integer, 0, 2, 1, 2},
+constexpr std::array<Param, 5> kParams{{
+    {"odd", "Odd one", "Asks which kind of shape is there only once", Param::Kind::Toggle, 0, 1, 1, 1},
+    {"arrow", "Arrow", "Asks which shape a white arrow points at", Param::Kind::Toggle, 0, 1, 1, 1},
     {"kinds", "Kinds", "Kinds of shapes: circle, square, triangle, cross, ring", Param::Kind::Integer, 2, kShapeKinds,
      1, 4},
     {"shapes", "Shapes", "Most shapes of a picture that asks for the odd one; 1: it is alone", Param::Kind::Integer, 1,
@@ -48,8 +48,10 @@ class Shapes : public ImageTaskInstance {
 public:
     Shapes(const TaskValues& values, uint64_t seed)
         : ImageTaskInstance({kNames.begin(), kNames.begin() + values.integer("kinds")}, {kSide, kSide}, 3, {}, seed),
-          question_(values.integer("question")), kinds_(values.integer("kinds")), most_(values.integer("shapes")),
-          clutter_(values.real("clutter")), seed_(seed) {
+          asksOdd_(values.flag("odd")), asksArrow_(values.flag("arrow")), kinds_(values.integer("kinds")),
+          most_(values.integer("shapes")), clutter_(values.real("clutter")), seed_(seed) {
+        if (!asksOdd_ && !asksArrow_)
+            failParameter("shapes", "odd", "neither question is asked", "choose the odd one, the arrow or both");
         settle();
     }
 
@@ -77,7 +79,7 @@ private:
     int anotherKind(Draws& draws, int kind) const { return (kind + 1 + draws.below(kinds_ - 1)) % kinds_; }
 
     Scene drawScene(Draws& draws) const {
-        const bool asksArrow = question_ == 1 || (question_ == 2 && draws.chance(0.5));
+        const bool asksArrow = asksArrow_ && (!asksOdd_ || draws.chance(0.5));
         return asksArrow ? drawArrowScene(draws) : drawOddScene(draws);
     }
 
@@ -134,7 +136,8 @@ private:
         return image;
     }
 
-    int question_, kinds_, most_;
+    bool asksOdd_, asksArrow_;
+    int kinds_, most_;
     double clutter_;
     uint64_t seed_;
 };
