@@ -96,10 +96,19 @@ Recipe suggestedRecipe(const Task& task) {
         recipe.architecture = {
             .family = "vit", .layers = 4, .heads = 4, .width = 64, .activation = "gelu", .initialDeviation = 0.05};
         recipe.optimiser = {.beta2 = 0.98, .decay = 0.05};
-        recipe.schedule = {.rate = 2e-3, .finalRate = 2e-5, .warmUp = 200, .steps = 6000};
+        recipe.schedule = {.rate = 2e-3, .finalRate = 2e-5, .warmUp = 200, .steps = 4000};
         recipe.evaluateEvery = recipe.checkpointEvery = 500;
     }
-    if (task.id == "shapes") recipe.architecture.patch = 8;
+    if (task.id == "shapes") {
+        recipe.architecture.layers = 3;
+        recipe.architecture.patch = 8;
+        recipe.batch = 32;
+    }
+    if (task.id == "fashion-mnist") { // large patches: many epochs in the time
+        recipe.architecture.layers = 3;
+        recipe.architecture.patch = 7;
+        recipe.schedule.steps = 6500;
+    }
     if (task.id == "compare") { // one layer: what its heads find they find at once
         recipe.architecture = {.layers = 1, .heads = 2, .width = 64, .initialDeviation = 0.12};
         recipe.optimiser.decay = 0.01;

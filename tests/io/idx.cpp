@@ -2,6 +2,7 @@
 
 #include "engine/io/decode_image.h"
 #include "tests/io/files.h"
+#include "tests/io/mutator.h"
 #include "tests/support/catch.h"
 
 #include <zlib.h>
@@ -94,4 +95,35 @@ TEST_CASE("decoding: a picture written as PPM is read as it was", "[io]") {
     CHECK_THAT(sentenceOf([&] { decodeImage(folder / "text.png"); }), CONTAINS("cannot be read"));
     writeFile(folder / "empty.png", "");
     CHECK_THAT(sentenceOf([&] { decodeImage(folder / "empty.png"); }), CONTAINS("cannot be read"));
+}
+
+TEST_CASE("idx: 40,000 mutated files are read or refused, never worse", "[io]") {
+    const TemporaryFolder folder;
+    test::Mutator mutator(7);
+    const auto mutants = [&](const std::string& good, int rounds, const auto& read) {
+        int accepted = 0;
+        for (int round = 0; round < rounds; ++round) {
+            writeFile(folder / "file", mutator(good));
+            try {
+                read(folder / "file");
+                ++accepted;
+            } catch (const Error& error) {
+                REQUIRE_FALSE(error.message().empty());
+            }
+        }
+        CHECK(accepted < rounds);
+    };
+    const auto readArray = [](const auto& path) {
+        const IdxArray array = readIdx(path);
+        int64_t count = 1;
+        for (const int64_t extent : array.extents) count *= extent;
+        REQUIRE(count == static_cast<int64_t>(array.values.size()));
+    };
+    mutants(idx(), 15'000, readArray);
+    mutants(gzipped(idx()), 15'000, readArray);
+    const std::string ppm = "P6\n3 2\n255\n" + std::string(18, 'x');
+    mutants(ppm, 10'000, [](const auto& path) {
+        const Image image = decodeImage(path);
+        REQUIRE(static_cast<int64_t>(image.rgb.size()) == image.size().area() * 3);
+    });
 }

@@ -1,8 +1,11 @@
+#include "engine/io/decode_image.h"
+#include "engine/models/vision_source.h"
 #include "engine/session/vision_session.h"
 #include "engine/training/trainer.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace attn;
@@ -157,4 +160,26 @@ TEST_CASE("vision session: another moment of a run takes the place of the one be
     REQUIRE(other->answer);
     CHECK(other->model != first);
     CHECK(other->model->labels.front() == "thing 0");
+}
+
+TEST_CASE("vision session: the bundled models know most of the pictures they bring along", "[session][vision][gpu]") {
+    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    for (const char* model : {"builtin:vit-shapes", "builtin:vit-fashion"}) {
+        CAPTURE(std::string(model));
+        CHECK(isVisionModel(model));
+        const auto examples = examplePictures(model);
+        REQUIRE(examples.size() == 6);
+        int right = 0;
+        for (const std::filesystem::path& path : examples) {
+            const auto picture = std::make_shared<const Image>(decodeImage(path));
+            const auto shown = answer(session, {.model = model, .picture = picture});
+            REQUIRE(shown->answer);
+            const auto& probabilities = shown->answer->probabilities;
+            std::string label = shown->model->labelOf(
+                static_cast<int>(std::ranges::max_element(probabilities) - probabilities.begin()));
+            std::ranges::replace(label, '/', '-'); // as files are named: "1 T-shirt-top"
+            right += path.stem().string().substr(2) == label ? 1 : 0;
+        }
+        CHECK(right >= 5);
+    }
 }

@@ -27,10 +27,10 @@ constexpr Param withInitial(Param param, double initial) {
     return param;
 }
 
-constexpr std::array kFashionParams{withInitial(kFlip, 1), withInitial(kShift, 1), kCrop};
+constexpr std::array kFashionParams{withInitial(kFlip, 1), kShift, kCrop};
 constexpr std::array kImagesParams{Param{"size", "Size",
                                          "Pixels on a side that pictures of class folders are brought to",
-                                         Param::Kind::Integer, 8, 512, 8, 64},
+                                         Param::Kind::Integer, 8, 512, 8, 32},
                                    kFlip, kShift, kCrop};
 
 class StoredImages : public ImageTaskInstance {
