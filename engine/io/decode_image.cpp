@@ -6,7 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cctype>
 #include <memory>
+#include <optional>
+#include <span>
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
@@ -16,6 +20,7 @@
 #define STBI_NO_PSD
 #define STBI_NO_PIC
 #define STBI_NO_TGA
+#define STBI_NO_PNM
 #define STBI_MAX_DIMENSIONS 32768
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function" // of a library that is one header
@@ -23,6 +28,37 @@
 #pragma GCC diagnostic pop
 
 namespace attn {
+namespace {
+
+constexpr int64_t kMostPixels = 32768; ///< on a side
+
+/// A binary PPM of 8 bits. @return nothing where the bytes are no such file
+std::optional<Image> readPpm(std::span<const std::byte> bytes) {
+    size_t at = 0;
+    const auto charAt = [&](size_t i) { return i < bytes.size() ? std::to_integer<char>(bytes[i]) : '\0'; };
+    if (charAt(0) != 'P' || charAt(1) != '6') return {};
+    at = 2;
+    std::array<int64_t, 3> numbers{}; // width, height, largest value
+    for (int64_t& number : numbers) {
+        while (std::isspace(static_cast<unsigned char>(charAt(at))) != 0 || charAt(at) == '#')
+            if (charAt(at++) == '#')
+                while (at < bytes.size() && charAt(at) != '\n') ++at;
+        const size_t begin = at;
+        for (; charAt(at) >= '0' && charAt(at) <= '9'; ++at)
+            if ((number = number * 10 + (charAt(at) - '0')) > kMostPixels) return {};
+        if (at == begin) return {};
+    }
+    const auto [width, height, largest] = numbers;
+    if (width < 1 || height < 1 || largest != 255) return {};
+    const auto values = static_cast<size_t>(width * height * 3);
+    if (bytes.size() != at + 1 + values) return {};
+    Image image{.height = height, .width = width, .rgb = {}};
+    image.rgb.reserve(values);
+    for (const std::byte value : bytes.subspan(at + 1)) image.rgb.push_back(std::to_integer<uint8_t>(value));
+    return image;
+}
+
+} // namespace
 
 Image decodeImage(const std::filesystem::path& path) {
     constexpr uint64_t kMostBytes = uint64_t{1} << 28;
@@ -34,6 +70,7 @@ Image decodeImage(const std::filesystem::path& path) {
     if (file.sizeBytes() > kMostBytes) fail("is larger than 256 MiB", "choose a smaller picture");
     std::vector<std::byte> packed(file.sizeBytes());
     file.read(0, packed);
+    if (std::optional<Image> ppm = readPpm(packed)) return *std::move(ppm);
     int width = 0, height = 0, channels = 0;
     const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> pixels(
         stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(packed.data()), static_cast<int>(packed.size()), &width,

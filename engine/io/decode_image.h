@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// Decodes a picture of a training set: PNG, JPEG, BMP, PPM or GIF (its first frame), told by its content. What is
-/// transparent lies on white. Pictures that a person opens are read by the application, which knows more formats and
+/// Decodes a picture of a training set: PNG, JPEG, BMP, GIF (its first frame) or binary PPM, told by its content. What
+/// is transparent lies on white. Pictures that a person opens are read by the application, which knows more formats and
 /// turns photographs upright.
 /// @throws Error naming the file and why
 Image decodeImage(const std::filesystem::path& path);
