@@ -22,7 +22,7 @@ using State = TrainingSnapshot::State;
 /// A run over pictures that takes seconds.
 void setSmallRecipe(LabWindow& lab) {
     Recipe recipe{.task = "shapes", .batch = 8};
-    recipe.settings.values = {{"arrow", 0}, {"shapes", 1}};
+    recipe.settings.values = {{"odd", 1}, {"arrow", 0}, {"shapes", 1}};
     recipe.architecture = {.family = "vit", .layers = 2, .heads = 2, .width = 16, .activation = "gelu", .patch = 16};
     recipe.schedule.steps = 10;
     recipe.evaluateEvery = recipe.checkpointEvery = 5;

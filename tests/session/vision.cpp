@@ -123,7 +123,7 @@ TEST_CASE("vision session: what a patch is made into is told when asked, once fo
 
 TEST_CASE("vision session: another moment of a run takes the place of the one before", "[session][vision][gpu]") {
     Recipe recipe{.task = "shapes", .batch = 4};
-    recipe.settings.values = {{"arrow", 0}, {"shapes", 1}};
+    recipe.settings.values = {{"odd", 1}, {"arrow", 0}, {"shapes", 1}};
     recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16, .activation = "gelu", .patch = 16};
     Trainer trainer(recipe, {.softwareThreads = 0, .validation = true});
     const auto model = trainer.objective().describe();

@@ -28,7 +28,7 @@ std::unique_ptr<ImageTaskInstance> shapes(std::map<std::string, double, std::les
 
 Recipe smallRecipe() {
     Recipe recipe{.task = "shapes", .batch = 32};
-    recipe.settings.values = {{"arrow", 0}, {"clutter", 0}, {"shapes", 1}};
+    recipe.settings.values = {{"odd", 1}, {"arrow", 0}, {"clutter", 0}, {"shapes", 1}};
     recipe.architecture = {.family = "vit",
                            .layers = 2,
                            .heads = 2,

@@ -24,7 +24,7 @@ constexpr int kDirections = 8;     // that an arrow can point in
 constexpr uint32_t kPictures = 11; // a stream of random numbers
 
 constexpr std::array<Param, 5> kParams{{
-    {"odd", "Odd one", "Asks which kind of shape is there only once", Param::Kind::Toggle, 0, 1, 1, 1},
+    {"odd", "Odd one", "Asks which kind of shape is there only once", Param::Kind::Toggle, 0, 1, 1, 0},
     {"arrow", "Arrow", "Asks which shape a white arrow points at", Param::Kind::Toggle, 0, 1, 1, 1},
     {"kinds", "Kinds", "Kinds of shapes: circle, square, triangle, cross, ring", Param::Kind::Integer, 2, kShapeKinds,
      1, 4},
@@ -151,7 +151,7 @@ std::unique_ptr<ImageTaskInstance> makeShapes(const TaskValues& values, const Ta
 constinit const Task kShapesTask{
     .id = "shapes",
     .title = "Shapes",
-    .summary = "Names the shape that is there only once, or the one that a white arrow points at",
+    .summary = "Names the shape that a white arrow points at, or the one that is there only once",
     .hint =
         "With an arrow, one head of a late layer should take CLS from the arrow to the shape it points at; without, "
         "patches of like shapes find each other and the odd one stays alone.",
