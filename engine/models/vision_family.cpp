@@ -23,7 +23,7 @@ int64_t VisionFolder::rowsOf(const std::string& tensor) const {
 }
 
 std::span<const VisionFamily* const> visionCatalogue() {
-    static constexpr std::array kFamilies{&kVit, &kComposedVit, &kDeit, &kDinov2, &kDinov2WithRegisters, &kTimmVit};
+    static constexpr std::array kFamilies{&kVit, &kDeit, &kDinov2, &kDinov2WithRegisters, &kTimmVit, &kComposedVit};
     return kFamilies;
 }
 

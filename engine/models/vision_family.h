@@ -57,6 +57,6 @@ nlohmann::json visionConfigJson(const VisionConfig& config);
 std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* headsField, int64_t width, int64_t heads,
                                          int64_t layers, bool queryKeyValueBias);
 
-extern const VisionFamily kVit, kComposedVit, kDeit, kDinov2, kDinov2WithRegisters, kTimmVit;
+extern const VisionFamily kVit, kDeit, kDinov2, kDinov2WithRegisters, kTimmVit, kComposedVit;
 
 } // namespace attn

@@ -74,7 +74,7 @@ void TrainingBridge::follow(bool on) {
 }
 
 void TrainingBridge::showNewest() {
-    if (underway_) return; // onShown comes back to it
+    if (underway_ || !snapshot_->weights) return; // onShown comes back to it; a run that begins has none yet
     underway_ = snapshot_->weights;
     sincePosted_.start();
     if (underway_->model->vision) {
