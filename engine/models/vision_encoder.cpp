@@ -32,16 +32,17 @@ void checkDescription(const VisionConfig& config) {
 class VisionBuilder {
 public:
     VisionBuilder(const VisionConfig& config, const VisionBuild& build)
-        : config_(config), build_(build), layers_(layersOf(config, build)), result_{.graph = std::make_shared<Graph>(),
-                                                                                    .logits = {},
-                                                                                    .pooled = {},
-                                                                                    .attention = {},
-                                                                                    .blocks = {},
-                                                                                    .composed = {}},
+        : config_(config), build_(build), tokens_(paddedTokens(config, build)),
+          layers_(layersOf(config, build)), result_{.graph = std::make_shared<Graph>(),
+                                                    .logits = {},
+                                                    .pooled = {},
+                                                    .attention = {},
+                                                    .blocks = {},
+                                                    .composed = {}},
           graph_(*result_.graph), blocks_(graph_, settings()) {}
 
     VisionGraph build() {
-        const int64_t rows = build_.images * config_.tokens();
+        const int64_t rows = build_.images * tokens_;
         Tensor x = graph_.probe(embedded(), "hook_embed", "TC");
         if (config_.positions != VisionPositions::None) {
             const Tensor positions = positionRows();
@@ -49,13 +50,14 @@ public:
             x = perRow(binary(perImage(x), positions, Binary::Add));       // [B,T,C] + [T,C]
         }
         x = blocks_.spread(blocks_.dropped(x));
-        // Nothing hides what lies ahead, so positions only have to be there.
-        const Tensor positions = fill(graph_, {rows}, 0, DType::I32);
+        // Nothing hides what lies ahead, so positions only have to be there; padding lies ahead of all.
+        const Tensor positions = isPadded()
+                                     ? graph_.input(vision_names::kPadding, {.shape = {rows}, .dtype = DType::I32})
+                                     : fill(graph_, {rows}, 0, DType::I32);
         for (size_t layer = 0; layer < layers_.size(); ++layer)
-            x = blocks_.block(layer, x,
-                              {.queryPosition = positions,
-                               .keyPosition = positions,
-                               .sequence = build_.images == 1 ? 0 : config_.tokens()});
+            x = blocks_.block(
+                layer, x,
+                {.queryPosition = positions, .keyPosition = positions, .sequence = build_.images == 1 ? 0 : tokens_});
         x = blocks_.gather(x);
         const Tensor normalized =
             graph_.probe(config_.normAfterPooling ? x : blocks_.finalNorm(x), vision_names::kNormalized, "TC");
@@ -73,15 +75,13 @@ public:
     }
 
 private:
-    /// The fused kernel takes several sequences of a multiple of 8 rows only; others run as a composition, whose
-    /// weights have the same names.
+    bool isPadded() const { return tokens_ != config_.tokens(); }
+
     static std::vector<LayerAttention> layersOf(const VisionConfig& config, const VisionBuild& build) {
         checkDescription(config);
         std::vector<LayerAttention> layers = config.layers;
-        if (build.images > 1 && config.tokens() % 8 != 0)
-            for (LayerAttention& layer : layers)
-                if (!layer.spec)
-                    layer.spec = AttentionSpec::parse(fmt::format("heads=multi_head({})", layer.heads.heads));
+        if (paddedTokens(config, build) != config.tokens())
+            for (LayerAttention& layer : layers) layer.rule.causal = true; // hides what lies ahead: the padding
         return layers;
     }
 
@@ -116,13 +116,18 @@ private:
         if (config_.clsToken) learn("embed.cls", 1);
         if (config_.distillationToken) learn("embed.distillation", 1);
         if (config_.registers > 0) learn("embed.registers", config_.registers);
-        if (parts.empty()) return words;
+        if (parts.empty() && !isPadded()) return words;
         parts.push_back(reshape(words, {build_.images, N, C}));
-        return perRow(concatenate(parts, 1));
+        const Tensor tokens = parts.size() == 1 ? parts.front() : concatenate(parts, 1);
+        return perRow(isPadded() ? pad(tokens, 1, 0, tokens_ - config_.tokens()) : tokens);
     }
 
-    /// @return [T,C] of one image
+    /// @return [T,C] of one image, with its padding
     Tensor positionRows() {
+        const Tensor rows = ownPositionRows();
+        return isPadded() ? pad(rows, 0, 0, tokens_ - config_.tokens()) : rows;
+    }
+    Tensor ownPositionRows() {
         const int64_t C = config_.modelWidth, N = config_.grid().area();
         Tensor table;
         if (config_.positions == VisionPositions::Sinusoidal) {
@@ -162,6 +167,7 @@ private:
 
     const VisionConfig& config_;
     const VisionBuild& build_;
+    const int64_t tokens_; ///< of each image, with padding
     const std::vector<LayerAttention> layers_;
     VisionGraph result_;
     Graph& graph_;
@@ -176,6 +182,17 @@ std::vector<std::string> prefixNames(const VisionConfig& config) {
     if (config.distillationToken) names.emplace_back("distillation");
     for (int64_t i = 1; i <= config.registers; ++i) names.push_back(fmt::format("register {}", i));
     return names;
+}
+
+int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build) {
+    const bool isComposed =
+        std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
+    return build.images == 1 || isComposed ? config.tokens() : (config.tokens() + 3) / 4 * 4;
+}
+
+void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens) {
+    const auto rows = static_cast<int64_t>(padding.size()) / images;
+    for (size_t row = 0; row < padding.size(); ++row) padding[row] = static_cast<int64_t>(row) % rows < tokens ? 0 : 1;
 }
 
 VisionGraph buildVisionEncoder(const VisionConfig& config, const VisionBuild& build) {

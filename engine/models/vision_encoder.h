@@ -3,6 +3,7 @@
 #include "engine/models/vision_config.h"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace attn {
@@ -17,6 +18,7 @@ struct VisionBuild {
 /// Names of the graph's inputs.
 namespace vision_names {
 inline constexpr const char* kPatches = "patches";               ///< Input [B N, channels patch patch]
+inline constexpr const char* kPadding = "padding";               ///< Input I32 [B, paddedTokens]: 0, 1 of padding
 inline constexpr const char* kSinusoids = "pos_embed#sinusoids"; ///< Parameter, computed
 inline constexpr const char* kPositions = "pos_embed.W_pos";     ///< Parameter [positions, C]
 inline constexpr const char* kNormalized = "ln_final.hook_normalized";
@@ -30,6 +32,13 @@ struct VisionGraph {
     std::vector<NodeRange> blocks;          ///< the nodes of each
     ComposedNeeds composed;                 ///< of layers that have a spec, and sinusoidal positions
 };
+
+/// Rows of each of several images: the fused kernel takes a multiple of 4. Padding stands behind the patches; nothing
+/// looks at it. Without padding, and where attention is composed, there is no such input.
+int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build);
+
+/// What the input kPadding says. @param padding of all images  @param tokens of each, without padding
+void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens);
 
 /// Probes: hook_embed [T,C] without positions, hook_pos_embed [T,C] (zeros for registers), those of BlockBuilder,
 /// ln_final.hook_normalized [T,C], hook_pooled, logits [B, classes]; T counts the tokens of all images, CLS first in

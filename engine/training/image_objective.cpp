@@ -104,6 +104,8 @@ void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     const std::span<float> input = executor.input(vision_names::kPatches);
     const Shape shape{batch.rows * config_.grid().area(), config_.patchValues()};
     writeRows(batch.patches, shape, [&](const auto& fill) { fill(0, input); });
+    if (executor.hasInput(vision_names::kPadding))
+        writePadding(executor.inputIntegers(vision_names::kPadding), batch.rows, config_.tokens());
 }
 
 void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
