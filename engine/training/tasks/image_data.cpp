@@ -135,7 +135,7 @@ std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
     return found;
 }
 
-/// @param split empty: told by the hash of the name
+/// @param isTest all of them are for testing; else the hash of the name tells the split  @param hasTest none of them is
 void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool hasTest) {
     for (const fs::path& each : sortedEntries(folder, true)) {
         const std::string name = each.filename().string();

@@ -48,11 +48,10 @@ public:
     LabelledImage trainingExample(uint64_t n) const;
 
 protected:
-    /// @param statisticsOf so many examples that are trained on decide mean and deviation; call settle() once they can
-    /// be drawn
+    /// Call settle() once examples can be drawn.
     ImageTaskInstance(std::vector<std::string> labels, const ImageSize& size, int64_t channels,
                       const Augmentation& augmentation, uint64_t seed);
-    /// Measures mean and deviation of each channel, to normalise by.
+    /// Measures mean and deviation of each channel over examples that are trained on, to normalise by.
     void settle();
 
 private:
