@@ -1,6 +1,8 @@
+#include "app/lab/models/run_list_model.h"
 #include "app/lab/models/sight_model.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/sights_view.h"
+#include "engine/io/decode_image.h"
 #include "engine/training/recipe.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
@@ -8,6 +10,7 @@
 #include <QComboBox>
 #include <QDir>
 #include <QImageReader>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QPushButton>
@@ -118,6 +121,31 @@ TEST_CASE("lab: a run over pictures is exported as an animation of the vision pa
     CHECK(reader.imageCount() == 3);
 }
 
+TEST_CASE("lab: a run that could not begin begins once its pictures are there", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    const std::filesystem::path data = (lab.folder() + "/pictures").toStdString();
+    std::filesystem::create_directories(data);
+    Recipe recipe{.task = "images", .batch = 4};
+    recipe.settings.data = data;
+    recipe.settings.values = {{"size", 16}};
+    recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16, .activation = "gelu", .patch = 8};
+    recipe.schedule.steps = 2;
+    lab.window().setRecipe(recipe);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).failure.has_value(); }));
+    CHECK(training(lab).failure->what.find("no pictures to learn from") != std::string::npos);
+    for (const char* name : {"dark", "light"})
+        for (int i = 0; i < 40; ++i) {
+            std::filesystem::create_directories(data / name);
+            writePpm(data / name / (std::to_string(i) + ".ppm"),
+                     {.height = 16, .width = 16, .rgb = std::vector<uint8_t>(768, *name == 'd' ? 10 : 240)});
+        }
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Finished; }, 30'000));
+    CHECK(lab.window().runs().runs().size() == 1);
+}
+
 TEST_CASE("lab: the form shows what belongs to tasks over pictures", "[lab][training]") {
     LabWindow lab;
     REQUIRE(lab.settle());
@@ -136,6 +164,7 @@ TEST_CASE("lab: the form shows what belongs to tasks over pictures", "[lab][trai
     choose("Pictures in a folder");
     CHECK(lab.find<QLineEdit>("dataPath").isVisibleTo(&lab.window()));
     CHECK_FALSE(lab.find<QPushButton>("train.play").isEnabled()); // until a folder is named
+    CHECK(lab.find<QLabel>("trainState").text().contains("folder of pictures"));
     choose("Sort");
     CHECK(lab.find<QComboBox>("family").isVisibleTo(&lab.window()));
     CHECK_FALSE(lab.find<QComboBox>("pooling").isVisibleTo(&lab.window()));

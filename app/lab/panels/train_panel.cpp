@@ -227,7 +227,8 @@ void TrainPanel::start(bool plays) {
     RunListModel& runs = context_.runs();
     if (continues()) {
         if (training_->folder != runs.active().toStdString() || training_->state == TrainingSnapshot::State::None)
-            session.start(runs.active().toStdString(), *form_->recipe(), true, plays);
+            session.start(runs.active().toStdString(), *form_->recipe(),
+                          !checkpoints(runs.active().toStdString()).empty(), plays); // none: it could not begin
         else if (plays)
             session.play();
         if (!plays) session.step();
@@ -334,7 +335,7 @@ void TrainPanel::updateButtons() {
     const int64_t steps = isHere && training_->recipe ? training_->recipe->schedule.steps : 0;
     progress_->setRange(0, isBusy ? 0 : std::max(1, static_cast<int>(steps)));
     progress_->setValue(isHere ? static_cast<int>(training_->step) : 0);
-    QString text = tr("Choose a task and press Train.");
+    QString text = form_->problem().isEmpty() ? tr("Choose a task and press Train.") : form_->problem();
     if (isBusy) {
         text = tr("Preparing …");
     } else if (isHere && steps > 0) {
@@ -346,7 +347,7 @@ void TrainPanel::updateButtons() {
                             .arg(duration(training_->secondsPerStep * static_cast<double>(steps - training_->step)));
         }
         if (isDone) text += tr(" · finished");
-        text += tr(" · %1 parameters").arg(training_->parameterCount);
+        if (training_->parameterCount > 0) text += tr(" · %1 parameters").arg(training_->parameterCount);
     } else if (wasDone) {
         text = tr("This run is finished.");
     } else if (isKnown) {

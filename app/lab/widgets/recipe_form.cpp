@@ -11,7 +11,7 @@
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QFileDialog>
-#include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -320,6 +320,8 @@ bool RecipeForm::settleAttention() {
                             problem ? problem->nearest : std::string());
     return !problem;
 }
+
+QString RecipeForm::problem() const { return recipe_ ? QString() : problem_->text(); }
 
 void RecipeForm::settle() {
     recipe_.reset();

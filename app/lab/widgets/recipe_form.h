@@ -28,6 +28,8 @@ public:
 
     /// What the controls say. Empty while they contradict each other: the form then says why.
     const std::optional<Recipe>& recipe() const { return recipe_; }
+    /// Why there is no recipe; empty where there is one, or where the line of attention says it itself.
+    QString problem() const;
     void setRecipe(const Recipe& recipe);
 
 signals:
