@@ -231,6 +231,9 @@ void addTrain(CLI::App& app, Run& run) {
     number("--patch", "patch", "pixels on a side of a patch (vit)");
     text("--pooling", "pooling", "what the head reads: cls, or the mean of the patches (vit)");
     text("--positions", "positions", "learned, sinusoidal or none (vit)");
+    number("--window", "window", "tokens on a side of Swin's windows; 0: none (vit, --pooling mean)");
+    number("--merges", "merges", "how often 2 x 2 tokens become one, as in Swin (vit, --pooling mean)");
+    number("--pooled-tokens", "pooled_tokens", "tokens that are left from the middle layer on; 0: all (vit)");
     number("--layers", "layers", "blocks");
     number("--heads", "heads", "heads of each");
     number("--key-value-heads", "key_value_heads", "0: as many as heads");

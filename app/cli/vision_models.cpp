@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace attn::cli {
 namespace {
 
@@ -17,6 +19,7 @@ void printJson(const VisionModel& model) {
                                       {"family", info.family},
                                       {"layers", info.layers},
                                       {"heads", info.heads},
+                                      {"layerHeads", info.layerHeads},
                                       {"headWidth", info.headWidth},
                                       {"modelWidth", info.modelWidth},
                                       {"feedForwardWidth", info.feedForwardWidth},
@@ -46,8 +49,10 @@ void describeVision(const ModelOptions& options, const VisionListing& listing) {
     if (listing.json) return printJson(*model);
     const VisionInfo& info = model->info();
     fmt::print("{}: {}\n", info.name, info.familyTitle);
+    const int fewest = std::ranges::min(info.layerHeads);
     fmt::print("  {} layers of {} heads, head width {}, model width {}, feed-forward width {}\n", info.layers,
-               info.heads, info.headWidth, info.modelWidth, info.feedForwardWidth);
+               fewest == info.heads ? fmt::to_string(info.heads) : fmt::format("{} to {}", fewest, info.heads),
+               info.headWidth, info.modelWidth, info.feedForwardWidth);
     fmt::print("  pictures of {} x {} pixels in {} channels, {} x {} patches of {}; positions {}\n", info.image.width,
                info.image.height, info.channels, info.grid.width, info.grid.height, info.patch, info.positions);
     fmt::print("  {} tokens{}\n", info.tokens(),

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -53,9 +54,7 @@ Looking lookingOf(const std::string& text, const VisionInfo& info) {
             QString("patch %1, %2").arg(row).arg(column)};
 }
 
-/// The row of a map over tokens, as a figure of its patches. @param map [T,T]
-void show(PatchOverlayFigure& figure, const VisionInfo& info, std::span<const float> map, const Looking& looking) {
-    PatchRow row = patchRow(map, info, looking.token);
+void show(PatchOverlayFigure& figure, const VisionInfo& info, PatchRow row, const Looking& looking) {
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row.patches));
     const auto before = static_cast<int>(info.prefix.size());
     if (before > 0) figure.note = QString("%1 % on tokens that are no patches").arg(row.elsewhere * 100, 0, 'f', 1);
@@ -77,15 +76,21 @@ int labelNamed(const std::string& text, const VisionInfo& info) {
 void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
                    const VisionView& view) {
     const VisionInfo& info = model.info();
-    if (view.layer < 0 || view.layer >= info.layers || view.head < 0 || view.head >= info.heads)
+    const bool isLayer = view.layer >= 0 && view.layer < info.layers;
+    const int heads = isLayer ? info.layerHeads[static_cast<size_t>(view.layer)] : info.heads;
+    if (!isLayer || view.head < 0 || view.head >= heads)
         throw Error({.what = fmt::format("there is no layer {} head {}", view.layer, view.head),
                      .where = info.name,
-                     .hint = fmt::format("layers are 0 to {}, heads 0 to {}", info.layers - 1, info.heads - 1)});
+                     .hint = fmt::format("layers are 0 to {}, heads 0 to {}", info.layers - 1, heads - 1)});
     const Looking looking = lookingOf(view.patch, info);
-    const auto captured = model.capture(patches, fmt::format("blocks.{}.attn.hook_pattern", view.layer)); // [H,T,T]
-    const auto cells = static_cast<size_t>(info.tokens()) * static_cast<size_t>(info.tokens());
-    show(figure, info, std::span(captured.front().values).subspan(static_cast<size_t>(view.head) * cells, cells),
-         looking);
+    const auto patterns = model.look(patches).patterns;
+    const LayerPattern& pattern = patterns[static_cast<size_t>(view.layer)];
+    if (pattern.values.empty())
+        throw Error({.what = fmt::format("layer {} forms no pattern", view.layer),
+                     .where = info.name,
+                     .hint = "choose a layer whose attention weighs single tokens"});
+    show(figure, info, patchRow(pattern, view.head, looking.token), looking);
+    if (pattern.layout.tokens < info.tokens()) figure.tokens = pattern.layout.tokenOf;
     figure.title = QString("Layer %1  Head %2  from %3").arg(view.layer).arg(view.head).arg(looking.name);
 }
 
@@ -93,19 +98,17 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
                  const VisionView& view) {
     const VisionInfo& info = model.info();
     const Looking looking = lookingOf(view.patch, info);
-    const auto captured = model.capture(patches, "blocks.*.attn.hook_pattern");
-    if (captured.size() != static_cast<size_t>(info.layers))
-        throw Error({.what = fmt::format("{} of {} layers form no pattern",
-                                         info.layers - static_cast<int>(captured.size()), info.layers),
+    const auto patterns = model.look(patches).patterns;
+    const auto without =
+        std::ranges::count_if(patterns, [](const LayerPattern& pattern) { return pattern.values.empty(); });
+    if (without > 0)
+        throw Error({.what = fmt::format("{} of {} layers form no pattern", without, info.layers),
                      .where = info.name,
                      .hint = "rollout goes through the patterns of all layers"});
-    std::vector<std::span<const float>> maps;
-    for (const CapturedHook& hook : captured) maps.emplace_back(hook.values);
     if (!view.label.empty()) {
         const int label = labelNamed(view.label, info);
-        const auto found = model.patternGradients(patches, label);
-        const std::vector<std::span<const float>> gradients(found.begin(), found.end());
-        show(figure, info, gradientRollout(maps, gradients, info.heads, info.tokens()), looking);
+        show(figure, info, patchRow(gradientRollout(patterns, model.patternGradients(patches, label)), looking.token),
+             looking);
         figure.title = QString("Rollout of %1 layers for “%2”  from %3")
                            .arg(info.layers)
                            .arg(QString::fromStdString(info.labelOf(label)), looking.name);
@@ -115,7 +118,7 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
     const HeadFusion fusion = view.fusion == "max"   ? HeadFusion::Maximum
                               : view.fusion == "min" ? HeadFusion::Minimum
                                                      : HeadFusion::Mean;
-    show(figure, info, attentionRollout(maps, info.heads, info.tokens(), {.fusion = fusion, .discard = view.discard}),
+    show(figure, info, patchRow(attentionRollout(patterns, {.fusion = fusion, .discard = view.discard}), looking.token),
          looking);
     figure.title = QString("Rollout of %1 layers  from %2").arg(info.layers).arg(looking.name);
 }

@@ -28,6 +28,11 @@ QRectF DistanceFigure::plot(const QRectF& area, const FigureTheme& theme) const 
                   std::max(8.0, area.height() - top - 2 * line - 2 * gap));
 }
 
+bool DistanceFigure::has(int item) const {
+    const auto [layer, head] = headOf(item);
+    return static_cast<size_t>(head) < distances[static_cast<size_t>(layer)].size();
+}
+
 QPointF DistanceFigure::dot(int item, const QRectF& plot) const {
     const auto [layer, head] = headOf(item);
     const float distance = distances[static_cast<size_t>(layer)][static_cast<size_t>(head)];
@@ -42,6 +47,7 @@ std::optional<int> DistanceFigure::itemAt(const QPointF& point, const QRectF& ar
     std::optional<int> nearest;
     double best = kReach;
     for (int item = 0; item < items(); ++item) {
+        if (!has(item)) continue;
         const QPointF away = dot(item, at) - point;
         const double distance = std::hypot(away.x(), away.y());
         if (distance >= best) continue;
@@ -53,7 +59,11 @@ std::optional<int> DistanceFigure::itemAt(const QPointF& point, const QRectF& ar
 
 int DistanceFigure::moved(int item, int right, int down) const {
     const auto [layer, head] = headOf(item);
-    if (right != 0) return itemOf(std::clamp(layer + right, 0, layers() - 1), head);
+    if (right != 0) {
+        const int next = std::clamp(layer + right, 0, layers() - 1);
+        const auto most = static_cast<int>(distances[static_cast<size_t>(next)].size());
+        return most == 0 ? item : itemOf(next, std::min(head, most - 1));
+    }
     // Up and down go by distance, as the dots stand.
     const std::vector<float>& all = distances[static_cast<size_t>(layer)];
     std::vector<int> order(all.size());
@@ -63,7 +73,7 @@ int DistanceFigure::moved(int item, int right, int down) const {
         return std::isfinite(distance) ? distance : -1.0f;
     });
     const auto place = static_cast<int>(std::ranges::find(order, head) - order.begin());
-    return itemOf(layer, order[static_cast<size_t>(std::clamp(place + down, 0, heads - 1))]);
+    return itemOf(layer, order[static_cast<size_t>(std::clamp(place + down, 0, static_cast<int>(all.size()) - 1))]);
 }
 
 QString DistanceFigure::reading(int item) const {
@@ -119,14 +129,14 @@ void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
     const double radius = theme.size > 14 ? 5 : 3.5;
     for (int item = 0; item < items(); ++item) {
         const auto [layer, head] = headOf(item);
-        if (!std::isfinite(distances[static_cast<size_t>(layer)][static_cast<size_t>(head)])) continue;
+        if (!has(item) || !std::isfinite(distances[static_cast<size_t>(layer)][static_cast<size_t>(head)])) continue;
         painter.setPen(QPen(theme.background, 1));
         painter.setBrush(seriesColour(static_cast<size_t>(head)));
         painter.drawEllipse(dot(item, at), radius, radius);
     }
     painter.setBrush(Qt::NoBrush);
     for (const auto& [item, colour] : {std::pair(chosen, theme.text), std::pair(hovered, theme.accent)}) {
-        if (!item || *item >= items()) continue;
+        if (!item || *item >= items() || !has(*item)) continue;
         painter.setPen(QPen(colour, 2));
         painter.drawEllipse(dot(*item, at), radius + 2.5, radius + 2.5);
     }

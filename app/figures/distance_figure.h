@@ -13,13 +13,14 @@ struct DistanceFigure : PointedFigure {
     QString title, note;
     int heads = 0;
     double farthest = 1;                       ///< top of the axis in pixels: the picture's diagonal
-    std::vector<std::vector<float>> distances; ///< of each layer: [heads] in pixels; NaN: none
+    std::vector<std::vector<float>> distances; ///< of each layer: [its heads] in pixels; NaN: none
 
     int layers() const { return static_cast<int>(distances.size()); }
     int itemOf(int layer, int head) const { return layer * heads + head; }
     std::pair<int, int> headOf(int item) const { return {item / heads, item % heads}; }
 
     QRectF plot(const QRectF& area, const FigureTheme& theme) const;
+    bool has(int item) const; ///< whether the layer has so many heads
     /// Where a dot stands. NaN stands at the bottom.
     QPointF dot(int item, const QRectF& plot) const;
 

@@ -88,6 +88,19 @@ std::vector<Tick> PatchOverlayFigure::ticks() const {
     return {{0, QStringLiteral("0")}, {1, end}};
 }
 
+void PatchOverlayFigure::drawBorders(QPainter& painter, const Layout& at) const {
+    const bool areMerged = static_cast<int>(tokens.size()) == rows_ * columns_;
+    const auto isBorder = [&](int patch, int neighbour) {
+        return !areMerged || tokens[static_cast<size_t>(patch)] != tokens[static_cast<size_t>(neighbour)];
+    };
+    painter.setPen(QPen(QColor(255, 255, 255, areMerged ? 150 : 60), 1));
+    for (int patch = 0; patch < rows_ * columns_; ++patch) {
+        const QRectF cell = at.patchRect(patch, columns_, rows_);
+        if (patch % columns_ > 0 && isBorder(patch, patch - 1)) painter.drawLine(cell.topLeft(), cell.bottomLeft());
+        if (patch >= columns_ && isBorder(patch, patch - columns_)) painter.drawLine(cell.topLeft(), cell.topRight());
+    }
+}
+
 void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty()) return drawMessage(painter, area, Text::tr("Open a vision model to see where it looks."), theme);
     painter.save();
@@ -109,17 +122,7 @@ void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const Figu
                              patches.pixelColor(patch % columns_, patch / columns_));
     }
     painter.setOpacity(1);
-    if (showsGrid && at.picture.width() / columns_ >= 6) {
-        painter.setPen(QPen(QColor(255, 255, 255, 60), 1));
-        for (int column = 1; column < columns_; ++column) {
-            const double x = at.picture.left() + at.picture.width() * column / columns_;
-            painter.drawLine(QPointF(x, at.picture.top()), QPointF(x, at.picture.bottom()));
-        }
-        for (int row = 1; row < rows_; ++row) {
-            const double y = at.picture.top() + at.picture.height() * row / rows_;
-            painter.drawLine(QPointF(at.picture.left(), y), QPointF(at.picture.right(), y));
-        }
-    }
+    if (showsGrid && at.picture.width() / columns_ >= 6) drawBorders(painter, at);
     if (hovered) frame(painter, at.patchRect(*hovered, columns_, rows_), theme.accent, 1);
     if (marked) frame(painter, at.patchRect(*marked, columns_, rows_), theme.query, 2);
     if (at.note.height() > 0)

@@ -17,12 +17,13 @@ struct PatchOverlayFigure : Figure {
     QImage image;        ///< what the model sees
     QString title, note; ///< what it is; a remark below, such as what goes to tokens that are no patches
     ColourMapId colours = ColourMapId::Viridis;
-    double opacity = 0.6;       ///< of the colours: 0 shows the picture alone
-    bool isSmooth = false;      ///< blends between patches
-    std::optional<int> marked;  ///< a patch with a frame: the one that looks
-    std::optional<int> hovered; ///< likewise, with a thin one
-    bool isSigned = false;      ///< in diverging colours, from minus the largest to the largest
-    bool showsGrid = true;      ///< lines between the patches
+    double opacity = 0.6;        ///< of the colours: 0 shows the picture alone
+    bool isSmooth = false;       ///< blends between patches
+    std::optional<int> marked;   ///< a patch with a frame: the one that looks
+    std::optional<int> hovered;  ///< likewise, with a thin one
+    bool isSigned = false;       ///< in diverging colours, from minus the largest to the largest
+    bool showsGrid = true;       ///< lines between the patches, or between tokens that are several
+    std::vector<int32_t> tokens; ///< [rows, columns]: patches of equal numbers are one token; empty: each is its own
 
     /// @param values [rows, columns], none negative unless isSigned
     void setValues(int rows, int columns, std::vector<float> values);
@@ -46,6 +47,7 @@ struct PatchOverlayFigure : Figure {
 private:
     std::vector<Tick> ticks() const;
     QImage overlay() const; ///< one pixel per patch
+    void drawBorders(QPainter& painter, const Layout& layout) const;
     ColourMapId map() const { return isSigned ? ColourMapId::Diverging : colours; }
 
     int rows_ = 0, columns_ = 0;

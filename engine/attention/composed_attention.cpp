@@ -9,20 +9,33 @@ namespace {
 
 using namespace terms;
 
-AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, int64_t index) {
-    const int64_t rows = site.input.shape()[0], length = site.sequence == 0 ? rows : site.sequence;
+AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, int64_t index, int64_t batch,
+                      int64_t length) {
     return {.graph = *site.input.graph,
             .spec = *layer.spec,
             .prefix = site.prefix,
             .weights = site.weights,
             .layer = index,
-            .batch = rows / length,
+            .batch = batch,
             .heads = layer.heads.heads,
             .groups = layer.heads.keyValueHeads,
             .queries = length,
             .keys = length,
             .width = layer.heads.width,
             .hasInputs = true};
+}
+
+/// Sequences of the site, each whole.
+int64_t sequencesOf(const AttentionSite& site) {
+    return site.sequence == 0 ? 1 : site.input.shape()[0] / site.sequence;
+}
+
+/// Rows of every sequence by their numbers. @param x [sequences N, C]  @param ids I32 [R]  @return [sequences R, C]
+Tensor taken(Tensor x, Tensor ids, int64_t sequences) {
+    const int64_t N = x.shape()[0] / sequences, C = x.shape()[1], R = ids.shape()[0];
+    if (sequences == 1) return take(x, ids);
+    return reshape(take(reshape(x, {sequences, N, C}), broadcast(reshape(ids, {1, R}), {sequences, R})),
+                   {sequences * R, C});
 }
 
 void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
@@ -43,7 +56,8 @@ std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedN
 
 Tensor composedInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs) {
     const int64_t rows = site.input.shape()[0], C = site.input.shape()[1];
-    AttentionFlow flow = flowFor(layer, site, index);
+    const int64_t sequences = sequencesOf(site);
+    AttentionFlow flow = flowFor(layer, site, index, sequences, rows / sequences);
     flow.stream = reshape(site.input, {flow.batch, flow.queries, C});
     buildInputs(flow);
     collect(flow, needs);
@@ -53,13 +67,16 @@ Tensor composedInputs(const LayerAttention& layer, const AttentionSite& site, in
 AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                                  ComposedNeeds& needs) {
     Graph& graph = *site.input.graph;
-    const int64_t rows = site.input.shape()[0], C = site.residual.shape()[1], H = layer.heads.heads,
-                  D = layer.heads.width;
+    const int64_t C = site.residual.shape()[1], H = layer.heads.heads, D = layer.heads.width;
+    const int64_t sequences = sequencesOf(site);
+    const RowGroups* groups = site.groups;
+    const Tensor input = groups ? taken(site.input, groups->order, sequences) : site.input;
+    const int64_t rows = input.shape()[0], each = groups ? groups->length : rows / sequences;
     const auto name = [&](const char* part) { return site.prefix + "." + part; };
     const auto weight = [&](const std::string& part) {
         return (site.weights.empty() ? site.prefix : site.weights) + "." + part;
     };
-    AttentionFlow flow = flowFor(layer, site, index);
+    AttentionFlow flow = flowFor(layer, site, index, rows / each, each);
     const int64_t B = flow.batch, T = flow.queries;
     const auto byHead = [&](Tensor x, int64_t heads) { // [B T, heads D] -> [B,heads,T,D]
         return permute(reshape(x, {B, T, heads, D}), {0, 2, 1, 3});
@@ -74,21 +91,26 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     };
     const bool sharesKeys = flow.spec.parts.at(Slot::Heads).id == "shared_query_key";
     if (flow.spec.part(Slot::Mixer).usesQueriesKeys) {
-        flow.q = probed(project("Q", H, site.input), H, "hook_q", "THD");
-        flow.k = sharesKeys ? flow.q : probed(project("K", flow.groups, site.input), flow.groups, "hook_k", "TGD");
+        flow.q = probed(project("Q", H, input), H, "hook_q", "THD");
+        flow.k = sharesKeys ? flow.q : probed(project("K", flow.groups, input), flow.groups, "hook_k", "TGD");
     }
-    flow.v = probed(project("V", flow.groups, site.input), flow.groups, "hook_v", "TGD");
+    flow.v = probed(project("V", flow.groups, input), flow.groups, "hook_v", "TGD");
     if (flow.spec.part(Slot::Memory).stopsStates) {
-        const Tensor states = stopGradient(site.input);
+        const Tensor states = stopGradient(input);
         flow.rememberedKeys =
             sharesKeys ? byHead(project("Q", H, states), H) : byHead(project("K", flow.groups, states), flow.groups);
         flow.rememberedValues = byHead(project("V", flow.groups, states), flow.groups);
+    }
+    if (groups && groups->visible) {
+        const Shape cells{1, groups->groups, each * each};
+        flow.sequenceMask =
+            reshape(broadcast(reshape(groups->visible, cells), {sequences, cells[1], cells[2]}), {B, 1, each, each});
     }
     buildAttention(flow);
     collect(flow, needs);
     const auto probeCells = [&](Tensor cells, const char* hook) {
         if (!cells) return;
-        const bool isOne = B == 1;
+        const bool isOne = B == 1 && !groups;
         graph.probe(isOne ? reshape(cells, {H, T, T}) : cells, name(hook), isOne ? "HTS" : "BHTS");
     };
     probeCells(flow.scores, "hook_attn_scores");
@@ -96,7 +118,8 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
 
     const Tensor gates = reshape(graph.input(name("gates"), {.shape = {H}}), {H, 1, 1});
     const Tensor z = permute(times(flow.z, gates), {0, 2, 1, 3}); // [B,H,T,D] -> [B,T,H,D]
-    const Tensor flat = reshape(graph.probe(reshape(z, {rows, H, D}), name("hook_z"), "THD"), {rows, H * D});
+    Tensor flat = reshape(graph.probe(reshape(z, {rows, H, D}), name("hook_z"), "THD"), {rows, H * D});
+    if (groups) flat = taken(flat, groups->places, sequences);
 
     const std::optional<Tensor> bias =
         layer.outputBias ? std::optional(graph.parameter(weight("b_O"), {C})) : std::nullopt;

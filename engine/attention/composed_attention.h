@@ -16,11 +16,11 @@ struct ComposedNeeds {
 /// Those of the constants that a plan reads.
 std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs);
 
-/// Self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all rows). There
-/// is no cache, and positions count from 0.
+/// Self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all rows), or over
+/// the groups of each. There is no cache, and positions count from 0.
 ///
-/// Probes as of selfAttention, with a leading axis of sequences where there are several; hook_attn_scores and
-/// hook_pattern where the spec has them.
+/// Probes as of selfAttention, in the order of the groups, with a leading axis of sequences where there are several;
+/// hook_attn_scores and hook_pattern where the spec has them.
 /// @param index of the layer
 AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                                  ComposedNeeds& needs);

@@ -239,7 +239,7 @@ void buildAttention(AttentionFlow& flow) {
         flow.shown = shown;
     }
     run(Stage::QueriesKeys);
-    if (flow.mayFuse && isFused(flow.spec)) flow.z = fused(flow);
+    if (flow.mayFuse && !flow.sequenceMask && isFused(flow.spec)) flow.z = fused(flow);
     if (flow.k) flow.k = repeated(flow, flow.k); // mixers have none
     flow.v = repeated(flow, flow.v);
     if (const MaskExpression mask = flow.spec.mask.staticPart(); !isFull(mask)) {
@@ -250,10 +250,15 @@ void buildAttention(AttentionFlow& flow) {
                                   });
     }
     const bool formsScores = !isMixer(flow.spec) && flow.spec.part(Slot::Normaliser).usesScores;
+    if (!formsScores && flow.sequenceMask)
+        throw Error({.what = "some tokens must not see each other here, and no score is formed that could hide them",
+                     .where = flow.spec.text(),
+                     .hint = "use a composition with scores"});
     if (formsScores) {
         run(Stage::Scores);
         run(Stage::Bias);
-        if (flow.mask) flow.scores = select(flow.mask, flow.scores, fill(flow.graph, {1, 1}, kMasked));
+        for (const Tensor mask : {flow.mask, flow.sequenceMask})
+            if (mask) flow.scores = select(mask, flow.scores, fill(flow.graph, {1, 1}, kMasked));
         run(Stage::Mask);
     }
     run(Stage::Normalise);

@@ -56,6 +56,7 @@ struct AttentionFlow {
     /// Stage::Scores on. Null: what is known are k and v alone, and nothing is learned through those.
     Tensor rememberedKeys, rememberedValues;
     Tensor mask;         ///< [1|H,T,S]: 1 where visible; null when everything is
+    Tensor sequenceMask; ///< [B,1,T,S]: what besides is hidden in single sequences; null: nothing
     Tensor scores;       ///< [B,H,T,S]
     Tensor pattern;      ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
     Tensor z;            ///< [B,H,T,D]

@@ -6,19 +6,29 @@
 
 namespace attn {
 
+/// A layer's rows regrouped into short sequences, each of which attends within itself: windows of a grid.
+struct RowGroups {
+    Tensor order;       ///< I32 [groups length]: which row of an image stands at each place; -1: zeros, that are seen
+    Tensor places;      ///< I32 [rows of an image]: where each row went
+    Tensor visible;     ///< [groups,1,length,length]: 1 where a place sees another; null: everywhere
+    int64_t groups = 1; ///< of each image
+    int64_t length = 1;
+};
+
 /// Where a layer's attention sits in a graph.
 struct AttentionSite {
-    std::string prefix;          ///< "blocks.0.attn"
-    std::string weights{};       ///< AttentionFlow::weights
-    Tensor input;                ///< [T,C], normalised
-    Tensor residual;             ///< [T,C], added to the output
-    Tensor queryPosition;        ///< I32 [T]
-    Tensor keyPosition;          ///< I32 [S], of the cache after this step's write
-    Tensor rotaryTable;          ///< [P,R]; null without rotary positions
-    Tensor outputScale;          ///< [C], on what is added (LayerScale); null for none
-    int64_t cacheCapacity = 0;   ///< 0: no cache, keys and values are this step's
-    int64_t sequence = 0;        ///< AttentionRule::sequence
-    bool recordsQueries = false; ///< also keep q in a cache, for views
+    std::string prefix;                ///< "blocks.0.attn"
+    std::string weights{};             ///< AttentionFlow::weights
+    Tensor input;                      ///< [T,C], normalised
+    Tensor residual;                   ///< [T,C], added to the output
+    Tensor queryPosition;              ///< I32 [T]
+    Tensor keyPosition;                ///< I32 [S], of the cache after this step's write
+    Tensor rotaryTable;                ///< [P,R]; null without rotary positions
+    Tensor outputScale;                ///< [C], on what is added (LayerScale); null for none
+    int64_t cacheCapacity = 0;         ///< 0: no cache, keys and values are this step's
+    int64_t sequence = 0;              ///< AttentionRule::sequence
+    const RowGroups* groups = nullptr; ///< for composed attention; null: each sequence is one
+    bool recordsQueries = false;       ///< also keep q in a cache, for views
 };
 
 /// What a layer's attention adds to a graph.

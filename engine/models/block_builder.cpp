@@ -15,6 +15,11 @@ const BlockHooks* BlockBuilder::hooksOf(size_t layer, Slot slot) const {
 
 Tensor BlockBuilder::dropped(Tensor x) { return settings_.dropout > 0 ? dropout(x, settings_.dropout, sites_++) : x; }
 
+void BlockBuilder::widen() {
+    settings_.modelWidth *= 2;
+    settings_.feedForward.width *= 2;
+}
+
 BlockFlow BlockBuilder::blockFlow(const std::string& weights) {
     return {.graph = graph_,
             .weights = weights,

@@ -58,6 +58,8 @@ public:
     Tensor spread(Tensor x) const;
     Tensor gather(Tensor x) const;
     Tensor finalNorm(Tensor x);
+    /// From here on tokens and feed-forward layers are twice as wide.
+    void widen();
     Tensor dropped(Tensor x);
     /// What a part of a layer's block does; null where the model's own is meant.
     const BlockHooks* hooksOf(size_t layer, Slot slot) const;

@@ -1,4 +1,3 @@
-#include "engine/attention/heads/heads.h"
 #include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
@@ -13,6 +12,44 @@ namespace attn {
 namespace {
 
 constexpr const char* kWhere = "see attention-cli parts for what attention is composed of";
+
+/// Rows of so many whole numbers each, from 0 to a bound that fits all of them.
+std::vector<std::vector<int64_t>> numberRows(const ConfigReader& read, const char* field, size_t columns) {
+    std::vector<std::vector<int64_t>> rows;
+    const auto found = read.json().find(field);
+    if (found == read.json().end()) return rows;
+    const auto isNumber = [](const nlohmann::json& number) {
+        return number.is_number_unsigned() && number.get<uint64_t>() <= 65536;
+    };
+    for (const nlohmann::json& row : *found) {
+        if (!row.is_array() || row.size() != columns || !std::ranges::all_of(row, isNumber))
+            read.fail(field, fmt::format("is not a list of lists of {} whole numbers", columns), kWhere);
+        rows.push_back(row.get<std::vector<int64_t>>());
+    }
+    return rows;
+}
+
+/// Windows, merges and pools, which the encoder checks against each other.
+void readStructure(const ConfigReader& read, VisionConfig& config) {
+    const int64_t heads = config.layers.front().heads.heads, layers = config.lastLayer() + 1;
+    for (const auto& row : numberRows(read, "merges", 1)) {
+        if (row[0] < 1 || row[0] >= layers || config.merges.size() >= 8 ||
+            (!config.merges.empty() && row[0] <= config.merges.back()))
+            read.fail("merges", "does not name layers behind the first in rising order", kWhere);
+        config.merges.push_back(row[0]);
+    }
+    for (int64_t layer = 0; layer < layers && !config.merges.empty(); ++layer)
+        config.layers[static_cast<size_t>(layer)] =
+            visionLayer(config.widthOf(layer), heads << config.mergesUpTo(layer));
+    for (const auto& row : numberRows(read, "windows", 2)) config.windows.push_back({.size = row[0], .shift = row[1]});
+    const auto isShiftedTooFar = [](const GridWindows& window) {
+        return window.shift >= std::max<int64_t>(window.size, 1);
+    };
+    if (!config.windows.empty() &&
+        (static_cast<int64_t>(config.windows.size()) != layers || std::ranges::any_of(config.windows, isShiftedTooFar)))
+        read.fail("windows", "is not a size and a smaller shift for each layer", kWhere);
+    for (const auto& row : numberRows(read, "pools", 2)) config.pools.push_back({.layer = row[0], .tokens = row[1]});
+}
 
 VisionConfig config(const VisionFolder& folder) {
     const ConfigReader read = folder.config();
@@ -29,19 +66,18 @@ VisionConfig config(const VisionFolder& folder) {
     config.positions = positions == "sinusoidal" ? VisionPositions::Sinusoidal
                        : positions == "none"     ? VisionPositions::None
                                                  : VisionPositions::Learned;
+    readStructure(read, config);
     const auto specs = read.json().find("attention");
     if (specs == read.json().end()) return config;
     if (!specs->is_array() || specs->size() != config.layers.size() ||
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
         read.fail("attention", "is not a list of expressions, one for each layer", kWhere);
     for (size_t layer = 0; layer < specs->size(); ++layer) {
-        const AttentionSpec spec = AttentionSpec::parse((*specs)[layer].get<std::string>());
-        HeadLayout& heads = config.layers[layer].heads;
-        const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
-        if (counts.heads != heads.heads)
-            read.fail("attention", fmt::format("has {} heads and the model {}", counts.heads, heads.heads), kWhere);
-        heads.keyValueHeads = counts.groups;
-        config.layers[layer].spec = spec;
+        const int64_t heads = config.layers[layer].heads.heads;
+        config.layers[layer] = visionLayer(config.widthOf(static_cast<int64_t>(layer)), heads,
+                                           AttentionSpec::parse((*specs)[layer].get<std::string>()));
+        if (const int64_t counted = config.layers[layer].heads.heads; counted != heads && config.merges.empty())
+            read.fail("attention", fmt::format("has {} heads and the model {}", counted, heads), kWhere);
     }
     return config;
 }
@@ -57,6 +93,12 @@ nlohmann::json describe(const VisionConfig& config) {
     json["positions"] = config.positions == VisionPositions::Sinusoidal ? "sinusoidal"
                         : config.positions == VisionPositions::None     ? "none"
                                                                         : "learned";
+    const auto put = [&](const char* field, const auto& members, const auto& rowOf) {
+        for (const auto& member : members) json[field].push_back(rowOf(member));
+    };
+    put("merges", config.merges, [](int64_t layer) { return nlohmann::json::array({layer}); });
+    put("windows", config.windows, [](const GridWindows& w) { return nlohmann::json::array({w.size, w.shift}); });
+    put("pools", config.pools, [](const TokenPool& pool) { return nlohmann::json::array({pool.layer, pool.tokens}); });
     nlohmann::json specs = nlohmann::json::array();
     for (const LayerAttention& layer : config.layers)
         if (layer.spec) specs.push_back(layer.spec->text());

@@ -6,11 +6,10 @@
 
 namespace attn {
 
-ParameterName splitParameter(const std::string& parameter) {
-    constexpr std::string_view kPrefix = "blocks.";
-    if (!parameter.starts_with(kPrefix)) return {-1, parameter};
-    const size_t dot = parameter.find('.', kPrefix.size());
-    return {std::stoi(parameter.substr(kPrefix.size(), dot - kPrefix.size())), parameter.substr(dot + 1)};
+ParameterName splitParameter(const std::string& parameter, std::string_view prefix) {
+    if (!parameter.starts_with(prefix)) return {-1, parameter};
+    const size_t dot = parameter.find('.', prefix.size());
+    return {std::stoi(parameter.substr(prefix.size(), dot - prefix.size())), parameter.substr(dot + 1)};
 }
 
 std::string lookUp(const std::vector<std::pair<std::string, std::string>>& table, const std::string& key) {

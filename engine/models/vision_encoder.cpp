@@ -1,6 +1,7 @@
 #include "engine/models/vision_encoder.h"
 
 #include "engine/core/error.h"
+#include "engine/models/vision_layout.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
@@ -23,6 +24,18 @@ void checkDescription(const VisionConfig& config) {
                fmt::format("choose sides that are multiples of {}", config.patch));
     if (config.pooling != VisionPooling::Mean && !config.clsToken)
         refuse("the head reads a CLS token, which the model has not", "pool by the mean of the patches");
+    if (config.prefix() > 0 && !(config.merges.empty() && config.windows.empty()))
+        refuse("windows and merges are of patches alone, and the model has a CLS token or registers",
+               "pool by the mean of the patches");
+    for (const TokenPool& pool : config.pools) {
+        const int64_t before = config.tokensOf(pool.layer - 1) - config.prefix();
+        if (pool.layer < 1 || pool.layer > config.lastLayer() || pool.tokens < 1 || pool.tokens >= before)
+            refuse(fmt::format("{} tokens cannot be pooled into {} before layer {}", before, pool.tokens, pool.layer),
+                   fmt::format("pool into 1 to {} tokens, before one of the layers 1 to {}", before - 1,
+                               config.lastLayer()));
+        if (!(config.merges.empty() && config.windows.empty()))
+            refuse("tokens that are pooled lie on no grid, which windows and merges need", "leave one of them out");
+    }
     if (config.positions == VisionPositions::Sinusoidal && config.modelWidth % 4 != 0)
         refuse(fmt::format("sinusoidal positions in two dimensions need a width that is a multiple of 4, not {}",
                            config.modelWidth),
@@ -32,17 +45,15 @@ void checkDescription(const VisionConfig& config) {
 class VisionBuilder {
 public:
     VisionBuilder(const VisionConfig& config, const VisionBuild& build)
-        : config_(config), build_(build), tokens_(paddedTokens(config, build)),
-          layers_(layersOf(config, build)), result_{.graph = std::make_shared<Graph>(),
-                                                    .logits = {},
-                                                    .pooled = {},
-                                                    .attention = {},
-                                                    .blocks = {},
-                                                    .composed = {}},
+        : config_(config), build_(build), layers_(layersOf(config, build)), result_{.graph = std::make_shared<Graph>(),
+                                                                                    .logits = {},
+                                                                                    .pooled = {},
+                                                                                    .attention = {},
+                                                                                    .blocks = {},
+                                                                                    .composed = {}},
           graph_(*result_.graph), blocks_(graph_, settings()) {}
 
     VisionGraph build() {
-        const int64_t rows = build_.images * tokens_;
         Tensor x = graph_.probe(embedded(), "hook_embed", "TC");
         if (config_.positions != VisionPositions::None) {
             const Tensor positions = positionRows();
@@ -51,13 +62,21 @@ public:
         }
         x = blocks_.spread(blocks_.dropped(x));
         // Nothing hides what lies ahead, so positions only have to be there; padding lies ahead of all.
-        const Tensor positions = isPadded()
-                                     ? graph_.input(vision_names::kPadding, {.shape = {rows}, .dtype = DType::I32})
-                                     : fill(graph_, {rows}, 0, DType::I32);
-        for (size_t layer = 0; layer < layers_.size(); ++layer)
-            x = blocks_.block(
-                layer, x,
-                {.queryPosition = positions, .keyPosition = positions, .sequence = build_.images == 1 ? 0 : tokens_});
+        Tensor positions =
+            isPadded() ? graph_.input(vision_names::kPadding, {.shape = {build_.images * rows_}, .dtype = DType::I32})
+                       : fill(graph_, {build_.images * rows_}, 0, DType::I32);
+        for (int64_t layer = 0; layer <= config_.lastLayer(); ++layer) {
+            if (std::ranges::count(config_.merges, layer) > 0) x = merged(x, layer);
+            const auto pool = std::ranges::find(config_.pools, layer, &TokenPool::layer);
+            if (pool != config_.pools.end()) x = pooledTokens(x, *pool);
+            if (rows_ * build_.images != positions.shape()[0]) positions = paddingOf(layer);
+            const std::optional<RowGroups> groups = windowsOf(layer);
+            x = blocks_.block(static_cast<size_t>(layer), x,
+                              {.queryPosition = positions,
+                               .keyPosition = positions,
+                               .sequence = build_.images == 1 ? 0 : rows_,
+                               .groups = groups ? &*groups : nullptr});
+        }
         x = blocks_.gather(x);
         const Tensor normalized =
             graph_.probe(config_.normAfterPooling ? x : blocks_.finalNorm(x), vision_names::kNormalized, "TC");
@@ -75,13 +94,28 @@ public:
     }
 
 private:
-    bool isPadded() const { return tokens_ != config_.tokens(); }
+    bool isPadded() const { return rows_ != tokens_; }
 
     static std::vector<LayerAttention> layersOf(const VisionConfig& config, const VisionBuild& build) {
         checkDescription(config);
         std::vector<LayerAttention> layers = config.layers;
-        if (paddedTokens(config, build) != config.tokens())
-            for (LayerAttention& layer : layers) layer.rule.causal = true; // hides what lies ahead: the padding
+        for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
+            LayerAttention& attention = layers[static_cast<size_t>(layer)];
+            if (paddedTokens(config, build, layer) != config.tokensOf(layer))
+                attention.rule.causal = true; // hides what lies ahead: the padding
+            if (static_cast<size_t>(layer) >= config.windows.size() ||
+                config.windows[static_cast<size_t>(layer)].size == 0)
+                continue;
+            if (!attention.spec) {
+                attention.spec.emplace();
+                attention.spec->set(Slot::Heads, "multi_head", std::array{static_cast<double>(attention.heads.heads)});
+            }
+            if (attention.spec->parts.at(Slot::Position).id != "grid_bias") continue;
+            const ImageSize grid = config.gridOf(layer); // a window may be as large as a smaller grid
+            const int64_t side = std::min({config.windows[static_cast<size_t>(layer)].size, grid.height, grid.width});
+            std::vector<double>& values = attention.spec->parts.at(Slot::Position).values;
+            values[0] = values[1] = static_cast<double>(side);
+        }
         return layers;
     }
 
@@ -102,13 +136,111 @@ private:
     }
     static Tensor perRow(Tensor x) { return reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]}); }
 
+    /// 2 x 2 tokens beside each other through a norm and a linear map. @return [B N/4, 2C]
+    /// @source Liu et al. 2021, arXiv:2103.14030, section 3.1, "patch merging"
+    Tensor merged(Tensor x, int64_t layer) {
+        const ImageSize before = config_.gridOf(layer - 1), grid = config_.gridOf(layer);
+        const int64_t B = build_.images, C = config_.widthOf(layer - 1);
+        if (before.height % 2 != 0 || before.width % 2 != 0) { // a row or column of zeros at the end
+            x = reshape(x, {B, before.height, before.width, C});
+            x = pad(pad(x, 1, 0, before.height % 2), 2, 0, before.width % 2);
+        }
+        x = permute(reshape(x, {B * grid.height, 2, grid.width, 2, C}), {0, 2, 3, 1, 4}); // row within column
+        x = reshape(x, {B * grid.area(), 4 * C});
+        const std::string name = fmt::format("merge.{}", layer);
+        const auto parameter = [&](const char* part, Shape shape) { return graph_.parameter(name + part, shape); };
+        x = layerNorm(x, parameter(".ln.w", {4 * C}), parameter(".ln.b", {4 * C}), config_.normEpsilon);
+        x = matmul(x, parameter(".W", {2 * C, 4 * C}), {});
+        blocks_.widen();
+        tokens_ = rows_ = grid.area();
+        return graph_.probe(x, fmt::format("blocks.{}.hook_merged", layer), "TC");
+    }
+
+    /// Tokens behind the prefix become the means of clusters. @return [B T, C] of fewer tokens
+    Tensor pooledTokens(Tensor x, const TokenPool& pool) {
+        constexpr int kRounds = 5;
+        const int64_t B = build_.images, P = config_.prefix(), N = tokens_ - P, K = pool.tokens;
+        const Tensor all = perImage(x); // [B,T,C]
+        const Tensor tokens = slice(all, 1, P, N), still = stopGradient(tokens);
+        const Tensor ones = fill(graph_, {B, N, 1}, 1);
+        std::vector<float> first; // evenly over the picture
+        for (int64_t k = 0; k < K; ++k) first.push_back(static_cast<float>((2 * k + 1) * N / (2 * K)));
+        const std::string name = fmt::format("pool.{}#{}", pool.layer, N);
+        result_.composed.constants.push_back({name, {K}, [first] { return first; }});
+        const Tensor ids = broadcast(reshape(toInteger(graph_.parameter(name, {K})), {1, K}), {B, K});
+        Tensor centres = take(still, ids), nearest; // [B,K,C]
+        const auto meansOf = [&](Tensor of) {       // an empty cluster keeps its centre
+            const Tensor count = put(ones, nearest, K);
+            const Tensor mean =
+                binary(put(of, nearest, K), binary(count, fill(graph_, {1, 1, 1}, 1), Binary::Maximum), Binary::Divide);
+            return select(count, mean, centres);
+        };
+        for (int round = 0; round < kRounds; ++round) {
+            const Tensor norms = reduce(unary(centres, Unary::Square), Reduction::Sum, {2}); // [B,K,1]
+            const Tensor closeness = binary(batchedMatmul(still, centres, {.transposeB = true, .scale = 2}),
+                                            permute(norms, {0, 2, 1}), Binary::Subtract); // [B,N,K]
+            nearest = reshape(argmax(closeness), {B, N});
+            if (round + 1 < kRounds) centres = meansOf(still);
+        }
+        graph_.probe(affine(toReal(nearest), 1, 0), fmt::format("blocks.{}.hook_pooled_into", pool.layer), "BN");
+        const Tensor means = meansOf(tokens);
+        tokens_ = P + K;
+        rows_ = paddedTokens(config_, build_, pool.layer);
+        const Tensor kept = P == 0 ? means : concatenate(std::array{slice(all, 1, 0, P), means}, 1);
+        return perRow(isPadded() ? pad(kept, 1, 0, rows_ - tokens_) : kept);
+    }
+
+    /// Positions of a layer that works on fewer rows than the one before: 1 of padding. @return I32 [B rows]
+    Tensor paddingOf(int64_t layer) {
+        const int64_t rows = build_.images * rows_;
+        if (!isPadded()) return fill(graph_, {rows}, 0, DType::I32);
+        const std::string name = fmt::format("pool.{}.padding#{}", layer, rows_);
+        std::vector<float> values(static_cast<size_t>(rows_), 0.0f);
+        std::fill(values.begin() + tokens_, values.end(), 1.0f);
+        result_.composed.constants.push_back({name, {rows_}, [values] { return values; }});
+        const Tensor one = reshape(toInteger(graph_.parameter(name, {rows_})), {1, rows_});
+        return reshape(broadcast(one, {build_.images, rows_}), {rows});
+    }
+
+    /// The windows of a layer; none where the whole grid attends to itself.
+    std::optional<RowGroups> windowsOf(int64_t layer) {
+        const auto at = static_cast<size_t>(layer);
+        if (at >= config_.windows.size() || config_.windows[at].size == 0) return {};
+        const WindowLayout layout = windowLayout(config_.gridOf(layer), config_.windows[at]);
+        const int64_t length = layout.length();
+        const auto constant = [&](const char* part, Shape shape, std::vector<float> values) {
+            const std::string name = fmt::format("windows.{}.{}#{}", layer, part, tokens_);
+            result_.composed.constants.push_back({name, shape, [values = std::move(values)] { return values; }});
+            return graph_.parameter(name, shape);
+        };
+        const auto ids = [&](const char* part, const std::vector<int32_t>& values) {
+            return toInteger(constant(part, {static_cast<int64_t>(values.size())}, {values.begin(), values.end()}));
+        };
+        RowGroups groups{.order = ids("order", layout.order),
+                         .places = ids("places", layout.places),
+                         .visible = {},
+                         .groups = layout.windows,
+                         .length = length};
+        if (layout.hidesAny()) {
+            std::vector<float> cells;
+            for (auto first = layout.regions.begin(); first != layout.regions.end(); first += length)
+                for (auto query = first; query != first + length; ++query)
+                    for (auto key = first; key != first + length; ++key) cells.push_back(*query == *key ? 1.0f : 0.0f);
+            groups.visible = constant("visible", {layout.windows, 1, length, length}, std::move(cells));
+        }
+        return groups;
+    }
+
     /// Patches through one linear map, after the tokens that every image begins with. @return [B T, C]
     Tensor embedded() {
         const int64_t C = config_.modelWidth, N = config_.grid().area();
         const Tensor patches =
             graph_.input(vision_names::kPatches, {.shape = {build_.images * N, config_.patchValues()}});
         const Tensor weight = graph_.parameter("embed.W_E", {C, config_.patchValues()});
-        const Tensor words = matmul(patches, weight, {.bias = graph_.parameter("embed.b_E", {C})});
+        Tensor words = matmul(patches, weight, {.bias = graph_.parameter("embed.b_E", {C})});
+        if (config_.embedNorm)
+            words = layerNorm(words, graph_.parameter("embed.ln.w", {C}), graph_.parameter("embed.ln.b", {C}),
+                              config_.normEpsilon);
         std::vector<Tensor> parts;
         const auto learn = [&](const char* name, int64_t count) {
             parts.push_back(broadcast(graph_.parameter(name, {count, C}), {build_.images, count, C}));
@@ -119,13 +251,13 @@ private:
         if (parts.empty() && !isPadded()) return words;
         parts.push_back(reshape(words, {build_.images, N, C}));
         const Tensor tokens = parts.size() == 1 ? parts.front() : concatenate(parts, 1);
-        return perRow(isPadded() ? pad(tokens, 1, 0, tokens_ - config_.tokens()) : tokens);
+        return perRow(isPadded() ? pad(tokens, 1, 0, rows_ - tokens_) : tokens);
     }
 
     /// @return [T,C] of one image, with its padding
     Tensor positionRows() {
         const Tensor rows = ownPositionRows();
-        return isPadded() ? pad(rows, 0, 0, tokens_ - config_.tokens()) : rows;
+        return isPadded() ? pad(rows, 0, 0, rows_ - tokens_) : rows;
     }
     Tensor ownPositionRows() {
         const int64_t C = config_.modelWidth, N = config_.grid().area();
@@ -146,12 +278,12 @@ private:
 
     /// One token of each image. @param x [B,T,C]  @return [B,C]
     Tensor tokenOf(Tensor x, int64_t token) const {
-        return reshape(slice(x, 1, token, 1), {build_.images, config_.modelWidth});
+        return reshape(slice(x, 1, token, 1), {build_.images, x.shape()[2]});
     }
     Tensor pooledOf(Tensor x) const { // [B,T,C] -> [B, pooledWidth]
         if (config_.pooling == VisionPooling::Cls) return tokenOf(x, 0);
-        const Tensor mean = reshape(reduce(slice(x, 1, config_.prefix(), config_.grid().area()), Reduction::Mean, {1}),
-                                    {build_.images, config_.modelWidth});
+        const Tensor patches = slice(x, 1, config_.prefix(), tokens_ - config_.prefix());
+        const Tensor mean = reshape(reduce(patches, Reduction::Mean, {1}), {build_.images, x.shape()[2]});
         return config_.pooling == VisionPooling::Mean ? mean : concatenate(std::array{tokenOf(x, 0), mean}, -1);
     }
 
@@ -167,8 +299,9 @@ private:
 
     const VisionConfig& config_;
     const VisionBuild& build_;
-    const int64_t tokens_; ///< of each image, with padding
     const std::vector<LayerAttention> layers_;
+    int64_t tokens_ = config_.tokens();               ///< of each image, at the layer that is being built
+    int64_t rows_ = paddedTokens(config_, build_, 0); ///< the same with padding
     VisionGraph result_;
     Graph& graph_;
     BlockBuilder blocks_;
@@ -184,10 +317,12 @@ std::vector<std::string> prefixNames(const VisionConfig& config) {
     return names;
 }
 
-int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build) {
-    const bool isComposed =
-        std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
-    return build.images == 1 || isComposed ? config.tokens() : (config.tokens() + 3) / 4 * 4;
+int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build, int64_t layer) {
+    const bool isComposed = !config.windows.empty() || std::ranges::any_of(config.layers, [](const LayerAttention& of) {
+        return of.spec.has_value();
+    });
+    const int64_t tokens = config.tokensOf(layer);
+    return build.images == 1 || isComposed ? tokens : (tokens + 3) / 4 * 4;
 }
 
 void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens) {

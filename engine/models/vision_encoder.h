@@ -35,16 +35,20 @@ struct VisionGraph {
 
 /// Rows of each of several images: the fused kernel takes a multiple of 4. Padding stands behind the patches; nothing
 /// looks at it. Without padding, and where attention is composed, there is no such input.
-int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build);
+int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build, int64_t layer = 0);
 
 /// What the input kPadding says. @param padding of all images  @param tokens of each, without padding
 void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens);
 
 /// Probes: hook_embed [T,C] without positions, hook_pos_embed [T,C] (zeros for registers), those of BlockBuilder,
 /// ln_final.hook_normalized [T,C], hook_pooled, logits [B, classes]; T counts the tokens of all images, CLS first in
-/// each. Parameters: embed.{W_E,b_E,cls,distillation,registers}, pos_embed.W_pos, those of BlockBuilder,
-/// head.{W_H,b_H}, distillation_head.{W_H,b_H}.
-/// @throws Error where the image is no multiple of the patch, or pooling reads a CLS token that is not there
+/// each. Before layers that merge or pool: blocks.N.hook_merged [T,C], blocks.N.hook_pooled_into [B, tokens]: the token
+/// that each becomes part of, without those of the prefix. Attention of windows has theirs as sequences: hook_pattern
+/// [windows, heads, places, places] as WindowLayout says.
+/// Parameters: embed.{W_E,b_E,cls,distillation,registers}, embed.ln.{w,b}, pos_embed.W_pos, merge.N.{W,ln.w,ln.b},
+/// those of BlockBuilder, head.{W_H,b_H}, distillation_head.{W_H,b_H}.
+/// @throws Error where the image is no multiple of the patch, pooling reads a CLS token that is not there, or windows,
+///         merges and pools do not go together
 VisionGraph buildVisionEncoder(const VisionConfig& config, const VisionBuild& build = {});
 
 /// Sines and cosines for each patch of a grid: sin x, cos x, sin y, cos y, each of width / 4 frequencies.

@@ -1,5 +1,6 @@
 #include "engine/models/vision_family.h"
 
+#include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ int64_t VisionFolder::rowsOf(const std::string& tensor) const {
 }
 
 std::span<const VisionFamily* const> visionCatalogue() {
-    static constexpr std::array kFamilies{&kVit, &kDeit, &kDinov2, &kDinov2WithRegisters, &kTimmVit, &kComposedVit};
+    static constexpr std::array kFamilies{&kVit,  &kDeit,    &kDinov2,     &kDinov2WithRegisters,
+                                          &kSwin, &kTimmVit, &kComposedVit};
     return kFamilies;
 }
 
@@ -58,15 +60,30 @@ std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* h
                                          int64_t layers, bool queryKeyValueBias) {
     if (width % heads != 0)
         read.fail(headsField, fmt::format("is {}, which does not divide the width {}", heads, width));
-    const LayerAttention layer{.heads = {heads, heads, width / heads},
-                               .rule = {.scale = 1 / std::sqrt(static_cast<double>(width / heads)), .causal = false},
-                               .queryKeyValueBias = queryKeyValueBias,
-                               .outputBias = true};
+    LayerAttention layer = visionLayer(width, heads);
+    layer.queryKeyValueBias = queryKeyValueBias;
     return std::vector<LayerAttention>(static_cast<size_t>(layers), layer);
 }
 
-VisionConfig visionConfigOf(const ConfigReader& read) {
-    const ImageSize image = sizeField(read, "image_size", 224), patch = sizeField(read, "patch_size", 16);
+LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<AttentionSpec> spec) {
+    int64_t groups = heads;
+    if (spec) {
+        const HeadCounts counts = headCounts(spec->part(Slot::Heads), spec->values(Slot::Heads));
+        heads = counts.heads;
+        groups = counts.groups;
+    }
+    if (width % heads != 0)
+        throw Error({.what = fmt::format("{} heads do not divide the width {}", heads, width),
+                     .where = "layers of a vision model",
+                     .hint = "choose a width that is a multiple of the heads"});
+    return {.heads = {heads, groups, width / heads},
+            .rule = {.scale = 1 / std::sqrt(static_cast<double>(width / heads)), .causal = false},
+            .queryKeyValueBias = true,
+            .outputBias = true,
+            .spec = std::move(spec)};
+}
+
+void requireSquarePatches(const ConfigReader& read, const ImageSize& image, const ImageSize& patch) {
     if (patch.height != patch.width)
         read.fail("patch_size", fmt::format("is {} x {} but only square patches are read", patch.width, patch.height));
     if (image.height % patch.height != 0 || image.width % patch.width != 0)
@@ -75,13 +92,23 @@ VisionConfig visionConfigOf(const ConfigReader& read) {
     if (image.area() / patch.area() > kMostTokens)
         read.fail("patch_size", fmt::format("cuts the image into {} patches; at most {} can be read",
                                             image.area() / patch.area(), kMostTokens));
-    const int64_t channels = read.size("num_channels", 3), width = read.size("hidden_size", 768);
+}
+
+int64_t channelsField(const ConfigReader& read) {
+    const int64_t channels = read.size("num_channels", 3);
     if (channels != 1 && channels != 3)
         read.fail("num_channels", fmt::format("is {} but pictures have 3 channels (colour) or 1 (grey)", channels),
                   "choose a model that reads pictures");
+    return channels;
+}
+
+VisionConfig visionConfigOf(const ConfigReader& read) {
+    const ImageSize image = sizeField(read, "image_size", 224), patch = sizeField(read, "patch_size", 16);
+    requireSquarePatches(read, image, patch);
+    const int64_t width = read.size("hidden_size", 768);
     return {.image = image,
             .patch = patch.height,
-            .channels = channels,
+            .channels = channelsField(read),
             .modelWidth = width,
             .normEpsilon = read.number("layer_norm_eps", 1e-12),
             .feedForward = {.activation = read.activation("hidden_act", "gelu")},

@@ -6,6 +6,7 @@
 #include "engine/models/family.h"
 #include "engine/models/vision_config.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,11 @@ const VisionFamily* visionFamilyOf(const VisionFolder& folder);
 /// A number or [height, width]. @throws Error naming the field
 ImageSize sizeField(const ConfigReader& read, const char* field, int64_t fallback);
 
+/// @throws Error naming the field where patches are not square, do not divide the image or are too many
+void requireSquarePatches(const ConfigReader& read, const ImageSize& image, const ImageSize& patch);
+/// 1 or 3. @throws Error naming the field
+int64_t channelsField(const ConfigReader& read);
+
 /// What Hugging Face's configs of vision transformers share: image, patch, channels, width, layers and heads.
 /// @throws Error naming the field
 VisionConfig visionConfigOf(const ConfigReader& read);
@@ -57,6 +63,9 @@ nlohmann::json visionConfigJson(const VisionConfig& config);
 std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* headsField, int64_t width, int64_t heads,
                                          int64_t layers, bool queryKeyValueBias);
 
-extern const VisionFamily kVit, kDeit, kDinov2, kDinov2WithRegisters, kTimmVit, kComposedVit;
+/// One layer, with the heads of its composition where it has one. @throws Error if heads do not divide the width
+LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<AttentionSpec> spec = {});
+
+extern const VisionFamily kVit, kDeit, kDinov2, kDinov2WithRegisters, kSwin, kTimmVit, kComposedVit;
 
 } // namespace attn

@@ -58,7 +58,8 @@ const VisionFamily& writtenFamily(const VisionConfig& config) {
     const bool isComposed =
         std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
     const bool isPlain = !isComposed && config.pooling == VisionPooling::Cls && !config.distillationToken &&
-                         config.registers == 0 && config.positions == VisionPositions::Learned;
+                         config.registers == 0 && config.windows.empty() && config.merges.empty() &&
+                         config.pools.empty() && config.positions == VisionPositions::Learned;
     return isPlain ? kVit : kComposedVit;
 }
 

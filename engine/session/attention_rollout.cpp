@@ -9,18 +9,21 @@
 namespace attn {
 namespace {
 
-std::vector<float> fused(std::span<const float> pattern, int64_t heads, int64_t cells, HeadFusion fusion) {
-    std::vector<float> map(pattern.begin(), pattern.begin() + cells);
-    for (int64_t head = 1; head < heads; ++head)
-        for (int64_t cell = 0; cell < cells; ++cell) {
-            float& sum = map[static_cast<size_t>(cell)];
-            const float weight = pattern[static_cast<size_t>(head * cells + cell)];
+/// [cells] as LayerLayout::forRows() counts them.
+std::vector<float> fused(const LayerPattern& pattern, HeadFusion fusion) {
+    std::vector<float> map(static_cast<size_t>(pattern.layout.cells()));
+    for (size_t cell = 0; cell < map.size(); ++cell)
+        map[cell] = pattern.values[pattern.at(0, static_cast<int64_t>(cell))];
+    for (int head = 1; head < pattern.heads; ++head)
+        for (size_t cell = 0; cell < map.size(); ++cell) {
+            float& sum = map[cell];
+            const float weight = pattern.values[pattern.at(head, static_cast<int64_t>(cell))];
             sum = fusion == HeadFusion::Mean      ? sum + weight
                   : fusion == HeadFusion::Maximum ? std::max(sum, weight)
                                                   : std::min(sum, weight);
         }
     if (fusion == HeadFusion::Mean)
-        for (float& weight : map) weight /= static_cast<float>(heads);
+        for (float& weight : map) weight /= static_cast<float>(pattern.heads);
     return map;
 }
 
@@ -34,77 +37,108 @@ void discardLowest(std::vector<float>& map, double share) {
     for (size_t i = 0; i < count; ++i) map[order[i]] = 0;
 }
 
-/// Half of what passes is the token itself.
-void addResidual(std::vector<float>& map, int64_t tokens) {
-    for (int64_t row = 0; row < tokens; ++row) {
-        const auto begin = map.begin() + row * tokens;
-        begin[row] += 1;
+/// Half of what passes is the token itself; what went to places that are no tokens goes to the others.
+void addResidual(std::vector<float>& map, const LayerLayout& layout) {
+    layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+        float* cells = map.data() + first;
         double sum = 0;
-        for (int64_t column = 0; column < tokens; ++column) sum += static_cast<double>(begin[column]);
-        for (int64_t column = 0; column < tokens; ++column) begin[column] = static_cast<float>(begin[column] / sum);
-    }
+        for (size_t i = 0; i < keys.size(); ++i) {
+            if (keys[i] == query) cells[i] += 1;
+            if (keys[i] >= 0) sum += static_cast<double>(cells[i]);
+        }
+        for (size_t i = 0; i < keys.size(); ++i) cells[i] = static_cast<float>(cells[i] / sum);
+    });
 }
 
-std::vector<float> product(const std::vector<float>& a, const std::vector<float>& b, int64_t tokens) {
-    std::vector<float> result(a.size(), 0);
-    for (int64_t row = 0; row < tokens; ++row)
-        for (int64_t middle = 0; middle < tokens; ++middle) {
-            const float weight = a[static_cast<size_t>(row * tokens + middle)];
-            if (weight == 0) continue;
-            const float* from = b.data() + middle * tokens;
-            float* to = result.data() + row * tokens;
-            for (int64_t column = 0; column < tokens; ++column) to[column] += weight * from[column];
+/// @param map of one layer  @param flow [T, columns]  @return likewise
+std::vector<float> product(const std::vector<float>& map, const LayerLayout& layout, const std::vector<float>& flow,
+                           int64_t columns) {
+    std::vector<float> result(flow.size(), 0);
+    layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+        float* to = result.data() + query * columns;
+        for (size_t i = 0; i < keys.size(); ++i) {
+            const float weight = map[static_cast<size_t>(first) + i];
+            if (weight == 0 || keys[i] < 0) continue;
+            const float* from = flow.data() + keys[i] * columns;
+            for (int64_t column = 0; column < columns; ++column) to[column] += weight * from[column];
         }
+    });
     return result;
 }
 
-void requirePattern(std::span<const float> pattern, int64_t heads, int64_t tokens) {
-    if (static_cast<int64_t>(pattern.size()) == heads * tokens * tokens) return;
-    throw Error({.what = fmt::format("a pattern has {} numbers, not {} heads of {} x {}", pattern.size(), heads, tokens,
-                                     tokens),
-                 .where = "rollout",
-                 .hint = "every layer must have the same tokens and form a pattern"});
+/// Rows of one layer's tokens become those of the next one's: the mean over the patches of each.
+void carry(TokenMap& flow, const LayerLayout& next) {
+    if (flow.rows.tokens != next.tokens || flow.rows.tokenOf != next.tokenOf) {
+        const int64_t columns = flow.columns.tokens;
+        std::vector<float> rows(static_cast<size_t>(next.tokens * columns), 0);
+        std::vector<float> members(static_cast<size_t>(next.tokens), 0);
+        const auto add = [&](int64_t from, int64_t to) {
+            ++members[static_cast<size_t>(to)];
+            for (int64_t column = 0; column < columns; ++column)
+                rows[static_cast<size_t>(to * columns + column)] +=
+                    flow.values[static_cast<size_t>(from * columns + column)];
+        };
+        for (int64_t token = 0; token < next.prefix; ++token) add(token, token);
+        for (size_t patch = 0; patch < next.tokenOf.size(); ++patch) add(flow.rows.tokenOf[patch], next.tokenOf[patch]);
+        for (int64_t token = 0; token < next.tokens; ++token)
+            if (const float count = members[static_cast<size_t>(token)]; count > 0)
+                for (int64_t column = 0; column < columns; ++column)
+                    rows[static_cast<size_t>(token * columns + column)] /= count;
+        flow.values = std::move(rows);
+    }
+    flow.rows = next;
+}
+
+/// Every token of the first layer is itself.
+TokenMap identity(const LayerLayout& layout) {
+    TokenMap map{layout, layout, std::vector<float>(static_cast<size_t>(layout.tokens * layout.tokens), 0)};
+    for (int64_t token = 0; token < layout.tokens; ++token)
+        map.values[static_cast<size_t>(token * layout.tokens + token)] = 1;
+    return map;
 }
 
 } // namespace
 
-std::vector<float> gradientRollout(std::span<const std::span<const float>> patterns,
-                                   std::span<const std::span<const float>> gradients, int64_t heads, int64_t tokens) {
+TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const std::vector<float>> gradients) {
     if (gradients.size() != patterns.size())
         throw Error(
             {.what = fmt::format("{} layers have a gradient and {} a pattern", gradients.size(), patterns.size()),
              .where = "rollout",
              .hint = "give one of each for every layer"});
-    const auto cells = static_cast<size_t>(tokens * tokens);
-    std::vector<float> relevance(cells, 0);
-    for (int64_t token = 0; token < tokens; ++token) relevance[static_cast<size_t>(token * tokens + token)] = 1;
+    if (patterns.empty()) return {};
+    TokenMap relevance = identity(patterns.front().layout);
     for (size_t layer = 0; layer < patterns.size(); ++layer) {
-        const std::span<const float> pattern = patterns[layer], gradient = gradients[layer];
-        requirePattern(pattern, heads, tokens);
-        requirePattern(gradient, heads, tokens);
-        std::vector<float> map(cells, 0);
-        for (size_t at = 0; at < pattern.size(); ++at)
-            map[at % cells] += std::max(0.0f, pattern[at] * gradient[at]) / static_cast<float>(heads);
-        const std::vector<float> added = product(map, relevance, tokens);
-        for (size_t cell = 0; cell < cells; ++cell) relevance[cell] += added[cell];
+        LayerPattern weighted = patterns[layer];
+        weighted.requireWhole();
+        if (gradients[layer].size() != weighted.values.size())
+            throw Error({.what = fmt::format("a gradient has {} numbers and its pattern {}", gradients[layer].size(),
+                                             weighted.values.size()),
+                         .where = "rollout",
+                         .hint = "give the gradient of each layer's pattern"});
+        for (size_t at = 0; at < weighted.values.size(); ++at)
+            weighted.values[at] = std::max(0.0f, weighted.values[at] * gradients[layer][at]);
+        carry(relevance, weighted.layout);
+        const std::vector<float> added =
+            product(fused(weighted, HeadFusion::Mean), weighted.layout, relevance.values, relevance.columns.tokens);
+        for (size_t cell = 0; cell < added.size(); ++cell) relevance.values[cell] += added[cell];
     }
     return relevance;
 }
 
-std::vector<float> attentionRollout(std::span<const std::span<const float>> patterns, int64_t heads, int64_t tokens,
-                                    const RolloutOptions& options) {
+TokenMap attentionRollout(std::span<const LayerPattern> patterns, const RolloutOptions& options) {
     if (!(options.discard >= 0 && options.discard < 1))
         throw Error({.what = fmt::format("{} of the cells cannot be discarded", options.discard),
                      .where = "discard",
                      .hint = "give a share from 0 to below 1"});
-    const int64_t cells = tokens * tokens;
-    std::vector<float> flow;
-    for (const std::span<const float> pattern : patterns) {
-        requirePattern(pattern, heads, tokens);
-        std::vector<float> map = fused(pattern, heads, cells, options.fusion);
+    if (patterns.empty()) return {};
+    TokenMap flow = identity(patterns.front().layout);
+    for (const LayerPattern& pattern : patterns) {
+        pattern.requireWhole();
+        std::vector<float> map = fused(pattern, options.fusion);
         discardLowest(map, options.discard);
-        addResidual(map, tokens);
-        flow = flow.empty() ? std::move(map) : product(map, flow, tokens);
+        addResidual(map, pattern.layout);
+        carry(flow, pattern.layout);
+        flow.values = product(map, pattern.layout, flow.values, flow.columns.tokens);
     }
     return flow;
 }

@@ -11,10 +11,11 @@ namespace {
 
 /// What the gradient of a layer's pattern is made from.
 struct Source {
-    Tensor watched;     ///< the pattern itself [1,H,T,T], or z
+    Tensor watched;     ///< the pattern itself [1,H,T,T], of windows [windows,H,places,places]; or z
     Tensor values;      ///< of a fused kernel: v
     Tensor gates{};     ///< [H], where they are the kernel's own
     bool byHead = true; ///< z is [1,H,T,D] and v [1,G,T,D]; else [T,H,D] and [T,G,D]
+    bool isOne = true;  ///< one sequence
 };
 
 Source sourceOf(Graph& graph, const NodeRange& block, size_t layer) {
@@ -28,15 +29,17 @@ Source sourceOf(Graph& graph, const NodeRange& block, size_t layer) {
     }
     const auto probe = graph.probes().find(fmt::format("blocks.{}.attn.hook_pattern", layer));
     if (probe == graph.probes().end()) return {};
+    const Tensor probed = probe->second.tensor;
+    if (probed.shape().rank() == 4) return {.watched = probed, .values = {}, .isOne = false};
     // The probe is a view without the axis of sequences; the layer reads what it is a view of.
-    const Node& view = graph.node(probe->second.tensor.node);
+    const Node& view = graph.node(probed.node);
     return {.watched = view.inputs.front(), .values = {}};
 }
 
 /// @param dz of source.watched  @return [H,T,T]
 Tensor ofPattern(const Source& source, Tensor dz) {
     const Shape shape = dz.shape();
-    if (!source.values) return reshape(dz, {shape[1], shape[2], shape[3]});
+    if (!source.values) return source.isOne ? reshape(dz, {shape[1], shape[2], shape[3]}) : dz;
     const auto byHead = [&](Tensor x) { // -> [heads,T,D]
         return source.byHead ? reshape(x, {x.shape()[1], x.shape()[2], x.shape()[3]}) : permute(x, {1, 0, 2});
     };

@@ -11,16 +11,17 @@ namespace attn {
 /// What is known of a vision model without running it.
 struct VisionInfo {
     std::string name;        ///< folder name
-    std::string family;      ///< "vit", "deit", "dinov2", "dinov2_with_registers", "timm_vit"
+    std::string family;      ///< "vit", "deit", "dinov2", "dinov2_with_registers", "swin", "timm_vit"
     std::string familyTitle; ///< "Vision Transformer"
     std::string configJson;  ///< pretty-printed config as found in the folder
     std::string dtype;       ///< dtype in the file: "F32", "F16", "BF16"
-    std::string positions;   ///< "learned", "sinusoidal", "none"
-    std::string pooling;     ///< what the head reads: "CLS", "mean of patches", "CLS and mean of patches"
+    std::string positions; ///< added to tokens "learned" or "sinusoidal"; else id of the first layer's part, or "none"
+    std::string pooling;   ///< what the head reads: "CLS", "mean of patches", "CLS and mean of patches"
     int layers = 0;
-    int heads = 0;
-    int headWidth = 0;  ///< D
-    int modelWidth = 0; ///< C
+    int heads = 0;               ///< of the layer that has most
+    std::vector<int> layerHeads; ///< of each layer
+    int headWidth = 0;           ///< D
+    int modelWidth = 0;          ///< C
     int feedForwardWidth = 0;
     ImageSize image{}; ///< pixels that it reads
     ImageSize grid{};  ///< patches

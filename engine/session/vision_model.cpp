@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
+#include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/session/pattern_gradients.h"
@@ -37,8 +38,8 @@ VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const Options& op
         gpu::Context::Options{.device = options.device, .validation = options.validation, .softwareThreads = threads});
     kernels_ = std::make_unique<KernelLibrary>(*context_);
     store_ = std::make_unique<TensorStore>(*context_);
-    gates_.assign(config().layers.size() * static_cast<size_t>(config().layers.front().heads.heads), 1.0f);
     describe(*described.graph);
+    gates_.assign(static_cast<size_t>(info_.layers * info_.heads), 1.0f);
 
     auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
     std::erase_if(parameters, [](const auto& tensor) { return decoder_names::isComputed(tensor.first); });
@@ -70,12 +71,14 @@ void VisionModel::describe(const Graph& graph) {
     info_.dtype = source_->dtype();
     info_.positions = model.positions == VisionPositions::Learned      ? "learned"
                       : model.positions == VisionPositions::Sinusoidal ? "sinusoidal"
+                      : first.spec                                     ? first.spec->parts.at(Slot::Position).id
                                                                        : "none";
     info_.pooling = model.pooling == VisionPooling::Cls    ? "CLS"
                     : model.pooling == VisionPooling::Mean ? "mean of patches"
                                                            : "CLS and mean of patches";
     info_.layers = static_cast<int>(model.layers.size());
-    info_.heads = static_cast<int>(first.heads.heads);
+    for (const LayerAttention& layer : model.layers) info_.layerHeads.push_back(static_cast<int>(layer.heads.heads));
+    info_.heads = std::ranges::max(info_.layerHeads);
     info_.headWidth = static_cast<int>(first.heads.width);
     info_.modelWidth = static_cast<int>(model.modelWidth);
     info_.feedForwardWidth = static_cast<int>(model.feedForward.width);
@@ -152,7 +155,8 @@ bool VisionModel::run(GpuExecutor& executor, std::span<const float> patches, con
     for (int layer = 0; layer < info_.layers; ++layer) {
         const std::string name = fmt::format("blocks.{}.attn.gates", layer);
         if (executor.hasInput(name))
-            std::copy_n(gates_.begin() + layer * info_.heads, info_.heads, executor.input(name).begin());
+            std::copy_n(gates_.begin() + layer * info_.heads, info_.layerHeads[static_cast<size_t>(layer)],
+                        executor.input(name).begin());
     }
     return executor.run({}, isCancelled);
 }
@@ -179,6 +183,32 @@ std::vector<CapturedHook> VisionModel::capture(std::span<const float> patches, c
         captured.push_back({name, shape, denseValues(capturer_->result(name), shape)});
     }
     return captured;
+}
+
+VisionModel::Look VisionModel::look(std::span<const float> patches) {
+    Look look;
+    const std::vector<LayerLayout> layouts = layerLayouts(config());
+    for (size_t layer = 0; layer < layouts.size(); ++layer)
+        look.patterns.push_back({.layout = layouts[layer], .heads = info_.layerHeads[layer], .values = {}});
+    const auto is = [](const std::string& hook, const char* end) { return hook.ends_with(end); };
+    std::string hooks;
+    for (const std::string& hook : info_.hooks)
+        if (is(hook, ".hook_pattern") || is(hook, ".hook_pooled_into") || (hook == "logits" && info_.classes > 0))
+            hooks += (hooks.empty() ? "" : ",") + hook;
+    if (hooks.empty()) return look;
+    for (CapturedHook& hook : capture(patches, hooks)) {
+        const auto layer = static_cast<size_t>(std::max(0, splitParameter(hook.name).layer));
+        if (hook.name == "logits")
+            look.logits = std::move(hook.values);
+        else if (is(hook.name, ".hook_pattern"))
+            look.patterns[layer].values = std::move(hook.values);
+        else
+            for (size_t later = layer; later < layouts.size(); ++later)
+                look.patterns[later].layout =
+                    pooledLayout(look.patterns[layer - 1].layout, {hook.values.begin(), hook.values.end()},
+                                 config().tokensOf(static_cast<int64_t>(later)) - config().prefix());
+    }
+    return look;
 }
 
 void VisionModel::requireHead() const {

@@ -4,6 +4,7 @@
 #include "engine/runtime/gpu_executor.h"
 #include "engine/session/graph_sources.h"
 #include "engine/session/hooks.h"
+#include "engine/session/layer_pattern.h"
 #include "engine/session/vision_info.h"
 
 #include <functional>
@@ -58,8 +59,16 @@ public:
     /// @throws Error naming the hooks that exist when none matches, or for another count of numbers
     std::vector<CapturedHook> capture(std::span<const float> patches, const std::string& hooks);
 
+    /// What the heads make of a picture.
+    struct Look {
+        std::vector<LayerPattern> patterns; ///< of each layer; one that forms none has no values
+        std::vector<float> logits;          ///< [classes]; empty without a head
+    };
+    /// @throws Error for another count of numbers
+    Look look(std::span<const float> patches);
+
     /// How the logit of a class changes with every weight of every head. Another class plans nothing again.
-    /// @return of each layer [heads, T, T]; empty if it was cancelled
+    /// @return of each layer, as LayerPattern::values; empty if it was cancelled
     /// @throws Error where the model has no head, the class is none of its, or a layer forms no pattern
     std::vector<std::vector<float>> patternGradients(std::span<const float> patches, int label,
                                                      const Cancelled& isCancelled = {});

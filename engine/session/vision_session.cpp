@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <span>
@@ -94,18 +95,14 @@ private:
                             .probabilities = {}};
         const std::vector<float> patches = patchesOf(query);
         const Clock::time_point start = Clock::now();
-        const bool hasHead = model_->info().classes > 0;
-        for (CapturedHook& hook :
-             model_->capture(patches, hasHead ? "blocks.*.attn.hook_pattern,logits" : "blocks.*.attn.hook_pattern")) {
-            if (hook.name == "logits")
-                answer.logits = std::move(hook.values);
-            else
-                answer.patterns.push_back(std::move(hook.values));
-        }
+        VisionModel::Look look = model_->look(patches);
+        answer.patterns = std::move(look.patterns);
+        answer.logits = std::move(look.logits);
         const VisionInfo& info = model_->info();
-        for (const std::vector<float>& pattern : answer.patterns)
-            answer.distances.push_back(attentionDistances(pattern, info.heads, static_cast<int64_t>(info.prefix.size()),
-                                                          info.grid, info.patch));
+        for (const LayerPattern& pattern : answer.patterns)
+            answer.distances.push_back(pattern.values.empty()
+                                           ? std::vector<float>()
+                                           : attentionDistances(pattern, info.grid.width, info.patch));
         answer.probabilities = probabilitiesOf(answer.logits);
         answer.elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
         return std::make_shared<const VisionAnswer>(std::move(answer));
@@ -120,19 +117,13 @@ private:
         return patches;
     }
 
-    std::shared_ptr<const std::vector<float>> rolledOut(const VisionSnapshot& snapshot) const {
-        const VisionInfo& info = *snapshot.model;
+    std::shared_ptr<const TokenMap> rolledOut(const VisionSnapshot& snapshot) const {
         const auto& patterns = snapshot.answer->patterns;
-        if (patterns.size() != static_cast<size_t>(info.layers)) return {};
-        const std::vector<std::span<const float>> layers(patterns.begin(), patterns.end());
-        if (snapshot.query.rolloutClass) {
-            const auto found = model_->patternGradients(patchesOf(snapshot.query), *snapshot.query.rolloutClass);
-            const std::vector<std::span<const float>> gradients(found.begin(), found.end());
-            return std::make_shared<const std::vector<float>>(
-                gradientRollout(layers, gradients, info.heads, info.tokens()));
-        }
-        return std::make_shared<const std::vector<float>>(
-            attentionRollout(layers, info.heads, info.tokens(), snapshot.query.rollout));
+        if (std::ranges::any_of(patterns, [](const LayerPattern& layer) { return layer.values.empty(); })) return {};
+        if (snapshot.query.rolloutClass)
+            return std::make_shared<const TokenMap>(gradientRollout(
+                patterns, model_->patternGradients(patchesOf(snapshot.query), *snapshot.query.rolloutClass)));
+        return std::make_shared<const TokenMap>(attentionRollout(patterns, snapshot.query.rollout));
     }
 
     // The session's thread only.

@@ -2,6 +2,7 @@
 
 #include "engine/models/memory_source.h"
 #include "engine/session/attention_rollout.h"
+#include "engine/session/layer_pattern.h"
 #include "engine/session/patch_embedding.h"
 #include "engine/session/vision_info.h"
 
@@ -31,8 +32,8 @@ struct VisionQuery {
 /// What a model makes of a picture.
 struct VisionAnswer {
     std::shared_ptr<const Image> seen;         ///< resized and cropped
-    std::vector<std::vector<float>> patterns;  ///< of each layer that forms them: [heads, T, T]
-    std::vector<std::vector<float>> distances; ///< of each of those: [heads], in pixels
+    std::vector<LayerPattern> patterns;        ///< of each layer; one that forms none has no values
+    std::vector<std::vector<float>> distances; ///< of each layer: [heads], in pixels; empty where it forms none
     std::vector<float> logits;                 ///< [classes]; empty without a head
     std::vector<float> probabilities;          ///< likewise
     double elapsedMs = 0;                      ///< from the patches to the answer
@@ -41,11 +42,11 @@ struct VisionAnswer {
 struct VisionSnapshot {
     uint64_t version = 0; ///< grows by one with each snapshot
     VisionQuery query;
-    std::shared_ptr<const VisionInfo> model;           ///< null: none is open
-    std::shared_ptr<const VisionAnswer> answer;        ///< null without a picture, and after a failure
-    std::shared_ptr<const std::vector<float>> rollout; ///< [T,T]; null where some layer forms no pattern
-    std::shared_ptr<const PatchEmbedding> embedding;   ///< null unless it was asked for since the model was opened
-    double progress = 1;                               ///< of loading, from 0; 1: loaded
+    std::shared_ptr<const VisionInfo> model;         ///< null: none is open
+    std::shared_ptr<const VisionAnswer> answer;      ///< null without a picture, and after a failure
+    std::shared_ptr<const TokenMap> rollout;         ///< null where some layer forms no pattern
+    std::shared_ptr<const PatchEmbedding> embedding; ///< null unless it was asked for since the model was opened
+    double progress = 1;                             ///< of loading, from 0; 1: loaded
     std::string device;
     std::optional<Failure> failure; ///< why the query has no answer
 };

@@ -1,6 +1,5 @@
 #include "engine/training/image_objective.h"
 
-#include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
@@ -9,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 namespace attn {
 namespace {
@@ -26,11 +25,6 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
                      .where = "recipe: patch",
                      .hint = "choose a divisor of the picture's sides"});
     const bool readsCls = a.pooling == "cls";
-    const int64_t headWidth = a.width / a.heads;
-    const LayerAttention attention{.heads = {a.heads, a.heads, headWidth},
-                                   .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth)), .causal = false},
-                                   .queryKeyValueBias = true,
-                                   .outputBias = true};
     VisionConfig config{.image = size,
                         .patch = a.patch,
                         .channels = task.channels(),
@@ -44,13 +38,24 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
                                                       : a.activation == "gelu_new" ? Activation::GeluTanh
                                                                                    : Activation::GeluErf},
                         .pooling = readsCls ? VisionPooling::Cls : VisionPooling::Mean,
-                        .classes = static_cast<int64_t>(task.labels().size()),
-                        .layers = std::vector<LayerAttention>(static_cast<size_t>(a.layers), attention)};
+                        .classes = static_cast<int64_t>(task.labels().size())};
+    for (int64_t merge = 1; merge <= a.merges; ++merge) config.merges.push_back(merge * a.layers / (a.merges + 1));
+    if (a.pooledTokens > 0) config.pools = {{.layer = a.layers / 2, .tokens = a.pooledTokens}};
     const std::vector<AttentionSpec> specs = attentionOf(a);
-    for (size_t layer = 0; layer < config.layers.size() && !specs.empty(); ++layer) {
-        LayerAttention& own = config.layers[layer];
-        own.spec = specs[layer % specs.size()];
-        own.heads.keyValueHeads = headCounts(own.spec->part(Slot::Heads), own.spec->values(Slot::Heads)).groups;
+    for (int64_t layer = 0, first = 0; layer < a.layers; ++layer) { // of a stage
+        if (std::ranges::count(config.merges, layer) > 0) first = layer;
+        const int64_t merges = config.mergesUpTo(layer);
+        const bool isShifted = (layer - first) % 2 == 1;
+        if (a.window > 0) config.windows.push_back({.size = a.window, .shift = isShifted ? a.window / 2 : 0});
+        std::optional<AttentionSpec> spec;
+        if (!specs.empty())
+            spec = specs[static_cast<size_t>(layer) % specs.size()];
+        else if (a.window > 0)
+            spec = AttentionSpec::parse(fmt::format("heads=multi_head({}), position=grid_bias({}, {}, {})", a.heads,
+                                                    a.window, a.window, std::max<int64_t>(a.window - 1, 1)));
+        if (spec)
+            for (double& count : spec->parts.at(Slot::Heads).values) count *= static_cast<double>(int64_t{1} << merges);
+        config.layers.push_back(visionLayer(config.widthOf(layer), a.heads << merges, std::move(spec)));
     }
     config.family = std::string(writtenFamily(config).id);
     return config;

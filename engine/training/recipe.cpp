@@ -138,6 +138,18 @@ void check(const Recipe& recipe) {
     within("patch", static_cast<double>(a.patch), 1, 512);
     if (a.pooling != "cls" && a.pooling != "mean")
         fail("pooling", fmt::format("there is no \"{}\"", a.pooling), "choose one of: cls, mean");
+    within("window", static_cast<double>(a.window), 0, 64);
+    within("merges", static_cast<double>(a.merges), 0, 6);
+    within("pooled_tokens", static_cast<double>(a.pooledTokens), 0, 65536);
+    if ((a.window > 0 || a.merges > 0) && a.pooling != "mean")
+        fail("pooling", "windows and merges are of patches alone, so that there is no CLS token", "choose mean");
+    if ((a.window > 0 || a.merges > 0) && a.pooledTokens > 0)
+        fail("pooled_tokens", "tokens that are pooled lie on no grid, which windows and merges need", "choose 0");
+    if (a.merges >= a.layers)
+        fail("merges", fmt::format("{} layers have {} places between them", a.layers, a.layers - 1),
+             "choose fewer merges or more layers");
+    if (a.pooledTokens > 0 && a.layers < 2)
+        fail("pooled_tokens", "pooling lies between two layers", "choose more layers");
     if (a.positions != "learned" && a.positions != "sinusoidal" && a.positions != "none")
         fail("positions", fmt::format("there is no \"{}\"", a.positions), "choose one of: learned, sinusoidal, none");
     if (a.family == "vit" && a.positions == "sinusoidal" && a.width % 4 != 0)
@@ -203,6 +215,9 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"patch", a.patch},
             {"pooling", a.pooling},
             {"positions", a.positions},
+            {"window", a.window},
+            {"merges", a.merges},
+            {"pooled_tokens", a.pooledTokens},
             {"initial_deviation", a.initialDeviation},
             {"optimiser", nameOf(kOptimisers, o.kind)},
             {"beta1", o.beta1},
@@ -272,6 +287,9 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
                            .patch = integer("patch"),
                            .pooling = text("pooling"),
                            .positions = text("positions"),
+                           .window = integer("window"),
+                           .merges = integer("merges"),
+                           .pooledTokens = integer("pooled_tokens"),
                            .initialDeviation = number("initial_deviation")};
     recipe.optimiser = {.kind = kindNamed(kOptimisers, "optimiser", text("optimiser")),
                         .beta1 = number("beta1"),

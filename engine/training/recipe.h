@@ -30,7 +30,10 @@ struct Architecture {
     int64_t patch = 4;                 ///< of vit: pixels on a side
     std::string pooling = "cls";       ///< of vit: what the head reads, "cls" or "mean" of the patches
     std::string positions = "learned"; ///< of vit: "learned", "sinusoidal" or "none"
-    double initialDeviation = 0.02;    ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
+    int64_t window = 0;       ///< of vit: tokens on a side of Swin's windows, which every other layer shifts; 0: none
+    int64_t merges = 0;       ///< of vit: how often 2 x 2 tokens become one of twice the width, evenly over the layers
+    int64_t pooledTokens = 0; ///< of vit: tokens that are left from the middle layer on, by Token Pooling; 0: all
+    double initialDeviation = 0.02; ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
     bool operator==(const Architecture&) const = default;
 };
 

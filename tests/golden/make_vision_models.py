@@ -15,6 +15,7 @@ import torch
 
 import safetensors_file
 from make_models import Weights
+from swin_reference import SwinModel
 from vision_reference import VisionModel
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -152,9 +153,47 @@ def timm(seed, distilled=False, registers=0, average=False, scales=False):
     return config, w, None
 
 
+def swin(seed, image=(16, 16), window=4, absolute=False, grey=False):
+    width, depths, heads, patch, channels = 16, [2, 2], [2, 4], 2, 1 if grey else 3
+    config = {"architectures": ["SwinForImageClassification"], "model_type": "swin", "depths": depths, "embed_dim": width, "hidden_act": "gelu",
+              "hidden_size": 2 * width, "image_size": image[0] if image[0] == image[1] else list(image), "layer_norm_eps": 1e-5, "mlp_ratio": 2.0,
+              "num_channels": channels, "num_heads": heads, "num_layers": len(depths), "patch_size": patch, "qkv_bias": True,
+              "use_absolute_embeddings": absolute, "window_size": window, **labels(5)}
+    w = Weights(seed)
+    w.normal("swin.embeddings.patch_embeddings.projection.weight", width, channels, patch, patch, std=1.5 * (channels * patch**2) ** -0.5)
+    w.normal("swin.embeddings.patch_embeddings.projection.bias", width, std=0.2)
+    w.norm("swin.embeddings.norm", width)
+    if absolute:
+        w.normal("swin.embeddings.position_embeddings", 1, image[0] // patch * (image[1] // patch), width, std=0.5)
+    rows, columns = image[0] // patch, image[1] // patch
+    for stage, depth in enumerate(depths):
+        size = width << stage
+        side = min(window, rows, columns)
+        for block in range(depth):
+            at = f"swin.encoder.layers.{stage}.blocks.{block}."
+            w.norm(at + "layernorm_before", size)
+            for part in ("query", "key", "value"):
+                w.linear(at + "attention.self." + part, size, size, gain=1.5)
+            w.normal(at + "attention.self.relative_position_bias_table", (2 * side - 1) ** 2, heads[stage], std=0.8)
+            w.linear(at + "attention.output.dense", size, size, gain=1.2)
+            w.norm(at + "layernorm_after", size)
+            w.linear(at + "intermediate.dense", size, 2 * size)
+            w.linear(at + "output.dense", 2 * size, size, gain=1.5)
+        if stage + 1 < len(depths):
+            w.norm(f"swin.encoder.layers.{stage}.downsample.norm", 4 * size)
+            w.linear(f"swin.encoder.layers.{stage}.downsample.reduction", 4 * size, 2 * size)
+            del w[f"swin.encoder.layers.{stage}.downsample.reduction.bias"]
+            rows, columns = (rows + 1) // 2, (columns + 1) // 2
+    w.norm("swin.layernorm", width << (len(depths) - 1))
+    w.linear("classifier", width << (len(depths) - 1), 5, gain=2.5)
+    return config, w, {"do_normalize": True, "do_rescale": True, "do_resize": True, "image_mean": [0.5] * channels, "image_std": [0.25] * channels,
+                       "image_processor_type": "ViTImageProcessor", "resample": 3, "rescale_factor": 1 / 255,
+                       "size": {"height": image[0], "width": image[1]}}
+
+
 # These cases hold every hook; the others those that tell whether their own peculiarities were read right.
 WHOLE = ("vit", "dinov2_registers")
-FEW = ("hook_embed", "hook_pos_embed", "hook_resid_post", "hook_pattern", "hook_normalized", "hook_pooled", "logits")
+FEW = ("hook_embed", "hook_pos_embed", "hook_merged", "hook_resid_post", "hook_pattern", "hook_normalized", "hook_pooled", "logits")
 
 # Of these the gradient of one class's logit by every layer's pattern is kept too, and the relevance made of it.
 GRADIENTS = {"vit": 2, "deit": 4, "dinov2_registers": 1, "timm_registers": 3}
@@ -169,7 +208,13 @@ CASES = {
     "timm_vit": (timm, torch.float32, (33, 33), "timm_vit"),
     "timm_deit": (lambda seed: timm(seed, distilled=True), torch.float32, (25, 40), "timm_vit"),
     "timm_registers": (lambda seed: timm(seed, registers=2, average=True, scales=True), torch.float32, (21, 17), "timm_vit"),
+    "swin": (swin, torch.float32, (27, 22), "swin"),
+    "swin_padded": (lambda seed: swin(seed, image=(14, 18), window=3, absolute=True, grey=True), torch.float16, (30, 31), "swin"),
 }
+
+
+def reference(config, *arguments):
+    return (SwinModel if config.get("model_type") == "swin" else VisionModel)(config, *arguments)
 
 
 def center_crop(pixels, height, width):
@@ -223,8 +268,8 @@ def write_case(name, folder, seed):
     safetensors_file.write(folder / "model.safetensors", weights)
     pixels = picture(*extents, seed)
     values = prepared(pixels, config, preprocessor)
-    hooks = VisionModel(config, weights).run(values)
-    single = VisionModel(config, weights, torch.float32).run(values)
+    hooks = reference(config, weights).run(values)
+    single = reference(config, weights, torch.float32).run(values)
     error = max(float((hooks[n] - single[n].double()).abs().max()) for n in hooks)
     golden = {"image": torch.from_numpy(pixels.astype(numpy.float16)), "pixels": values.float()}  # whole numbers to 255: exact
     golden.update((n, t.float()) for n, t in hooks.items() if name in WHOLE or n.endswith(FEW))
@@ -236,7 +281,7 @@ def write_case(name, folder, seed):
     peak = float(pattern.max(-1).values.mean())
     print(f"{name:18} {size:7} bytes; mean peak of the last patterns {peak:.2f}, float32 differs by {error:.1e}")
     assert size < LIMIT_BYTES and error < 2e-5 and peak > 2 / pattern.shape[-1], name
-    return {"name": name, "family": family, "T": pattern.shape[1], "H": pattern.shape[0], "C": hooks["hook_embed"].shape[1],
+    return {"name": name, "family": family, "T": len(hooks["hook_embed"]), "H": pattern.shape[-3], "C": hooks["hook_embed"].shape[1],
             "classes": hooks["logits"].shape[1] if "logits" in hooks else 0, "seed": seed}
 
 

@@ -47,7 +47,7 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
     head.setCurrentIndex(head.findData(1));
     lab.find<QSpinBox>("visionLayer").setValue(0);
     const auto tokens = static_cast<size_t>(shown.model->tokens());
-    const std::vector<float>& pattern = shown.answer->patterns[0];
+    const std::vector<float>& pattern = shown.answer->patterns[0].values;
     const std::vector<NumberArray> numbers = panel(lab).numbers();
     REQUIRE(numbers.size() == 1);
     for (size_t patch = 0; patch + 1 < tokens; ++patch)
@@ -93,12 +93,46 @@ TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all lay
     CHECK(lab.find<QComboBox>("visionFusion").isVisible());
     CHECK_FALSE(lab.find<QComboBox>("visionHead").isVisible());
     const auto rolled = panel(lab).numbers()[0].values;
-    const auto& map = *panel(lab).shown()->rollout;
+    const auto& map = panel(lab).shown()->rollout->values;
     for (size_t patch = 0; patch < rolled.size(); ++patch) CHECK(rolled[patch] == map[patch + 1]);
     auto& fusion = lab.find<QComboBox>("visionFusion");
     fusion.setFocus();
     QTest::keyClick(&fusion, Qt::Key_Down);
     REQUIRE(lab.waitFor([&] { return panel(lab).numbers()[0].values != rolled; }));
+}
+
+TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and tokens", "[lab][vision]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    lab.window().open(QString::fromStdString((test::kGoldenRoot / "swin").string()));
+    REQUIRE(
+        lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "swin"; }, 30'000));
+    CHECK(lab.find<QLabel>("visionModel").text().contains("4 layers of 2 to 4 heads"));
+    const auto& heads = lab.find<HeadOverlaysView>("visionHeads");
+    auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    const auto click = [&](int layer, int head) {
+        QTest::mouseClick(&lab.find<HeadOverlaysView>("visionHeads"), Qt::LeftButton, {},
+                          heads.cellRect(layer, head).center().toPoint());
+    };
+    click(0, 3); // there are two
+    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() != 3);
+    click(3, 3);
+    CHECK(lab.find<QSpinBox>("visionLayer").value() == 3);
+    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 3);
+    QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(overlay, 9)); // row 1, column 1 of 8 x 8: token 0 of 4 x 4
+    const LayerPattern& pattern = panel(lab).shown()->answer->patterns[3];
+    const auto& shown = overlay.figure();
+    REQUIRE(shown.tokens == pattern.layout.tokenOf);
+    const std::vector<float> values = panel(lab).numbers()[0].values;
+    for (size_t patch = 0; patch < values.size(); ++patch)
+        CHECK(values[patch] == pattern.values[3 * 16 * 16 + static_cast<size_t>(pattern.layout.tokenOf[patch])]);
+    click(0, 1);
+    CHECK(overlay.figure().tokens.empty()); // as many tokens as patches
+    for (const int page : {1, 2, 3}) {      // distances, positions, filters
+        lab.find<QComboBox>("visionBeside").setCurrentIndex(page);
+        REQUIRE(lab.settle());
+    }
+    CHECK(lab.find<QLabel>("visionModel").isVisible());
 }
 
 TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them back", "[lab][vision]") {
@@ -153,7 +187,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     CHECK(weighted.currentData().toInt() == label);
     CHECK_FALSE(lab.find<QComboBox>("visionFusion").isEnabled());
     const auto relevance = panel(lab).numbers()[0].values;
-    const auto& map = *panel(lab).shown()->rollout;
+    const auto& map = panel(lab).shown()->rollout->values;
     for (size_t patch = 0; patch < relevance.size(); ++patch) CHECK(relevance[patch] == map[patch + 1]);
     CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().title.contains(name));
     // By keyboard: the next class, then back to no class.

@@ -56,10 +56,30 @@ TEST_CASE("bad vision folders: fields of config.json", "[models][vision]") {
     CHECK_THAT(withField("dinov2_swiglu", "mlp_ratio", 0), CONTAINS("\"mlp_ratio\" leaves no room"));
     CHECK_THAT(
         withField("vit", "model_type", "resnet"),
-        CONTAINS("not a vision model that is known; supported: vit, deit, dinov2, dinov2_with_registers, timm_vit"));
+        CONTAINS(
+            "not a vision model that is known; supported: vit, deit, dinov2, dinov2_with_registers, swin, timm_vit"));
     CHECK_THAT(withField("timm_vit", "global_pool", "map"),
                CONTAINS("\"global_pool\" is \"map\"; supported: token, avg"));
     CHECK(withField("vit", "image_size", json::array({16, 16})) == "accepted");
+}
+
+TEST_CASE("bad vision folders: stages and windows of a Swin Transformer", "[models][vision]") {
+    CHECK_THAT(withField("swin", "depths", 2), CONTAINS("\"depths\" is not a list of 1 to 8 whole numbers"));
+    CHECK_THAT(withField("swin", "depths", json::array({2, 0})), CONTAINS("something else than whole numbers"));
+    CHECK_THAT(withField("swin", "num_heads", json::array({2})), CONTAINS("names 1 stages and depths 2"));
+    CHECK_THAT(withField("swin", "num_heads", json::array({3, 4})), CONTAINS("does not divide the width 16"));
+    CHECK_THAT(withField("swin", "mlp_ratio", 0), CONTAINS("\"mlp_ratio\" leaves no room"));
+    CHECK_THAT(withField("swin", "mlp_ratio", 1e30), CONTAINS("\"mlp_ratio\""));
+    CHECK_THAT(withField("swin", "depths", json::array({2, 3})), CONTAINS("encoder.layers.1.blocks.2"));
+    const std::string table = "swin.encoder.layers.0.blocks.1.attention.self.relative_position_bias_table";
+    CHECK_THAT(afterwards("swin",
+                          [&](auto& folder) {
+                              folder.editHeader([&](json& header) { header[table]["shape"] = json::array({14, 7}); });
+                          }),
+               CONTAINS("has 14 rows, which is not the square of an odd number"));
+    CHECK_THAT(afterwards("swin", [&](auto& folder) { folder.editHeader([&](json& header) { header.erase(table); }); }),
+               CONTAINS(table));
+    CHECK(withField("swin", "image_size", 14) == "accepted"); // its preprocessing makes 16 of all pictures
 }
 
 TEST_CASE("bad vision folders: tensors that are missing or of a variation that is not read", "[models][vision]") {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 // Vision models against PyTorch, from the picture to the logits: tests/golden/README.md.
 
@@ -117,6 +119,84 @@ TEST_CASE("vision: attention that suits a grid builds in the same encoder", "[mo
             CHECK(encoder.logits.shape() == Shape{3, 3});
         }
     }
+}
+
+TEST_CASE("vision: tokens are pooled by K-means, and what is pooled is drawn where it was", "[models][vision][gpu]") {
+    constexpr size_t kTokens = 16, kPooled = 5, kWidth = 24;
+    VisionModel model(std::make_unique<ChangedSource>("vit",
+                                                      [](VisionConfig& config) {
+                                                          config.pools = {{1, kPooled}};
+                                                      }),
+                      {.validation = true});
+    const std::vector<float> patches = model.patchesOf(Golden("vit").image());
+    std::map<std::string, std::vector<float>> hooks;
+    for (const CapturedHook& hook : model.capture(patches, "*hook_resid_post,*hook_resid_pre,*hook_pooled_into"))
+        hooks[hook.name] = hook.values;
+    const std::vector<float>& before = hooks.at("blocks.0.hook_resid_post");
+    const std::vector<float>& after = hooks.at("blocks.1.hook_resid_pre");
+    REQUIRE(after.size() == (1 + kPooled) * kWidth);
+
+    const auto token = [&](size_t i) { return std::span(before).subspan((1 + i) * kWidth, kWidth); };
+    std::vector<std::vector<double>> centres;
+    for (size_t k = 0; k < kPooled; ++k) {
+        const auto first = token((2 * k + 1) * kTokens / (2 * kPooled));
+        centres.emplace_back(first.begin(), first.end());
+    }
+    std::vector<size_t> nearest(kTokens);
+    for (int round = 0; round < 5; ++round) {
+        for (size_t i = 0; i < kTokens; ++i) {
+            double best = 1e300;
+            for (size_t k = 0; k < kPooled; ++k) {
+                double distance = 0;
+                for (size_t c = 0; c < kWidth; ++c)
+                    distance += std::pow(static_cast<double>(token(i)[c]) - centres[k][c], 2);
+                if (distance < best) best = distance, nearest[i] = k;
+            }
+        }
+        for (size_t k = 0; k < kPooled; ++k) {
+            const auto count = std::ranges::count(nearest, k);
+            if (count == 0) continue;
+            std::ranges::fill(centres[k], 0.0);
+            for (size_t i = 0; i < kTokens; ++i)
+                for (size_t c = 0; c < kWidth && nearest[i] == k; ++c)
+                    centres[k][c] += static_cast<double>(token(i)[c]) / static_cast<double>(count);
+        }
+    }
+    CHECK(std::set<size_t>(nearest.begin(), nearest.end()).size() > 1);
+    const std::vector<float> found = hooks.at("blocks.1.hook_pooled_into");
+    CHECK(std::ranges::equal(found, nearest, [](float a, size_t b) { return a == static_cast<float>(b); }));
+    CHECK(worstDifference(std::span(after).first(kWidth), std::span(before).first(kWidth)) == 0); // CLS
+    for (size_t k = 0; k < kPooled; ++k)
+        for (size_t c = 0; c < kWidth; ++c)
+            CHECK(static_cast<double>(after[(1 + k) * kWidth + c]) == Approx(centres[k][c]).margin(1e-5));
+
+    const auto patterns = model.look(patches).patterns;
+    CHECK(patterns[0].layout.tokens == 1 + kTokens);
+    CHECK(patterns[1].layout.tokens == 1 + kPooled);
+    for (size_t i = 0; i < kTokens; ++i) CHECK(patterns[1].layout.tokenOf[i] == static_cast<int32_t>(1 + nearest[i]));
+}
+
+TEST_CASE("vision: windows, merges and pools that do not fit are refused", "[models][vision]") {
+    VisionConfig config{
+        .image = {16, 16}, .patch = 4, .modelWidth = 8, .clsToken = false, .pooling = VisionPooling::Mean};
+    config.layers.assign(2, {.heads = {2, 2, 4}, .rule = {}, .outputBias = true});
+    const auto problem = [&](const std::function<void(VisionConfig&)>& change) {
+        VisionConfig changed = config;
+        change(changed);
+        return sentenceOf([&] { buildVisionEncoder(changed); });
+    };
+    CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{1, 16}}; }), CONTAINS("16 tokens cannot be pooled into 16"));
+    CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{2, 4}}; }), CONTAINS("before layer 2"));
+    CHECK_THAT(problem([](VisionConfig& c) {
+                   c.clsToken = true;
+                   c.windows.assign(2, {.size = 2});
+               }),
+               CONTAINS("are of patches alone"));
+    CHECK_THAT(problem([](VisionConfig& c) {
+                   c.merges = {1};
+                   c.pools = {{1, 3}};
+               }),
+               CONTAINS("lie on no grid"));
 }
 
 TEST_CASE("vision: sinusoids of a grid are unit pairs that tell rows from columns", "[models][vision]") {

@@ -2,9 +2,13 @@
 
 #include "engine/io/image.h"
 #include "engine/io/safetensors.h"
+#include "engine/models/vision_source.h"
 #include "tests/io/files.h"
 
 #include <nlohmann/json.hpp>
+
+#include <functional>
+#include <memory>
 
 namespace attn::test {
 
@@ -64,6 +68,30 @@ public:
 
 private:
     TemporaryFolder folder_;
+};
+
+/// A model of the goldens whose description is changed where its weights still fit.
+class ChangedSource : public VisionSource {
+public:
+    ChangedSource(const std::string& name, const std::function<void(VisionConfig&)>& change)
+        : folder_(openVisionSource((kGoldenRoot / name).string())), config_(folder_->config()) {
+        change(config_);
+    }
+    const VisionConfig& config() const override { return config_; }
+    const ImagePreprocessing& preprocessing() const override { return folder_->preprocessing(); }
+    const std::vector<std::string>& labels() const override { return folder_->labels(); }
+    const std::vector<std::string>& warnings() const override { return folder_->warnings(); }
+    const std::string& configText() const override { return folder_->configText(); }
+    std::string familyTitle() const override { return folder_->familyTitle(); }
+    std::string dtype() const override { return folder_->dtype(); }
+    std::string sourceName(const std::string& parameter) const override { return folder_->sourceName(parameter); }
+    int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
+        return folder_->read(parameter, shape, write);
+    }
+
+private:
+    std::unique_ptr<VisionSource> folder_;
+    VisionConfig config_;
 };
 
 } // namespace attn::test

@@ -1,5 +1,6 @@
 #include "engine/session/pattern_gradients.h"
 
+#include "engine/session/attention_distance.h"
 #include "engine/session/attention_rollout.h"
 #include "engine/session/vision_model.h"
 #include "tests/models/vision_folder.h"
@@ -22,25 +23,19 @@ double worstDifference(std::span<const float> found, std::span<const float> expe
 }
 
 /// A model of its folder, with layers of a composition. Bilinear scores begin as scaled dot products.
-class ComposedSource : public VisionSource {
+class ComposedSource : public ChangedSource {
 public:
     ComposedSource(const std::string& name, const std::vector<std::string>& specs)
-        : folder_(openVisionSource((kGoldenRoot / name).string())), config_(folder_->config()) {
-        for (size_t layer = 0; layer < specs.size(); ++layer)
-            config_.layers[layer].spec = AttentionSpec::parse(specs[layer]);
-    }
-    const VisionConfig& config() const override { return config_; }
-    const ImagePreprocessing& preprocessing() const override { return folder_->preprocessing(); }
-    const std::vector<std::string>& labels() const override { return folder_->labels(); }
-    const std::vector<std::string>& warnings() const override { return folder_->warnings(); }
-    const std::string& configText() const override { return folder_->configText(); }
-    std::string familyTitle() const override { return folder_->familyTitle(); }
-    std::string dtype() const override { return folder_->dtype(); }
+        : ChangedSource(name, [&](VisionConfig& config) {
+              config.windows.clear();
+              for (size_t layer = 0; layer < specs.size(); ++layer)
+                  config.layers[layer].spec = AttentionSpec::parse(specs[layer]);
+          }) {}
     std::string sourceName(const std::string& parameter) const override {
-        return isBilinear(parameter) ? std::string() : folder_->sourceName(parameter);
+        return isBilinear(parameter) ? std::string() : ChangedSource::sourceName(parameter);
     }
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
-        if (!isBilinear(parameter)) return folder_->read(parameter, shape, write);
+        if (!isBilinear(parameter)) return ChangedSource::read(parameter, shape, write);
         const auto D = static_cast<size_t>(shape.columns());
         std::vector<float> identity(static_cast<size_t>(shape.elements()), 0); // [H,D,D]
         for (size_t row = 0; row < identity.size() / D; ++row)
@@ -51,9 +46,6 @@ public:
 
 private:
     static bool isBilinear(const std::string& parameter) { return parameter.ends_with("score.W"); }
-
-    std::unique_ptr<VisionSource> folder_;
-    VisionConfig config_;
 };
 
 } // namespace
@@ -76,11 +68,7 @@ TEST_CASE("pattern gradients: PyTorch's of a class's logit within 1e-4, and the 
                 largest = std::max(largest, std::abs(static_cast<double>(value)));
         }
         CHECK(largest > 0.1); // 1e-4 tells something
-        const auto captured = model.capture(patches, "blocks.*.attn.hook_pattern");
-        std::vector<std::span<const float>> patterns;
-        for (const CapturedHook& hook : captured) patterns.emplace_back(hook.values);
-        const std::vector<std::span<const float>> maps(gradients.begin(), gradients.end());
-        CHECK(worstDifference(gradientRollout(patterns, maps, model.info().heads, model.info().tokens()),
+        CHECK(worstDifference(gradientRollout(model.look(patches).patterns, gradients).values,
                               expected.values("relevance")) < 1e-4);
 
         // Another class on the same plan, then the first again.
@@ -107,6 +95,31 @@ TEST_CASE("pattern gradients: a composition's are those of the kernel that it st
             CHECK(worstDifference(gradients[layer], expected.values("blocks." + std::to_string(layer) +
                                                                     ".attn.pattern_gradient")) < 1e-4);
     }
+}
+
+TEST_CASE("pattern gradients: shifted windows are the composition of a mask and a bias over the whole grid",
+          "[session][vision][gpu]") {
+    VisionModel windows(openVisionSource((kGoldenRoot / "swin").string()), {.validation = true});
+    const std::string bias = "position=grid_bias(8, 8, 3)", half = "position=grid_bias(4, 4, 3)";
+    const std::vector<std::string> specs{"heads=multi_head(2), mask=shifted(8, 8, 4, 0), " + bias,
+                                         "heads=multi_head(2), mask=shifted(8, 8, 4, 2), " + bias,
+                                         "heads=multi_head(4), " + half, "heads=multi_head(4), " + half};
+    VisionModel whole(std::make_unique<ComposedSource>("swin", specs), {.validation = true});
+    const std::vector<float> patches = windows.patchesOf(Golden("swin").image());
+    CHECK(worstDifference(windows.classify(patches), whole.classify(patches)) < 1e-5);
+    const auto rolledOut = [&](VisionModel& model) {
+        return gradientRollout(model.look(patches).patterns, model.patternGradients(patches, 1));
+    };
+    const TokenMap byWindows = rolledOut(windows), byMask = rolledOut(whole);
+    CHECK(byWindows.rows.tokens == 16);
+    CHECK(byWindows.columns.tokens == 64);
+    CHECK(worstDifference(byWindows.values, byMask.values) < 1e-5);
+    CHECK(std::ranges::max(byWindows.values) > 1.0001f); // more than tokens themselves
+    CHECK(worstDifference(attentionRollout(windows.look(patches).patterns).values,
+                          attentionRollout(whole.look(patches).patterns).values) < 1e-5);
+    for (size_t layer = 0; layer < 4; ++layer)
+        CHECK(worstDifference(attentionDistances(windows.look(patches).patterns[layer], 8, 2),
+                              attentionDistances(whole.look(patches).patterns[layer], 8, 2)) < 1e-4);
 }
 
 TEST_CASE("pattern gradients: a head behind a gate changes nothing, and a class that is none is refused",

@@ -40,13 +40,13 @@ TEST_CASE("vision session: logits and patterns of a picture are PyTorch's", "[se
     near(shown->answer->logits, golden.values("logits"));
     REQUIRE(static_cast<int>(shown->answer->patterns.size()) == shown->model->layers);
     for (int layer = 0; layer < shown->model->layers; ++layer)
-        near(shown->answer->patterns[static_cast<size_t>(layer)],
+        near(shown->answer->patterns[static_cast<size_t>(layer)].values,
              golden.values("blocks." + std::to_string(layer) + ".attn.hook_pattern"));
     double sum = 0;
     for (const float probability : shown->answer->probabilities) sum += static_cast<double>(probability);
     CHECK(sum == Approx(1).margin(1e-5));
     REQUIRE(shown->rollout);
-    CHECK(shown->rollout->size() == static_cast<size_t>(shown->model->tokens() * shown->model->tokens()));
+    CHECK(shown->rollout->values.size() == static_cast<size_t>(shown->model->tokens() * shown->model->tokens()));
 }
 
 TEST_CASE("vision session: hidden patches change the answer, and showing them again brings it back",
@@ -66,7 +66,7 @@ TEST_CASE("vision session: hidden patches change the answer, and showing them ag
     query.rollout.fusion = HeadFusion::Maximum;
     const auto fused = answer(session, query);
     CHECK(fused->answer == session.latest()->answer);
-    CHECK(*fused->rollout != *plain->rollout);
+    CHECK(fused->rollout->values != plain->rollout->values);
 }
 
 TEST_CASE("vision session: what cannot be opened is a sentence, and the next model opens", "[session][vision][gpu]") {
@@ -93,10 +93,10 @@ TEST_CASE("vision session: rollout by a class is PyTorch's, and every head has a
     CHECK(weighted->answer == plain->answer); // not run again
     REQUIRE(weighted->rollout);
     const std::vector<float> expected = golden.values("relevance");
-    REQUIRE(weighted->rollout->size() == expected.size());
-    for (size_t i = 0; i < expected.size(); ++i) CHECK((*weighted->rollout)[i] == Approx(expected[i]).margin(1e-4));
+    REQUIRE(weighted->rollout->values.size() == expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) CHECK(weighted->rollout->values[i] == Approx(expected[i]).margin(1e-4));
     query.rolloutClass.reset();
-    CHECK(*answer(session, query)->rollout == *plain->rollout);
+    CHECK(answer(session, query)->rollout->values == plain->rollout->values);
 
     const VisionInfo& info = *plain->model;
     REQUIRE(plain->answer->distances.size() == static_cast<size_t>(info.layers));

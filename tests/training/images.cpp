@@ -227,15 +227,23 @@ TEST_CASE("images: training lowers the loss", "[training][gpu]") {
 TEST_CASE("images: a checkpoint opens as a vision model that sees what the trainer sees", "[training][gpu]") {
     struct Case {
         const char *pooling, *positions, *attention, *family;
+        int64_t window = 0, merges = 0, pooled = 0;
     };
     for (const Case& each : {Case{"cls", "learned", "", "vit"}, Case{"mean", "sinusoidal", "", "attention-lab-vit"},
                              Case{"mean", "none", "mask=axial(4, 4)", "attention-lab-vit"},
-                             Case{"cls", "learned", "normaliser=linear", "attention-lab-vit"}}) {
-        CAPTURE(std::string(each.attention), std::string(each.pooling));
+                             Case{"cls", "learned", "normaliser=linear", "attention-lab-vit"},
+                             Case{"mean", "none", "", "attention-lab-vit", 2, 1},
+                             Case{"mean", "learned", "heads=grouped_query(2, 1)", "attention-lab-vit", 3, 0},
+                             Case{"cls", "learned", "", "attention-lab-vit", 0, 0, 6},
+                             Case{"mean", "learned", "normaliser=linear", "attention-lab-vit", 0, 0, 3}}) {
+        CAPTURE(std::string(each.attention), std::string(each.pooling), each.window, each.merges, each.pooled);
         Recipe recipe = smallRecipe();
         recipe.architecture.pooling = each.pooling;
         recipe.architecture.positions = each.positions;
         recipe.architecture.attention = each.attention;
+        recipe.architecture.window = each.window;
+        recipe.architecture.merges = each.merges;
+        recipe.architecture.pooledTokens = each.pooled;
         Trainer trainer(recipe, options());
         for (int i = 0; i < 3; ++i) trainer.step();
         const TemporaryFolder folder;

@@ -271,16 +271,26 @@ void VisionPanel::showModel() {
     showModelText();
 }
 
+namespace {
+
+/// "4", or "3 to 24" where layers differ.
+QString headsText(const VisionInfo& info) {
+    const int fewest = std::ranges::min(info.layerHeads);
+    return fewest == info.heads ? QString::number(info.heads) : VisionPanel::tr("%1 to %2").arg(fewest).arg(info.heads);
+}
+
+} // namespace
+
 void VisionPanel::showModelText() {
     const VisionInfo* info = shown_->model.get();
     if (!info) {
-        modelText_->setText(tr("Open or drop a folder of a vision model: ViT, DeiT, DINOv2 or one of timm's."));
+        modelText_->setText(tr("Open or drop a folder of a vision model: ViT, DeiT, DINOv2, Swin or one of timm's."));
         return;
     }
     QString text = tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 pixels")
                        .arg(QString::fromStdString(info->name), QString::fromStdString(info->familyTitle))
                        .arg(info->layers)
-                       .arg(info->heads)
+                       .arg(headsText(*info))
                        .arg(info->grid.height)
                        .arg(info->grid.width)
                        .arg(info->patch);

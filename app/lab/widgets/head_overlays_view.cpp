@@ -52,6 +52,10 @@ void HeadOverlaysView::setTheme(const FigureTheme& theme) {
     update();
 }
 
+int HeadOverlaysView::headsOf(int layer) const {
+    return static_cast<int>(weights_[static_cast<size_t>(layer)].size()) / std::max(rows_ * columns_, 1);
+}
+
 QSize HeadOverlaysView::minimumSizeHint() const {
     return {std::max(120, heads_ * 18 + static_cast<int>(gutter())), std::max(80, layers() * 18 + 20)};
 }
@@ -81,7 +85,7 @@ void HeadOverlaysView::paintEvent(QPaintEvent*) {
     const QImage small = picture_.scaled(size * ratio, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
     QImage overlay(columns_, rows_, QImage::Format_ARGB32);
     for (int layer = 0; layer < layers(); ++layer)
-        for (int head = 0; head < heads_; ++head) {
+        for (int head = 0; head < headsOf(layer); ++head) {
             const float* cells = weights_[static_cast<size_t>(layer)].data() + head * rows_ * columns_;
             float most = 0;
             for (int i = 0; i < rows_ * columns_; ++i) most = std::max(most, cells[i]);
@@ -116,14 +120,15 @@ void HeadOverlaysView::paintEvent(QPaintEvent*) {
 
 void HeadOverlaysView::mousePressEvent(QMouseEvent* event) {
     for (int layer = 0; layer < layers(); ++layer)
-        for (int head = 0; head < heads_; ++head)
+        for (int head = 0; head < headsOf(layer); ++head)
             if (cellRect(layer, head).contains(event->position())) emit chosen(layer, head);
 }
 
 void HeadOverlaysView::keyPressEvent(QKeyEvent* event) {
     const auto step = arrowStep(*event);
     if (layers() == 0 || !step) return QWidget::keyPressEvent(event);
-    emit chosen(std::clamp(layer_ + step->down, 0, layers() - 1), std::clamp(head_ + step->right, 0, heads_ - 1));
+    const int layer = std::clamp(layer_ + step->down, 0, layers() - 1);
+    emit chosen(layer, std::clamp(head_ + step->right, 0, std::max(headsOf(layer), 1) - 1));
 }
 
 } // namespace attn

@@ -18,7 +18,8 @@ class HeadOverlaysView : public QWidget {
 public:
     explicit HeadOverlaysView(QWidget* parent = nullptr);
 
-    /// @param picture what the model sees  @param weights of each layer: [heads, rows columns]
+    /// @param picture what the model sees  @param weights of each layer: [its heads, rows columns]
+    /// @param heads of the layer that has most
     void setWeights(const QImage& picture, std::vector<std::vector<float>> weights, int heads, int rows, int columns);
     void setLook(ColourMapId colours, double opacity, bool isSmooth);
     void setSelected(int layer, int head);
@@ -38,6 +39,7 @@ protected:
 
 private:
     int layers() const { return static_cast<int>(weights_.size()); }
+    int headsOf(int layer) const;
     double gutter() const;
 
     QImage picture_;

@@ -34,6 +34,16 @@ constexpr std::array kModelParams{
     Param{"key_value_heads", "Key/value heads", "Fewer than heads: groups of heads share keys and values; 0: as many",
           Kind::Integer, 0, 16, 1, 0},
     Param{"patch", "Patch", "Pixels on a side of the squares that become tokens", Kind::Integer, 1, 32, 1, 4},
+    Param{"window", "Window",
+          "Tokens on a side of Swin's windows, which every other layer shifts; 0: none. Needs the mean of "
+          "the patches",
+          Kind::Integer, 0, 16, 1, 0},
+    Param{"merges", "Merges",
+          "How often 2 x 2 tokens become one of twice the width, as in Swin. Needs the mean of the patches",
+          Kind::Integer, 0, 3, 1, 0},
+    Param{"pooled_tokens", "Pooled tokens",
+          "Tokens that are left from the middle layer on, those that are alike as one; 0: all", Kind::Integer, 0, 256,
+          1, 0},
     Param{"width", "Width", "Numbers in each token's vector", Kind::Integer, 8, 512, 8, 64},
     Param{"feed_forward", "Feed-forward width", "Inner width of the feed-forward layers; 0: the family's usual one",
           Kind::Integer, 0, 2048, 8, 0},
@@ -267,7 +277,8 @@ void RecipeForm::makeTaskControls() {
     dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures") : tr("Where the package puts it"));
     for (const Choice& each : choices_)
         if (each.tasks != For::Both) each.box->setVisible(task.hasImages() == (each.tasks == For::Pictures));
-    modelControls_->setShown("patch", task.hasImages());
+    for (const char* field : {"patch", "window", "merges", "pooled_tokens"})
+        modelControls_->setShown(field, task.hasImages());
     for (const char* field : {"key_value_heads", "attention_only"}) modelControls_->setShown(field, !task.hasImages());
     if (taskControls_) taskControls_->deleteLater();
     taskControls_ = new ParamControls(task.params);

@@ -29,10 +29,12 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
     figure->heads = info.heads;
     figure->distances = snapshot.answer->distances;
     figure->farthest = std::hypot(static_cast<double>(info.image.height), static_cast<double>(info.image.width));
-    figure->note = figure->distances.empty()
-                       ? Text::tr("No layer of this model forms a pattern.")
-                       : Text::tr("pixels between patches; the diagonal is %1").arg(qRound(figure->farthest));
-    if (head >= 0 && layer < figure->layers()) figure->chosen = figure->itemOf(layer, head);
+    const bool isEmpty = std::ranges::all_of(figure->distances, &std::vector<float>::empty);
+    if (isEmpty) figure->distances.clear();
+    figure->note = isEmpty ? Text::tr("No layer of this model forms a pattern.")
+                           : Text::tr("pixels between patches; the diagonal is %1").arg(qRound(figure->farthest));
+    if (head >= 0 && layer < figure->layers() && figure->has(figure->itemOf(layer, head)))
+        figure->chosen = figure->itemOf(layer, head);
     return figure;
 }
 

@@ -40,15 +40,14 @@ PatchRow rowOf(const VisionSnapshot& snapshot, const VisionLook& look) {
     const VisionInfo& info = *snapshot.model;
     if (look.patch && *look.patch >= info.grid.area()) return {};
     const std::optional<int> token = tokenOf(info, look.patch);
-    if (look.isRollout) return snapshot.rollout ? patchRow(*snapshot.rollout, info, token) : PatchRow{};
+    if (look.isRollout) return snapshot.rollout ? patchRow(*snapshot.rollout, token) : PatchRow{};
     const auto& patterns = snapshot.answer->patterns;
     const auto layer = static_cast<size_t>(look.layer);
-    if (layer >= patterns.size() || look.head >= info.heads) return {};
+    if (layer >= patterns.size() || patterns[layer].values.empty() || look.head >= patterns[layer].heads) return {};
     if (look.head < 0)
-        return fusedPatchRow(patterns[layer], info, token,
+        return fusedPatchRow(patterns[layer], token,
                              look.head == VisionLook::Mean ? HeadFusion::Mean : HeadFusion::Maximum);
-    const auto cells = static_cast<size_t>(info.tokens()) * static_cast<size_t>(info.tokens());
-    return patchRow(std::span(patterns[layer]).subspan(static_cast<size_t>(look.head) * cells, cells), info, token);
+    return patchRow(patterns[layer], look.head, token);
 }
 
 QImage shownPicture(const VisionSnapshot& snapshot) {
@@ -75,6 +74,10 @@ PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLoo
     const bool hasRow = !row.patches.empty();
     if (!hasRow) row.patches.assign(static_cast<size_t>(info.grid.area()), 0);
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row.patches));
+    const auto layer = static_cast<size_t>(look.layer);
+    if (const auto& patterns = snapshot.answer->patterns;
+        hasRow && !look.isRollout && patterns[layer].layout.tokens < info.tokens())
+        figure.tokens = patterns[layer].layout.tokenOf;
     figure.title = Text::tr("From %1: %2").arg(tokenName(info, look.patch), nameOf(snapshot, look));
     if (!hasRow)
         figure.note = look.isRollout ? Text::tr("Some layer forms no pattern.") : Text::tr("There is no such pattern.");

@@ -1,0 +1,82 @@
+#include "engine/attention/mask/grid.h"
+#include "engine/attention/position/positions.h"
+#include "engine/attention/terms.h"
+
+#include <algorithm>
+#include <array>
+
+// A learned number for every head and every way from one cell of an image to another.
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+constexpr const char* kTable = "position.grid_bias";
+
+constexpr std::array kParams{kRowsParam, kColumnsParam,
+                             Param{"reach", "Reach", "Rows and columns beyond this distance share its number",
+                                   Param::Kind::Integer, 1, 64, 1, 3}};
+
+struct Ways {
+    Grid grid;
+    int64_t reach;
+
+    explicit Ways(PartValues values)
+        : grid{static_cast<int64_t>(values[0]), static_cast<int64_t>(values[1])},
+          reach(static_cast<int64_t>(values[2])) {}
+
+    int64_t side() const { return 2 * reach + 1; }
+    /// Row of the table; -1 where one of the two is no cell of the image.
+    int64_t of(int64_t query, int64_t key) const {
+        if (!grid.holds(query) || !grid.holds(key)) return -1;
+        const auto clipped = [&](int64_t distance) { return std::clamp(distance, -reach, reach) + reach; };
+        return clipped(grid.rowOf(query) - grid.rowOf(key)) * side() +
+               clipped(grid.columnOf(query) - grid.columnOf(key));
+    }
+};
+
+void build(AttentionFlow& flow, PartValues values) {
+    const Ways ways(values);
+    const int64_t H = flow.heads, T = flow.queries, S = flow.keys;
+    const Tensor table = flow.parameter(kTable, {ways.side() * ways.side(), H}, {InitialValue::Kind::Normal, 0.2});
+    const Tensor rows = flow.constant(std::string(kTable) + ".rows", {T, S}, [ways, T, S] {
+        std::vector<float> cells;
+        cells.reserve(static_cast<size_t>(T * S));
+        for (int64_t t = 0; t < T; ++t)
+            for (int64_t s = 0; s < S; ++s) cells.push_back(static_cast<float>(ways.of(t, s)));
+        return cells;
+    });
+    const Tensor byCell = take(table, toInteger(reshape(rows, {T * S}))); // [T S, H]
+    const Tensor bias = reshape(permute(byCell, {1, 0}), {H, T, S});
+    flow.show("position.bias", bias);
+    flow.scores = plus(flow.scores, bias);
+}
+
+void reference(ReferenceFlow& flow, PartValues values) {
+    const Ways ways(values);
+    const Dense& table = flow.parameters.at(kTable);
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t)
+            for (int64_t s = 0; s < flow.keys; ++s)
+                if (const int64_t row = ways.of(t, s); row >= 0) flow.scores.at(h, t, s) += table.at(row, h);
+}
+
+} // namespace
+
+const Part kGridBiasPosition{
+    .id = "grid_bias",
+    .slot = Slot::Position,
+    .title = "Relative position bias on a grid",
+    .idea = "Adds to every score a learned number for the rows and columns that lie between the two cells of an image, "
+            "one table a head. Together with shifted windows it is Swin's attention.",
+    .formula = "s(i,j) = q_i·k_j / sqrt(D) + B_h[row_i - row_j, column_i - column_j]",
+    .source = {"Liu et al.", 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
+               "section 3.2, equation 4", "arXiv:2103.14030"},
+    .params = kParams,
+    .time = "O(T S)",
+    .memory = "O(H reach^2), and O(H T S) for the scores",
+    .hooks = {{Stage::Bias, build, reference}},
+    .actsOnScores = true};
+
+} // namespace attn

@@ -1,0 +1,142 @@
+#include "engine/core/error.h"
+#include "engine/models/recipes.h"
+#include "engine/models/vision_family.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+// Swin: windows that shift from layer to layer, a learned bias by the way between two patches, and stages that merge
+// patches. Tensor names as in Hugging Face's files.
+// @source Liu et al. 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows", arXiv:2103.14030
+
+namespace attn {
+namespace {
+
+constexpr int64_t kMostStages = 8;
+constexpr const char* kBody = "swin.";
+
+std::vector<int64_t> wholeNumbers(const ConfigReader& read, const char* field) {
+    const auto value = read.json().find(field);
+    if (value == read.json().end() || !value->is_array() || value->empty() ||
+        static_cast<int64_t>(value->size()) > kMostStages)
+        read.fail(field, fmt::format("is not a list of 1 to {} whole numbers, one for each stage", kMostStages));
+    std::vector<int64_t> numbers;
+    for (const auto& number : *value) {
+        if (!number.is_number_integer() || number.get<int64_t>() < 1 || number.get<int64_t>() > 4096)
+            read.fail(field, "holds something else than whole numbers from 1 to 4096");
+        numbers.push_back(number.get<int64_t>());
+    }
+    return numbers;
+}
+
+struct Place {
+    int64_t stage = 0, block = 0;
+};
+Place placeOf(const VisionConfig& config, int64_t layer) {
+    const int64_t stage = config.mergesUpTo(layer);
+    return {stage, stage == 0 ? layer : layer - config.merges[static_cast<size_t>(stage - 1)]};
+}
+std::string blockName(const Place& at) { return fmt::format("encoder.layers.{}.blocks.{}.", at.stage, at.block); }
+
+/// Of a layer, by the rows of its table of biases: (2 side - 1)^2. @throws Error naming the table
+int64_t windowSide(const VisionFolder& folder, const Place& at, int64_t fallback) {
+    const std::string table =
+        folder.names.resolve(kBody, blockName(at) + "attention.self.relative_position_bias_table");
+    if (!folder.names.contains(table)) return fallback; // reported as missing with the others
+    const int64_t rows = folder.rowsOf(table);
+    const auto side = static_cast<int64_t>(std::lround((std::sqrt(static_cast<double>(rows)) + 1) / 2));
+    if (side < 1 || (2 * side - 1) * (2 * side - 1) != rows)
+        throw Error({.what = fmt::format("has {} rows, which is not the square of an odd number", rows),
+                     .where = table,
+                     .hint = "a table of biases has a row for each way between two places of a window"});
+    return side;
+}
+
+VisionConfig config(const VisionFolder& folder) {
+    const ConfigReader read = folder.config();
+    const std::vector<int64_t> depths = wholeNumbers(read, "depths"), heads = wholeNumbers(read, "num_heads");
+    if (heads.size() != depths.size())
+        read.fail("num_heads", fmt::format("names {} stages and depths {}", heads.size(), depths.size()));
+    const ImageSize image = sizeField(read, "image_size", 224), patch = sizeField(read, "patch_size", 4);
+    requireSquarePatches(read, image, patch);
+    const double ratio = read.number("mlp_ratio", 4);
+    if (!(ratio > 0 && ratio <= 64)) read.fail("mlp_ratio", "leaves no room for a feed-forward layer");
+    const int64_t width = read.size("embed_dim", 96), window = read.size("window_size", 7);
+    VisionConfig config{.image = image,
+                        .patch = patch.height,
+                        .channels = channelsField(read),
+                        .modelWidth = width,
+                        .clsToken = false,
+                        .positions = read.flag("use_absolute_embeddings", false) ? VisionPositions::Learned
+                                                                                 : VisionPositions::None,
+                        .normEpsilon = read.number("layer_norm_eps", 1e-5),
+                        .embedNorm = true,
+                        .feedForward = {.width = static_cast<int64_t>(static_cast<double>(width) * ratio),
+                                        .activation = read.activation("hidden_act", "gelu")},
+                        .pooling = VisionPooling::Mean};
+    for (size_t stage = 0; stage < depths.size(); ++stage) {
+        if (stage > 0) config.merges.push_back(static_cast<int64_t>(config.layers.size()));
+        for (int64_t block = 0; block < depths[stage]; ++block) {
+            const auto layers =
+                visionLayers(read, "num_heads", width << stage, heads[stage], 1, read.flag("qkv_bias", true));
+            LayerAttention& layer = config.layers.emplace_back(layers.front());
+            const int64_t side = windowSide(folder, {static_cast<int64_t>(stage), block}, window);
+            const auto number = [](int64_t value) { return static_cast<double>(value); };
+            layer.spec.emplace();
+            layer.spec->set(Slot::Heads, "multi_head", std::array{number(heads[stage])});
+            layer.spec->set(Slot::Position, "grid_bias",
+                            std::array{number(side), number(side), number(std::max<int64_t>(side - 1, 1))});
+            config.windows.push_back({.size = side, .shift = block % 2 == 0 ? 0 : side / 2});
+        }
+    }
+    if (folder.names.contains("classifier.weight")) config.classes = folder.rowsOf("classifier.weight");
+    return config;
+}
+
+WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames& names) {
+    static const std::vector<std::pair<std::string, std::string>> kGlobal{
+        {"embed.W_E", "embeddings.patch_embeddings.projection.weight"},
+        {"embed.b_E", "embeddings.patch_embeddings.projection.bias"},
+        {"embed.ln.w", "embeddings.norm.weight"},
+        {"embed.ln.b", "embeddings.norm.bias"},
+        {"pos_embed.W_pos", "embeddings.position_embeddings"},
+        {"ln_final.w", "layernorm.weight"},
+        {"ln_final.b", "layernorm.bias"}};
+    static const std::vector<std::pair<std::string, std::string>> kBlock{
+        {"ln1.w", "layernorm_before.weight"},
+        {"ln1.b", "layernorm_before.bias"},
+        {"ln2.w", "layernorm_after.weight"},
+        {"ln2.b", "layernorm_after.bias"},
+        {"attn.position.grid_bias", "attention.self.relative_position_bias_table"},
+        {"attn.W_Q", "attention.self.query.weight"},
+        {"attn.b_Q", "attention.self.query.bias"},
+        {"attn.W_K", "attention.self.key.weight"},
+        {"attn.b_K", "attention.self.key.bias"},
+        {"attn.W_V", "attention.self.value.weight"},
+        {"attn.b_V", "attention.self.value.bias"},
+        {"attn.W_O", "attention.output.dense.weight"},
+        {"attn.b_O", "attention.output.dense.bias"},
+        {"mlp.W_in", "intermediate.dense.weight"},
+        {"mlp.b_in", "intermediate.dense.bias"},
+        {"mlp.W_out", "output.dense.weight"},
+        {"mlp.b_out", "output.dense.bias"}};
+    static const std::vector<std::pair<std::string, std::string>> kMerge{
+        {"W", "reduction.weight"}, {"ln.w", "norm.weight"}, {"ln.b", "norm.bias"}};
+    if (parameter == "head.W_H") return {.source = "classifier.weight"};
+    if (parameter == "head.b_H") return {.source = "classifier.bias"};
+    if (const auto [merge, rest] = splitParameter(parameter, "merge."); merge >= 0)
+        return {.source = names.resolve(kBody, fmt::format("encoder.layers.{}.downsample.{}",
+                                                           placeOf(config, merge).stage - 1, lookUp(kMerge, rest)))};
+    if (const auto [layer, rest] = splitParameter(parameter); layer >= 0)
+        return {.source = names.resolve(kBody, blockName(placeOf(config, layer)) + lookUp(kBlock, rest))};
+    return {.source = names.resolve(kBody, lookUp(kGlobal, parameter)), .flattened = true};
+}
+
+} // namespace
+
+const VisionFamily kSwin{
+    .id = "swin", .title = "Swin Transformer", .modelTypes = {"swin"}, .config = config, .recipe = recipe};
+
+} // namespace attn
