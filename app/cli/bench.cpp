@@ -235,7 +235,7 @@ int bench(const Options& options) {
 
 void addBench(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand(
-        "bench", "measure this machine: kernels, decoding, prefill, thumbnails; train: training steps");
+        "bench", "measure this machine: kernels, decoding, prefill, thumbnails; train: training steps; lens: long patterns");
     const auto options = std::make_shared<Options>();
     auto* path = command->add_option("PATH", options->path, "also measure this model");
     command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
@@ -246,6 +246,7 @@ void addBench(CLI::App& app, Run& run) {
     command->add_flag("--json", options->json, "one JSON object");
     command->footer("Timings of shared machines vary: quote the median of several starts.");
     addBenchTrain(*command, run);
+    addBenchLens(*command, run);
     command->callback([=, &run] {
         if (command->get_subcommands().empty()) run = [=] { return bench(*options); };
     });

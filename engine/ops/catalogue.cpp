@@ -21,7 +21,7 @@ std::span<const Op* const> opCatalogue() {
                                      &kAttentionMix,
                                      &kFusedAttention,
                                      &kAttentionRowStatistics,
-                                     &kPatternTile,
+                                     &kPatternTile, &kLensStatistics, &kLensTile,
                                      &kLastRow,
                                      &kReshape,
                                      &kAssign,

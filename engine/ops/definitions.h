@@ -7,7 +7,7 @@
 namespace attn {
 
 extern const Op kEmbedding, kMatmul, kAdd, kMultiply, kSwiglu, kActivate, kLayerNorm, kRmsNorm, kSoftmax, kRotary,
-    kAttentionScores, kAttentionMix, kFusedAttention, kAttentionRowStatistics, kPatternTile, kLastRow, kReshape,
+    kAttentionScores, kAttentionMix, kFusedAttention, kAttentionRowStatistics, kPatternTile, kLensStatistics, kLensTile, kLastRow, kReshape,
     kAssign, kTopK;
 
 // Of gradients and training.

@@ -17,6 +17,8 @@ namespace {
 /// Through these no loss flows: they choose, draw, store or are gradients themselves.
 const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "pattern_tile",
+                                             "lens_statistics",
+                                             "lens_tile",
                                              "last_row",
                                              "assign",
                                              "top_k",

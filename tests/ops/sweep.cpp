@@ -1,4 +1,5 @@
 #include "engine/ops/catalogue.h"
+#include "engine/ops/lens.h"
 #include "engine/ops/ops.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/ops/case.h"
@@ -188,6 +189,38 @@ std::map<std::string, Builder> builders() {
         t.expect("out",
                  patternTile(in, attentionRowStatistics(in, window, rule), window, rule, aggregate == 0 ? H : 1, size));
     });
+    const auto lens = [attention](bool drawsTile) {
+        return attention([drawsTile](Case& t, const AttentionInputs& in, const AttentionRule& wanted) {
+            t.step[StepScalar::QueryLength] = static_cast<uint32_t>(in.q.shape()[0]);
+            t.step[StepScalar::KeyLength] = static_cast<uint32_t>(in.k.shape()[0]);
+            AttentionRule rule = wanted;
+            rule.sequence = 0;
+            const auto T = static_cast<int32_t>(in.q.shape()[0]), S = static_cast<int32_t>(in.k.shape()[0]);
+            const auto below = [](int32_t count) { return static_cast<int32_t>(randomSize(count)) - 1; };
+            LensBand band{.head = below(static_cast<int32_t>(in.q.shape()[1])), .firstRow = below(T)};
+            band.rowStep = 1 + below(3);
+            band.rowCount = (T - band.firstRow + band.rowStep - 1) / band.rowStep;
+            band.rowLevel = below(5);
+            band.columnLevel = below(7);
+            band.firstKey = below(S);
+            band.columns = (((S - band.firstKey - 1) >> band.columnLevel) + 4) & ~3;
+            const Tensor slopes = t.real("slopes", {in.q.shape()[1]});
+            const auto words = [&](const char* name, const std::array<int32_t, 16>& values) {
+                const Tensor view = t.integers(name, {16}, 1);
+                t.values[name] = {values.begin(), values.end()};
+                return view;
+            };
+            const Tensor statistics =
+                lensStatistics(in, slopes, words("rows", band.statisticsWords()), rule, band.rowCount);
+            if (!drawsTile) return t.expect("out", statistics);
+            for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
+                t.expect(pooling == Pooling::Mean ? "mean" : "largest",
+                         lensTile(in, slopes, statistics, words(pooling == Pooling::Mean ? "a" : "b", band.tileWords()),
+                                  rule, pooling, band.columnLevel < 2, band.rows(), band.columns));
+        });
+    };
+    all["lens_statistics"] = lens(false);
+    all["lens_tile"] = lens(true);
     all["last_row"] = [=](Case& t) {
         const int64_t T = randomSize(40), C = randomSize(90);
         t.expect("out", lastRow(t.real("x", {T, C}, live(t, T))));

@@ -1,0 +1,188 @@
+#include "engine/ops/lens.h"
+
+#include "engine/ops/attention_reference.h"
+#include "engine/ops/definitions.h"
+#include "engine/ops/rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace attn {
+namespace {
+
+enum Word {
+    Groups,
+    Head = 3,
+    FirstRow,
+    RowStep,
+    RowLevel,
+    RowCount,
+    FirstKey,
+    ColumnLevel,
+    Columns,
+    First,
+    Step,
+    Words = 16
+};
+
+constexpr int32_t kRowsOfSet = 8, kKeysOfStrip = 8; // log2
+
+int32_t quotient(int32_t a, int32_t b) { return (a + b - 1) / b; }
+
+std::array<int32_t, 16> wordsOf(const LensBand& band, int32_t x, int32_t y) {
+    return {x,
+            y,
+            1,
+            band.head,
+            band.firstRow,
+            band.rowStep,
+            band.rowLevel,
+            band.rowCount,
+            band.firstKey,
+            band.columnLevel,
+            band.columns,
+            band.statistics,
+            band.statisticsStep};
+}
+
+void requireView(std::span<const TensorType> inputs, size_t view, std::string_view op) {
+    requireInputs(inputs, view + 1, op);
+    requireAttention(inputs, op);
+    require(inputs[view].dtype == DType::I32 && inputs[view].shape == Shape{Words}, op, "the view must be I32 [16]");
+    require(inputs[4].shape == Shape{inputs[0].shape[1]}, op, "slopes must be one for each head");
+}
+
+/// Scores of one row, with ALiBi's slope.
+std::vector<double> scoresOf(const ReferenceCall& call, int64_t t, int64_t head) {
+    const ReferenceTensor &queryAt = call.inputs[2], &keyAt = call.inputs[3];
+    std::vector<double> scores = referenceScores(call, call.inputs[0], call.inputs[1], queryAt, keyAt, t, head);
+    for (size_t s = 0; s < scores.size(); ++s)
+        if (scores[s] > kMasked) scores[s] -= call.inputs[4].data[head] * std::abs(queryAt.data[t] - keyAt.data[s]);
+    return scores;
+}
+
+// lensStatistics: q, k, queryPosition, keyPosition, slopes, view ------------------------------------------------------
+
+std::vector<TensorType> inferStatistics(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireView(inputs, 5, "lens_statistics");
+    return {{.shape = {attributes.integer("rows"), 4}, .liveRows = StepScalar::QueryLength}};
+}
+
+void referenceStatistics(const ReferenceCall& call) {
+    const double* view = call.inputs[5].data;
+    const auto word = [&](Word at) { return static_cast<int64_t>(view[at]); };
+    for (int64_t r = 0; r < word(RowCount); ++r) {
+        const RowStatistics row = statisticsOf(scoresOf(call, word(FirstRow) + r * word(RowStep), word(Head)));
+        call.outputs[0].row(r)[0] = row.maximum * std::numbers::log2e;
+        call.outputs[0].row(r)[1] = row.inverseSum;
+    }
+}
+
+std::vector<Dispatch> dispatchStatistics(const OpTypes& types, const KernelTraits& traits) {
+    const Lanes8 lanes(traits);
+    return {{.shader = "view/lens_statistics",
+             .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
+             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .specialisation = {8, lanes.sets, 0, lanes.isExact},
+             .indirectFrom = readInput(5)}};
+}
+
+// lensTile: q, k, queryPosition, keyPosition, slopes, statistics, view ------------------------------------------------
+
+std::vector<TensorType> inferTile(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireView(inputs, 6, "lens_tile");
+    require(inputs[5].shape.columns() == 4, "lens_tile", "statistics must be [.., 4]");
+    return {{.shape = {attributes.integer("rows"), attributes.integer("columns")}}};
+}
+
+void referenceTile(const ReferenceCall& call) {
+    const double* view = call.inputs[6].data;
+    const auto word = [&](Word at) { return static_cast<int64_t>(view[at]); };
+    const ReferenceTensor& statistics = call.inputs[5];
+    const int64_t T = call.inputs[0].shape[0], S = liveKeys(call, call.inputs[1].shape[0]);
+    const int64_t rows = (word(RowCount) + (int64_t{1} << word(RowLevel)) - 1) >> word(RowLevel);
+    const bool isMean = call.attributes.flag("mean");
+    for (int64_t y = 0; y < rows; ++y) {
+        std::vector<double> pooled(static_cast<size_t>(word(Columns)), 0);
+        const int64_t end = std::min(word(RowCount), (y + 1) << word(RowLevel));
+        for (int64_t r = y << word(RowLevel); r < end; ++r) {
+            const int64_t t = word(FirstRow) + r * word(RowStep);
+            if (t >= T) continue;
+            const double* row = statistics.row(word(First) + r * word(Step));
+            const std::vector<double> scores = scoresOf(call, t, word(Head));
+            for (int64_t s = word(FirstKey); s < S; ++s) {
+                const auto x = static_cast<size_t>((s - word(FirstKey)) >> word(ColumnLevel));
+                if (x >= pooled.size()) break;
+                const double score = scores[static_cast<size_t>(s)];
+                const double p = score <= kMasked ? 0 : std::exp2(score * std::numbers::log2e - row[0]) * row[1];
+                pooled[x] = isMean ? pooled[x] + p : std::max(pooled[x], p);
+            }
+        }
+        for (int64_t x = 0; x < word(Columns); ++x) {
+            const int64_t first = word(FirstKey) + (x << word(ColumnLevel));
+            const int64_t cells =
+                (end - (y << word(RowLevel))) * (std::min(first + (int64_t{1} << word(ColumnLevel)), S) - first);
+            const double value = pooled[static_cast<size_t>(x)];
+            call.outputs[0].row(y)[x] = !isMean ? value : cells > 0 ? value / static_cast<double>(cells) : 0;
+        }
+    }
+}
+
+std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits& traits) {
+    const Lanes8 lanes(traits);
+    std::vector<uint32_t> push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes));
+    push.push_back(u32(types.outputs[0].shape.rowStride()));
+    const uint32_t isMean = types.attributes.flag("mean") ? 1 : 0, isFine = types.attributes.flag("fine") ? 1 : 0;
+    return {{.shader = "view/lens_tile",
+             .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), load4(5), readInput(6),
+                          writeOutput(0)},
+             .push = push,
+             .specialisation = {8, lanes.sets, isMean, lanes.isExact, isFine},
+             .indirectFrom = readInput(6)}};
+}
+
+Attributes lensAttributes(const AttentionInputs& inputs, const AttentionRule& rule, int64_t rows) {
+    Attributes attributes = ruleAttributes(rule, inputs.k);
+    attributes.set("rows", static_cast<double>(rows));
+    return attributes;
+}
+
+} // namespace
+
+const Op kLensStatistics{.name = "lens_statistics",
+                         .infer = inferStatistics,
+                         .reference = referenceStatistics,
+                         .dispatch = dispatchStatistics};
+const Op kLensTile{.name = "lens_tile", .infer = inferTile, .reference = referenceTile, .dispatch = dispatchTile};
+
+int32_t lensSets(const KernelTraits& traits) { return static_cast<int32_t>(Lanes8(traits).sets); }
+
+std::array<int32_t, 16> LensBand::statisticsWords() const {
+    return wordsOf(*this, quotient(rowCount, kRowsOfSet * setsOfLanes), 1);
+}
+
+std::array<int32_t, 16> LensBand::tileWords() const {
+    const int32_t strips = quotient(columns << columnLevel, 1 << std::max(kKeysOfStrip, columnLevel));
+    return wordsOf(*this, strips, quotient(quotient(rowCount, std::max(kRowsOfSet, 1 << rowLevel)), setsOfLanes));
+}
+
+Tensor lensStatistics(const AttentionInputs& inputs, Tensor slopes, Tensor view, const AttentionRule& rule,
+                      int64_t rows) {
+    return inputs.q.graph->add(kLensStatistics,
+                               {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, slopes, view},
+                               lensAttributes(inputs, rule, rows));
+}
+
+Tensor lensTile(const AttentionInputs& inputs, Tensor slopes, Tensor statistics, Tensor view, const AttentionRule& rule,
+                Pooling pooling, bool isFine, int64_t rows, int64_t columns) {
+    Attributes attributes = lensAttributes(inputs, rule, rows);
+    attributes.set("columns", static_cast<double>(columns));
+    attributes.set("mean", pooling == Pooling::Mean ? 1 : 0);
+    attributes.set("fine", isFine ? 1 : 0);
+    return inputs.q.graph->add(kLensTile,
+                               {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, slopes, statistics, view},
+                               attributes);
+}
+
+} // namespace attn

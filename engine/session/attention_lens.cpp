@@ -1,0 +1,285 @@
+#include "engine/session/attention_lens.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace attn {
+namespace {
+
+constexpr const char *kStatistics = "lens.statistics", *kPositions = "lens.positions";
+constexpr const char *kRows = "rows", *kView = "view", *kSlopes = "slopes", *kPixels = "pixels";
+
+constexpr int64_t kRowsOfBand = 4096; ///< of queries, in one run
+constexpr double kBandMs = 25;        ///< what a band should take: another view waits no longer
+constexpr double kFirstCellsPerMs = 40'000;
+
+void write(GpuExecutor& executor, const char* input, const std::array<int32_t, 16>& words) {
+    std::ranges::copy(words, executor.inputIntegers(input).begin());
+}
+
+} // namespace
+
+bool LensPicture::isWhole() const {
+    return std::ranges::all_of(isExact, [](uint8_t exact) { return exact != 0; });
+}
+
+AttentionLens::AttentionLens(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source)
+    : context_(context), kernels_(kernels), store_(store), source_(std::move(source)),
+      known_(static_cast<size_t>(source_.heads)), cellsPerMs_(kFirstCellsPerMs) {
+    store_.reserve({{kStatistics, {source_.heads * source_.capacity, 4}}});
+    if (source_.positions.empty()) {
+        store_.reserve({{kPositions, {source_.capacity}}});
+        store_.write(kPositions, [](int64_t first, std::span<float> rows) {
+            for (size_t i = 0; i < rows.size(); ++i)
+                rows[i] = std::bit_cast<float>(static_cast<int32_t>(first) + static_cast<int32_t>(i));
+        });
+    }
+    setTokens(source_.hasLiveRows ? 0 : source_.capacity);
+}
+
+AttentionLens::~AttentionLens() = default;
+
+void AttentionLens::setTokens(int64_t tokens, int64_t firstChanged) {
+    if (tokens < 0 || tokens > source_.capacity)
+        throw Error({.what = fmt::format("{} tokens do not fit into {}", tokens, source_.capacity),
+                     .where = "lens",
+                     .hint = "look at fewer tokens"});
+    tokens_ = tokens;
+    for (std::vector<bool>& rows : known_) {
+        rows.resize(static_cast<size_t>(source_.capacity));
+        std::fill(rows.begin() + std::clamp<int64_t>(firstChanged, 0, source_.capacity), rows.end(), false);
+    }
+    const LensView view = picture_.view;
+    picture_ = {};
+    if (view.rows > 0) show(view);
+}
+
+void AttentionLens::show(const LensView& view) {
+    if (view.rows < 1 || view.columns < 1 || view.rows > LensView::kMostSide || view.columns > LensView::kMostSide)
+        throw Error({.what = fmt::format("a picture of {} x {} pixels cannot be drawn", view.columns, view.rows),
+                     .where = "lens",
+                     .hint = fmt::format("choose sides from 1 to {}", LensView::kMostSide)});
+    if (view.level < 0 || view.level > LensBand::kMostLevel || view.head < 0 || view.head >= source_.heads ||
+        view.row < 0 || view.column < 0)
+        throw Error(
+            {.what = fmt::format("there is no head {} at level {} from row {}, column {}", view.head, view.level,
+                                 view.row, view.column),
+             .where = "lens",
+             .hint = fmt::format("heads are 0 to {}, levels 0 to {}", source_.heads - 1, LensBand::kMostLevel)});
+    picture_ = {.view = view,
+                .pixels = std::vector<float>(static_cast<size_t>(view.rows) * static_cast<size_t>(view.columns), 0),
+                .isExact = std::vector<uint8_t>(static_cast<size_t>(view.rows), 0)};
+    nextRow_ = 0;
+    for (int row = 0; row < view.rows; ++row) // beyond the last token there is nothing
+        if ((view.row + row) << view.level >= tokens_) picture_.isExact[static_cast<size_t>(row)] = 1;
+    if (tokens_ > 0 && view.level > 0 && !picture_.isWhole()) drawCoarse();
+}
+
+bool AttentionLens::work(double milliseconds) {
+    const Clock::time_point start = Clock::now();
+    do {
+        if (!drawBand()) return false;
+    } while (std::chrono::duration<double, std::milli>(Clock::now() - start).count() < milliseconds);
+    return !picture_.isWhole();
+}
+
+AttentionInputs AttentionLens::inputs(Graph& graph) const {
+    const auto live = source_.hasLiveRows ? std::optional(StepScalar::KeyLength) : std::nullopt;
+    const auto state = [&](const std::string& name, int64_t heads) {
+        return graph.state(name, {.shape = {source_.capacity, heads, source_.width}, .liveRows = live});
+    };
+    const Tensor positions = graph.state(source_.positions.empty() ? kPositions : source_.positions,
+                                         {.shape = {source_.capacity}, .dtype = DType::I32, .liveRows = live});
+    return {.q = state(source_.q, source_.heads),
+            .k = state(source_.k, source_.groups),
+            .v = {},
+            .queryPosition = positions,
+            .keyPosition = positions};
+}
+
+Tensor AttentionLens::slopes(Graph& graph) const { return graph.input(kSlopes, {.shape = {source_.heads}}); }
+
+StepParams AttentionLens::params(int64_t rows, int64_t at) const {
+    StepParams params;
+    params[StepScalar::QueryLength] = static_cast<uint32_t>(rows);
+    params[StepScalar::CacheOffset] = static_cast<uint32_t>(at);
+    params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_);
+    return params;
+}
+
+GpuExecutor& AttentionLens::statisticsStep() {
+    if (!statistics_) {
+        const auto graph = std::make_shared<Graph>();
+        const Tensor state = graph->state(kStatistics, {.shape = {source_.heads * source_.capacity, 4}});
+        const Tensor view = graph->input(kRows, {.shape = {16}, .dtype = DType::I32});
+        const Tensor band =
+            lensStatistics(inputs(*graph), slopes(*graph), view, source_.rule, std::min(kRowsOfBand, source_.capacity));
+        const auto plan = compile(graph, {{kStatistics, assign(state, band, StepScalar::CacheOffset)}});
+        statistics_ = std::make_unique<GpuExecutor>(context_, kernels_, store_, plan);
+        if (!source_.slopes.empty()) std::ranges::copy(source_.slopes, statistics_->input(kSlopes).begin());
+    }
+    return *statistics_;
+}
+
+GpuExecutor& AttentionLens::coarseStep(Pooling pooling, bool isFine) {
+    auto& step = coarse_[{pooling, isFine}];
+    if (!step) {
+        const auto graph = std::make_shared<Graph>();
+        const Tensor rows = graph->input(kRows, {.shape = {16}, .dtype = DType::I32});
+        const Tensor view = graph->input(kView, {.shape = {16}, .dtype = DType::I32});
+        const AttentionInputs in = inputs(*graph);
+        const Tensor slope = slopes(*graph);
+        const Tensor band = lensStatistics(in, slope, rows, source_.rule, LensView::kMostSide);
+        const Tensor pixels =
+            lensTile(in, slope, band, view, source_.rule, pooling, isFine, LensView::kMostSide, LensView::kMostSide);
+        step = std::make_unique<GpuExecutor>(context_, kernels_, store_, compile(graph, {{kPixels, pixels}}));
+        if (!source_.slopes.empty()) std::ranges::copy(source_.slopes, step->input(kSlopes).begin());
+    }
+    return *step;
+}
+
+GpuExecutor& AttentionLens::tileStep(Pooling pooling, bool isFine) {
+    auto& step = tiles_[{pooling, isFine}];
+    if (!step) {
+        const auto graph = std::make_shared<Graph>();
+        const Tensor state = graph->state(kStatistics, {.shape = {source_.heads * source_.capacity, 4}});
+        const Tensor view = graph->input(kView, {.shape = {16}, .dtype = DType::I32});
+        const Tensor pixels = lensTile(inputs(*graph), slopes(*graph), state, view, source_.rule, pooling, isFine,
+                                       LensView::kMostSide, LensView::kMostSide);
+        step = std::make_unique<GpuExecutor>(context_, kernels_, store_, compile(graph, {{kPixels, pixels}}));
+        if (!source_.slopes.empty()) std::ranges::copy(source_.slopes, step->input(kSlopes).begin());
+    }
+    return *step;
+}
+
+/// Reads a band's pixels into the picture.
+void AttentionLens::draw(GpuExecutor& executor, const LensBand& band, int firstPixelRow, int columns) {
+    const std::span<const float> pixels = executor.result(kPixels);
+    const auto stride = static_cast<size_t>(Shape{LensView::kMostSide}.rowStride());
+    for (int row = 0; row < band.rows(); ++row)
+        std::copy_n(pixels.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row) * stride), columns,
+                    picture_.pixels.begin() + static_cast<std::ptrdiff_t>(firstPixelRow + row) * picture_.view.columns);
+}
+
+/// One query stands for all of its pixel, against all keys.
+void AttentionLens::drawCoarse() {
+    const LensView& view = picture_.view;
+    const int64_t cells = int64_t{1} << view.level, first = view.row * cells + cells / 2;
+    if (first >= tokens_) return;
+    const int64_t rows = std::min<int64_t>(view.rows, (tokens_ - first + cells - 1) / cells);
+    const int64_t visible = (tokens_ + cells - 1) / cells - view.column;
+    if (visible <= 0) return;
+    LensBand band{.head = view.head,
+                  .firstRow = static_cast<int32_t>(first),
+                  .rowStep = static_cast<int32_t>(cells),
+                  .rowCount = static_cast<int32_t>(rows),
+                  .firstKey = static_cast<int32_t>(view.column * cells),
+                  .columnLevel = view.level,
+                  .columns = static_cast<int32_t>(std::min<int64_t>(view.columns, visible)),
+                  .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+    GpuExecutor& executor = coarseStep(view.pooling, view.level < 2);
+    write(executor, kRows, band.statisticsWords());
+    write(executor, kView, band.tileWords());
+    executor.run(params(rows, 0));
+    draw(executor, band, 0, band.columns);
+}
+
+/// Normalisers of some rows that are not known yet.
+void AttentionLens::know(int head, int64_t first, int64_t end) {
+    std::vector<bool>& known = known_[static_cast<size_t>(head)];
+    while (first < end) {
+        if (known[static_cast<size_t>(first)]) {
+            ++first;
+            continue;
+        }
+        const int64_t count = std::min(end - first, kRowsOfBand);
+        const LensBand band{.head = head,
+                            .firstRow = static_cast<int32_t>(first),
+                            .rowCount = static_cast<int32_t>(count),
+                            .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+        GpuExecutor& executor = statisticsStep();
+        write(executor, kRows, band.statisticsWords());
+        executor.run(params(count, head * source_.capacity + first));
+        std::fill_n(known.begin() + first, count, true);
+        first += count;
+    }
+}
+
+/// @return false if there was none left
+bool AttentionLens::drawBand() {
+    const LensView& view = picture_.view;
+    while (nextRow_ < view.rows && picture_.isExact[static_cast<size_t>(nextRow_)] != 0) ++nextRow_;
+    if (nextRow_ >= view.rows || tokens_ == 0) return false;
+    const Clock::time_point start = Clock::now();
+    const int64_t cells = int64_t{1} << view.level, firstQuery = (view.row + nextRow_) * cells;
+    // Rows see so many keys at most, for their normalisers and then for the picture.
+    const double keys = 2.0 * static_cast<double>(source_.rule.causal ? firstQuery + cells : tokens_);
+    const auto fitting = static_cast<int64_t>(cellsPerMs_ * kBandMs / std::max(keys, 1.0)) / cells;
+    int64_t pixelRows = std::clamp<int64_t>(fitting, 1, std::max<int64_t>(kRowsOfBand / cells, 1));
+    pixelRows = std::min<int64_t>({pixelRows, view.rows - nextRow_, (tokens_ - firstQuery + cells - 1) / cells});
+    const int64_t queries = std::min(pixelRows * cells, tokens_ - firstQuery);
+    know(view.head, firstQuery, firstQuery + queries);
+    const int64_t visible = (tokens_ + cells - 1) / cells - view.column;
+    if (visible > 0) {
+        const LensBand band{.head = view.head,
+                            .firstRow = static_cast<int32_t>(firstQuery),
+                            .rowLevel = view.level,
+                            .rowCount = static_cast<int32_t>(queries),
+                            .firstKey = static_cast<int32_t>(view.column * cells),
+                            .columnLevel = view.level,
+                            .columns = static_cast<int32_t>(std::min<int64_t>(view.columns, visible)),
+                            .statistics = static_cast<int32_t>(view.head * source_.capacity + firstQuery),
+                            .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+        GpuExecutor& executor = tileStep(view.pooling, view.level < 2);
+        write(executor, kView, band.tileWords());
+        executor.run(params(queries, 0));
+        draw(executor, band, nextRow_, band.columns);
+    }
+    std::fill_n(picture_.isExact.begin() + nextRow_, pixelRows, uint8_t{1});
+    nextRow_ += static_cast<int>(pixelRows);
+    const double took = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    if (took > 1) cellsPerMs_ = (cellsPerMs_ + static_cast<double>(queries) * keys / took) / 2;
+    return true;
+}
+
+std::vector<float> AttentionLens::row(int head, int64_t query, int level, Pooling pooling) {
+    if (head < 0 || head >= source_.heads || query < 0 || query >= tokens_ || level < 0 || level > LensBand::kMostLevel)
+        throw Error({.what = fmt::format("there is no row {} of head {} at level {}", query, head, level),
+                     .where = "lens",
+                     .hint = fmt::format("rows are 0 to {}, heads 0 to {}", tokens_ - 1, source_.heads - 1)});
+    know(head, query, query + 1);
+    GpuExecutor& executor = tileStep(pooling, level < 2);
+    const int64_t columns = (tokens_ + (int64_t{1} << level) - 1) >> level;
+    std::vector<float> all;
+    for (int64_t first = 0; first < columns; first += LensView::kMostSide) {
+        const int64_t count = std::min<int64_t>(columns - first, LensView::kMostSide);
+        const LensBand band{.head = head,
+                            .firstRow = static_cast<int32_t>(query),
+                            .rowCount = 1,
+                            .firstKey = static_cast<int32_t>(first << level),
+                            .columnLevel = level,
+                            .columns = static_cast<int32_t>(count),
+                            .statistics = static_cast<int32_t>(head * source_.capacity + query),
+                            .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+        write(executor, kView, band.tileWords());
+        executor.run(params(1, 0));
+        const std::span<const float> pixels = executor.result(kPixels);
+        all.insert(all.end(), pixels.begin(), pixels.begin() + count);
+    }
+    return all;
+}
+
+uint64_t AttentionLens::deviceBytes() const {
+    uint64_t bytes = store_.entry(kStatistics).byteSize;
+    if (source_.positions.empty()) bytes += store_.entry(kPositions).byteSize;
+    if (statistics_) bytes += statistics_->deviceBytes();
+    for (const auto* steps : {&coarse_, &tiles_})
+        for (const auto& [key, step] : *steps) bytes += step->deviceBytes();
+    return bytes;
+}
+
+} // namespace attn

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "engine/ops/lens.h"
+#include "engine/runtime/gpu_executor.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// What a lens looks at: states of a store, which outlive it.
+struct LensSource {
+    std::string q, k;          ///< [T,H,D] and [S,G,D], as they meet: rotated where positions are rotary
+    std::string positions;     ///< I32 [T], T = S; "" counts from 0
+    AttentionRule rule;        ///< of one sequence
+    std::vector<float> slopes; ///< [H], of ALiBi; empty for none
+    int64_t capacity = 0;      ///< T of the states
+    int64_t heads = 1, groups = 1, width = 1;
+    bool hasLiveRows = false; ///< StepScalar::KeyLength rows of them are in use
+};
+
+/// A part of the pattern as a picture.
+struct LensView {
+    static constexpr int kMostSide = 1024; ///< pixels
+
+    int head = 0;
+    int level = 0;               ///< log2 of the cells on a side of a pixel, to LensBand::kMostLevel
+    int64_t row = 0, column = 0; ///< of the first pixel, in pixels of this level
+    int rows = 0, columns = 0;   ///< in pixels
+    Pooling pooling = Pooling::Maximum;
+    bool operator==(const LensView&) const = default;
+};
+
+struct LensPicture {
+    LensView view;
+    std::vector<float> pixels;    ///< [rows, columns]: largest or mean probability of the cells of each
+    std::vector<uint8_t> isExact; ///< of each row; else one query in 2^level stands for all of its pixel
+    bool isWhole() const;
+};
+
+/// Looks at a pattern that is never formed: q, k and one normaliser for each row are all that is kept, so that nothing
+/// grows with the square of the tokens. A picture is coarse at once and becomes exact in bands, each a short run.
+class AttentionLens {
+public:
+    AttentionLens(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source);
+    ~AttentionLens();
+
+    /// q, k or their count have changed: what is known of the rows from here on is not true any more.
+    void setTokens(int64_t tokens, int64_t firstChanged = 0);
+    int64_t tokens() const { return tokens_; }
+
+    /// Begins another picture; what is known of the rows is kept. @throws Error for a view that is too large
+    void show(const LensView& view);
+    /// Works for about so long, at least one band. @return whether something is left to do
+    bool work(double milliseconds);
+    const LensPicture& picture() const { return picture_; }
+
+    /// One row's probabilities, pooled over 2^level keys each. @return [ceil(tokens / 2^level)]
+    std::vector<float> row(int head, int64_t query, int level, Pooling pooling = Pooling::Maximum);
+
+    uint64_t deviceBytes() const; ///< beyond q and k
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    GpuExecutor& statisticsStep();
+    GpuExecutor& coarseStep(Pooling pooling, bool isFine);
+    GpuExecutor& tileStep(Pooling pooling, bool isFine);
+    AttentionInputs inputs(Graph& graph) const;
+    Tensor slopes(Graph& graph) const;
+    StepParams params(int64_t rows, int64_t at) const;
+    void drawCoarse();
+    bool drawBand();
+    void know(int head, int64_t first, int64_t end);
+    void draw(GpuExecutor& executor, const LensBand& band, int firstPixelRow, int columns);
+
+    gpu::Context& context_;
+    KernelLibrary& kernels_;
+    TensorStore& store_;
+    LensSource source_;
+    int64_t tokens_ = 0;
+    LensPicture picture_;
+    int nextRow_ = 0;                      ///< of pixels, the first that is not exact
+    std::vector<std::vector<bool>> known_; ///< of each head and row: whether its normaliser is right
+    double cellsPerMs_ = 0;                ///< measured
+    std::unique_ptr<GpuExecutor> statistics_;
+    std::map<std::pair<Pooling, bool>, std::unique_ptr<GpuExecutor>> coarse_, tiles_;
+};
+
+} // namespace attn

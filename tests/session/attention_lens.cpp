@@ -1,0 +1,178 @@
+#include "engine/session/attention_lens.h"
+
+#include "engine/attention/random_features.h"
+#include "tests/support/catch.h"
+#include "tests/support/device.h"
+
+#include <cmath>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+/// Random queries and keys, and the pattern that they make in plain loops.
+struct Scene {
+    int64_t tokens, heads, groups, width;
+    AttentionRule rule{};
+    std::vector<float> slopes{}, q{}, k{};
+
+    void fill(TensorStore& store) {
+        q = gaussianRows(tokens * heads, width, 1, 3);
+        k = gaussianRows(tokens * groups, width, 1, 4);
+        rule.scale = 1 / std::sqrt(static_cast<double>(width));
+        store.reserve({{"q", {tokens, heads, width}}, {"k", {tokens, groups, width}}});
+        store.writeDense("q", q);
+        store.writeDense("k", k);
+    }
+    LensSource source() const {
+        return {.q = "q",
+                .k = "k",
+                .rule = rule,
+                .slopes = slopes,
+                .capacity = tokens,
+                .heads = heads,
+                .groups = groups,
+                .width = width};
+    }
+    std::vector<double> pattern(int64_t head) const { // [T,T]
+        std::vector<double> cells(static_cast<size_t>(tokens * tokens), 0);
+        for (int64_t t = 0; t < tokens; ++t) {
+            double* row = cells.data() + t * tokens;
+            double sum = 0;
+            for (int64_t s = 0; s < tokens; ++s) {
+                if ((rule.causal && s > t) || (rule.window > 0 && t - s >= rule.window)) continue;
+                double dot = 0;
+                for (int64_t d = 0; d < width; ++d)
+                    dot +=
+                        static_cast<double>(q[static_cast<size_t>((t * heads + head) * width + d)]) *
+                        static_cast<double>(k[static_cast<size_t>((s * groups + head / (heads / groups)) * width + d)]);
+                const double slope = slopes.empty() ? 0 : static_cast<double>(slopes[static_cast<size_t>(head)]);
+                row[s] = std::exp(dot * rule.scale - slope * std::abs(static_cast<double>(t - s)));
+                sum += row[s];
+            }
+            for (int64_t s = 0; s < tokens; ++s) row[s] /= sum > 0 ? sum : 1;
+        }
+        return cells;
+    }
+};
+
+double worstPixel(const LensPicture& picture, const std::vector<double>& pattern, int64_t tokens) {
+    const LensView& view = picture.view;
+    const int64_t cells = int64_t{1} << view.level;
+    double worst = 0;
+    for (int64_t y = 0; y < view.rows; ++y)
+        for (int64_t x = 0; x < view.columns; ++x) {
+            double largest = 0, sum = 0;
+            int64_t count = 0;
+            for (int64_t t = (view.row + y) * cells; t < std::min((view.row + y + 1) * cells, tokens); ++t)
+                for (int64_t s = (view.column + x) * cells; s < std::min((view.column + x + 1) * cells, tokens); ++s) {
+                    const double p = pattern[static_cast<size_t>(t * tokens + s)];
+                    largest = std::max(largest, p);
+                    sum += p;
+                    ++count;
+                }
+            const double expected = view.pooling == Pooling::Maximum ? largest
+                                    : count > 0                      ? sum / static_cast<double>(count)
+                                                                     : 0;
+            worst = std::max(
+                worst,
+                std::abs(expected - static_cast<double>(picture.pixels[static_cast<size_t>(y * view.columns + x)])));
+        }
+    return worst;
+}
+
+} // namespace
+
+TEST_CASE("lens: pooled exactly at every level, for every rule, as the pattern that was formed", "[session][gpu]") {
+    Device device;
+    const std::vector<float> slopes{0.25f, 0.0625f, 0.015625f, 0.5f};
+    for (const auto& [rule, hasSlopes] :
+         {std::pair(AttentionRule{.causal = true}, false), std::pair(AttentionRule{.causal = false}, false),
+          std::pair(AttentionRule{.causal = true, .window = 100}, false),
+          std::pair(AttentionRule{.causal = true}, true), std::pair(AttentionRule{.causal = false}, true)}) {
+        Scene scene{.tokens = 2048, .heads = 4, .groups = 2, .width = 32, .rule = rule};
+        if (hasSlopes) scene.slopes = slopes;
+        TensorStore store(device.context);
+        scene.fill(store);
+        AttentionLens lens(device.context, device.kernels, store, scene.source());
+        CAPTURE(rule.causal, rule.window, hasSlopes);
+        for (const int head : {0, 3}) {
+            const std::vector<double> pattern = scene.pattern(head);
+            for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
+                for (const LensView& view :
+                     {LensView{.level = 2, .rows = 512, .columns = 512},
+                      LensView{.level = 0, .row = 1000, .column = 900, .rows = 90, .columns = 130},
+                      LensView{.level = 1, .row = 1000, .column = 3, .rows = 40, .columns = 77},
+                      LensView{.level = 3, .row = 7, .column = 5, .rows = 100, .columns = 60},
+                      LensView{.level = 5, .rows = 70, .columns = 70}, LensView{.level = 8, .rows = 8, .columns = 8}}) {
+                    LensView asked = view;
+                    asked.head = head;
+                    asked.pooling = pooling;
+                    lens.show(asked);
+                    while (lens.work(1000)) {
+                    }
+                    REQUIRE(lens.picture().isWhole());
+                    CAPTURE(view.level, pooling == Pooling::Mean, head);
+                    CHECK(worstPixel(lens.picture(), pattern, scene.tokens) < 1e-5);
+                }
+            const std::vector<float> row = lens.row(head, 1500, 4);
+            REQUIRE(row.size() == 128);
+            for (size_t x = 0; x < row.size(); ++x)
+                CHECK(static_cast<double>(row[x]) ==
+                      Approx(*std::max_element(pattern.begin() + 1500 * 2048 + static_cast<std::ptrdiff_t>(x) * 16,
+                                               pattern.begin() + 1500 * 2048 + static_cast<std::ptrdiff_t>(x + 1) * 16))
+                          .margin(1e-5));
+        }
+    }
+}
+
+TEST_CASE("lens: a picture is there at once from one query in a pixel, and becomes exact from the top",
+          "[session][gpu]") {
+    Device device;
+    Scene scene{.tokens = 1500, .heads = 1, .groups = 1, .width = 8, .rule = {.causal = true}};
+    TensorStore store(device.context);
+    scene.fill(store);
+    AttentionLens lens(device.context, device.kernels, store, scene.source());
+    const LensView view{.level = 4, .rows = 94, .columns = 94};
+    lens.show(view);
+    CHECK_FALSE(lens.picture().isWhole());
+    const std::vector<double> pattern = scene.pattern(0);
+    for (size_t y = 0; y < 93; ++y) // row y by the query in the middle of it
+        for (size_t x = 0; x < 94; ++x) {
+            const auto from = pattern.begin() + static_cast<std::ptrdiff_t>((y * 16 + 8) * 1500 + x * 16);
+            REQUIRE(static_cast<double>(lens.picture().pixels[y * 94 + x]) ==
+                    Approx(*std::max_element(
+                               from, from + std::min<std::ptrdiff_t>(16, 1500 - static_cast<std::ptrdiff_t>(x) * 16)))
+                        .margin(1e-5));
+        }
+    while (lens.work(1)) {
+    }
+    CHECK(worstPixel(lens.picture(), pattern, 1500) < 1e-5);
+    // Other queries: what was known of them is not true any more.
+    scene.q.assign(scene.q.size(), 0.0f);
+    store.writeDense("q", scene.q);
+    lens.setTokens(1200);
+    while (lens.work(1000)) {
+    }
+    CHECK(lens.picture().pixels[0] == Approx(1)); // the first sees itself alone
+    CHECK(lens.picture().pixels[70 * 94 + 3] == Approx(1.0 / (70 * 16 + 1)).margin(1e-6)); // of its first query
+    CHECK(lens.picture().pixels[80 * 94] == 0);                                            // no token
+}
+
+TEST_CASE("lens: views that do not exist are refused", "[session][gpu]") {
+    Device device;
+    Scene scene{.tokens = 64, .heads = 1, .groups = 1, .width = 4};
+    TensorStore store(device.context);
+    scene.fill(store);
+    AttentionLens lens(device.context, device.kernels, store, scene.source());
+    CHECK_THROWS_WITH(lens.show({.rows = 0, .columns = 5}), CONTAINS("cannot be drawn"));
+    CHECK_THROWS_WITH(lens.show({.head = 1, .rows = 5, .columns = 5}), CONTAINS("there is no head 1"));
+    CHECK_THROWS_WITH(lens.show({.level = 10, .rows = 5, .columns = 5}), CONTAINS("levels 0 to 9"));
+    CHECK_THROWS_WITH(lens.row(0, 64, 0), CONTAINS("rows are 0 to 63"));
+    CHECK_THROWS_WITH(lens.setTokens(65), CONTAINS("65 tokens do not fit"));
+    lens.setTokens(0);
+    lens.show({.rows = 5, .columns = 5});
+    CHECK_FALSE(lens.work(1));
+    CHECK(lens.picture().isWhole());
+}
