@@ -177,8 +177,12 @@ TEST_CASE("vision: tokens are pooled by K-means, and what is pooled is drawn whe
 }
 
 TEST_CASE("vision: windows, merges and pools that do not fit are refused", "[models][vision]") {
-    VisionConfig config{
-        .image = {16, 16}, .patch = 4, .modelWidth = 8, .clsToken = false, .pooling = VisionPooling::Mean};
+    VisionConfig config{.name = "small",
+                        .image = {16, 16},
+                        .patch = 4,
+                        .modelWidth = 8,
+                        .clsToken = false,
+                        .pooling = VisionPooling::Mean};
     config.layers.assign(2, {.heads = {2, 2, 4}, .rule = {}, .outputBias = true});
     const auto problem = [&](const std::function<void(VisionConfig&)>& change) {
         VisionConfig changed = config;

@@ -114,7 +114,7 @@ TEST_CASE("pattern gradients: shifted windows are the composition of a mask and 
     CHECK(byWindows.rows.tokens == 16);
     CHECK(byWindows.columns.tokens == 64);
     CHECK(worstDifference(byWindows.values, byMask.values) < 1e-5);
-    CHECK(std::ranges::max(byWindows.values) > 1.0001f); // more than tokens themselves
+    CHECK(std::ranges::max(byWindows.values) > 0.2501f); // a quarter is what patches bring along
     CHECK(worstDifference(attentionRollout(windows.look(patches).patterns).values,
                           attentionRollout(whole.look(patches).patterns).values) < 1e-5);
     for (size_t layer = 0; layer < 4; ++layer)
