@@ -1,6 +1,7 @@
 #include "engine/session/attention_lens.h"
 
 #include "engine/core/error.h"
+#include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
 
@@ -11,10 +12,12 @@ namespace attn {
 namespace {
 
 constexpr const char *kStatistics = "lens.statistics", *kPositions = "lens.positions";
-constexpr const char *kRows = "rows", *kView = "view", *kSlopes = "slopes", *kPixels = "pixels";
+constexpr const char *kHeadQ = "lens.head_q", *kHeadK = "lens.head_k";
+constexpr const char *kRows = "rows", *kView = "view", *kSlope = "slope", *kPixels = "pixels";
 
-constexpr int64_t kRowsOfBand = 4096; ///< of queries, in one run
-constexpr double kBandMs = 25;        ///< what a band should take: another view waits no longer
+constexpr int64_t kRowsOfBand = 4096;     ///< of queries, in one run
+constexpr int64_t kPixelRowsOfBand = 128; ///< likewise
+constexpr double kBandMs = 25;            ///< what a band should take: another view waits no longer
 constexpr double kFirstCellsPerMs = 40'000;
 
 void write(GpuExecutor& executor, const char* input, const std::array<int32_t, 16>& words) {
@@ -30,7 +33,9 @@ bool LensPicture::isWhole() const {
 AttentionLens::AttentionLens(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source)
     : context_(context), kernels_(kernels), store_(store), source_(std::move(source)),
       known_(static_cast<size_t>(source_.heads)), cellsPerMs_(kFirstCellsPerMs) {
-    store_.reserve({{kStatistics, {source_.heads * source_.capacity, 4}}});
+    store_.reserve({{kStatistics, {source_.heads * source_.capacity, 4}},
+                    {kHeadQ, {source_.capacity, 1, source_.width}},
+                    {kHeadK, {source_.capacity, 1, source_.width}}});
     if (source_.positions.empty()) {
         store_.reserve({{kPositions, {source_.capacity}}});
         store_.write(kPositions, [](int64_t first, std::span<float> rows) {
@@ -49,6 +54,7 @@ void AttentionLens::setTokens(int64_t tokens, int64_t firstChanged) {
                      .where = "lens",
                      .hint = "look at fewer tokens"});
     tokens_ = tokens;
+    brought_ = -1;
     for (std::vector<bool>& rows : known_) {
         rows.resize(static_cast<size_t>(source_.capacity));
         std::fill(rows.begin() + std::clamp<int64_t>(firstChanged, 0, source_.capacity), rows.end(), false);
@@ -87,21 +93,53 @@ bool AttentionLens::work(double milliseconds) {
     return !picture_.isWhole();
 }
 
+/// Puts a head's queries and keys side by side: between those of other heads they would fill caches and pages with what
+/// is not read.
+void AttentionLens::bring(int head) {
+    if (head == brought_) return;
+    if (!bringer_) {
+        const auto graph = std::make_shared<Graph>();
+        std::map<std::string, Tensor> outputs;
+        const auto add = [&](const char* name, const std::string& from, int64_t heads) {
+            const Tensor of = graph->input(fmt::format("{}.head", name), {.shape = {1}, .dtype = DType::I32});
+            const Tensor all = graph->state(from, {.shape = {source_.capacity, heads, source_.width}});
+            const Tensor one = take(all, broadcast(reshape(of, {1, 1}), {source_.capacity, 1})); // [T,1,D]
+            outputs.emplace(name, assign(graph->state(name, {.shape = one.shape()}), one, StepScalar::CacheOffset));
+        };
+        add(kHeadQ, source_.q, source_.heads);
+        add(kHeadK, source_.k, source_.groups);
+        bringer_ = std::make_unique<GpuExecutor>(context_, kernels_, store_, compile(graph, outputs));
+    }
+    bringer_->inputIntegers(fmt::format("{}.head", kHeadQ))[0] = head;
+    bringer_->inputIntegers(fmt::format("{}.head", kHeadK))[0] =
+        head / static_cast<int>(source_.heads / source_.groups);
+    bringer_->run({});
+    brought_ = head;
+    for (const auto* steps : {&coarse_, &tiles_})
+        for (const auto& [key, step] : *steps) step->input(kSlope)[0] = slope();
+    if (statistics_) statistics_->input(kSlope)[0] = slope();
+}
+
+float AttentionLens::slope() const {
+    return source_.slopes.empty() ? 0 : source_.slopes[static_cast<size_t>(brought_)];
+}
+
 AttentionInputs AttentionLens::inputs(Graph& graph) const {
     const auto live = source_.hasLiveRows ? std::optional(StepScalar::KeyLength) : std::nullopt;
-    const auto state = [&](const std::string& name, int64_t heads) {
-        return graph.state(name, {.shape = {source_.capacity, heads, source_.width}, .liveRows = live});
+    const auto state = [&](const char* name) {
+        return graph.state(name, {.shape = {source_.capacity, 1, source_.width}, .liveRows = live});
     };
     const Tensor positions = graph.state(source_.positions.empty() ? kPositions : source_.positions,
                                          {.shape = {source_.capacity}, .dtype = DType::I32, .liveRows = live});
-    return {.q = state(source_.q, source_.heads),
-            .k = state(source_.k, source_.groups),
-            .v = {},
-            .queryPosition = positions,
-            .keyPosition = positions};
+    return {.q = state(kHeadQ), .k = state(kHeadK), .v = {}, .queryPosition = positions, .keyPosition = positions};
 }
 
-Tensor AttentionLens::slopes(Graph& graph) const { return graph.input(kSlopes, {.shape = {source_.heads}}); }
+std::unique_ptr<GpuExecutor> AttentionLens::prepared(const std::shared_ptr<Graph>& graph,
+                                                     const std::map<std::string, Tensor>& outputs) const {
+    auto step = std::make_unique<GpuExecutor>(context_, kernels_, store_, compile(graph, outputs));
+    step->input(kSlope)[0] = slope();
+    return step;
+}
 
 StepParams AttentionLens::params(int64_t rows, int64_t at) const {
     StepParams params;
@@ -116,11 +154,9 @@ GpuExecutor& AttentionLens::statisticsStep() {
         const auto graph = std::make_shared<Graph>();
         const Tensor state = graph->state(kStatistics, {.shape = {source_.heads * source_.capacity, 4}});
         const Tensor view = graph->input(kRows, {.shape = {16}, .dtype = DType::I32});
-        const Tensor band =
-            lensStatistics(inputs(*graph), slopes(*graph), view, source_.rule, std::min(kRowsOfBand, source_.capacity));
-        const auto plan = compile(graph, {{kStatistics, assign(state, band, StepScalar::CacheOffset)}});
-        statistics_ = std::make_unique<GpuExecutor>(context_, kernels_, store_, plan);
-        if (!source_.slopes.empty()) std::ranges::copy(source_.slopes, statistics_->input(kSlopes).begin());
+        const Tensor band = lensStatistics(inputs(*graph), graph->input(kSlope, {.shape = {1}}), view, source_.rule,
+                                           std::min(kRowsOfBand, source_.capacity));
+        statistics_ = prepared(graph, {{kStatistics, assign(state, band, StepScalar::CacheOffset)}});
     }
     return *statistics_;
 }
@@ -132,12 +168,11 @@ GpuExecutor& AttentionLens::coarseStep(Pooling pooling, bool isFine) {
         const Tensor rows = graph->input(kRows, {.shape = {16}, .dtype = DType::I32});
         const Tensor view = graph->input(kView, {.shape = {16}, .dtype = DType::I32});
         const AttentionInputs in = inputs(*graph);
-        const Tensor slope = slopes(*graph);
+        const Tensor slope = graph->input(kSlope, {.shape = {1}});
         const Tensor band = lensStatistics(in, slope, rows, source_.rule, LensView::kMostSide);
         const Tensor pixels =
             lensTile(in, slope, band, view, source_.rule, pooling, isFine, LensView::kMostSide, LensView::kMostSide);
-        step = std::make_unique<GpuExecutor>(context_, kernels_, store_, compile(graph, {{kPixels, pixels}}));
-        if (!source_.slopes.empty()) std::ranges::copy(source_.slopes, step->input(kSlopes).begin());
+        step = prepared(graph, {{kPixels, pixels}});
     }
     return *step;
 }
@@ -148,10 +183,9 @@ GpuExecutor& AttentionLens::tileStep(Pooling pooling, bool isFine) {
         const auto graph = std::make_shared<Graph>();
         const Tensor state = graph->state(kStatistics, {.shape = {source_.heads * source_.capacity, 4}});
         const Tensor view = graph->input(kView, {.shape = {16}, .dtype = DType::I32});
-        const Tensor pixels = lensTile(inputs(*graph), slopes(*graph), state, view, source_.rule, pooling, isFine,
-                                       LensView::kMostSide, LensView::kMostSide);
-        step = std::make_unique<GpuExecutor>(context_, kernels_, store_, compile(graph, {{kPixels, pixels}}));
-        if (!source_.slopes.empty()) std::ranges::copy(source_.slopes, step->input(kSlopes).begin());
+        const Tensor pixels = lensTile(inputs(*graph), graph->input(kSlope, {.shape = {1}}), state, view, source_.rule,
+                                       pooling, isFine, kPixelRowsOfBand, LensView::kMostSide);
+        step = prepared(graph, {{kPixels, pixels}});
     }
     return *step;
 }
@@ -173,14 +207,14 @@ void AttentionLens::drawCoarse() {
     const int64_t rows = std::min<int64_t>(view.rows, (tokens_ - first + cells - 1) / cells);
     const int64_t visible = (tokens_ + cells - 1) / cells - view.column;
     if (visible <= 0) return;
-    LensBand band{.head = view.head,
-                  .firstRow = static_cast<int32_t>(first),
+    LensBand band{.firstRow = static_cast<int32_t>(first),
                   .rowStep = static_cast<int32_t>(cells),
                   .rowCount = static_cast<int32_t>(rows),
                   .firstKey = static_cast<int32_t>(view.column * cells),
                   .columnLevel = view.level,
                   .columns = static_cast<int32_t>(std::min<int64_t>(view.columns, visible)),
                   .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+    bring(view.head);
     GpuExecutor& executor = coarseStep(view.pooling, view.level < 2);
     write(executor, kRows, band.statisticsWords());
     write(executor, kView, band.tileWords());
@@ -190,6 +224,7 @@ void AttentionLens::drawCoarse() {
 
 /// Normalisers of some rows that are not known yet.
 void AttentionLens::know(int head, int64_t first, int64_t end) {
+    bring(head);
     std::vector<bool>& known = known_[static_cast<size_t>(head)];
     while (first < end) {
         if (known[static_cast<size_t>(first)]) {
@@ -197,8 +232,7 @@ void AttentionLens::know(int head, int64_t first, int64_t end) {
             continue;
         }
         const int64_t count = std::min(end - first, kRowsOfBand);
-        const LensBand band{.head = head,
-                            .firstRow = static_cast<int32_t>(first),
+        const LensBand band{.firstRow = static_cast<int32_t>(first),
                             .rowCount = static_cast<int32_t>(count),
                             .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
         GpuExecutor& executor = statisticsStep();
@@ -219,14 +253,13 @@ bool AttentionLens::drawBand() {
     // Rows see so many keys at most, for their normalisers and then for the picture.
     const double keys = 2.0 * static_cast<double>(source_.rule.causal ? firstQuery + cells : tokens_);
     const auto fitting = static_cast<int64_t>(cellsPerMs_ * kBandMs / std::max(keys, 1.0)) / cells;
-    int64_t pixelRows = std::clamp<int64_t>(fitting, 1, std::max<int64_t>(kRowsOfBand / cells, 1));
+    int64_t pixelRows = std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(kRowsOfBand / cells, 1, kPixelRowsOfBand));
     pixelRows = std::min<int64_t>({pixelRows, view.rows - nextRow_, (tokens_ - firstQuery + cells - 1) / cells});
     const int64_t queries = std::min(pixelRows * cells, tokens_ - firstQuery);
     know(view.head, firstQuery, firstQuery + queries);
     const int64_t visible = (tokens_ + cells - 1) / cells - view.column;
     if (visible > 0) {
-        const LensBand band{.head = view.head,
-                            .firstRow = static_cast<int32_t>(firstQuery),
+        const LensBand band{.firstRow = static_cast<int32_t>(firstQuery),
                             .rowLevel = view.level,
                             .rowCount = static_cast<int32_t>(queries),
                             .firstKey = static_cast<int32_t>(view.column * cells),
@@ -257,8 +290,7 @@ std::vector<float> AttentionLens::row(int head, int64_t query, int level, Poolin
     std::vector<float> all;
     for (int64_t first = 0; first < columns; first += LensView::kMostSide) {
         const int64_t count = std::min<int64_t>(columns - first, LensView::kMostSide);
-        const LensBand band{.head = head,
-                            .firstRow = static_cast<int32_t>(query),
+        const LensBand band{.firstRow = static_cast<int32_t>(query),
                             .rowCount = 1,
                             .firstKey = static_cast<int32_t>(first << level),
                             .columnLevel = level,
@@ -276,7 +308,9 @@ std::vector<float> AttentionLens::row(int head, int64_t query, int level, Poolin
 uint64_t AttentionLens::deviceBytes() const {
     uint64_t bytes = store_.entry(kStatistics).byteSize;
     if (source_.positions.empty()) bytes += store_.entry(kPositions).byteSize;
-    if (statistics_) bytes += statistics_->deviceBytes();
+    bytes += store_.entry(kHeadQ).byteSize + store_.entry(kHeadK).byteSize;
+    for (const auto* step : {&bringer_, &statistics_})
+        if (*step) bytes += (*step)->deviceBytes();
     for (const auto* steps : {&coarse_, &tiles_})
         for (const auto& [key, step] : *steps) bytes += step->deviceBytes();
     return bytes;

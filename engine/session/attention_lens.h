@@ -66,11 +66,14 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    void bring(int head);
     GpuExecutor& statisticsStep();
     GpuExecutor& coarseStep(Pooling pooling, bool isFine);
     GpuExecutor& tileStep(Pooling pooling, bool isFine);
     AttentionInputs inputs(Graph& graph) const;
-    Tensor slopes(Graph& graph) const;
+    float slope() const;
+    std::unique_ptr<GpuExecutor> prepared(const std::shared_ptr<Graph>& graph,
+                                          const std::map<std::string, Tensor>& outputs) const;
     StepParams params(int64_t rows, int64_t at) const;
     void drawCoarse();
     bool drawBand();
@@ -84,9 +87,10 @@ private:
     int64_t tokens_ = 0;
     LensPicture picture_;
     int nextRow_ = 0;                      ///< of pixels, the first that is not exact
+    int brought_ = -1;                     ///< the head whose queries and keys stand side by side
     std::vector<std::vector<bool>> known_; ///< of each head and row: whether its normaliser is right
     double cellsPerMs_ = 0;                ///< measured
-    std::unique_ptr<GpuExecutor> statistics_;
+    std::unique_ptr<GpuExecutor> bringer_, statistics_;
     std::map<std::pair<Pooling, bool>, std::unique_ptr<GpuExecutor>> coarse_, tiles_;
 };
 
