@@ -26,7 +26,7 @@ enum Word {
     Words = 16
 };
 
-constexpr int32_t kRowsOfSet = 8, kKeysOfStrip = 8; // log2
+constexpr int32_t kRowsOfSet = 16, kKeysOfStrip = 8; // the latter as log2
 
 int32_t quotient(int32_t a, int32_t b) { return (a + b - 1) / b; }
 

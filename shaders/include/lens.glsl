@@ -1,5 +1,5 @@
 // What the kernels of the lens share. Include after tensor.glsl, lanes8.glsl and attention.glsl; the shader has q, k, queryPosition,
-// keyPosition and slopes.
+// keyPosition and slopes, and SETS, of eight rows that it takes at once: 1 or 2.
 //
 // The rows of a band are the queries firstRow + r rowStep, r < rowCount; a pixel covers 2^rowLevel of them and 2^columnLevel keys.
 //
@@ -33,16 +33,54 @@ vec4 maskedScores(vec4 dots, float slope, int queryAt, ivec4 keyAt, uvec4 keys4,
     return mix(vec4(MASKED), scores, bvec4(exist & past & near));
 }
 
-// Rows base + lane of a band: where the query of this lane begins in q, and its position.
-#define LENS_ROWS(base, live)                                                                                                     \
-    const uint ordinal = (base) + lane;                                                                                           \
-    const uint query = min(VIEW_FIRST_ROW + min(ordinal, VIEW_ROW_COUNT - 1) * VIEW_ROW_STEP, (live)-1);                          \
-    const uint qBase = (query * heads + head) * headVectors;                                                                      \
-    const int rowPosition = queryPosition[query];                                                                                 \
-    int oldest = rowPosition, newest = rowPosition;                                                                               \
-    oldest = min(oldest, subgroupShuffleXor(oldest, 1));                                                                          \
-    oldest = min(oldest, subgroupShuffleXor(oldest, 2));                                                                          \
-    oldest = min(oldest, subgroupShuffleXor(oldest, 4));                                                                          \
-    newest = max(newest, subgroupShuffleXor(newest, 1));                                                                          \
-    newest = max(newest, subgroupShuffleXor(newest, 2));                                                                          \
-    newest = max(newest, subgroupShuffleXor(newest, 4));
+// The first block of 32 keys at or after `begin`, counted from `origin`, that some row reaches. A loop of its own: software Vulkan
+// executes both sides of a branch, but leaves a loop once no lane is in it.
+uint nextReached(uint origin, uint begin, uint end, uint live, int oldest, int newest) {
+    for (; begin < end; begin += 32) {
+        const uvec4 keys4 = uvec4(origin + begin + laneOf() * 4) + uvec4(0, 1, 2, 3), there = min(keys4, uvec4(live - 1));
+        const ivec4 keyAt = ivec4(keyPosition[there.x], keyPosition[there.y], keyPosition[there.z], keyPosition[there.w]);
+        if (isReached(keyAt, keys4, live, oldest, newest)) break;
+    }
+    return begin;
+}
+
+// One or two times eight rows of a band; lanes are rows.
+struct Rows {
+    uint ordinal[2], base[2]; // in the band; where the query begins in q
+    int position[2];
+    int oldest, newest; // of all
+};
+Rows rowsOf(uint first, uint head, uint live) {
+    Rows rows;
+    rows.oldest = 0x7fffffff;
+    rows.newest = -0x7fffffff;
+    [[unroll]] for (uint s = 0; s < SETS; ++s) {
+        rows.ordinal[s] = first + s * WIDTH + laneOf();
+        const uint query = min(VIEW_FIRST_ROW + min(rows.ordinal[s], VIEW_ROW_COUNT - 1) * VIEW_ROW_STEP, live - 1);
+        rows.base[s] = (query * heads + head) * headVectors;
+        rows.position[s] = queryPosition[query];
+        rows.oldest = min(rows.oldest, rows.position[s]);
+        rows.newest = max(rows.newest, rows.position[s]);
+    }
+    rows.oldest = min(rows.oldest, subgroupShuffleXor(rows.oldest, 1));
+    rows.oldest = min(rows.oldest, subgroupShuffleXor(rows.oldest, 2));
+    rows.oldest = min(rows.oldest, subgroupShuffleXor(rows.oldest, 4));
+    rows.newest = max(rows.newest, subgroupShuffleXor(rows.newest, 1));
+    rows.newest = max(rows.newest, subgroupShuffleXor(rows.newest, 2));
+    rows.newest = max(rows.newest, subgroupShuffleXor(rows.newest, 4));
+    return rows;
+}
+
+// Dot products of all rows with four keys of each lane: score[i] is row i. Each vector of keys is fetched once for all rows.
+#define ADD_SCORES(score, rows, kBase)                                                                                            \
+    for (uint d_ = 0; d_ < headVectors; ++d_) {                                                                                   \
+        const vec4 b0_ = LOAD4(k, (kBase).x + d_), b1_ = LOAD4(k, (kBase).y + d_), b2_ = LOAD4(k, (kBase).z + d_),                \
+                   b3_ = LOAD4(k, (kBase).w + d_);                                                                                \
+        [[unroll]] for (uint s_ = 0; s_ < SETS; ++s_) {                                                                           \
+            const vec4 a_ = LOAD4(q, rows.base[s_] + d_);                                                                         \
+            [[unroll]] for (uint i_ = 0; i_ < WIDTH; ++i_) {                                                                      \
+                const vec4 v_ = SHUFFLE4(a_, i_);                                                                                 \
+                score[s_ * WIDTH + i_] += vec4(dot(v_, b0_), dot(v_, b1_), dot(v_, b2_), dot(v_, b3_));                           \
+            }                                                                                                                     \
+        }                                                                                                                         \
+    }
