@@ -23,16 +23,37 @@ std::string readSize(const std::string& text, Options& options) {
     return {};
 }
 
+std::string readRandom(const std::string& text, Options& options) {
+    std::istringstream stream(text);
+    char first = 0, second = 0, rest = 0;
+    std::array<int64_t, 3> size{};
+    if (!(stream >> size[0] >> first >> size[1] >> second >> size[2]) || first != ',' || second != ',' ||
+        stream >> rest || size[0] < 2 || size[0] > 1 << 17 || size[1] < 1 || size[1] > 128 || size[2] < 1 ||
+        size[2] > 256)
+        return "'" + text + "' is not a size such as 32768,8,64: at most 131072 tokens, 128 heads of 256";
+    options.random = size;
+    return {};
+}
+
 } // namespace
 
 std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) {
-    CLI::App app{"Draws one attention pattern of a model straight from device memory.", "attention-scope"};
+    CLI::App app{"Draws one attention pattern of a model straight from device memory, or a long one through the lens.",
+                 "attention-scope"};
     Options options;
     app.set_version_flag("--version", "attention-scope " ATTN_VERSION);
     app.add_option("PATH", options.path, "model folder, .safetensors file or builtin:induction")->capture_default_str();
     auto* prompt =
         app.add_option("--prompt", options.prompt, "text to begin with; the model's own example when left out");
     app.add_option("--tokens", options.tokens, "token ids instead of text, e.g. 1,403,407")->excludes(prompt);
+    app.add_option_function<std::string>(
+           "--random",
+           [&](const std::string& text) {
+               if (const std::string mistake = readRandom(text, options); !mistake.empty())
+                   throw CLI::ValidationError("--random", mistake);
+           },
+           "instead of a model: random queries and keys through the lens, as in 32768,8,64 (tokens, heads, width)")
+        ->type_name("T,H,D");
     app.add_option("--layer", options.layer, "layer to show first, from 0");
     app.add_option("--head", options.head, "head to show first, from 0");
     app.add_option("--device", options.device,

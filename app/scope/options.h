@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,6 +16,7 @@ struct Options {
     std::string tokens; ///< ids instead of the prompt, for models without a tokenizer: "1,403,407"
     std::string device; ///< empty: the best
     bool validation = false;
+    std::optional<std::array<int64_t, 3>> random; ///< tokens, heads and width of random queries and keys, no model
     int layer = 0, head = 0;
     int frames = 0;         ///< quit after so many; 0: when the window is closed
     std::string screenshot; ///< write the last of the frames there

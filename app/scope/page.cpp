@@ -64,7 +64,7 @@ void beginBar(const char* name, float y, float pivot) {
     ImGui::Begin(name, nullptr, kBar | ImGuiWindowFlags_AlwaysAutoResize);
 }
 
-float widestLabel(const ShownHead& head, float most) {
+float widestLabel(const Shown& head, float most) {
     float widest = 0;
     for (const std::string& label : head.labels()) {
         widest = std::max(widest, ImGui::CalcTextSize(label.c_str()).x);
@@ -75,13 +75,15 @@ float widestLabel(const ShownHead& head, float most) {
 
 } // namespace
 
-float Page::drawTools(const ShownHead& head, Wishes& wishes) {
+float Page::drawTools(const Shown& head, Wishes& wishes) {
     beginBar("tools", 0, 0);
-    choose("##layer", "Layer %d", "Layer (up and down arrows)", head.layer(), head.info().layers, wishes.layer);
+    choose("##layer", "Layer %d", "Layer (up and down arrows)", head.layer(), head.layers(), wishes.layer);
     flow(chooserWidth());
-    choose("##head", "Head %d", "Head (left and right arrows)", head.head(), head.info().heads, wishes.head);
-    if (button("Write a token", "Write the likeliest token; its row appears (Space)")) ++wishes.tokens;
-    if (button("Reset", "Back to the prompt (R)")) wishes.reset = true;
+    choose("##head", "Head %d", "Head (left and right arrows)", head.head(), head.heads(), wishes.head);
+    if (head.canGenerate()) {
+        if (button("Write a token", "Write the likeliest token; its row appears (Space)")) ++wishes.tokens;
+        if (button("Reset", "Back to the prompt (R)")) wishes.reset = true;
+    }
     if (button("Fit", "Show the whole pattern (0); the wheel zooms, dragging pans")) wishes.fit = true;
     bool lifts = liftsFaint_;
     if (flow(buttonWidth("Lift faint cells") + ImGui::GetFrameHeight())) {
@@ -94,17 +96,16 @@ float Page::drawTools(const ShownHead& head, Wishes& wishes) {
     return height;
 }
 
-float Page::drawFacts(const ShownHead& head, double frameMs) const {
+float Page::drawFacts(const Shown& head, double frameMs) const {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     beginBar("facts", display.y, 1);
     ImGui::PushTextWrapPos(0);
     if (!head.notice().empty()) ImGui::TextColored({1.0f, 0.78f, 0.35f, 1}, "%s", head.notice().c_str());
     ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
-    const std::string text =
-        fmt::format("{} of {} tokens  ·  next {}", head.tokenCount(), head.info().contextLength, head.next());
+    const std::string text = head.facts();
     const std::string facts =
         isSmallPage() ? text
-                      : fmt::format("{}  ·  {}  ·  {}  ·  {} MiB  ·  {:.1f} ms/frame", head.info().name, text,
+                      : fmt::format("{}  ·  {}  ·  {}  ·  {} MiB  ·  {:.1f} ms/frame", head.name(), text,
                                     head.context().traits().name, head.context().allocatedBytes() >> 20, frameMs);
     ImGui::TextUnformatted(facts.c_str(), facts.c_str() + facts.size());
     ImGui::PopStyleColor();
@@ -114,7 +115,7 @@ float Page::drawFacts(const ShownHead& head, double frameMs) const {
     return height;
 }
 
-float Page::drawCaption(const ShownHead& head, float top) const {
+float Page::drawCaption(const Shown& head, float top) const {
     if (isSmallPage()) return 0;
     const float em = ImGui::GetFontSize();
     const std::string place = fmt::format("Layer {}, head {}: ", head.layer(), head.head());
@@ -126,7 +127,7 @@ float Page::drawCaption(const ShownHead& head, float top) const {
     return em * 1.5f;
 }
 
-void Page::placePattern(const ShownHead& head, const Area& area) {
+void Page::placePattern(const Shown& head, const Area& area) {
     const float em = ImGui::GetFontSize(), gap = em * 0.4f, pad = em * 0.75f;
     const bool hasLegend = area.width > em * 24;
     const float legendWidth = hasLegend ? em * 3.5f : 0;
@@ -163,7 +164,7 @@ void Page::handleMouse() {
                    : std::nullopt;
 }
 
-void Page::drawLabels(const ShownHead& head) const {
+void Page::drawLabels(const Shown& head) const {
     const float em = ImGui::GetFontSize(), gap = em * 0.4f, cell = view_.cellSize();
     if (cell < em * kSmallestLabel) return;
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
@@ -200,7 +201,7 @@ void Page::drawLegend() {
     }
 }
 
-void Page::drawHover(ShownHead& head) const {
+void Page::drawHover(Shown& head) const {
     if (!hovered_) return;
     const float cell = view_.cellSize();
     const ImVec2 corner{view_.left() + static_cast<float>(hovered_->key) * cell,
@@ -224,7 +225,7 @@ void Page::drawHover(ShownHead& head) const {
     ImGui::EndTooltip();
 }
 
-void Page::describePicture(const ShownHead& head) {
+void Page::describePicture(const Shown& head) {
     const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
     const auto pixels = [&](const Area& area) {
         const auto round = [](float value) { return static_cast<int>(std::lround(value)); };
@@ -246,7 +247,7 @@ void Page::describePicture(const ShownHead& head) {
         picture_.plot = picture_.legend = {};
 }
 
-void Page::draw(ShownHead& head, double frameMs, Wishes& wishes) {
+void Page::draw(Shown& head, double frameMs, Wishes& wishes) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const float top = drawTools(head, wishes), bottom = drawFacts(head, frameMs);
     const float caption = drawCaption(head, top);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/scope/pattern_pipeline.h"
-#include "app/scope/shown_head.h"
+#include "app/scope/shown.h"
 
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ class Page {
 public:
     /// Makes the widgets of one frame, between Gui::beginFrame and endFrame.
     /// @param wishes what the frame's buttons ask for is added
-    void draw(ShownHead& head, double frameMs, Wishes& wishes);
+    void draw(Shown& head, double frameMs, Wishes& wishes);
 
     void fit() { view_.fit(); }
     void toggleLift() { liftsFaint_ = !liftsFaint_; }
@@ -36,15 +36,15 @@ private:
         float x = 0, y = 0, width = 0, height = 0;
     };
     // Each returns its height.
-    float drawTools(const ShownHead& head, Wishes& wishes);
-    float drawFacts(const ShownHead& head, double frameMs) const;
-    float drawCaption(const ShownHead& head, float top) const;
-    void placePattern(const ShownHead& head, const Area& area);
+    float drawTools(const Shown& head, Wishes& wishes);
+    float drawFacts(const Shown& head, double frameMs) const;
+    float drawCaption(const Shown& head, float top) const;
+    void placePattern(const Shown& head, const Area& area);
     void handleMouse();
-    void drawLabels(const ShownHead& head) const;
+    void drawLabels(const Shown& head) const;
     void drawLegend();
-    void drawHover(ShownHead& head) const;
-    void describePicture(const ShownHead& head);
+    void drawHover(Shown& head) const;
+    void describePicture(const Shown& head);
 
     PatternView view_;
     PatternPicture picture_;

@@ -1,6 +1,7 @@
 #include "app/scope/scope.h"
 
 #include "app/scope/png_file.h"
+#include "app/scope/shown_lens.h"
 #include "engine/core/error.h"
 #include "engine/session/capture_file.h"
 
@@ -30,15 +31,32 @@ std::vector<int> encodePrompt(const LanguageModel& model, const Options& options
 Scope::Scope(const DisplayConnection& display, const Options& options)
     : window_(display, options.width, options.height), framesWanted_(options.frames),
       screenshotPath_(options.screenshot) {
-    openModel(display, options);
-    surface_.emplace(model_->context().instance(), window_);
-    renderer_.emplace(model_->context(), surface_->get());
-    gui_.emplace(window_, model_->context(), renderer_->renderPass(), renderer_->smallestImageCount());
-    head_.emplace(*model_, encodePrompt(*model_, options), options.layer, options.head);
-    window_.setTitle(model_->info().name + " – Attention Scope");
+    if (options.random)
+        openLens(display, options);
+    else
+        openModel(display, options);
+    surface_.emplace(context_->instance(), window_);
+    renderer_.emplace(*context_, surface_->get());
+    gui_.emplace(window_, *context_, renderer_->renderPass(), renderer_->smallestImageCount());
+    if (model_)
+        shown_ = std::make_unique<ShownHead>(*model_, encodePrompt(*model_, options), options.layer, options.head);
+    window_.setTitle((options.random ? std::string("Lens") : shown_->name()) + " – Attention Scope");
 }
 
 Scope::~Scope() = default;
+
+void Scope::openLens(const DisplayConnection& display, const Options& options) {
+    const auto [tokens, heads, width] = *options.random;
+    auto lens =
+        std::make_unique<ShownLens>(std::make_unique<gpu::Context>(gpu::Context::Options{
+                                        .device = options.device.empty() ? std::nullopt : std::optional(options.device),
+                                        .validation = options.validation,
+                                        .instanceExtensions = display.instanceExtensions(),
+                                        .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}}),
+                                    ShownLens::Size{.tokens = tokens, .heads = heads, .width = width}, options.head);
+    context_ = &lens->device();
+    shown_ = std::move(lens);
+}
 
 void Scope::openModel(const DisplayConnection& display, const Options& options) {
     auto source = openModelSource(options.path);
@@ -59,6 +77,7 @@ void Scope::openModel(const DisplayConnection& display, const Options& options) 
                                .instanceExtensions = display.instanceExtensions(),
                                .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}},
         progress);
+    context_ = &model_->context();
     for (const std::string& warning : model_->info().warnings)
         fmt::print(stderr, "attention-scope: warning: {}\n", warning);
 }
@@ -108,10 +127,10 @@ void Scope::readKeys() {
 }
 
 void Scope::fulfil(const Wishes& wishes) {
-    head_->select(wishes.layer.value_or(head_->layer()) + wishes.layers,
-                  wishes.head.value_or(head_->head()) + wishes.heads);
-    if (wishes.reset) head_->reset();
-    for (int i = 0; i < wishes.tokens; ++i) head_->generate();
+    shown_->select(wishes.layer.value_or(shown_->layer()) + wishes.layers,
+                   wishes.head.value_or(shown_->head()) + wishes.heads);
+    if (wishes.reset) shown_->reset();
+    for (int i = 0; i < wishes.tokens; ++i) shown_->generate();
     if (wishes.fit) page_.fit();
     if (wishes.lift) page_.toggleLift();
     if (wishes.fullScreen) window_.toggleFullScreen();
@@ -121,12 +140,16 @@ void Scope::fulfil(const Wishes& wishes) {
 PatternPicture Scope::compose() {
     gui_->beginFrame();
     Wishes wishes;
-    page_.draw(*head_, frameMs_, wishes);
+    page_.draw(*shown_, frameMs_, wishes);
     gui_->endFrame();
     PatternPicture picture = page_.picture();
     const auto queries = page_.view().visibleQueries(), keys = page_.view().visibleKeys();
-    if (!head_->isPatternReady(queries, keys)) renderer_->finishFrame(); // it reads the old one
-    picture.pattern = head_->pattern(queries, keys);
+    if (!shown_->isPatternReady(queries, keys, picture.cellSize)) {
+        renderer_->finishFrame(); // it reads the old one
+        isRefining_ = true;
+    }
+    picture.pattern = shown_->pattern(queries, keys, picture.cellSize);
+    isRefining_ = isRefining_ && !shown_->isPatternReady(queries, keys, picture.cellSize);
     fulfil(wishes); // shown by the next frame
     return picture;
 }
@@ -170,7 +193,7 @@ void Scope::run() {
             }
             drawn += drawFrame() ? 1 : 0;
             if (framesWanted_ == 0)
-                --due;
+                due = isRefining_ ? kFramesAfterEvent : due - 1;
             else if (drawn >= framesWanted_)
                 return;
         }

@@ -4,6 +4,7 @@
 #include "app/scope/options.h"
 #include "app/scope/page.h"
 #include "app/scope/renderer.h"
+#include "app/scope/shown_head.h"
 
 #include <memory>
 #include <optional>
@@ -24,14 +25,18 @@ public:
     bool drawFrame();
     /// As drawFrame, and reads the window back; empty if nothing was drawn.
     std::optional<Screenshot> drawAndRead();
+    bool isRefining() const { return isRefining_; }
     bool wantsToClose() const { return window_.wantsToClose(); }
 
     Window& window() { return window_; }
-    const ShownHead& head() const { return *head_; }
+    const Shown& shown() const { return *shown_; }
+    /// Of a model. @throws std::bad_cast where there is none
+    const ShownHead& head() const { return dynamic_cast<const ShownHead&>(*shown_); }
     const Page& page() const { return page_; }
-    gpu::Context& context() { return model_->context(); }
+    gpu::Context& context() { return *context_; }
 
 private:
+    void openLens(const DisplayConnection& display, const Options& options);
     void openModel(const DisplayConnection& display, const Options& options);
     void readKeys();
     void fulfil(const Wishes& wishes);
@@ -41,14 +46,16 @@ private:
 
     Window window_;
     std::unique_ptr<LanguageModel> model_;
+    std::unique_ptr<Shown> shown_;
+    gpu::Context* context_ = nullptr; ///< the model's, or the lens's own
     std::optional<Surface> surface_;
     std::optional<Renderer> renderer_;
     std::optional<Gui> gui_;
-    std::optional<ShownHead> head_;
     Page page_;
     int framesWanted_ = 0;
     std::string screenshotPath_;
     double frameMs_ = 0;
+    bool isRefining_ = false; ///< the picture becomes better with more frames
 };
 
 } // namespace attn::scope

@@ -55,14 +55,14 @@ std::string tokenLabel(const std::string& text, size_t mostCharacters) {
 
 ShownHead::ShownHead(LanguageModel& model, std::vector<int> prompt, int layer, int head)
     : model_(model), prompt_(std::move(prompt)), layer_(layer), head_(head) {
-    if (layer < 0 || layer >= info().layers)
-        throw Error({.what = fmt::format("layer {} does not exist: the model has {}", layer, info().layers),
+    if (layer < 0 || layer >= layers())
+        throw Error({.what = fmt::format("layer {} does not exist: the model has {}", layer, layers()),
                      .where = "--layer",
-                     .hint = rangeOf(info().layers)});
-    if (head < 0 || head >= info().heads)
-        throw Error({.what = fmt::format("head {} does not exist: a layer has {}", head, info().heads),
+                     .hint = rangeOf(layers())});
+    if (head < 0 || head >= heads())
+        throw Error({.what = fmt::format("head {} does not exist: a layer has {}", head, heads()),
                      .where = "--head",
-                     .hint = rangeOf(info().heads)});
+                     .hint = rangeOf(heads())});
     if (prompt_.empty()) throw Error({.what = "the prompt is empty", .where = "--prompt", .hint = "give some text"});
     model_.feed(prompt_);
     describeText();
@@ -81,8 +81,8 @@ void ShownHead::describeText() {
 }
 
 void ShownHead::select(int layer, int head) {
-    layer_ = std::clamp(layer, 0, info().layers - 1);
-    head_ = std::clamp(head, 0, info().heads - 1);
+    layer_ = std::clamp(layer, 0, layers() - 1);
+    head_ = std::clamp(head, 0, heads() - 1);
     lastProbability_ = std::nullopt;
 }
 
@@ -105,13 +105,13 @@ void ShownHead::reset() {
     describeText();
 }
 
+std::string ShownHead::facts() const {
+    return fmt::format("{} of {} tokens  ·  next {}", tokenCount(), model_.info().contextLength, next_);
+}
+
 bool ShownHead::isCausal() const { return model_.config().layers[static_cast<size_t>(layer_)].rule.causal; }
 int ShownHead::window() const {
     return static_cast<int>(model_.config().layers[static_cast<size_t>(layer_)].rule.window);
-}
-
-bool ShownHead::isMasked(const Cell& cell) const {
-    return (isCausal() && cell.key > cell.query) || (window() > 0 && cell.query - cell.key >= window());
 }
 
 SetViewCommand ShownHead::viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const {
@@ -122,7 +122,7 @@ SetViewCommand ShownHead::viewOf(std::pair<int, int> queries, std::pair<int, int
     return view;
 }
 
-bool ShownHead::isPatternReady(std::pair<int, int> queries, std::pair<int, int> keys) const {
+bool ShownHead::isPatternReady(std::pair<int, int> queries, std::pair<int, int> keys, float) const {
     if (!patternOf_) return false;
     const SetViewCommand wanted = viewOf(queries, keys);
     const auto key = [](const SetViewCommand& v) {
@@ -131,8 +131,9 @@ bool ShownHead::isPatternReady(std::pair<int, int> queries, std::pair<int, int> 
     return key(wanted) == key(*patternOf_);
 }
 
-const LanguageModel::DevicePattern& ShownHead::pattern(std::pair<int, int> queries, std::pair<int, int> keys) {
-    if (!isPatternReady(queries, keys)) {
+const LanguageModel::DevicePattern& ShownHead::pattern(std::pair<int, int> queries, std::pair<int, int> keys,
+                                                       float cellPixels) {
+    if (!isPatternReady(queries, keys, cellPixels)) {
         patternOf_ = viewOf(queries, keys);
         pattern_ = model_.patternOnDevice(*patternOf_);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/scope/pattern_view.h"
+#include "app/scope/shown.h"
 #include "engine/session/language_model.h"
 
 #include <string>
@@ -9,37 +9,39 @@
 namespace attn::scope {
 
 /// A model with its text, and the head whose pattern is looked at.
-class ShownHead {
+class ShownHead : public Shown {
 public:
     /// Runs the prompt. @throws Error if the layer or head does not exist or the prompt does not fit
     ShownHead(LanguageModel& model, std::vector<int> prompt, int layer, int head);
 
-    const ModelInfo& info() const { return model_.info(); }
-    const gpu::Context& context() const { return model_.context(); }
-    int layer() const { return layer_; }
-    int head() const { return head_; }
-    void select(int layer, int head); ///< the nearest that exists
-    int tokenCount() const { return static_cast<int>(labels_.size()); }
-    /// Tokens as they are written beside the pattern: spaces and line breaks visible, long ones cut.
-    const std::vector<std::string>& labels() const { return labels_; }
+    const gpu::Context& context() const override { return model_.context(); }
+    const std::string& name() const override { return model_.info().name; }
+    int layers() const override { return model_.info().layers; }
+    int heads() const override { return model_.info().heads; }
+    int layer() const override { return layer_; }
+    int head() const override { return head_; }
+    void select(int layer, int head) override;
+    int tokenCount() const override { return static_cast<int>(labels_.size()); }
+    /// Spaces and line breaks visible, long ones cut.
+    const std::vector<std::string>& labels() const override { return labels_; }
+    std::string facts() const override;
     /// The likeliest next token, quoted, with its probability, e.g. "“y” 99 %".
     const std::string& next() const { return next_; }
-    /// One sentence about the last thing done; empty if it needs none.
-    const std::string& notice() const { return notice_; }
+    const std::string& notice() const override { return notice_; }
 
+    bool canGenerate() const override { return true; }
     /// Writes the likeliest token. At the context's end a notice says so.
-    void generate();
-    void reset(); ///< back to the prompt
+    void generate() override;
+    void reset() override; ///< back to the prompt
 
-    bool isCausal() const;
-    int window() const; ///< keys that a query of this layer sees back; 0: all
-    bool isMasked(const Cell& cell) const;
-    /// The pattern on the device, computed when it is not yet. A long one only where it shows: ranges as in
-    /// PatternView. The last frame that read it must have finished.
-    const LanguageModel::DevicePattern& pattern(std::pair<int, int> queries, std::pair<int, int> keys);
-    bool isPatternReady(std::pair<int, int> queries, std::pair<int, int> keys) const;
+    bool isCausal() const override;
+    int window() const override;
+    /// A long pattern only where it shows.
+    const LanguageModel::DevicePattern& pattern(std::pair<int, int> queries, std::pair<int, int> keys,
+                                                float cellPixels) override;
+    bool isPatternReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const override;
     /// Read back from the device by itself.
-    float probability(const Cell& cell);
+    float probability(const Cell& cell) override;
 
 private:
     void describeText();

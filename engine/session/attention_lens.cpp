@@ -280,27 +280,40 @@ bool AttentionLens::drawBand() {
 }
 
 std::vector<float> AttentionLens::row(int head, int64_t query, int level, Pooling pooling) {
+    const int64_t cells = int64_t{1} << std::clamp(level, 0, LensBand::kMostLevel);
+    return pixelsOfRow(head, query, level, 0, (tokens_ + cells - 1) / cells, pooling);
+}
+
+float AttentionLens::cell(int head, int64_t query, int64_t key) {
+    if (key < 0 || key >= tokens_)
+        throw Error({.what = fmt::format("there is no key {}", key),
+                     .where = "lens",
+                     .hint = fmt::format("keys are 0 to {}", tokens_ - 1)});
+    return pixelsOfRow(head, query, 0, key, 1, Pooling::Maximum).front();
+}
+
+std::vector<float> AttentionLens::pixelsOfRow(int head, int64_t query, int level, int64_t firstPixel, int64_t count,
+                                              Pooling pooling) {
     if (head < 0 || head >= source_.heads || query < 0 || query >= tokens_ || level < 0 || level > LensBand::kMostLevel)
         throw Error({.what = fmt::format("there is no row {} of head {} at level {}", query, head, level),
                      .where = "lens",
                      .hint = fmt::format("rows are 0 to {}, heads 0 to {}", tokens_ - 1, source_.heads - 1)});
     know(head, query, query + 1);
     GpuExecutor& executor = tileStep(pooling, level < 2);
-    const int64_t columns = (tokens_ + (int64_t{1} << level) - 1) >> level;
     std::vector<float> all;
-    for (int64_t first = 0; first < columns; first += LensView::kMostSide) {
-        const int64_t count = std::min<int64_t>(columns - first, LensView::kMostSide);
+    for (int64_t first = firstPixel; first < firstPixel + count; first += LensView::kMostSide) {
+        const int64_t columns = std::min<int64_t>(firstPixel + count - first, LensView::kMostSide);
         const LensBand band{.firstRow = static_cast<int32_t>(query),
                             .rowCount = 1,
                             .firstKey = static_cast<int32_t>(first << level),
                             .columnLevel = level,
-                            .columns = static_cast<int32_t>(count),
+                            .columns = static_cast<int32_t>(columns),
                             .statistics = static_cast<int32_t>(head * source_.capacity + query),
                             .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
         write(executor, kView, band.tileWords());
         executor.run(params(1, 0));
         const std::span<const float> pixels = executor.result(kPixels);
-        all.insert(all.end(), pixels.begin(), pixels.begin() + count);
+        all.insert(all.end(), pixels.begin(), pixels.begin() + columns);
     }
     return all;
 }

@@ -61,6 +61,9 @@ public:
     /// One row's probabilities, pooled over 2^level keys each. @return [ceil(tokens / 2^level)]
     std::vector<float> row(int head, int64_t query, int level, Pooling pooling = Pooling::Maximum);
 
+    /// One cell's probability.
+    float cell(int head, int64_t query, int64_t key);
+
     uint64_t deviceBytes() const; ///< beyond q and k
 
 private:
@@ -75,6 +78,8 @@ private:
     std::unique_ptr<GpuExecutor> prepared(const std::shared_ptr<Graph>& graph,
                                           const std::map<std::string, Tensor>& outputs) const;
     StepParams params(int64_t rows, int64_t at) const;
+    std::vector<float> pixelsOfRow(int head, int64_t query, int level, int64_t firstPixel, int64_t count,
+                                   Pooling pooling);
     void drawCoarse();
     bool drawBand();
     void know(int head, int64_t first, int64_t end);
