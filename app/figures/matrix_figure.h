@@ -22,6 +22,7 @@ struct MatrixFigure : Figure {
     QString title, note; ///< what it is; a remark below, such as that it is an approximation
     QString rowTitle, columnTitle;
     std::vector<QString> rowLabels, columnLabels; ///< one for each, shown where there is room; empty: numbers alone
+    bool labelsAreNumbers = false;                ///< the labels stand for the numbers of rows and columns
     Kind kind = Kind::Signed;
     std::optional<Cell> hovered, selected; ///< query: row, key: column
     std::optional<int> beyondRow;          ///< the first row beyond what was trained: a line above it

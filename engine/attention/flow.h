@@ -4,6 +4,7 @@
 #include "engine/ops/tensor_ops.h"
 
 #include <functional>
+#include <optional>
 
 namespace attn {
 
@@ -35,6 +36,14 @@ struct FusedScores {
     void add(const AttentionFlow& flow, const std::function<double(int64_t, int64_t)>& bias);
 };
 
+/// A pattern as a product of two thin tensors, so that any part of it can be formed by itself: queries_t . keys_s where
+/// s is visible to t, else 0.
+struct PatternFactors {
+    Tensor queries; ///< [B,H,T,F], divided by the sums of the rows where rows are normalised
+    Tensor keys;    ///< [B,H,S,F], or [S,F] for all heads
+    bool isCausal = false;
+};
+
 /// What a parameter begins with. @return dense
 std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed);
 
@@ -55,11 +64,12 @@ struct AttentionFlow {
     /// k and v of states through which nothing is learned, where a memory reads them: [B,G,S,D], [B,H,S,D] from
     /// Stage::Scores on. Null: what is known are k and v alone, and nothing is learned through those.
     Tensor rememberedKeys, rememberedValues;
-    Tensor mask;         ///< [1|H,T,S]: 1 where visible; null when everything is
-    Tensor scores;       ///< [B,H,T,S]
-    Tensor pattern;      ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
-    Tensor z;            ///< [B,H,T,D]
-    bool mayFuse = true; ///< false forms every cell, whatever the spec
+    Tensor mask;    ///< [1|H,T,S]: 1 where visible; null when everything is
+    Tensor scores;  ///< [B,H,T,S]
+    Tensor pattern; ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
+    std::optional<PatternFactors> factors{}; ///< of an effective pattern, where it is such a product; side branches
+    Tensor z;                                ///< [B,H,T,D]
+    bool mayFuse = true;                     ///< false forms every cell, whatever the spec
     /// What a part has to show besides: "xl.content", "linformer.factors" ... Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
 

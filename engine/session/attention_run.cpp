@@ -52,16 +52,11 @@ struct AttentionRun::Impl {
 };
 
 AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
-                           const AttentionSizes& sizes, std::span<const std::string> wanted, uint64_t seed)
-    : impl_(std::make_unique<Impl>(context)) {
+                           const AttentionSizes& sizes, std::span<const std::string> wanted, uint64_t seed) {
     // Where every cell is formed to be shown, the output may as well be made of them.
     const bool isOutputAlone = wanted.size() == 1 && wanted.front() == "z";
-    AttentionGraph built = attentionGraph(spec, sizes, isOutputAlone);
+    const AttentionGraph built = attentionGraph(spec, sizes, isOutputAlone);
     const auto& [graph, flow] = built;
-    heads_ = flow.heads;
-    groups_ = flow.groups;
-    const Shape keys{1, groups_, sizes.keys, sizes.width};
-    impl_->shapes = {{"q", {1, heads_, sizes.queries, sizes.width}}, {"k", keys}, {"v", keys}};
     std::map<std::string, Tensor> outputs;
     const auto offer = [&](const std::string& name, Tensor tensor) {
         if (tensor && (wanted.empty() || std::ranges::find(wanted, name) != wanted.end())) outputs[name] = tensor;
@@ -71,6 +66,40 @@ AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const 
     offer("pattern", flow.pattern);
     for (const auto& [name, tensor] : flow.shown)
         if (graph->node(tensor.node).kind == NodeKind::Operation) offer(name, tensor);
+    prepare(context, kernels, built, outputs, seed);
+}
+
+AttentionRun AttentionRun::ofWindow(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
+                                    const AttentionSizes& sizes, const PatternWindow& window, uint64_t seed) {
+    const AttentionGraph built = attentionGraph(spec, sizes, false);
+    if (!built.flow.factors)
+        throw Error({.what = "its pattern is no product of features, and is formed as a whole or not at all",
+                     .where = spec.text(),
+                     .hint = "parts can be seen of linear attention, random features, FAVOR+, Efficient Attention and "
+                             "Linformer with a matrix or means"});
+    const auto under = [&](const char* name, int64_t begin, int64_t end, int64_t pixels) {
+        std::vector<int32_t> positions = positionsUnder(begin, end, pixels);
+        const auto count = static_cast<int64_t>(positions.size());
+        return std::pair(built.graph->input(name, {.shape = {count}, .dtype = DType::I32}), std::move(positions));
+    };
+    const auto [rows, queries] = under("rows", window.queryBegin, window.queryEnd, window.rows);
+    const auto [columns, keys] = under("columns", window.keyBegin, window.keyEnd, window.columns);
+    AttentionRun run;
+    run.prepare(context, kernels, built, {{"pattern", patternWindow(*built.flow.factors, rows, columns, window)}},
+                seed);
+    std::ranges::copy(queries, run.impl_->executor->inputIntegers("rows").begin());
+    std::ranges::copy(keys, run.impl_->executor->inputIntegers("columns").begin());
+    return run;
+}
+
+void AttentionRun::prepare(gpu::Context& context, KernelLibrary& kernels, const AttentionGraph& built,
+                           const std::map<std::string, Tensor>& outputs, uint64_t seed) {
+    const auto& [graph, flow] = built;
+    impl_ = std::make_unique<Impl>(context);
+    heads_ = flow.heads;
+    groups_ = flow.groups;
+    const Shape keys{1, groups_, flow.keys, flow.width};
+    impl_->shapes = {{"q", {1, heads_, flow.queries, flow.width}}, {"k", keys}, {"v", keys}};
     const auto plan = compile(graph, outputs);
     std::vector<std::pair<std::string, Shape>> sources;
     const auto isPlanned = [&](const std::string& name) {
@@ -92,6 +121,7 @@ AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const 
     impl_->executor = std::make_unique<GpuExecutor>(context, kernels, impl_->store, plan);
 }
 
+AttentionRun::AttentionRun() = default;
 AttentionRun::~AttentionRun() = default;
 AttentionRun::AttentionRun(AttentionRun&&) noexcept = default;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/attention/flow.h"
+#include "engine/attention/pattern_window.h"
 #include "engine/runtime/gpu_executor.h"
 
 #include <map>
@@ -43,6 +43,11 @@ public:
     /// @throws Error as check(), and for more memory than the device has
     AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec, const AttentionSizes& sizes,
                  std::span<const std::string> wanted = {}, uint64_t seed = 0);
+    /// Only a part of the effective pattern, at any length: nothing that grows with T x S is formed. Its result is
+    /// "pattern" [H, rows, columns].
+    /// @param window bounded  @throws Error also where the spec's pattern is no product, and only comes whole
+    static AttentionRun ofWindow(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
+                                 const AttentionSizes& sizes, const PatternWindow& window, uint64_t seed = 0);
     ~AttentionRun();
     AttentionRun(AttentionRun&&) noexcept;
 
@@ -64,6 +69,9 @@ public:
 
 private:
     struct Impl;
+    AttentionRun();
+    void prepare(gpu::Context& context, KernelLibrary& kernels, const AttentionGraph& built,
+                 const std::map<std::string, Tensor>& outputs, uint64_t seed);
     std::unique_ptr<Impl> impl_;
     int64_t heads_ = 1, groups_ = 1;
     std::vector<FlowParameter> parameters_;

@@ -65,13 +65,17 @@ private:
         next.device = context_->traits().name;
         const bool isCross = query.keys > 0 && !query.layer && !query.features;
         const int64_t keys = isCross ? query.keys : query.tokens;
+        const AttentionSizes sizes{.queries = query.tokens, .keys = keys, .width = query.width};
+        const bool isWhole = std::max(query.tokens, keys) <= kMostWholeTokens;
+        const PatternWindow window = boundedWindow(query.window, query.tokens, keys, kWindowPixels);
         const auto run = [&](const AttentionSpec& spec, Inputs& inputs) {
-            AttentionRun attention(*context_, *kernels_, spec,
-                                   {.queries = query.tokens, .keys = keys, .width = query.width}, {}, query.seed);
+            auto attention = isWhole ? AttentionRun(*context_, *kernels_, spec, sizes, {}, query.seed)
+                                     : AttentionRun::ofWindow(*context_, *kernels_, spec, sizes, window, query.seed);
             fill(inputs, query, {attention.heads(), attention.groups(), query.tokens, query.width, keys});
             attention.setInputs(inputs.numbers.q, inputs.numbers.k, inputs.numbers.v);
             attention.run();
             next.heads = std::max(next.heads, attention.heads());
+            if (!isWhole) return std::vector{windowMap(attention, spec, window)};
             auto maps = mapsOf(attention, spec, query.tokens, keys);
             std::ranges::move(blockMaps(*context_, *kernels_, spec, query.tokens, query.width, query.seed),
                               std::back_inserter(maps));
