@@ -32,6 +32,8 @@ struct FusedScores {
     Tensor k; ///< [B,G,S,D]
     double scale = 1;
     std::vector<float> bias{}; ///< [H, T+S-1] by distance of key from query, from -(T-1) on; empty for none
+    Tensor learned{};          ///< likewise, out of what is learned; kMasked hides the distance; null for none
+    int64_t reach = 0;         ///< keys this far from the query and further are never seen; 0: none is too far
     /// @param bias of head and distance
     void add(const AttentionFlow& flow, const std::function<double(int64_t, int64_t)>& bias);
 };
