@@ -173,6 +173,11 @@ std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed)
     return values;
 }
 
+void AttentionFlow::addToScores(const std::string& name, Tensor term) {
+    terms.emplace_back(name, term);
+    scores = plus(scores, term);
+}
+
 bool AttentionFlow::isCausal() const { return isCausalMask(spec.mask); }
 double AttentionFlow::scoreScale() const { return scaleOf(spec, width); }
 bool ReferenceFlow::isVisible(int64_t head, int64_t t, int64_t s) const {

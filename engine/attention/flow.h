@@ -75,6 +75,10 @@ struct AttentionFlow {
     /// What a part has to show besides: "xl.content", "linformer.factors" ... Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
 
+    /// What the scores are sums of besides q.k scale, by name: "position.bias" [H,T,S], "xl.global_content" [B,H,1,S].
+    /// Side branches.
+    std::vector<std::pair<std::string, Tensor>> terms{};
+
     std::vector<Tensor> penalties{}; ///< [1] each: to be added to a loss
 
     std::vector<FlowParameter> parameters{};
@@ -84,6 +88,8 @@ struct AttentionFlow {
     Tensor constant(const std::string& name, Shape shape, std::vector<float> values);
     Tensor constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
     void show(const std::string& name, Tensor tensor) { shown.emplace_back(name, tensor); }
+    /// A term of the scores. @param term broadcasts to [B,H,T,S]
+    void addToScores(const std::string& name, Tensor term);
     bool isCausal() const; ///< the mask's expression hides everything that lies ahead
     /// What the score part multiplies q.k with, for positions that add terms of their own to it.
     double scoreScale() const;

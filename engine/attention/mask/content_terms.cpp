@@ -235,7 +235,7 @@ void buildAdaptiveSpan(AttentionFlow& flow, PartValues values) {
     const Tensor byCell = diagonals(broadcast(reshape(factor, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
     flow.show("mask.factor", byCell);
     flow.penalties.push_back(affine(reshape(reduce(share, Reduction::Mean, {0}), {1}), values[2], 0));
-    flow.scores = plus(flow.scores, logarithmOf(byCell));
+    flow.addToScores("mask.factor", logarithmOf(byCell));
     hideUnless(flow, byCell);
 }
 void fuseAdaptiveSpan(AttentionFlow& flow, PartValues values, FusedScores& fused) {

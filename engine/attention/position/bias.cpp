@@ -16,7 +16,7 @@ void addByDistance(AttentionFlow& flow, Tensor byHead) {
     const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
     const Tensor bias = diagonals(broadcast(reshape(byHead, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
     flow.show("position.bias", bias);
-    flow.scores = plus(flow.scores, bias);
+    flow.addToScores("position.bias", bias);
 }
 
 template <class Bias> void addReference(ReferenceFlow& flow, Bias&& bias) {
