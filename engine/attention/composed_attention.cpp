@@ -107,6 +107,11 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
         const bool isOne = B == 1;
         graph.probe(isOne ? reshape(cells, {H, T, T}) : cells, name(hook), isOne ? "HTS" : "BHTS");
     };
+    if (flow.factors && B == 1) { // for views of a part of the pattern
+        const int64_t F = flow.factors->queries.shape()[-1];
+        graph.probe(reshape(flow.factors->queries, {H, T, F}), name("hook_pattern_queries"), "HTF");
+        graph.probe(reshape(broadcast(flow.factors->keys, {1, H, T, F}), {H, T, F}), name("hook_pattern_keys"), "HSF");
+    }
     for (const auto& [term, cells] : flow.terms)
         probeCells(broadcast(cells, {B, H, T, T}), scoreTermHook(term).c_str());
     probeCells(flow.scores, "hook_attn_scores");

@@ -26,7 +26,9 @@ std::string scoreTermHook(std::string_view term);
 /// is no cache, and positions count from 0.
 ///
 /// Probes as of selfAttention, with a leading axis of sequences where there are several; hook_attn_scores and
-/// hook_pattern where the spec has them, and one for each term of the scores besides q.k: "hook_position_bias".
+/// hook_pattern where the spec has them, and one for each term of the scores besides q.k: "hook_position_bias". An
+/// effective pattern that is a product also has its factors, hook_pattern_queries [H,T,F] and hook_pattern_keys
+/// [H,S,F].
 /// @param index of the layer
 AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                                  ComposedNeeds& needs);

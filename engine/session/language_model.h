@@ -121,8 +121,8 @@ private:
     std::unique_ptr<Step> makeComposedStep(std::set<std::string> probes);
     bool runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedComposed(std::span<const int> tokens, const Cancelled& isCancelled);
-    /// Weights of the keys of one query; empty where the layer forms no pattern.
-    std::span<const float> composedRow(int layer, int head, int query) const;
+    /// Weights of some keys of one query; empty where the layer has no pattern.
+    std::vector<float> composedRow(int layer, int head, int query, int keyBegin, int keyEnd) const;
     PatternTile composedTile(const SetViewCommand& view, int rows, int columns) const;
     void explainCached(CellExplanation& cell);
     void explainComposed(CellExplanation& cell);

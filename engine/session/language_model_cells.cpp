@@ -127,8 +127,8 @@ void LanguageModel::explainCached(CellExplanation& cell) {
 }
 
 void LanguageModel::explainComposed(CellExplanation& cell) {
-    const auto shown = composedRow(cell.layer, cell.head, cell.query);
-    cell.displayed = shown.empty() ? std::numeric_limits<float>::quiet_NaN() : shown[static_cast<size_t>(cell.key)];
+    const auto shown = composedRow(cell.layer, cell.head, cell.query, cell.key, cell.key + 1);
+    cell.displayed = shown.empty() ? std::numeric_limits<float>::quiet_NaN() : shown.front();
     const AttentionSpec& spec = *config().layers[static_cast<size_t>(cell.layer)].spec;
     cell.remark = whyNotExplained(spec);
     if (!cell.remark.empty()) return;

@@ -151,3 +151,22 @@ TEST_CASE("composed models: what has no such arithmetic says so in a sentence", 
         CHECK(std::isnan(cell.displayed) == (std::string_view(attention).starts_with("normaliser=aft")));
     }
 }
+
+TEST_CASE("composed models: views of an effective pattern come from its factors", "[session][gpu]") {
+    for (const char* attention :
+         {"position=rope, normaliser=linear, mask=causal", "normaliser=favor(16, 0), mask=causal"}) {
+        INFO(attention);
+        const TemporaryFolder folder;
+        const auto model = trained(folder, attention);
+        const std::vector<int> tokens{1, 3, 2, 5, 4};
+        REQUIRE(model->feed(tokens));
+        const PatternTile tile =
+            model->patternTile({.layer = 1, .head = 1, .queryBegin = 1, .queryEnd = 5, .keyBegin = 0, .keyEnd = 4});
+        REQUIRE(tile.rows == 4);
+        REQUIRE(tile.columns == 4);
+        const auto whole = model->capture(tokens, "blocks.1.attn.hook_pattern").front(); // [H,T,S]
+        for (size_t i = 0; i < 4; ++i)
+            for (size_t j = 0; j < 4; ++j)
+                CHECK(tile.values[i * 4 + j] == Approx(whole.values[25 + (i + 1) * 5 + j]).margin(1e-6));
+    }
+}
