@@ -57,6 +57,16 @@ struct MatrixFigure : Figure {
     std::vector<NumberArray> numbers() const override;
 
 private:
+    /// What is the same for all cells.
+    struct Palette {
+        Kind kind;
+        const ColourMap& map;
+        float largest;
+        QRgb hidden, seen;
+        QRgb of(float value) const;
+    };
+    Palette palette(const FigureTheme& theme) const;
+    QImage cells(const FigureTheme& theme) const; ///< a pixel each
     Layout layout(const QRectF& area, const FigureTheme& theme, bool withLabels) const;
     void paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
     void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme) const;

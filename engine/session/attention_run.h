@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,12 @@ public:
     /// @param window bounded  @throws Error also where the spec's pattern is no product, and only comes whole
     static AttentionRun ofWindow(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
                                  const AttentionSizes& sizes, const PatternWindow& window, uint64_t seed = 0);
+    /// Takes up another spec, or the same of other numbers, where that changes nothing but what is looked up: a
+    /// parameter that is dragged then compiles and records nothing. The inputs stay.
+    /// @param window as that of ofWindow; none: a run that was not made by it
+    /// @return false where more is different; all is then as it was  @throws Error as the constructor
+    bool become(const AttentionSpec& spec, const AttentionSizes& sizes, const std::optional<PatternWindow>& window,
+                uint64_t seed);
     ~AttentionRun();
     AttentionRun(AttentionRun&&) noexcept;
 
@@ -70,8 +77,9 @@ public:
 private:
     struct Impl;
     AttentionRun();
-    void prepare(gpu::Context& context, KernelLibrary& kernels, const AttentionGraph& built,
-                 const std::map<std::string, Tensor>& outputs, uint64_t seed);
+    /// Writes what the spec learns as it begins.
+    void begin(const AttentionFlow& flow, uint64_t seed);
+
     std::unique_ptr<Impl> impl_;
     int64_t heads_ = 1, groups_ = 1;
     std::vector<FlowParameter> parameters_;

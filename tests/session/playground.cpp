@@ -1,5 +1,6 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/runtime/gpu_executor.h"
 #include "engine/session/playground_session.h"
 #include "tests/support/catch.h"
 
@@ -214,4 +215,33 @@ TEST_CASE("playground: of long attentions a part of the effective pattern, the s
     const auto softmax = answer(session, {.spec = {}, .tokens = 4096});
     REQUIRE(softmax->failure);
     CHECK_THAT(softmax->failure->sentence(), CONTAINS("product of features"));
+}
+
+TEST_CASE("playground: dragging a parameter that is looked up compiles nothing, and shows the same as from scratch",
+          "[session][gpu]") {
+    const std::pair<const char*, const char*> pairs[]{
+        {"mask=causal & window(5)", "mask=causal & window(9)"},
+        {"position=rope(500)", "position=rope(20)"},
+        {"position=t5(8, 16)", "position=t5(8, 40)"},
+        {"normaliser=linformer(4, 0, 1)", "normaliser=linformer(4, 0, 1)"},
+        {"normaliser=favor(16, 1)", "normaliser=favor(16, 2)"}};
+    for (const auto& [first, second] : pairs) {
+        INFO(first << ", then " << second);
+        PlaygroundSession dragged(options()), fresh(options());
+        REQUIRE_FALSE(answer(dragged, {.spec = AttentionSpec::parse(first), .tokens = 40})->failure);
+        for (const uint64_t seed : {1u, 2u}) {
+            const PlaygroundQuery query{.spec = AttentionSpec::parse(second), .tokens = 40, .seed = seed};
+            const uint64_t before = GpuExecutor::recordings();
+            const auto found = answer(dragged, query);
+            CHECK(GpuExecutor::recordings() == before);
+            const auto expected = answer(fresh, query);
+            REQUIRE(found->maps.size() == expected->maps.size());
+            for (size_t i = 0; i < found->maps.size(); ++i) {
+                INFO(found->maps[i].name);
+                CHECK(found->maps[i].name == expected->maps[i].name);
+                CHECK(std::ranges::equal(found->maps[i].values, expected->maps[i].values,
+                                         [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }));
+            }
+        }
+    }
 }
