@@ -17,7 +17,8 @@ namespace attn::cli {
 namespace {
 
 struct Options {
-    std::string spec, input, random, out, device;
+    std::string spec, input, random, out, device, window;
+    int64_t pixels = 256;
     uint64_t seed = 0;
     int64_t layer = 0;
     bool validation = false;
@@ -84,6 +85,24 @@ Inputs drawInputs(const std::string& sizes, const HeadCounts& counts, uint64_t s
             .v = gaussianRows(counts.groups * T, D, 1, 3 * seed + 2)};
 }
 
+/// "Q0:Q1,K0:K1".
+PatternWindow readWindow(const std::string& text, const AttentionSizes& sizes, int64_t pixels) {
+    PatternWindow window;
+    char rest = 0;
+    const int found = std::sscanf(text.c_str(), "%ld:%ld,%ld:%ld%c", &window.queryBegin, &window.queryEnd,
+                                  &window.keyBegin, &window.keyEnd, &rest);
+    const auto isWithin = [](int64_t begin, int64_t end, int64_t count) {
+        return 0 <= begin && begin < end && end <= count;
+    };
+    if (found != 4 || !isWithin(window.queryBegin, window.queryEnd, sizes.queries) ||
+        !isWithin(window.keyBegin, window.keyEnd, sizes.keys))
+        throw Error(
+            {.what = fmt::format("\"{}\" is no part of {} queries and {} keys", text, sizes.queries, sizes.keys),
+             .where = "--window",
+             .hint = "write for example --window 0:128,64:192, ends excluded"});
+    return boundedWindow(window, sizes.queries, sizes.keys, pixels);
+}
+
 int attend(const Options& options) {
     const AttentionSpec spec = readSpec(options.spec);
     const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
@@ -96,7 +115,11 @@ int attend(const Options& options) {
     gpu::Context context({.device = options.device.empty() ? std::nullopt : std::optional(options.device),
                           .validation = options.validation});
     KernelLibrary kernels(context);
-    AttentionRun attention(context, kernels, spec, inputs.sizes, {}, options.seed);
+    AttentionRun attention =
+        options.window.empty()
+            ? AttentionRun(context, kernels, spec, inputs.sizes, {}, options.seed)
+            : AttentionRun::ofWindow(context, kernels, spec, inputs.sizes,
+                                     readWindow(options.window, inputs.sizes, options.pixels), options.seed);
     attention.setInputs(inputs.q, inputs.k, inputs.v);
     attention.run();
     std::vector<NamedTensor> results;
@@ -132,6 +155,13 @@ void addAttend(CLI::App& app, Run& run) {
     command->add_option("--seed", options->seed, "of random inputs and of what the spec would learn");
     command->add_option("--layer", options->layer, "for masks and positions that differ between layers")
         ->check(CLI::NonNegativeNumber);
+    command->add_option("--window", options->window,
+                        "Q0:Q1,K0:K1: only these queries and keys of an effective pattern, at any length");
+    command
+        ->add_option("--pixels", options->pixels,
+                     "most numbers across and down a window: each the largest of the cells that it covers")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
     command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
     command->add_flag("--validation", options->validation, "load the Vulkan validation layer")->group("");
     command->add_option("--out", options->out, "file to write: .safetensors or .npz")->required();

@@ -6,7 +6,9 @@
 #include <QFontMetricsF>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 namespace attn {
 namespace {
@@ -148,6 +150,21 @@ QString quoted(const std::vector<QString>& labels, int token) {
     return isKnown ? QStringLiteral("“\u2068%1\u2069”").arg(labels[static_cast<size_t>(token)]) : QString();
 }
 
+/// A term of a score in words; its own name where it has no other.
+QString titleOf(const ScoreTerm& term) {
+    static constexpr std::array<std::pair<std::string_view, const char*>, 7> kTitles{
+        {{"position_bias", QT_TRANSLATE_NOOP("attn::CellFigure", "position bias")},
+         {"shaw_keys", QT_TRANSLATE_NOOP("attn::CellFigure", "query · relative key")},
+         {"xl_content_position", QT_TRANSLATE_NOOP("attn::CellFigure", "query · distance")},
+         {"xl_global_content", QT_TRANSLATE_NOOP("attn::CellFigure", "u · key")},
+         {"xl_global_position", QT_TRANSLATE_NOOP("attn::CellFigure", "v · distance")},
+         {"heads_self", QT_TRANSLATE_NOOP("attn::CellFigure", "penalty on itself")},
+         {"mask_factor", QT_TRANSLATE_NOOP("attn::CellFigure", "logarithm of the soft mask")}}};
+    const auto found =
+        std::ranges::find(kTitles, term.name, [](const auto& entry) { return std::string(entry.first); });
+    return found == kTitles.end() ? QString::fromStdString(term.name) : Text::tr(found->second);
+}
+
 void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& labels, const FigureTheme& theme) {
     QString title = Text::tr("Layer %1, head %2: query %3 %4, key %5 %6");
     title = title.arg(cell.layer)
@@ -157,6 +174,14 @@ void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& 
                 .arg(cell.key)
                 .arg(quoted(labels, cell.key));
     flow.heading(0, title, theme.text);
+    if (!cell.remark.empty()) {
+        flow.sentence(QString::fromStdString(cell.remark));
+        flow.remark(std::isnan(cell.displayed)
+                        ? Text::tr("No pattern is formed of which the heatmap could show a cell.")
+                        : Text::tr("The heatmap shows %1, computed by the device.")
+                              .arg(formatNumber(static_cast<double>(cell.displayed), 6)));
+        return;
+    }
     if (cell.keyValueHead != cell.head)
         flow.remark(Text::tr("This head reads the keys and values of key/value head %1.").arg(cell.keyValueHead));
 
@@ -167,13 +192,9 @@ void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& 
                     {QStringLiteral("q × k"), &cell.products, theme.text}});
         flow.sentence(Text::tr("q · k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
     }
-    flow.heading(2, Text::tr("Scale"), theme.text);
-    const double scaled = static_cast<double>(cell.dot) * static_cast<double>(cell.scale),
-                 bias = static_cast<double>(cell.score) - scaled;
-    // 1e-5 relative: rounding of one float product.
-    const bool hasBias = std::isfinite(bias) && std::abs(bias) > 1e-5 * std::max(1.0, std::abs(scaled));
+    flow.heading(2, cell.terms.empty() ? Text::tr("Scale") : Text::tr("Scale and what is added"), theme.text);
     QString score = Text::tr("score = %1 × %2").arg(number(cell.dot), number(cell.scale));
-    if (hasBias) score += Text::tr(" + position bias %1").arg(number(bias));
+    for (const ScoreTerm& term : cell.terms) score += QStringLiteral(" + %1 %2").arg(titleOf(term), number(term.value));
     flow.sentence(score + QStringLiteral(" = ") + number(cell.score));
 
     flow.heading(3, Text::tr("Mask"), theme.text);
@@ -247,6 +268,7 @@ QString CellFigure::csv() const {
     vector("product", cell.products);
     scalar("dot", cell.dot);
     scalar("scale", cell.scale);
+    for (const ScoreTerm& term : cell.terms) scalar(term.name.c_str(), term.value);
     scalar("score", cell.score);
     scalar("row maximum", cell.rowMaximum);
     scalar("row sum", cell.rowSum);

@@ -36,13 +36,34 @@ float MatrixFigure::valueAt(const Cell& cell) const {
 
 float MatrixFigure::largest() const { return kind == Kind::Cells || largest_ == 0 ? 1.0f : largest_; }
 
-QColor MatrixFigure::colourOf(float value, const FigureTheme& theme) const {
-    if (std::isnan(value)) return theme.plot;
-    if (kind == Kind::Signed) return ColourMap::of(ColourMapId::Diverging).at(0.5f + 0.5f * value / largest());
+QColor MatrixFigure::colourOf(float value, const FigureTheme& theme) const { return palette(theme).of(value); }
+
+MatrixFigure::Palette MatrixFigure::palette(const FigureTheme& theme) const {
+    const ColourMap& viridis = ColourMap::of(ColourMapId::Viridis);
+    return {.kind = kind,
+            .map = kind == Kind::Signed ? ColourMap::of(ColourMapId::Diverging) : viridis,
+            .largest = largest(),
+            .hidden = theme.plot.rgb(),
+            .seen = viridis.at(theme.isDark ? 0.6f : 0.35f)};
+}
+
+QRgb MatrixFigure::Palette::of(float value) const {
+    if (std::isnan(value)) return hidden;
+    if (kind == Kind::Signed) return map.at(0.5f + 0.5f * value / largest);
     // What is not seen looks like what a mask hides elsewhere.
-    if (kind == Kind::Cells)
-        return value == 0 ? theme.plot : QColor(ColourMap::of(ColourMapId::Viridis).at(theme.isDark ? 0.6f : 0.35f));
-    return ColourMap::of(ColourMapId::Viridis).at(value / largest());
+    if (kind == Kind::Cells) return value == 0 ? hidden : seen;
+    return map.at(value / largest);
+}
+
+QImage MatrixFigure::cells(const FigureTheme& theme) const {
+    const Palette colours = palette(theme);
+    QImage image(columns_, rows_, QImage::Format_RGB32);
+    const float* value = values_.data();
+    for (int row = 0; row < rows_; ++row) {
+        auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(row));
+        for (int column = 0; column < columns_; ++column) pixels[column] = colours.of(*value++);
+    }
+    return image;
 }
 
 QRectF MatrixFigure::Layout::cellRect(const Cell& cell) const {
@@ -111,12 +132,7 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
     drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
 
-    QImage image(columns_, rows_, QImage::Format_RGB32);
-    size_t cell = 0;
-    for (int row = 0; row < rows_; ++row) {
-        auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(row));
-        for (int column = 0; column < columns_; ++column) pixels[column] = colourOf(values_[cell++], theme).rgb();
-    }
+    const QImage image = cells(theme);
     painter.setRenderHint(QPainter::SmoothPixmapTransform, at.cellWidth < 1 || at.cellHeight < 1);
     painter.drawImage(at.plot, image);
     painter.setBrush(Qt::NoBrush);
@@ -186,11 +202,13 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
 
 QString MatrixFigure::rowName(int row) const {
     const auto at = static_cast<size_t>(row);
+    if (labelsAreNumbers) return rowLabels.at(at);
     return at < rowLabels.size() ? QStringLiteral("%1 “%2”").arg(row).arg(rowLabels[at]) : QString::number(row);
 }
 
 QString MatrixFigure::columnName(int column) const {
     const auto at = static_cast<size_t>(column);
+    if (labelsAreNumbers) return columnLabels.at(at);
     return at < columnLabels.size() ? QStringLiteral("%1 “%2”").arg(column).arg(columnLabels[at])
                                     : QString::number(column);
 }

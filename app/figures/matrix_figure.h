@@ -22,6 +22,7 @@ struct MatrixFigure : Figure {
     QString title, note; ///< what it is; a remark below, such as that it is an approximation
     QString rowTitle, columnTitle;
     std::vector<QString> rowLabels, columnLabels; ///< one for each, shown where there is room; empty: numbers alone
+    bool labelsAreNumbers = false;                ///< the labels stand for the numbers of rows and columns
     Kind kind = Kind::Signed;
     std::optional<Cell> hovered, selected; ///< query: row, key: column
     std::optional<int> beyondRow;          ///< the first row beyond what was trained: a line above it
@@ -56,6 +57,16 @@ struct MatrixFigure : Figure {
     std::vector<NumberArray> numbers() const override;
 
 private:
+    /// What is the same for all cells.
+    struct Palette {
+        Kind kind;
+        const ColourMap& map;
+        float largest;
+        QRgb hidden, seen;
+        QRgb of(float value) const;
+    };
+    Palette palette(const FigureTheme& theme) const;
+    QImage cells(const FigureTheme& theme) const; ///< a pixel each
     Layout layout(const QRectF& area, const FigureTheme& theme, bool withLabels) const;
     void paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
     void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme) const;

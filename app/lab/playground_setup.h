@@ -13,6 +13,8 @@ struct InputChoice {
     int layer = 0;                                 ///< of the open model, for the sentence
     QString picture = QStringLiteral("landscape"); ///< a built-in one, or the path of a file
     int rows = 8, columns = 8;                     ///< of patches
+    int doublings = 0;                             ///< of the number of random tokens
+    int fromQuery = 0, fromKey = 0, across = 0;    ///< the part of a long pattern to see; across 0: all of it
     bool operator==(const InputChoice&) const = default;
 };
 

@@ -46,6 +46,12 @@ void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
 
 } // namespace
 
+std::string scoreTermHook(std::string_view term) {
+    std::string hook = "hook_" + std::string(term);
+    std::ranges::replace(hook, '.', '_');
+    return hook;
+}
+
 std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs) {
     std::vector<const FlowConstant*> used;
     for (const FlowConstant& constant : needs.constants)
@@ -106,13 +112,30 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
         flow.sequenceMask =
             reshape(broadcast(reshape(groups->visible, cells), {sequences, cells[1], cells[2]}), {B, 1, each, each});
     }
+    const Tensor projectedQueries = flow.q, projectedKeys = flow.k;
     buildAttention(flow);
     collect(flow, needs);
+    if (flow.q != projectedQueries || (flow.groups == H && flow.k != projectedKeys)) { // as the scores take them
+        const auto probeRows = [&](Tensor x, int64_t heads, const char* hook, const char* axes) { // [B,heads,T,D]
+            graph.probe(reshape(permute(x, {0, 2, 1, 3}), {rows, heads, D}), name(hook), axes);
+        };
+        const int64_t G = flow.groups;
+        const Tensor ofGroups = slice(reshape(flow.k, {B * G, H / G, T, D}), 1, 0, 1); // the heads of a group share it
+        probeRows(flow.q, H, "hook_rot_q", "THD");
+        probeRows(reshape(ofGroups, {B, G, T, D}), G, "hook_rot_k", "TGD");
+    }
     const auto probeCells = [&](Tensor cells, const char* hook) {
         if (!cells) return;
         const bool isOne = B == 1 && !groups;
         graph.probe(isOne ? reshape(cells, {H, T, T}) : cells, name(hook), isOne ? "HTS" : "BHTS");
     };
+    if (flow.factors && B == 1) { // for views of a part of the pattern
+        const int64_t F = flow.factors->queries.shape()[-1];
+        graph.probe(reshape(flow.factors->queries, {H, T, F}), name("hook_pattern_queries"), "HTF");
+        graph.probe(reshape(broadcast(flow.factors->keys, {1, H, T, F}), {H, T, F}), name("hook_pattern_keys"), "HSF");
+    }
+    for (const auto& [term, cells] : flow.terms)
+        probeCells(broadcast(cells, {B, H, T, T}), scoreTermHook(term).c_str());
     probeCells(flow.scores, "hook_attn_scores");
     probeCells(flow.pattern, "hook_pattern");
 

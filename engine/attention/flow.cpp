@@ -92,16 +92,16 @@ TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
 /// z without a score in memory.
 Tensor fused(AttentionFlow& flow) {
     FusedScores scores{.q = flow.q, .k = flow.k};
-    for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Normalise})
+    for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Mask, Stage::Normalise})
         forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.fuse(flow, values, scores); });
-    Tensor bias;
-    if (!scores.bias.empty())
-        bias = flow.constant("bias", {flow.heads, flow.queries + flow.keys - 1}, std::move(scores.bias));
-    return blockAttention({.q = scores.q,
-                           .k = scores.k,
-                           .v = flow.v,
-                           .lists = tileLists(flow, flow.spec.mask.staticPart()),
-                           .bias = bias},
+    Tensor bias = scores.learned;
+    if (!scores.bias.empty()) {
+        const Tensor fixed = flow.constant("bias", {flow.heads, flow.queries + flow.keys - 1}, std::move(scores.bias));
+        bias = bias ? plus(bias, fixed) : fixed;
+    }
+    MaskExpression mask = flow.spec.mask.staticPart();
+    if (scores.reach > 0) mask = MaskExpression::parse(fmt::format("({}) & window({})", mask.text(), scores.reach));
+    return blockAttention({.q = scores.q, .k = scores.k, .v = flow.v, .lists = tileLists(flow, mask), .bias = bias},
                           scores.scale);
 }
 
@@ -173,6 +173,11 @@ std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed)
     return values;
 }
 
+void AttentionFlow::addToScores(const std::string& name, Tensor term) {
+    terms.emplace_back(name, term);
+    scores = plus(scores, term);
+}
+
 bool AttentionFlow::isCausal() const { return isCausalMask(spec.mask); }
 double AttentionFlow::scoreScale() const { return scaleOf(spec, width); }
 bool ReferenceFlow::isVisible(int64_t head, int64_t t, int64_t s) const {
@@ -209,10 +214,9 @@ bool isFused(const AttentionSpec& spec) {
     if (isMixer(spec)) return false;
     bool isPossible = true;
     const auto require = [&](bool holds) { isPossible = isPossible && holds; };
-    for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Normalise})
+    for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Mask, Stage::Normalise})
         forHooks(spec, stage, [&](const Hook& hook, PartValues) { require(hook.fuse != nullptr); });
-    for (const Stage stage : {Stage::Mask, Stage::Weights})
-        forHooks(spec, stage, [&](const Hook&, PartValues) { require(false); });
+    forHooks(spec, Stage::Weights, [&](const Hook&, PartValues) { require(false); });
     return isPossible;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/ops/tensor_ops.h"
 
 #include <functional>
+#include <optional>
 
 namespace attn {
 
@@ -31,8 +32,18 @@ struct FusedScores {
     Tensor k; ///< [B,G,S,D]
     double scale = 1;
     std::vector<float> bias{}; ///< [H, T+S-1] by distance of key from query, from -(T-1) on; empty for none
+    Tensor learned{};          ///< likewise, out of what is learned; kMasked hides the distance; null for none
+    int64_t reach = 0;         ///< keys this far from the query and further are never seen; 0: none is too far
     /// @param bias of head and distance
     void add(const AttentionFlow& flow, const std::function<double(int64_t, int64_t)>& bias);
+};
+
+/// A pattern as a product of two thin tensors, so that any part of it can be formed by itself: queries_t . keys_s where
+/// s is visible to t, else 0.
+struct PatternFactors {
+    Tensor queries; ///< [B,H,T,F], divided by the sums of the rows where rows are normalised
+    Tensor keys;    ///< [B,H,S,F], or [S,F] for all heads
+    bool isCausal = false;
 };
 
 /// What a parameter begins with. @return dense
@@ -59,10 +70,15 @@ struct AttentionFlow {
     Tensor sequenceMask; ///< [B,1,T,S]: what besides is hidden in single sequences; null: nothing
     Tensor scores;       ///< [B,H,T,S]
     Tensor pattern;      ///< [B,H,T,S]: weights of the values; where none is formed, null until shown
-    Tensor z;            ///< [B,H,T,D]
-    bool mayFuse = true; ///< false forms every cell, whatever the spec
+    std::optional<PatternFactors> factors{}; ///< of an effective pattern, where it is such a product; side branches
+    Tensor z;                                ///< [B,H,T,D]
+    bool mayFuse = true;                     ///< false forms every cell, whatever the spec
     /// What a part has to show besides: "xl.content", "linformer.factors" ... Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
+
+    /// What the scores are sums of besides q.k scale, by name: "position.bias" [H,T,S], "xl.global_content" [B,H,1,S].
+    /// Side branches.
+    std::vector<std::pair<std::string, Tensor>> terms{};
 
     std::vector<Tensor> penalties{}; ///< [1] each: to be added to a loss
 
@@ -73,6 +89,8 @@ struct AttentionFlow {
     Tensor constant(const std::string& name, Shape shape, std::vector<float> values);
     Tensor constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
     void show(const std::string& name, Tensor tensor) { shown.emplace_back(name, tensor); }
+    /// A term of the scores. @param term broadcasts to [B,H,T,S]
+    void addToScores(const std::string& name, Tensor term);
     bool isCausal() const; ///< the mask's expression hides everything that lies ahead
     /// What the score part multiplies q.k with, for positions that add terms of their own to it.
     double scoreScale() const;

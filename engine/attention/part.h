@@ -58,8 +58,8 @@ struct Hook {
     Stage stage;
     void (*build)(AttentionFlow& flow, PartValues values);
     void (*reference)(ReferenceFlow& flow, PartValues values);
-    /// The same as `build` without forming any cell, for hooks at Scores, Bias and Normalise. Null where the fused
-    /// kernel has no such term: the spec then forms its scores.
+    /// The same as `build` without forming any cell, for hooks at Scores, Bias, Mask and Normalise. Null where the
+    /// fused kernel has no such term: the spec then forms its scores.
     void (*fuse)(AttentionFlow& flow, PartValues values, FusedScores& fused) = nullptr;
 };
 

@@ -16,6 +16,7 @@ constexpr int64_t kQueries = 8, kKeys = 32; // of a tile
 // Inputs of both ops. The last is there where the attribute "bias" says so.
 enum Input : uint32_t { Q, K, V, Begins, Tiles, ColumnBegins, ColumnTiles, Bits, Forward };
 enum GradientInput : uint32_t { Z = Forward, Statistics, Dz, Gradient };
+enum BiasGradientInput : uint32_t { StatisticsWithProduct = Forward, BiasDz, BiasGradient };
 
 void requireBlocks(std::span<const TensorType> inputs, const Attributes& attributes, uint32_t count,
                    std::string_view op) {
@@ -145,6 +146,11 @@ std::vector<Tensor> gradient(const GradientCall& call) {
     const Tensor dq = call.graph.add(kBlockAttentionGradient, inputs, call.attributes);
     std::vector<Tensor> result(call.inputs.size());
     for (uint32_t output = 0; output < 3; ++output) result[output] = {dq.graph, dq.node, output};
+    if (call.attributes.flag("bias")) {
+        inputs.resize(Forward);
+        inputs.insert(inputs.end(), {{dq.graph, dq.node, 3}, call.outputGradients[0], call.inputs[Forward]});
+        result[Forward] = call.graph.add(kBlockAttentionBiasGradient, inputs, call.attributes);
+    }
     return result;
 }
 
@@ -157,6 +163,7 @@ double operationsOf(const OpTypes& types, double products) {
 }
 double operations(const OpTypes& types) { return operationsOf(types, 2); }
 double gradientOperations(const OpTypes& types) { return operationsOf(types, 7); } // scores and products twice
+double biasGradientOperations(const OpTypes& types) { return operationsOf(types, 2); }
 
 // block_attention_gradient: q, k, v, lists, z, statistics, dz, bias -> dq, dk, dv, statistics with z . dz in column 2 -
 
@@ -207,6 +214,56 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
     return result;
 }
 
+// block_attention_bias_gradient: q, k, v, lists, statistics with z . dz, dz, bias -> d bias, sums by tiles
+// -----------------
+
+/// Different distances of a tile's keys from its queries, in eights.
+int64_t tileDistances(const Shape& q, const Shape& k) {
+    return (q[2] + kQueries - 1) / kQueries + kKeys / kQueries * ((k[2] + kKeys - 1) / kKeys - 1);
+}
+
+std::vector<TensorType> inferBiasGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireBlocks(inputs, attributes, BiasGradient, "block_attention_bias_gradient");
+    const Shape &q = inputs[Q].shape, &k = inputs[K].shape;
+    return {inputs[BiasGradient], {.shape = {q[1], tileDistances(q, k), kQueries, kKeys}}};
+}
+
+void referenceBiasGradient(const ReferenceCall& call) {
+    const Rows rows(call, BiasGradient);
+    const ReferenceTensor& dz = call.inputs[BiasDz];
+    rows.forEach([&](int64_t b, int64_t h, int64_t t) {
+        const auto scores = rows.scores(b, h, t);
+        const RowStatistics row = statisticsOf(scores);
+        const int64_t query = rows.queryRow(b, h, t);
+        const double delta = call.inputs[StatisticsWithProduct].row(query)[2];
+        for (int64_t s = 0; s < rows.S; ++s) {
+            double product = 0;
+            for (int64_t d = 0; d < rows.D; ++d) product += dz.row(query)[d] * rows.v.row(rows.keyRow(b, h, s))[d];
+            call.outputs[0].row(h)[s - t + rows.T - 1] +=
+                probabilityOf(scores[static_cast<size_t>(s)], row) * (product - delta);
+        }
+    });
+}
+
+std::vector<Dispatch> dispatchBiasGradient(const OpTypes& types, const KernelTraits& traits) {
+    const Shape &q = types.inputs[Q].shape, &k = types.inputs[K].shape, &bias = types.outputs[0].shape;
+    const int64_t distances = tileDistances(q, k);
+    Dispatch tiles = dispatchOf(types, traits, Begins, "attention/block_gradient_bias",
+                                {load4(Q), load4(K), load4(V), readInput(Begins), readInput(Tiles), load4(Bits),
+                                 biasOf(types), load4(StatisticsWithProduct), load4(BiasDz), writeOutput(1)});
+    tiles.specialisation.push_back(u32(q[0]));
+    tiles.x = groupsOf(distances, Lanes8(traits).sets);
+    tiles.y = GridAxis::fixed(u32(q[1]));
+    tiles.z = GridAxis::fixed(1);
+    return {std::move(tiles),
+            {.shader = "attention/block_gradient_bias_sum",
+             .bindings = {Binding{Access::Read, true, 1}, writeOutput(0)},
+             .push = {u32(q[2]), u32(bias.columns()), u32(bias.rowStride()), u32(distances)},
+             .x = groupsOf(bias.rowStride(), 64),
+             .y = GridAxis::fixed(u32(q[1])),
+             .barrierBefore = true}};
+}
+
 } // namespace
 
 const Op kBlockAttention{.name = "block_attention",
@@ -220,6 +277,11 @@ const Op kBlockAttentionGradient{.name = "block_attention_gradient",
                                  .reference = referenceGradient,
                                  .dispatch = dispatchGradient,
                                  .operations = gradientOperations};
+const Op kBlockAttentionBiasGradient{.name = "block_attention_bias_gradient",
+                                     .infer = inferBiasGradient,
+                                     .reference = referenceBiasGradient,
+                                     .dispatch = dispatchBiasGradient,
+                                     .operations = biasGradientOperations};
 
 Tensor blockAttention(const BlockAttentionInputs& in, double scale) {
     std::vector<Tensor> inputs{

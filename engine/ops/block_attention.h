@@ -17,7 +17,7 @@ struct BlockAttentionInputs {
     Tensor q;        ///< [B,H,T,D]
     Tensor k, v;     ///< [B,G,S,D]
     TileLists lists; ///< M is 1, or H where heads have masks of their own
-    Tensor bias;     ///< [H, T+S-1] by distance of key from query, from -(T-1) on; null for none. Nothing flows into it
+    Tensor bias;     ///< [H, T+S-1] by distance of key from query, from -(T-1) on; null for none. kMasked hides cells
 };
 
 /// Fused attention that goes through the listed tiles alone, forward and backward, and never stores a pattern.

@@ -70,7 +70,8 @@ std::span<const Op* const> opCatalogue() {
                                      &kDiagonals,
                                      &kUndiagonals,
                                      &kBlockAttention,
-                                     &kBlockAttentionGradient};
+                                     &kBlockAttentionGradient,
+                                     &kBlockAttentionBiasGradient};
     return kOps;
 }
 

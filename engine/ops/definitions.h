@@ -22,6 +22,6 @@ extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast
     kInverseOrder, kDiagonals, kUndiagonals;
 
 // Of composed attention.
-extern const Op kBlockAttention, kBlockAttentionGradient;
+extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGradient;
 
 } // namespace attn

@@ -50,7 +50,7 @@ std::vector<Dispatch> dispatchWith(const OpTypes& types, bool isBack) {
         {.shader = "ops/diagonals",
          .bindings = {readInput(0), writeOutput(0)},
          .push = {u32(x.rowStride()), u32(y.rowStride()), u32(x[-2]), u32(isBack ? x[-1] : y[-1]), isBack ? 1u : 0u},
-         .x = GridAxis::fixed(u32((y.rowStride() + 63) / 64)),
+         .x = groupsOf(y.rowStride() / 4, 64),
          .y = GridAxis::fixed(u32(x[-2])),
          .z = GridAxis::fixed(u32(x.rows() / x[-2]))}};
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -44,54 +45,154 @@ AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& s
     return result;
 }
 
-struct AttentionRun::Impl {
-    TensorStore store;
-    std::unique_ptr<GpuExecutor> executor;
-    std::map<std::string, Shape> shapes; ///< of the inputs
-    explicit Impl(gpu::Context& context) : store(context) {}
+namespace {
+
+/// What a run is to compute.
+struct Task {
+    AttentionGraph built;
+    std::map<std::string, Tensor> outputs;
+    std::map<std::string, std::vector<int32_t>> positions{}; ///< inputs of a window, by name
 };
 
-AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
-                           const AttentionSizes& sizes, std::span<const std::string> wanted, uint64_t seed)
-    : impl_(std::make_unique<Impl>(context)) {
+Task wholeTask(const AttentionSpec& spec, const AttentionSizes& sizes, std::span<const std::string> wanted) {
     // Where every cell is formed to be shown, the output may as well be made of them.
     const bool isOutputAlone = wanted.size() == 1 && wanted.front() == "z";
-    AttentionGraph built = attentionGraph(spec, sizes, isOutputAlone);
-    const auto& [graph, flow] = built;
-    heads_ = flow.heads;
-    groups_ = flow.groups;
-    const Shape keys{1, groups_, sizes.keys, sizes.width};
-    impl_->shapes = {{"q", {1, heads_, sizes.queries, sizes.width}}, {"k", keys}, {"v", keys}};
-    std::map<std::string, Tensor> outputs;
+    Task task{.built = attentionGraph(spec, sizes, isOutputAlone), .outputs = {}};
+    const AttentionFlow& flow = task.built.flow;
     const auto offer = [&](const std::string& name, Tensor tensor) {
-        if (tensor && (wanted.empty() || std::ranges::find(wanted, name) != wanted.end())) outputs[name] = tensor;
+        if (tensor && (wanted.empty() || std::ranges::find(wanted, name) != wanted.end())) task.outputs[name] = tensor;
     };
     offer("z", flow.z);
     offer("scores", flow.scores);
     offer("pattern", flow.pattern);
     for (const auto& [name, tensor] : flow.shown)
-        if (graph->node(tensor.node).kind == NodeKind::Operation) offer(name, tensor);
-    const auto plan = compile(graph, outputs);
-    std::vector<std::pair<std::string, Shape>> sources;
-    const auto isPlanned = [&](const std::string& name) {
-        return std::ranges::any_of(plan->tensors, [&](const PlannedTensor& tensor) { return tensor.name == name; });
+        if (flow.graph.node(tensor.node).kind == NodeKind::Operation) offer(name, tensor);
+    return task;
+}
+
+Task windowTask(const AttentionSpec& spec, const AttentionSizes& sizes, const PatternWindow& window) {
+    Task task{.built = attentionGraph(spec, sizes, false), .outputs = {}};
+    const AttentionFlow& flow = task.built.flow;
+    if (!flow.factors)
+        throw Error({.what = "its pattern is no product of features, and is formed as a whole or not at all",
+                     .where = spec.text(),
+                     .hint = "parts can be seen of linear attention, random features, FAVOR+, Efficient Attention and "
+                             "Linformer with a matrix or means"});
+    const auto under = [&](const char* name, int64_t begin, int64_t end, int64_t pixels) {
+        const auto& positions = task.positions[name] = positionsUnder(begin, end, pixels);
+        return flow.graph.input(name, {.shape = {static_cast<int64_t>(positions.size())}, .dtype = DType::I32});
     };
-    for (const FlowParameter& parameter : flow.parameters)
-        if (isPlanned(parameter.name)) sources.emplace_back(parameter.name, parameter.shape);
-    for (const FlowConstant& constant : flow.constants)
-        if (isPlanned(constant.name)) sources.emplace_back(constant.name, constant.shape);
-    impl_->store.reserve(sources);
-    for (const FlowConstant& constant : flow.constants)
-        if (isPlanned(constant.name)) impl_->store.writeDense(constant.name, constant.values());
+    const Tensor rows = under("rows", window.queryBegin, window.queryEnd, window.rows),
+                 columns = under("columns", window.keyBegin, window.keyEnd, window.columns);
+    task.outputs["pattern"] = patternWindow(*flow.factors, rows, columns, window);
+    return task;
+}
+
+using Place = std::pair<uint32_t, uint32_t>; ///< a node and which of its outputs
+
+bool isSame(const Graph& a, const Graph& b) {
+    const auto isSameNode = [](const Node& x, const Node& y) {
+        const auto isSameTensor = [](const Tensor& p, const Tensor& q) {
+            return p.node == q.node && p.output == q.output;
+        };
+        return x.kind == y.kind && x.op == y.op && x.name == y.name && x.outputs == y.outputs &&
+               x.attributes == y.attributes && std::ranges::equal(x.inputs, y.inputs, isSameTensor);
+    };
+    if (a.size() != b.size()) return false;
+    for (uint32_t id = 0; id < a.size(); ++id)
+        if (!isSameNode(a.node(id), b.node(id))) return false;
+    return true;
+}
+
+std::map<std::string, Place> placesOf(const std::map<std::string, Tensor>& outputs) {
+    std::map<std::string, Place> places;
+    for (const auto& [name, tensor] : outputs) places[name] = {tensor.node, tensor.output};
+    return places;
+}
+
+} // namespace
+
+struct AttentionRun::Impl {
+    TensorStore store;
+    std::unique_ptr<GpuExecutor> executor;
+    std::map<std::string, Shape> shapes{}; ///< of the inputs
+    std::vector<std::string> wanted;
+    std::map<std::string, Place> places{}; ///< of the outputs
+    std::optional<uint64_t> seed{};        ///< that what is learned stands at; none: it was set
+    explicit Impl(gpu::Context& context) : store(context) {}
+
+    bool isPlanned(const std::string& name) const { return store.contains(name); }
+
+    void writeConstants(const Task& task) {
+        for (const FlowConstant& constant : task.built.flow.constants)
+            if (isPlanned(constant.name)) store.writeDense(constant.name, constant.values());
+        for (const auto& [name, positions] : task.positions)
+            std::ranges::copy(positions, executor->inputIntegers(name).begin());
+    }
+    void prepare(gpu::Context& context, KernelLibrary& kernels, const Task& task) {
+        const AttentionFlow& flow = task.built.flow;
+        const Shape keys{1, flow.groups, flow.keys, flow.width};
+        shapes = {{"q", {1, flow.heads, flow.queries, flow.width}}, {"k", keys}, {"v", keys}};
+        places = placesOf(task.outputs);
+        const auto plan = compile(task.built.graph, task.outputs);
+        std::vector<std::pair<std::string, Shape>> sources;
+        const auto reserve = [&](const auto& named) {
+            for (const auto& source : named)
+                if (std::ranges::find(plan->tensors, source.name, &PlannedTensor::name) != plan->tensors.end())
+                    sources.emplace_back(source.name, source.shape);
+        };
+        reserve(flow.parameters);
+        reserve(flow.constants);
+        store.reserve(sources);
+        executor = std::make_unique<GpuExecutor>(context, kernels, store, plan);
+        writeConstants(task);
+    }
+};
+
+AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
+                           const AttentionSizes& sizes, std::span<const std::string> wanted, uint64_t seed)
+    : impl_(std::make_unique<Impl>(context)) {
+    const Task task = wholeTask(spec, sizes, wanted);
+    impl_->wanted.assign(wanted.begin(), wanted.end());
+    impl_->prepare(context, kernels, task);
+    begin(task.built.flow, seed);
+}
+
+AttentionRun AttentionRun::ofWindow(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
+                                    const AttentionSizes& sizes, const PatternWindow& window, uint64_t seed) {
+    AttentionRun run;
+    const Task task = windowTask(spec, sizes, window);
+    run.impl_ = std::make_unique<Impl>(context);
+    run.impl_->prepare(context, kernels, task);
+    run.begin(task.built.flow, seed);
+    return run;
+}
+
+void AttentionRun::begin(const AttentionFlow& flow, uint64_t seed) {
+    heads_ = flow.heads;
+    groups_ = flow.groups;
+    // Names and shapes are those of the same graph, so the seed alone decides; drawing many numbers takes a while.
+    if (std::exchange(impl_->seed, seed) == seed) return;
+    parameters_.clear();
     for (const FlowParameter& parameter : flow.parameters) {
-        if (!isPlanned(parameter.name)) continue;
+        if (!impl_->isPlanned(parameter.name)) continue;
         impl_->store.writeDense(parameter.name, initialNumbers(parameter, seed + parameters_.size()));
         parameters_.push_back(parameter);
         parameters_.back().name.erase(0, kPrefix.size() + 1);
     }
-    impl_->executor = std::make_unique<GpuExecutor>(context, kernels, impl_->store, plan);
 }
 
+bool AttentionRun::become(const AttentionSpec& spec, const AttentionSizes& sizes,
+                          const std::optional<PatternWindow>& window, uint64_t seed) {
+    const Task task = window ? windowTask(spec, sizes, *window) : wholeTask(spec, sizes, impl_->wanted);
+    if (placesOf(task.outputs) != impl_->places || !isSame(*task.built.graph, *impl_->executor->plan().graph))
+        return false;
+    impl_->writeConstants(task);
+    begin(task.built.flow, seed);
+    return true;
+}
+
+AttentionRun::AttentionRun() = default;
 AttentionRun::~AttentionRun() = default;
 AttentionRun::AttentionRun(AttentionRun&&) noexcept = default;
 
@@ -111,6 +212,7 @@ void AttentionRun::setParameter(const std::string& name, std::span<const float> 
     const auto found = std::ranges::find(parameters_, name, &FlowParameter::name);
     if (found == parameters_.end() || static_cast<int64_t>(values.size()) != found->shape.elements())
         throw Error({.what = "this attention learns no such tensor, or of another size", .where = name, .hint = {}});
+    impl_->seed.reset();
     impl_->store.writeDense(kPrefix + "." + name, values);
 }
 
@@ -130,8 +232,10 @@ NamedTensor AttentionRun::result(const std::string& name) const {
     NamedTensor result{.name = name, .shape = Shape(std::move(extents)), .values = {}};
     const auto stride = static_cast<size_t>(shape.rowStride()), columns = static_cast<size_t>(shape.columns());
     const auto append = [&](auto padded) {
-        for (size_t row = 0; row < static_cast<size_t>(shape.rows()); ++row)
-            for (size_t c = 0; c < columns; ++c) result.values.push_back(static_cast<float>(padded[row * stride + c]));
+        for (size_t row = 0; row < static_cast<size_t>(shape.rows()); ++row) {
+            const auto cells = padded.subspan(row * stride, columns);
+            result.values.insert(result.values.end(), cells.begin(), cells.end());
+        }
     };
     result.values.reserve(static_cast<size_t>(shape.elements()));
     if (tensor.type.dtype == DType::I32)

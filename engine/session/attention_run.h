@@ -1,10 +1,11 @@
 #pragma once
 
-#include "engine/attention/flow.h"
+#include "engine/attention/pattern_window.h"
 #include "engine/runtime/gpu_executor.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,17 @@ public:
     /// @throws Error as check(), and for more memory than the device has
     AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec, const AttentionSizes& sizes,
                  std::span<const std::string> wanted = {}, uint64_t seed = 0);
+    /// Only a part of the effective pattern, at any length: nothing that grows with T x S is formed. Its result is
+    /// "pattern" [H, rows, columns].
+    /// @param window bounded  @throws Error also where the spec's pattern is no product, and only comes whole
+    static AttentionRun ofWindow(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
+                                 const AttentionSizes& sizes, const PatternWindow& window, uint64_t seed = 0);
+    /// Takes up another spec, or the same of other numbers, where that changes nothing but what is looked up: a
+    /// parameter that is dragged then compiles and records nothing. The inputs stay.
+    /// @param window as that of ofWindow; none: a run that was not made by it
+    /// @return false where more is different; all is then as it was  @throws Error as the constructor
+    bool become(const AttentionSpec& spec, const AttentionSizes& sizes, const std::optional<PatternWindow>& window,
+                uint64_t seed);
     ~AttentionRun();
     AttentionRun(AttentionRun&&) noexcept;
 
@@ -64,6 +76,10 @@ public:
 
 private:
     struct Impl;
+    AttentionRun();
+    /// Writes what the spec learns as it begins.
+    void begin(const AttentionFlow& flow, uint64_t seed);
+
     std::unique_ptr<Impl> impl_;
     int64_t heads_ = 1, groups_ = 1;
     std::vector<FlowParameter> parameters_;

@@ -254,7 +254,7 @@ NewestRows LanguageModel::newestRows() const {
     if (isComposed()) {
         for (int layer = 0; layer < info_.layers && keys > 0; ++layer)
             for (int head = 0; head < info_.heads; ++head) {
-                const auto row = composedRow(layer, head, keys - 1);
+                const auto row = composedRow(layer, head, keys - 1, 0, keys);
                 rows.values.insert(rows.values.end(), row.begin(), row.end());
                 rows.values.resize(static_cast<size_t>((layer * info_.heads + head + 1) * keys), 0);
             }

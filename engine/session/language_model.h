@@ -68,6 +68,7 @@ public:
     PatternGrid patternGrid(int size);
     PatternTile patternTile(const SetViewCommand& view);
     NewestRows newestRows() const;
+    /// @throws Error if there is no such cell
     CellExplanation explain(const ExplainCellCommand& cell);
     WeightView weight(const std::string& name, int maximumSize) const;
 
@@ -102,8 +103,7 @@ public:
     /// Device time of every dispatch of the last step that ran one token, by shader. Empty unless Options::profiles.
     std::vector<gpu::Profiler::Stretch> profile() const;
 
-    /// Whether its attention is composed of parts: no cell can then be explained term by term, and no pattern stays on
-    /// the device.
+    /// Whether its attention is composed of parts: no pattern then stays on the device.
     bool isComposed() const;
 
 private:
@@ -121,9 +121,13 @@ private:
     std::unique_ptr<Step> makeComposedStep(std::set<std::string> probes);
     bool runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedComposed(std::span<const int> tokens, const Cancelled& isCancelled);
-    /// Weights of the keys of one query; empty where the layer forms no pattern.
-    std::span<const float> composedRow(int layer, int head, int query) const;
+    /// Weights of some keys of one query; empty where the layer has no pattern.
+    std::vector<float> composedRow(int layer, int head, int query, int keyBegin, int keyEnd) const;
     PatternTile composedTile(const SetViewCommand& view, int rows, int columns) const;
+    void explainCached(CellExplanation& cell);
+    void explainComposed(CellExplanation& cell);
+    /// What the cell adds to z, and through W_O to the stream. @param reachesStream whether z goes there as it is
+    void addContribution(CellExplanation& cell, bool reachesStream) const;
     void load(const Progress& progress);
     void describe();
     void writeGates(GpuExecutor& executor) const;

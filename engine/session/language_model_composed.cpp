@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 // Models whose attention is composed of parts have no cache: each step runs the whole context, and views read the
-// patterns that it formed. Their contexts are as short as what is trained here.
+// patterns that it formed, or their factors. Their contexts are as short as what is trained here.
 
 namespace attn {
 
@@ -49,7 +51,14 @@ bool LanguageModel::feedComposed(std::span<const int> tokens, const Cancelled& i
     auto& step = steps_[capacity_];
     if (!step) {
         std::set<std::string> probes;
-        for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) probes.insert(hookPattern(layer));
+        for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
+            // Factors are enough where there are any: then nothing grows with the square of the context.
+            const std::array factors{hookPattern(layer) + "_queries", hookPattern(layer) + "_keys"};
+            if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end())
+                probes.insert(factors.begin(), factors.end());
+            else
+                probes.insert(hookPattern(layer));
+        }
         step = makeComposedStep(std::move(probes));
     }
     std::vector<int> all = tokens_;
@@ -57,12 +66,30 @@ bool LanguageModel::feedComposed(std::span<const int> tokens, const Cancelled& i
     return runComposed(*step, all, isCancelled);
 }
 
-std::span<const float> LanguageModel::composedRow(int layer, int head, int query) const {
+std::vector<float> LanguageModel::composedRow(int layer, int head, int query, int keyBegin, int keyEnd) const {
     const auto step = steps_.find(capacity_);
-    if (step == steps_.end() || !step->second->executor->plan().results.contains(hookPattern(layer))) return {};
-    const auto stride = static_cast<size_t>(Shape{capacity_}.rowStride());
-    const auto row = static_cast<size_t>(head) * static_cast<size_t>(capacity_) + static_cast<size_t>(query); // [H,T,S]
-    return step->second->executor->result(hookPattern(layer)).subspan(row * stride, tokens_.size());
+    if (step == steps_.end()) return {};
+    const GpuExecutor& executor = *step->second->executor;
+    const auto rowOf = [&](const std::string& hook, int row) { // [H,T,columns]
+        const Shape& shape = executor.plan().result(hook).type.shape;
+        const auto at = static_cast<size_t>(head * shape[1] + row) * static_cast<size_t>(shape.rowStride());
+        return executor.result(hook).subspan(at, static_cast<size_t>(shape.columns()));
+    };
+    const auto& results = executor.plan().results;
+    const std::string pattern = hookPattern(layer);
+    if (results.contains(pattern)) {
+        const auto row = rowOf(pattern, query);
+        return {row.begin() + keyBegin, row.begin() + keyEnd};
+    }
+    if (!results.contains(pattern + "_queries")) return {};
+    const auto q = rowOf(pattern + "_queries", query);
+    const bool isCausal = config().layers[static_cast<size_t>(layer)].spec->mask.text() == "causal"; // else full
+    std::vector<float> weights;
+    for (int key = keyBegin; key < keyEnd; ++key) {
+        const auto k = rowOf(pattern + "_keys", key);
+        weights.push_back(isCausal && key > query ? 0.0f : std::inner_product(q.begin(), q.end(), k.begin(), 0.0f));
+    }
+    return weights;
 }
 
 PatternTile LanguageModel::composedTile(const SetViewCommand& view, int rows, int columns) const {
@@ -81,21 +108,24 @@ PatternTile LanguageModel::composedTile(const SetViewCommand& view, int rows, in
         return static_cast<size_t>((at - begin) * static_cast<int64_t>(pixels) / length);
     };
     const auto count = static_cast<int>(tokens_.size());
-    for (int query = view.queryBegin; query < std::min(view.queryEnd, count); ++query)
-        for (int key = view.keyBegin; key < std::min(view.keyEnd, count); ++key) {
-            float value = 0;
-            for (int head = first; head < end; ++head) {
-                const auto row = composedRow(view.layer, head, query);
-                if (row.empty()) return tile;
-                const float weight = row[static_cast<size_t>(key)];
-                value = view.aggregate == HeadAggregate::Mean ? value + weight / static_cast<float>(end - first)
-                                                              : std::max(value, weight);
-            }
+    const int queryEnd = std::min(view.queryEnd, count), keyEnd = std::max(view.keyBegin, std::min(view.keyEnd, count));
+    for (int query = view.queryBegin; query < queryEnd; ++query) {
+        std::vector<float> values(static_cast<size_t>(keyEnd - view.keyBegin), 0);
+        for (int head = first; head < end; ++head) {
+            const auto row = composedRow(view.layer, head, query, view.keyBegin, keyEnd);
+            if (row.empty()) return tile;
+            for (size_t key = 0; key < row.size(); ++key)
+                values[key] = view.aggregate == HeadAggregate::Mean
+                                  ? values[key] + row[key] / static_cast<float>(end - first)
+                                  : std::max(values[key], row[key]);
+        }
+        for (int key = view.keyBegin; key < keyEnd; ++key) {
             const size_t at =
                 pixelOf(query, view.queryBegin, view.queryEnd - view.queryBegin, rows) * static_cast<size_t>(columns) +
                 pixelOf(key, view.keyBegin, view.keyEnd - view.keyBegin, columns);
-            tile.values[at] = std::max(tile.values[at], value);
+            tile.values[at] = std::max(tile.values[at], values[static_cast<size_t>(key - view.keyBegin)]);
         }
+    }
     return tile;
 }
 

@@ -95,4 +95,19 @@ std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& 
     return maps;
 }
 
+PlaygroundMap windowMap(const AttentionRun& run, const AttentionSpec& spec, const PatternWindow& window) {
+    PlaygroundMap map = mapOf(run.result("pattern"), run.heads());
+    map.window = window;
+    static const MaskExpression kCausal = MaskExpression::parse("causal"); // all that such patterns have besides full
+    if (spec.mask != kCausal) return map;
+    for (int64_t head = 0; head < map.heads; ++head)
+        for (int64_t y = 0; y < map.rows; ++y) {
+            const int64_t last = firstOfPixel(y + 1, window.rows, window.queryBegin, window.queryEnd) - 1;
+            float* row = map.values.data() + (head * map.rows + y) * map.columns;
+            for (int64_t x = 0; x < map.columns; ++x)
+                if (firstOfPixel(x, window.columns, window.keyBegin, window.keyEnd) > last) row[x] = kHidden;
+        }
+    return map;
+}
+
 } // namespace attn

@@ -65,21 +65,33 @@ private:
         next.device = context_->traits().name;
         const bool isCross = query.keys > 0 && !query.layer && !query.features;
         const int64_t keys = isCross ? query.keys : query.tokens;
-        const auto run = [&](const AttentionSpec& spec, Inputs& inputs) {
-            AttentionRun attention(*context_, *kernels_, spec,
-                                   {.queries = query.tokens, .keys = keys, .width = query.width}, {}, query.seed);
+        const AttentionSizes sizes{.queries = query.tokens, .keys = keys, .width = query.width};
+        const bool isWhole = std::max(query.tokens, keys) <= kMostWholeTokens;
+        const PatternWindow window = boundedWindow(query.window, query.tokens, keys, kWindowPixels);
+        const auto run = [&](const AttentionSpec& spec, Inputs& inputs, std::unique_ptr<AttentionRun>& kept) {
+            if (!kept || !kept->become(spec, sizes, isWhole ? std::nullopt : std::optional(window), query.seed)) {
+                kept.reset(); // its memory first
+                kept = std::make_unique<AttentionRun>(
+                    isWhole ? AttentionRun(*context_, *kernels_, spec, sizes, {}, query.seed)
+                            : AttentionRun::ofWindow(*context_, *kernels_, spec, sizes, window, query.seed));
+            }
+            AttentionRun& attention = *kept;
             fill(inputs, query, {attention.heads(), attention.groups(), query.tokens, query.width, keys});
             attention.setInputs(inputs.numbers.q, inputs.numbers.k, inputs.numbers.v);
             attention.run();
             next.heads = std::max(next.heads, attention.heads());
+            if (!isWhole) return std::vector{windowMap(attention, spec, window)};
             auto maps = mapsOf(attention, spec, query.tokens, keys);
             std::ranges::move(blockMaps(*context_, *kernels_, spec, query.tokens, query.width, query.seed),
                               std::back_inserter(maps));
             return maps;
         };
-        next.maps = run(query.spec, inputs_[0]);
-        if (!query.other) return;
-        next.otherMaps = run(*query.other, inputs_[1]);
+        next.maps = run(query.spec, inputs_[0], runs_[0]);
+        if (!query.other) {
+            runs_[1].reset();
+            return;
+        }
+        next.otherMaps = run(*query.other, inputs_[1], runs_[1]);
         next.comparison = compare(next.maps, next.otherMaps);
     }
 
@@ -111,6 +123,7 @@ private:
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;
     std::array<Inputs, 2> inputs_{};
+    std::array<std::unique_ptr<AttentionRun>, 2> runs_{}; ///< of the last query, for the next that is like it
 
     // Shared.
     Publisher<PlaygroundSnapshot> snapshots_;

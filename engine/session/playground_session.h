@@ -13,6 +13,11 @@
 
 namespace attn {
 
+/// Up to so many tokens every map is formed whole; beyond, a part of the effective pattern alone, where there is one.
+inline constexpr int64_t kMostWholeTokens = 256;
+/// Pixels across and down that part of a pattern.
+inline constexpr int64_t kWindowPixels = 256;
+
 /// What the playground is to work out: one attention by itself, on normal random q, k and v; or two of them on the
 /// same.
 struct PlaygroundQuery {
@@ -25,6 +30,8 @@ struct PlaygroundQuery {
     /// that there may be more tokens.
     std::shared_ptr<const LayerInputs> layer{};
     std::shared_ptr<const TokenFeatures> features{};
+    /// Which part of the pattern to see where there are more than kMostWholeTokens; by itself all of it.
+    PatternWindow window{};
     int64_t keys = 0; ///< S, where keys come from another random sequence (cross-attention); 0: self-attention
     bool operator==(const PlaygroundQuery&) const = default;
 };

@@ -119,25 +119,34 @@ struct NewestRows {
     std::vector<float> values; ///< [layers, heads, keys]
 };
 
+/// What a score has besides q.k times the scale.
+struct ScoreTerm {
+    std::string name; ///< as its hook ends: "position_bias"
+    float value = 0;
+    bool operator==(const ScoreTerm&) const = default;
+};
+
 /// The arithmetic of one query-key cell, recomputed on the host from the device's own q, k and v.
 struct CellExplanation {
+    std::string remark{}; ///< why this attention has no such arithmetic; all but the cell and `displayed` is then unset
     int layer = 0;
     int head = 0;
     int keyValueHead = 0; ///< the key/value head this head reads (GQA)
     int query = 0;
     int key = 0;
-    std::vector<float> q;        ///< [D] as used in the score (after rotary)
-    std::vector<float> k;        ///< [D] likewise
-    std::vector<float> products; ///< q[d] * k[d]
-    float dot = 0;               ///< sum of products
-    float scale = 1;             ///< factor on the dot product
-    float score = 0;             ///< dot * scale (+ bias)
+    std::vector<float> q;           ///< [D] as used in the score (after rotary)
+    std::vector<float> k;           ///< [D] likewise
+    std::vector<float> products;    ///< q[d] * k[d]
+    float dot = 0;                  ///< sum of products
+    float scale = 1;                ///< factor on the dot product
+    std::vector<ScoreTerm> terms{}; ///< of composed attention
+    float score = 0;                ///< dot * scale + the terms
     bool isMasked = false;
     std::string maskReason;                  ///< e.g. "the key is after the query"
     float rowMaximum = 0;                    ///< of the visible scores of this row
     float rowSum = 0;                        ///< of exp(score - rowMaximum)
     float probability = 0;                   ///< exp(score - rowMaximum) / rowSum
-    float displayed = 0;                     ///< the value that the heatmap shows, from the device
+    float displayed = 0;                     ///< the value that the heatmap shows, from the device; NaN: it shows none
     std::vector<float> v;                    ///< [D] value vector of the key
     std::vector<float> contribution;         ///< [D] probability * v: what the cell adds to z
     std::vector<float> residualContribution; ///< [C] contribution through this head's W_O

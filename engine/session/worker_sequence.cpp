@@ -82,8 +82,7 @@ void Session::Worker::runPath(const std::optional<ExplainCellCommand>& cell) {
     if (!model().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
-    next_.explanation =
-        cell && !model().isComposed() ? std::make_shared<CellExplanation>(model().explain(*cell)) : nullptr;
+    next_.explanation = cell ? std::make_shared<CellExplanation>(model().explain(*cell)) : nullptr;
     refreshSequence();
     refreshViews();
     publish();
@@ -212,7 +211,7 @@ void Session::Worker::on(const SetViewCommand& command) {
 
 void Session::Worker::on(const ExplainCellCommand& command) {
     catchUp();
-    next_.explanation = model().isComposed() ? nullptr : std::make_shared<CellExplanation>(model().explain(command));
+    next_.explanation = std::make_shared<CellExplanation>(model().explain(command));
     publish();
 }
 

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct AttentionCase {
     std::shared_ptr<Graph> graph;
     std::map<std::string, std::vector<double>> values; ///< of inputs, parameters and constants
     std::map<std::string, Tensor> outputs; ///< "z"; "pattern" and "scores" where they are formed; shown ones
+    std::optional<PatternFactors> factors;
     std::vector<Tensor> penalties;
     std::vector<std::string> learned; ///< names of parameters
     int64_t heads = 1, groups = 1;

@@ -16,9 +16,9 @@ struct Answer {
     std::string text; ///< standard output and standard error
 };
 
-/// Runs `attention-cli mask` by the shell. @param arguments quoted for it
-Answer runMask(const std::string& arguments) {
-    FILE* pipe = popen((std::string("'") + ATTN_CLI_PROGRAM + "' mask " + arguments + " 2>&1").c_str(), "r");
+/// Runs attention-cli by the shell. @param arguments quoted for it
+Answer runCli(const std::string& arguments) {
+    FILE* pipe = popen((std::string("'") + ATTN_CLI_PROGRAM + "' " + arguments + " 2>&1").c_str(), "r");
     REQUIRE(pipe != nullptr);
     Answer answer;
     char piece[4096];
@@ -28,7 +28,32 @@ Answer runMask(const std::string& arguments) {
     return answer;
 }
 
+Answer runMask(const std::string& arguments) { return runCli("mask " + arguments); }
+
 } // namespace
+
+TEST_CASE("attention-cli attend: writes a window of an effective pattern of any length", "[attention][cli][gpu]") {
+    const TemporaryFolder folder;
+    const std::string path = folder / "pattern.safetensors";
+    const auto attend = [&](const std::string& spec, const std::string& window) {
+        return runCli("attend --validation --spec '" + spec + "' --random 4096,8 --window " + window + " --out '" +
+                      path + "'");
+    };
+    const Answer part = attend("heads=multi_head(2), normaliser=linear, mask=causal", "3000:3128,10:74");
+    INFO(part.text);
+    REQUIRE(part.code == 0);
+    const SafetensorsFile file(path);
+    CHECK(file.tensors().size() == 1);
+    CHECK(file.tensors().at("pattern").shape == std::vector<int64_t>{2, 128, 64});
+    CHECK(attend("normaliser=linear", "0:4096,0:4096 --pixels 32").code == 0);
+    CHECK(SafetensorsFile(path).tensors().at("pattern").shape == std::vector<int64_t>{1, 32, 32});
+    const Answer beyond = attend("normaliser=linear", "0:4097,0:128");
+    CHECK(beyond.code == 1);
+    CHECK_THAT(beyond.text, CONTAINS("--window: \"0:4097,0:128\" is no part of 4096 queries and 4096 keys"));
+    const Answer whole = attend("mask=causal", "0:128,0:128");
+    CHECK(whole.code == 1);
+    CHECK_THAT(whole.text, CONTAINS("no product of features"));
+}
 
 TEST_CASE("attention-cli mask: prints small masks and counts", "[attention][cli]") {
     const Answer small = runMask("'causal & window(2)' --size 3 --keys 4");

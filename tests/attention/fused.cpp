@@ -5,6 +5,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -24,7 +25,8 @@ std::map<std::string, std::vector<double>> answers(AttentionCase test, bool mayF
     const Tensor loss = sum(multiply(z, graph.input("direction", {.shape = z.shape()})));
     std::vector<Tensor> sources;
     for (uint32_t id = 0; id < graph.size(); ++id)
-        if (graph.node(id).kind == NodeKind::Input && graph.node(id).name.size() == 1)
+        if ((graph.node(id).kind == NodeKind::Input && graph.node(id).name.size() == 1) ||
+            std::ranges::find(test.learned, graph.node(id).name) != test.learned.end())
             sources.push_back({&graph, id, 0});
     const auto gradients = gradient(loss, sources);
     std::map<std::string, Tensor> outputs{{"z", z}};
@@ -59,7 +61,11 @@ std::set<std::string> fusedSpecs() {
          {"heads=grouped_query(4, 2), position=alibi, mask=causal & window(9)", "score=cosine(0.5), position=rope",
           "heads=shared_query_key(2), position=alibi, mask=causal | global(2)", "heads=multi_query(3), position=alibi",
           "heads=multi_head(2), mask=per_head(window(5), causal)", "heads=multi_head(2), mask=~full",
-          "heads=multi_head(3), position=rope, mask=strided(7), output=gated"})
+          "heads=multi_head(3), position=rope, mask=strided(7), output=gated",
+          "heads=grouped_query(4, 2), position=t5(8, 20), score=dot, mask=full",
+          "heads=shared_query_key(2), position=toeplitz(9), mask=causal & window(30)",
+          "heads=multi_head(2), position=toeplitz(16), mask=causal & adaptive_span(20, 8, 0.01)",
+          "heads=grouped_query(4, 2), position=alibi, mask=adaptive_span(12, 5, 0.01) & strided(7)"})
         texts.insert(AttentionSpec::parse(text).text());
     return texts;
 }

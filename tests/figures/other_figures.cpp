@@ -51,6 +51,28 @@ TEST_CASE("cell: the terms of its table sum to the numbers shown", "[figures]") 
     }
 }
 
+TEST_CASE("cell: terms of the score stand in its table; what has no arithmetic is a sentence", "[figures]") {
+    useFigures();
+    CellFigure figure;
+    auto cell = *samples::explanation(4, 2);
+    cell.terms = {{"position_bias", -0.5f}, {"mask_factor", -0.25f}};
+    cell.score += -0.75f;
+    const FigureTheme theme = FigureTheme::light();
+    const double plain = [&] {
+        figure.explanation = samples::explanation(4, 2);
+        return figure.heightForWidth(260, theme);
+    }();
+    figure.explanation = std::make_shared<const CellExplanation>(cell);
+    CHECK(figure.heightForWidth(260, theme) > plain); // the sum takes more lines
+    auto table = columns(figure.csv());
+    CHECK(table["dot"][0] * table["scale"][0] + table["position_bias"][0] + table["mask_factor"][0] ==
+          Approx(table["score"][0]).margin(1e-5));
+    CellExplanation none{.remark = "Additive scores are no sum of products.", .query = 4, .key = 2};
+    figure.explanation = std::make_shared<const CellExplanation>(none);
+    CHECK(figure.heightForWidth(260, theme) < plain / 2);
+    CHECK_FALSE(painted(figure, theme, {260, 120}).isNull());
+}
+
 TEST_CASE("cell: takes more height where it is narrow and draws at any width", "[figures]") {
     useFigures();
     CellFigure figure;

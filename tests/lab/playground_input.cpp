@@ -5,6 +5,7 @@
 #include "tests/support/catch.h"
 
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QLabel>
 
 #include <cmath>
@@ -69,6 +70,41 @@ TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[la
     REQUIRE(lab.waitFor([&] { return !shown(lab).query.features; }, 30'000));
     lab.window().openSession(path);
     REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 30'000));
+}
+
+TEST_CASE("lab: doubled tokens show a part of a long effective pattern, with its tokens on the axes", "[lab]") {
+    LabWindow lab;
+    REQUIRE(opens(lab));
+    type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), normaliser=linear, mask=causal");
+    REQUIRE(shows(lab, "heads=multi_head(2), normaliser=linear, mask=causal"));
+    const auto number = [&](const char* title) -> QDoubleSpinBox& {
+        for (QDoubleSpinBox* box : lab.find<QWidget>("playInputs").findChildren<QDoubleSpinBox*>())
+            if (box->accessibleName() == title) return *box;
+        throw std::runtime_error(std::string("no number is called ") + title);
+    };
+    auto& across = number("Tokens across");
+    CHECK_FALSE(across.isVisible());
+    const auto set = [](QDoubleSpinBox& box, int value) {
+        box.setFocus();
+        box.selectAll();
+        QTest::keyClicks(&box, QString::number(value));
+        QTest::keyClick(&box, Qt::Key_Return);
+    };
+    set(number("Tokens"), 64);
+    set(number("Doublings"), 5);
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == 2048 && !shown(lab).maps.empty(); }, 30'000));
+    CHECK(across.isVisible());
+    const auto& pattern = lab.find<MatrixView>("map.pattern").figure();
+    REQUIRE(lab.waitFor([&] { return pattern.rows() == 256; }));
+    CHECK(pattern.rowName(1) == "8–15");
+    set(number("From query"), 1000);
+    set(across, 100);
+    REQUIRE(lab.waitFor([&] { return pattern.rows() == 100 && pattern.rowName(1) == "1001"; }, 30'000));
+    CHECK(pattern.valueAt({5, 7}) > 0);
+    // Softmax forms its pattern whole: that is said where the parts are chosen.
+    type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), mask=causal");
+    REQUIRE(
+        lab.waitFor([&] { return lab.find<QLabel>("specProblem").text().contains("product of features"); }, 30'000));
 }
 
 } // namespace attn

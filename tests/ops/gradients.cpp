@@ -33,6 +33,7 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "attention_mix_transposed",
                                              "fused_attention_gradient",
                                              "block_attention_gradient",
+                                             "block_attention_bias_gradient",
                                              "cross_entropy_gradient",
                                              "square_norms",
                                              "clip_factor",
@@ -117,8 +118,8 @@ std::map<std::string, Builder> builders() {
 
 /// Inputs that only steer: nothing flows into them.
 bool isFixed(const std::string& name) {
-    static const std::set<std::string> kFixed{"table", "gates", "weights", "direction",     "begins",
-                                              "tiles", "bits",  "bias",    "column begins", "column tiles"};
+    static const std::set<std::string> kFixed{"table", "gates", "weights",       "direction",   "begins",
+                                              "tiles", "bits",  "column begins", "column tiles"};
     return kFixed.contains(name);
 }
 

@@ -285,7 +285,7 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
     for (const char* name : {"matmul", "fused_attention"}) check(name);
     traits.subgroupSize = 32; // four sets of eight lanes
     for (const char* name : {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul",
-                             "block_attention", "block_attention_gradient"})
+                             "block_attention", "block_attention_gradient", "block_attention_bias_gradient"})
         check(name);
 }
 

@@ -112,6 +112,28 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         const Tensor out = node(kBlockAttentionGradient, inputs, {{"scale", scale}, {"bias", in.bias ? 1 : 0}});
         for (uint32_t i = 0; i < 3; ++i) t.expect(std::string{"qkv"[i]}, {out.graph, out.node, i});
     };
+    all["block_attention_bias_gradient"] = [](Case& t) {
+        auto [in, scale] = tileCase(t, 100);
+        if (!in.bias) in.bias = t.real("bias", {in.q.shape()[1], in.q.shape()[2] + in.k.shape()[2] - 1});
+        const Tensor z = blockAttention(in, scale), dz = t.real("dz", in.q.shape());
+        std::vector<Tensor> inputs{in.q,
+                                   in.k,
+                                   in.v,
+                                   in.lists.begins,
+                                   in.lists.tiles,
+                                   in.lists.columnBegins,
+                                   in.lists.columnTiles,
+                                   in.lists.bits,
+                                   z,
+                                   {z.graph, z.node, 1},
+                                   dz,
+                                   in.bias};
+        const Attributes attributes{{"scale", scale}, {"bias", 1}};
+        const Tensor dq = node(kBlockAttentionGradient, inputs, attributes);
+        inputs.resize(8);
+        inputs.insert(inputs.end(), {{dq.graph, dq.node, 3}, dz, in.bias});
+        t.expect("bias", node(kBlockAttentionBiasGradient, inputs, attributes));
+    };
     all["fused_attention_gradient"] = [](Case& t) {
         AttentionRule rule;
         const AttentionInputs in = wholeAttention(t, rule);

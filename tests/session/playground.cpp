@@ -1,5 +1,6 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/runtime/gpu_executor.h"
 #include "engine/session/playground_session.h"
 #include "tests/support/catch.h"
 
@@ -178,4 +179,69 @@ TEST_CASE("playground: of many queries only the newest is sure to be answered", 
     REQUIRE(session.waitIdle());
     CHECK(session.latest()->query.spec.mask.text() == "window(200)");
     CHECK(session.latest()->version - before < 200);
+}
+
+TEST_CASE("playground: of long attentions a part of the effective pattern, the same as of the whole",
+          "[session][gpu]") {
+    PlaygroundSession session(options());
+    const AttentionSpec linear = AttentionSpec::parse("normaliser=linear, mask=causal");
+    // Under a causal mask what comes later changes nothing.
+    const auto whole = answer(session, {.spec = linear, .tokens = 256}), part = [&] {
+        PlaygroundQuery query{.spec = linear, .tokens = 4096};
+        query.window = {.queryBegin = 100, .queryEnd = 228, .keyBegin = 60, .keyEnd = 188};
+        return answer(session, query);
+    }();
+    REQUIRE_FALSE(part->failure);
+    REQUIRE(part->maps.size() == 1);
+    const PlaygroundMap &expected = mapNamed(*whole, "pattern"), &found = mapNamed(*part, "pattern");
+    REQUIRE(found.rows == 128);
+    REQUIRE(found.columns == 128);
+    for (int64_t i = 0; i < 128; ++i)
+        for (int64_t j = 0; j < 128; ++j) {
+            const float cell = found.at(0)[static_cast<size_t>(i * 128 + j)],
+                        known = expected.at(0)[static_cast<size_t>((100 + i) * 256 + 60 + j)];
+            INFO("query " << 100 + i << ", key " << 60 + j);
+            REQUIRE(std::isnan(cell) == std::isnan(known));
+            if (!std::isnan(cell)) REQUIRE(cell == Approx(known).margin(1e-5));
+        }
+
+    const auto all = answer(session, {.spec = linear, .tokens = 4096});
+    REQUIRE_FALSE(all->failure);
+    const PlaygroundMap& picture = mapNamed(*all, "pattern");
+    CHECK(picture.rows == kWindowPixels);
+    CHECK(std::isnan(picture.at(0)[1]));  // keys 16 to 31 for queries 0 to 15
+    CHECK(picture.at(0)[0] == Approx(1)); // the first query has one key
+
+    const auto softmax = answer(session, {.spec = {}, .tokens = 4096});
+    REQUIRE(softmax->failure);
+    CHECK_THAT(softmax->failure->sentence(), CONTAINS("product of features"));
+}
+
+TEST_CASE("playground: dragging a parameter that is looked up compiles nothing, and shows the same as from scratch",
+          "[session][gpu]") {
+    const std::pair<const char*, const char*> pairs[]{
+        {"mask=causal & window(5)", "mask=causal & window(9)"},
+        {"position=rope(500)", "position=rope(20)"},
+        {"position=t5(8, 16)", "position=t5(8, 40)"},
+        {"normaliser=linformer(4, 0, 1)", "normaliser=linformer(4, 0, 1)"},
+        {"normaliser=favor(16, 1)", "normaliser=favor(16, 2)"}};
+    for (const auto& [first, second] : pairs) {
+        INFO(first << ", then " << second);
+        PlaygroundSession dragged(options()), fresh(options());
+        REQUIRE_FALSE(answer(dragged, {.spec = AttentionSpec::parse(first), .tokens = 40})->failure);
+        for (const uint64_t seed : {1u, 2u}) {
+            const PlaygroundQuery query{.spec = AttentionSpec::parse(second), .tokens = 40, .seed = seed};
+            const uint64_t before = GpuExecutor::recordings();
+            const auto found = answer(dragged, query);
+            CHECK(GpuExecutor::recordings() == before);
+            const auto expected = answer(fresh, query);
+            REQUIRE(found->maps.size() == expected->maps.size());
+            for (size_t i = 0; i < found->maps.size(); ++i) {
+                INFO(found->maps[i].name);
+                CHECK(found->maps[i].name == expected->maps[i].name);
+                CHECK(std::ranges::equal(found->maps[i].values, expected->maps[i].values,
+                                         [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }));
+            }
+        }
+    }
 }

@@ -39,7 +39,7 @@ void PlaygroundPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapsho
 }
 
 std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
-    PlaygroundQuery query = setup_.query;
+    PlaygroundQuery query = InputControls::completed(setup_).query;
     const InputChoice& input = setup_.input;
     if (input.kind == InputChoice::Kind::Picture) {
         if (!features_ || featuresOf_ != input) {

@@ -25,7 +25,20 @@ constexpr std::array kTokens{
     Param{"tokens", "Tokens", "How many queries there are", Param::Kind::Integer, 2, InputControls::kMostTokens, 1, 32},
     Param{"keys", "Keys from elsewhere",
           "How many keys another sequence has (cross-attention); 0: the keys are those of the queries' own tokens",
-          Param::Kind::Integer, 0, InputControls::kMostTokens, 1, 0}};
+          Param::Kind::Integer, 0, InputControls::kMostTokens, 1, 0},
+    Param{
+        "doublings", "Doublings",
+        "How often the numbers of tokens are doubled. Beyond 256, patterns that are products of features are shown, a "
+        "part at a time",
+        Param::Kind::Integer, 0, InputControls::kMostDoublings, 1, 0}};
+constexpr double kLast = (InputControls::kMostTokens << InputControls::kMostDoublings) - 1;
+constexpr std::array kPart{
+    Param{"from_query", "From query", "The first query of the part that is shown", Param::Kind::Integer, 0, kLast, 1,
+          0},
+    Param{"from_key", "From key", "The first key of the part that is shown", Param::Kind::Integer, 0, kLast, 1, 0},
+    Param{"across", "Tokens across",
+          "How many queries and keys the part has; 0: all. A pixel shows the largest of the cells that it covers",
+          Param::Kind::Integer, 0, kLast + 1, 1, 0}};
 constexpr std::array kLayer{
     Param{"layer", "Layer", "Whose queries, keys and values to take, from 0", Param::Kind::Integer, 0, 95, 1, 0}};
 constexpr std::array kGrid{
@@ -42,6 +55,10 @@ double valueOf(const PlaygroundSetup& setup, std::string_view id) {
     if (id == "width") return static_cast<double>(setup.query.width);
     if (id == "seed") return static_cast<double>(setup.query.seed);
     if (id == "layer") return setup.input.layer;
+    if (id == "doublings") return setup.input.doublings;
+    if (id == "from_query") return setup.input.fromQuery;
+    if (id == "from_key") return setup.input.fromKey;
+    if (id == "across") return setup.input.across;
     return id == "rows" ? setup.input.rows : setup.input.columns;
 }
 
@@ -51,12 +68,16 @@ void setValue(PlaygroundSetup& setup, const QString& id, double value) {
     if (id == "width") setup.query.width = static_cast<int64_t>(value);
     if (id == "seed") setup.query.seed = static_cast<uint64_t>(value);
     if (id == "layer") setup.input.layer = static_cast<int>(value);
+    if (id == "doublings") setup.input.doublings = static_cast<int>(value);
+    if (id == "from_query") setup.input.fromQuery = static_cast<int>(value);
+    if (id == "from_key") setup.input.fromKey = static_cast<int>(value);
+    if (id == "across") setup.input.across = static_cast<int>(value);
     if (id == "rows") setup.input.rows = static_cast<int>(value);
     if (id == "columns") setup.input.columns = static_cast<int>(value);
 }
 
 template <class F> void forParams(F&& f) {
-    for (const auto& params : std::initializer_list<std::span<const Param>>{kTokens, kLayer, kGrid, kNumbers})
+    for (const auto& params : std::initializer_list<std::span<const Param>>{kTokens, kPart, kLayer, kGrid, kNumbers})
         for (const Param& param : params) f(param);
 }
 
@@ -88,13 +109,15 @@ InputControls::InputControls(QWidget* parent) : QWidget(parent) {
     picture_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     picture_->setMinimumContentsLength(12);
     tokens_ = new ParamControls(kTokens);
+    part_ = new ParamControls(kPart);
     layer_ = new ParamControls(kLayer);
     grid_ = new ParamControls(kGrid);
     numbers_ = new ParamControls(kNumbers);
     column->addLayout(row);
-    for (QWidget* widget : std::initializer_list<QWidget*>{sentence_, picture_, layer_, grid_, tokens_, numbers_})
+    for (QWidget* widget :
+         std::initializer_list<QWidget*>{sentence_, picture_, layer_, grid_, tokens_, part_, numbers_})
         column->addWidget(widget);
-    for (ParamControls* controls : {tokens_, layer_, grid_, numbers_})
+    for (ParamControls* controls : {tokens_, part_, layer_, grid_, numbers_})
         connect(controls, &ParamControls::valueChanged, this, &InputControls::set);
     connect(kind_, &QComboBox::activated, this, [this](int index) {
         PlaygroundSetup next = setup_;
@@ -132,7 +155,7 @@ void InputControls::setSetup(const PlaygroundSetup& setup) {
     const Kind kind = setup.input.kind;
     kind_->setCurrentIndex(static_cast<int>(kind));
     for (const auto& [controls, params] : std::initializer_list<std::pair<ParamControls*, std::span<const Param>>>{
-             {tokens_, kTokens}, {layer_, kLayer}, {grid_, kGrid}, {numbers_, kNumbers}})
+             {tokens_, kTokens}, {part_, kPart}, {layer_, kLayer}, {grid_, kGrid}, {numbers_, kNumbers}})
         for (const Param& param : params) controls->setValue(param.id, valueOf(setup, param.id));
     // A file stands in the list while it is in use.
     const int files = picture_->count() - static_cast<int>(builtInPictures().size()) - 1;
@@ -142,6 +165,7 @@ void InputControls::setSetup(const PlaygroundSetup& setup) {
                              setup.input.picture);
     picture_->setCurrentIndex(picture_->findData(setup.input.picture));
     tokens_->setVisible(kind == Kind::Random);
+    part_->setVisible(completed(setup).query.tokens > kMostWholeTokens);
     numbers_->setVisible(kind != Kind::Sentence);
     layer_->setVisible(kind == Kind::Sentence);
     picture_->setVisible(kind == Kind::Picture);
@@ -168,6 +192,20 @@ void InputControls::showSentence() {
                                .arg(std::min(setup_.input.layer, layers_ - 1))
                                .arg(layers_)
                                .arg(model_));
+}
+
+PlaygroundSetup InputControls::completed(PlaygroundSetup setup) {
+    if (setup.input.kind != Kind::Random) return setup;
+    const InputChoice& input = setup.input;
+    setup.query.tokens <<= input.doublings;
+    setup.query.keys <<= input.doublings;
+    const int64_t most = std::max(setup.query.tokens, setup.query.keys);
+    const int64_t across = input.across > 0 ? input.across : most;
+    setup.query.window = {.queryBegin = input.fromQuery,
+                          .queryEnd = input.fromQuery + across,
+                          .keyBegin = input.fromKey,
+                          .keyEnd = input.fromKey + across};
+    return setup;
 }
 
 QJsonObject InputControls::saved(const PlaygroundSetup& setup) {

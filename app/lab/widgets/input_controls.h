@@ -24,7 +24,9 @@ public:
     /// The model and its sequence, for the sentence.
     void setSnapshot(const Snapshot& snapshot);
 
-    static constexpr int kMostTokens = 256;
+    static constexpr int kMostTokens = 256, kMostDoublings = 6;
+    /// With the tokens and the window that the choice makes of random numbers.
+    static PlaygroundSetup completed(PlaygroundSetup setup);
     /// What a session file says, within what exists.
     static PlaygroundSetup restored(const QJsonObject& view, PlaygroundSetup first);
     static QJsonObject saved(const PlaygroundSetup& setup);
@@ -41,7 +43,7 @@ private:
     PlaygroundSetup setup_;
     QComboBox *kind_, *picture_;
     QLabel* sentence_;
-    ParamControls *tokens_, *layer_, *grid_, *numbers_;
+    ParamControls *tokens_, *part_, *layer_, *grid_, *numbers_;
     QString text_; ///< of the sequence; empty: none
     QString model_;
     int layers_ = 0;

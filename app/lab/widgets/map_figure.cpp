@@ -125,6 +125,31 @@ QString patternNote(const AttentionSpec& spec) {
     return Text::tr("not formed, shown for you");
 }
 
+/// Tokens on the axes, and what a pixel stands for.
+void addWindow(MatrixFigure& figure, const PatternWindow& window) {
+    const auto names = [](int64_t begin, int64_t end, int64_t pixels) {
+        std::vector<QString> result;
+        for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+            const int64_t first = firstOfPixel(pixel, pixels, begin, end),
+                          last = firstOfPixel(pixel + 1, pixels, begin, end) - 1;
+            result.push_back(first == last ? QString::number(first) : QStringLiteral("%1–%2").arg(first).arg(last));
+        }
+        return result;
+    };
+    figure.rowLabels = names(window.queryBegin, window.queryEnd, window.rows);
+    figure.columnLabels = names(window.keyBegin, window.keyEnd, window.columns);
+    figure.labelsAreNumbers = true;
+    const int64_t queries = window.queryEnd - window.queryBegin, keys = window.keyEnd - window.keyBegin;
+    figure.note = Text::tr("%1; queries %2 to %3, keys %4 to %5")
+                      .arg(figure.note)
+                      .arg(window.queryBegin)
+                      .arg(window.queryEnd - 1)
+                      .arg(window.keyBegin)
+                      .arg(window.keyEnd - 1);
+    if (queries > window.rows || keys > window.columns)
+        figure.note = Text::tr("%1; pixels are the largest of their cells").arg(figure.note);
+}
+
 } // namespace
 
 MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int head, int plane,
@@ -152,6 +177,7 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
     };
     if (countsTokens(isKnown ? known->rows : "", map.rows)) figure.rowLabels = labels;
     if (countsTokens(isKnown ? known->columns : "", map.columns)) figure.columnLabels = labels;
+    if (map.window) addWindow(figure, *map.window);
     return figure;
 }
 

@@ -145,6 +145,19 @@ void MaskPainter::setMask(const MaskExpression& mask, int64_t tokens) {
     if (mask == mask_ && tokens == tokens_) return;
     mask_ = mask;
     tokens_ = tokens;
+    isStale_ = true;
+    if (isVisible()) drawMask();
+}
+
+void MaskPainter::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    if (isStale_) drawMask();
+}
+
+void MaskPainter::drawMask() {
+    isStale_ = false;
+    const MaskExpression& mask = mask_;
+    const int64_t tokens = tokens_;
     std::vector<float> cells;
     try {
         BitRow row;

@@ -62,12 +62,17 @@ signals:
     /// @param mask the term painted(...)
     void painted(const attn::MaskExpression& mask);
 
+protected:
+    void showEvent(QShowEvent* event) override;
+
 private:
+    void drawMask();
     void emitPainted(const std::vector<float>& cells);
     void showReach();
 
     MaskExpression mask_;
     int64_t tokens_ = 0;
+    bool isStale_ = false; ///< the mask changed while nobody was looking
     MaskCanvas* canvas_;
     MatrixView* reach_;
     QComboBox* tool_;

@@ -26,7 +26,7 @@ void buildSelfPenalty(AttentionFlow& flow, PartValues) {
         for (int64_t i = 0; i < T; ++i) values[static_cast<size_t>(i * S + i)] = static_cast<float>(kSelfPenalty);
         return values;
     };
-    flow.scores = plus(flow.scores, flow.constant("heads.self", {flow.queries, flow.keys}, diagonal));
+    flow.addToScores("heads.self", flow.constant("heads.self", {flow.queries, flow.keys}, diagonal));
 }
 void fuseSelfPenalty(AttentionFlow& flow, PartValues, FusedScores& fused) {
     fused.add(flow, [](int64_t, int64_t distance) { return distance == 0 ? kSelfPenalty : 0; });

@@ -219,19 +219,31 @@ constexpr std::array<Param, 3> kSpanParams{
 Tensor spanShare(AttentionFlow& flow) {
     return clamp(affine(flow.parameter("mask.span", {flow.heads, 1}, {InitialValue::Kind::Zero}), 1, 0.5), 0, 1);
 }
+/// m_z of every distance of key from query. @return [H, T + S - 1]
+Tensor spanFactor(AttentionFlow& flow, PartValues values) {
+    const Tensor distance =
+        flow.constant("mask.distance", {1, flow.queries + flow.keys - 1},
+                      byDistance(flow.queries, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
+    return clamp(affine(minus(affine(spanShare(flow), values[0], values[1]), distance), 1 / values[1], 0), 0, 1);
+}
+/// What it adds to scores that it does not hide.
+Tensor logarithmOf(Tensor factor) { return unary(clamp(factor, 1e-20, 1), Unary::Logarithm); }
+
 void buildAdaptiveSpan(AttentionFlow& flow, PartValues values) {
     const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
-    const Tensor share = spanShare(flow);
-    const Tensor distance =
-        flow.constant("mask.distance", {1, count},
-                      byDistance(T, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
-    const Tensor factor = clamp(affine(minus(affine(share, values[0], values[1]), distance), 1 / values[1], 0), 0, 1);
+    const Tensor share = spanShare(flow), factor = spanFactor(flow, values);
     const Tensor byCell = diagonals(broadcast(reshape(factor, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
     flow.show("mask.factor", byCell);
     flow.penalties.push_back(affine(reshape(reduce(share, Reduction::Mean, {0}), {1}), values[2], 0));
-    const Tensor logarithm = unary(clamp(byCell, 1e-20, 1), Unary::Logarithm);
-    flow.scores = plus(flow.scores, logarithm);
+    flow.addToScores("mask.factor", logarithmOf(byCell));
     hideUnless(flow, byCell);
+}
+void fuseAdaptiveSpan(AttentionFlow& flow, PartValues values, FusedScores& fused) {
+    const Tensor factor = spanFactor(flow, values);
+    const Tensor bias = select(factor, logarithmOf(factor), fill(flow.graph, {1, 1}, kMasked));
+    // Where a distance is hidden nothing else of it counts.
+    fused.learned = fused.learned ? select(factor, plus(fused.learned, bias), bias) : bias;
+    fused.reach = static_cast<int64_t>(std::ceil(values[0] + values[1]));
 }
 void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
     const Dense& span = flow.parameters.at("mask.span");
@@ -293,6 +305,6 @@ const Part kAdaptiveSpanMask{
     .params = kSpanParams,
     .time = "O(T span D)",
     .memory = "O(H) parameters",
-    .hooks = {{Stage::Mask, buildAdaptiveSpan, referenceAdaptiveSpan}}};
+    .hooks = {{Stage::Mask, buildAdaptiveSpan, referenceAdaptiveSpan, fuseAdaptiveSpan}}};
 
 } // namespace attn

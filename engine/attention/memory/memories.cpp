@@ -43,7 +43,7 @@ void buildSegmentScores(AttentionFlow& flow, PartValues values) {
 void buildSegmentKeys(AttentionFlow& flow, PartValues values) {
     const Tensor own = sameSegment(flow, static_cast<int64_t>(values[0]));
     const Tensor live = flow.k, seen = flow.scores;
-    const auto shown = flow.shown;
+    const auto shown = flow.shown, terms = flow.terms;
     flow.k = flow.rememberedKeys ? flow.rememberedKeys : stopGradient(live);
     for (const Stage stage : {Stage::Scores, Stage::Bias})
         for (const Slot slot : {Slot::Heads, Slot::Position, Slot::Score})
@@ -52,6 +52,7 @@ void buildSegmentKeys(AttentionFlow& flow, PartValues values) {
     flow.scores = select(own, seen, flow.scores);
     flow.k = live;
     flow.shown = shown;
+    flow.terms = terms;
 }
 void buildSegmentValues(AttentionFlow& flow, PartValues values) {
     const Tensor own = sameSegment(flow, static_cast<int64_t>(values[0]));

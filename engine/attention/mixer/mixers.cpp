@@ -89,7 +89,7 @@ void referenceMlp(ReferenceFlow& flow, PartValues values) {
 
 void buildFastWeights(AttentionFlow& flow, PartValues) {
     flow.z = featureMix(flow, flow.q, flow.k, flow.v, false);
-    flow.pattern = featurePattern(flow, flow.q, flow.k, false);
+    featurePattern(flow, flow.q, flow.k, false);
     // W_t = W_{t-1} + k_t v_t^T, and z_t = q_t W_t: the same as a recurrence.
     const int64_t BH = flow.batch * flow.heads, S = flow.keys, D = flow.width;
     const Tensor updates = times(reshape(flow.k, {BH, S, D, 1}), reshape(flow.v, {BH, S, 1, D})); // [BH,S,D,D]

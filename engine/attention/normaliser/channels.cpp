@@ -34,7 +34,7 @@ std::vector<double> queryFeatures(const ReferenceFlow& flow, int64_t h, int64_t 
 void buildEfficient(AttentionFlow& flow, PartValues) {
     const Tensor a = softmax(flow.q), b = softmaxOverPositions(flow.k);
     flow.z = featureMix(flow, a, b, flow.v, false);
-    flow.pattern = featurePattern(flow, a, b, false);
+    featurePattern(flow, a, b, false);
     flow.show("efficient.queries", a);
     flow.show("efficient.keys", b);
 }
@@ -63,7 +63,7 @@ void buildRunningEfficient(AttentionFlow& flow, PartValues) {
     const Tensor total = flow.isCausal() ? cumulativeSum(b, 2) : sumOver(b, 2); // [B,H,T|1,D]
     const Tensor a = over(softmax(flow.q), total);
     flow.z = featureMix(flow, a, b, flow.v, false);
-    flow.pattern = featurePattern(flow, a, b, false);
+    featurePattern(flow, a, b, false);
 }
 void referenceRunningEfficient(ReferenceFlow& flow, PartValues) {
     referenceFeatureMix(

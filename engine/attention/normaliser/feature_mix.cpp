@@ -42,10 +42,16 @@ Tensor featureMix(AttentionFlow& flow, Tensor a, Tensor b, Tensor v, bool isNorm
     return isNormalised ? share(slice(sums, 3, 0, D), slice(sums, 3, D, 1)) : sums;
 }
 
-Tensor featurePattern(AttentionFlow& flow, Tensor a, Tensor b, bool isNormalised) {
+void featurePattern(AttentionFlow& flow, Tensor a, Tensor b, bool isNormalised) {
     Tensor weights = product(a, b);
     if (flow.mask) weights = times(weights, flow.mask);
-    return isNormalised ? share(weights, sumOver(weights, -1)) : weights;
+    flow.pattern = isNormalised ? share(weights, sumOver(weights, -1)) : weights;
+    const bool isCausal = flow.isCausal();
+    if (isNormalised) {
+        const Tensor visible = isCausal ? cumulativeSum(b, 2) : sumOver(b, 2); // [B,H,T|1,F]
+        a = share(a, sumOver(times(a, visible), -1));
+    }
+    flow.factors = PatternFactors{.queries = a, .keys = b, .isCausal = isCausal};
 }
 
 void referenceFeatureMix(ReferenceFlow& flow, const std::function<double(int64_t, int64_t, int64_t)>& product,

@@ -14,8 +14,8 @@ namespace attn {
 /// section 3
 Tensor featureMix(AttentionFlow& flow, Tensor a, Tensor b, Tensor v, bool isNormalised);
 
-/// The pattern that featureMix never forms: a side branch for views. @return [B,H,T,S]
-Tensor featurePattern(AttentionFlow& flow, Tensor a, Tensor b, bool isNormalised);
+/// Sets the pattern that featureMix never forms, whole and as factors: side branches for views.
+void featurePattern(AttentionFlow& flow, Tensor a, Tensor b, bool isNormalised);
 
 /// Sets z and the pattern of a reference from the features of a query and a key. @param product of head, t and s
 void referenceFeatureMix(ReferenceFlow& flow, const std::function<double(int64_t, int64_t, int64_t)>& product,

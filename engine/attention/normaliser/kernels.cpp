@@ -14,7 +14,7 @@ using namespace terms;
 
 void mixFeatures(AttentionFlow& flow, Tensor a, Tensor b) {
     flow.z = featureMix(flow, a, b, flow.v, true);
-    flow.pattern = featurePattern(flow, a, b, true);
+    featurePattern(flow, a, b, true);
 }
 
 double dot(std::span<const double> a, std::span<const double> b) {

@@ -78,12 +78,14 @@ void buildLinformer(AttentionFlow& flow, PartValues values) {
     flow.show("linformer.weights", weights);
     flow.show("linformer.keys", k);
     flow.show("linformer.values", v);
+    Tensor rows; // [rank,S], where projecting is a product
     const auto projection = static_cast<Projection>(static_cast<int>(values[1]));
     if (projection == Projection::Learned)
-        flow.pattern = batchedMatmul(
-            weights, flow.parameter(nameOf(values[2] != 0, false), {static_cast<int64_t>(values[0]), flow.keys}));
-    if (projection == Projection::MeanPool)
-        flow.pattern = batchedMatmul(weights, meanRows(flow, Blocks(flow.keys, values)));
+        rows = flow.parameter(nameOf(values[2] != 0, false), {static_cast<int64_t>(values[0]), flow.keys});
+    if (projection == Projection::MeanPool) rows = meanRows(flow, Blocks(flow.keys, values));
+    if (!rows) return;
+    flow.pattern = batchedMatmul(weights, rows);
+    flow.factors = PatternFactors{.queries = weights, .keys = permute(rows, {1, 0})};
 }
 
 void referenceLinformer(ReferenceFlow& flow, PartValues values) {

@@ -16,7 +16,7 @@ void addByDistance(AttentionFlow& flow, Tensor byHead) {
     const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
     const Tensor bias = diagonals(broadcast(reshape(byHead, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
     flow.show("position.bias", bias);
-    flow.scores = plus(flow.scores, bias);
+    flow.addToScores("position.bias", bias);
 }
 
 template <class Bias> void addReference(ReferenceFlow& flow, Bias&& bias) {
@@ -71,19 +71,22 @@ int64_t t5Bucket(int64_t distance, bool isCausal, int64_t buckets, int64_t reach
     return first + std::min(exact + static_cast<int64_t>(ratio * static_cast<double>(buckets - exact)), buckets - 1);
 }
 
-/// Numbers from a learned table [rows, H] by distance of the key from the query.
-void addLearned(AttentionFlow& flow, const char* name, int64_t rows, const std::function<int64_t(int64_t)>& row) {
+/// Numbers from a learned table [rows, H] by distance of the key from the query. @return [H, T + S - 1]
+Tensor learnedByDistance(AttentionFlow& flow, const char* name, int64_t rows,
+                         const std::function<int64_t(int64_t)>& row) {
     const Tensor table = flow.parameter(name, {rows, flow.heads}, {InitialValue::Kind::Normal, 0.2});
     const Tensor ids = toInteger(flow.constant(std::string(name) + ".rows", {flow.queries + flow.keys - 1},
                                                byDistance(flow.queries, flow.keys, row)));
-    addByDistance(flow, permute(take(table, ids), {1, 0})); // [T+S-1,H] -> [H,T+S-1]
+    return permute(take(table, ids), {1, 0}); // [T+S-1,H] -> [H,T+S-1]
 }
 
-void buildT5(AttentionFlow& flow, PartValues values) {
+Tensor t5Bias(AttentionFlow& flow, PartValues values) {
     const auto buckets = static_cast<int64_t>(values[0]), reach = static_cast<int64_t>(values[1]);
-    addLearned(flow, "position.buckets", buckets,
-               [&](int64_t d) { return t5Bucket(-d, flow.isCausal(), buckets, reach); });
+    return learnedByDistance(flow, "position.buckets", buckets,
+                             [&](int64_t d) { return t5Bucket(-d, flow.isCausal(), buckets, reach); });
 }
+void buildT5(AttentionFlow& flow, PartValues values) { addByDistance(flow, t5Bias(flow, values)); }
+void fuseT5(AttentionFlow& flow, PartValues values, FusedScores& fused) { fused.learned = t5Bias(flow, values); }
 void referenceT5(ReferenceFlow& flow, PartValues values) {
     const auto buckets = static_cast<int64_t>(values[0]), reach = static_cast<int64_t>(values[1]);
     const Dense& table = flow.parameters.at("position.buckets");
@@ -97,10 +100,14 @@ void referenceT5(ReferenceFlow& flow, PartValues values) {
 constexpr std::array<Param, 1> kToeplitzParams{
     {{"reach", "Reach", "Distances beyond this one share its number", Param::Kind::Integer, 1, 4096, 1, 64}}};
 
-void buildToeplitz(AttentionFlow& flow, PartValues values) {
+Tensor toeplitzBias(AttentionFlow& flow, PartValues values) {
     const auto reach = static_cast<int64_t>(values[0]);
-    addLearned(flow, "position.diagonals", 2 * reach + 1,
-               [&](int64_t d) { return std::clamp(d, -reach, reach) + reach; });
+    return learnedByDistance(flow, "position.diagonals", 2 * reach + 1,
+                             [&](int64_t d) { return std::clamp(d, -reach, reach) + reach; });
+}
+void buildToeplitz(AttentionFlow& flow, PartValues values) { addByDistance(flow, toeplitzBias(flow, values)); }
+void fuseToeplitz(AttentionFlow& flow, PartValues values, FusedScores& fused) {
+    fused.learned = toeplitzBias(flow, values);
 }
 void referenceToeplitz(ReferenceFlow& flow, PartValues values) {
     const auto reach = static_cast<int64_t>(values[0]);
@@ -170,7 +177,7 @@ const Part kT5Position{
     .params = kT5Params,
     .time = "O(T S)",
     .memory = "O(buckets H) parameters",
-    .hooks = {{Stage::Bias, buildT5, referenceT5}},
+    .hooks = {{Stage::Bias, buildT5, referenceT5, fuseT5}},
     .actsOnScores = true};
 
 const Part kToeplitzPosition{
@@ -185,7 +192,7 @@ const Part kToeplitzPosition{
     .params = kToeplitzParams,
     .time = "O(T S)",
     .memory = "O(reach H) parameters",
-    .hooks = {{Stage::Bias, buildToeplitz, referenceToeplitz}},
+    .hooks = {{Stage::Bias, buildToeplitz, referenceToeplitz, fuseToeplitz}},
     .actsOnScores = true};
 
 const Part kDistanceAwarePosition{

@@ -50,7 +50,7 @@ void build(AttentionFlow& flow, PartValues values) {
     const Tensor byCell = take(table, toInteger(reshape(rows, {T * S}))); // [T S, H]
     const Tensor bias = reshape(permute(byCell, {1, 0}), {H, T, S});
     flow.show("position.bias", bias);
-    flow.scores = plus(flow.scores, bias);
+    flow.addToScores("position.bias", bias);
 }
 
 void reference(ReferenceFlow& flow, PartValues values) {

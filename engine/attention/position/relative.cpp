@@ -31,7 +31,7 @@ void buildShawKeys(AttentionFlow& flow, PartValues values) {
     const Tensor rows = rowsByDistance(flow, table, "position.keys", [&](int64_t d) { return clipped(d, clip); });
     const Tensor term = affine(diagonals(product(flow.q, rows), flow.keys), flow.scoreScale(), 0); // [B,H,T,S]
     flow.show("shaw.keys", term);
-    flow.scores = plus(flow.scores, term);
+    flow.addToScores("shaw.keys", term);
 }
 void buildShawValues(AttentionFlow& flow, PartValues values) {
     const auto clip = static_cast<int64_t>(values[0]);
@@ -81,7 +81,9 @@ void buildTransformerXl(AttentionFlow& flow, PartValues) {
     flow.show("xl.content_position", contentPosition);
     flow.show("xl.global_content", globalContent);
     flow.show("xl.global_position", globalPosition);
-    flow.scores = plus(plus(plus(flow.scores, contentPosition), globalContent), globalPosition);
+    flow.addToScores("xl.content_position", contentPosition);
+    flow.addToScores("xl.global_content", globalContent);
+    flow.addToScores("xl.global_position", globalPosition);
 }
 void referenceTransformerXl(ReferenceFlow& flow, PartValues) {
     const Dense &w = flow.parameters.at("position.W_R"), &u = flow.parameters.at("position.u"),
