@@ -1,6 +1,7 @@
 #include "engine/io/decode_image.h"
 
 #include "engine/core/error.h"
+#include "engine/io/exif.h"
 #include "engine/io/input_file.h"
 #include "engine/io/tensor_writer.h"
 
@@ -86,7 +87,7 @@ Image decodeImage(const std::filesystem::path& path) {
         for (int channel = 0; channel < 3; ++channel)
             image.rgb.push_back(static_cast<uint8_t>((pixel[channel] * pixel[3] + 255 * (255 - pixel[3]) + 127) / 255));
     }
-    return image;
+    return upright(std::move(image), exifOrientation(packed));
 }
 
 void writePpm(const std::filesystem::path& path, const Image& image) {

@@ -45,6 +45,8 @@ TEST_CASE("program: what stops it is said with its remedy", "[scope][gpu]") {
     checkFails(run("--layer 7"), "layer 7 does not exist", "choose 0 to 1");
     checkFails(run("--head 2"), "head 2 does not exist", "choose 0 to 1");
     checkFails(run("--prompt 'a1'"), "no token", "use only its 27 characters");
+    checkFails(run("--random 4096,2,16 --head 2"), "head 2 does not exist", "choose 0 to 1");
+    checkFails(run("--random 131072,128,256"), "take", "tokens would fit");
     checkFails(run("--screenshot /no/such/folder/a.png"), "could not be written", "choose a folder");
 }
 

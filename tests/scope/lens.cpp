@@ -1,0 +1,51 @@
+#include "app/scope/shown_lens.h"
+#include "tests/scope/scope_window.h"
+#include "tests/support/catch.h"
+
+using namespace attn;
+using namespace attn::scope;
+
+namespace {
+
+const ShownLens& lensOf(ScopeWindow& window) { return dynamic_cast<const ShownLens&>(window.scope().shown()); }
+
+/// Until nothing becomes better any more.
+bool settles(ScopeWindow& window) {
+    return window.drawUntil([&] { return !window.scope().isRefining() && lensOf(window).lens().picture().isWhole(); });
+}
+
+} // namespace
+
+TEST_CASE("scope: a long pattern is coarse at once, becomes exact, and zooms to single cells", "[scope][gpu]") {
+    Options options{.head = 1, .width = 700, .height = 600};
+    options.random = {6000, 2, 16};
+    ScopeWindow window(options);
+    REQUIRE(settles(window));
+    const LensView fitted = lensOf(window).lens().picture().view;
+    CHECK(fitted.head == 1);
+    CHECK(fitted.level == 3); // some 500 pixels
+    CHECK(lensOf(window).facts().find("8 × 8 cells a pixel") != std::string::npos);
+    Screenshot picture = window.picture();
+    CHECK(window.colourOf(picture, {2000, 4000}).isNear({28, 30, 36})); // a key that comes later
+    CHECK_FALSE(window.colourOf(picture, {20, 4}).isNear({28, 30, 36}));
+
+    window.pointAt({0, 0});
+    window.turnWheel(40);
+    REQUIRE(settles(window));
+    CHECK(lensOf(window).lens().picture().view.level == 0);
+    CHECK(lensOf(window).lens().picture().view.row == 0);
+    picture = window.picture();
+    CHECK(window.colourOf(picture, {0, 0}).isNear(kOne)); // sees itself alone
+    CHECK(window.colourOf(picture, {0, 1}).isNear({28, 30, 36}));
+    CHECK_FALSE(window.colourOf(picture, {1, 0}).isNear(kOne));
+
+    window.drag(-200, -200);
+    REQUIRE(settles(window));
+    CHECK(lensOf(window).lens().picture().view.row > 0);
+    window.press("Left"); // another head, where this one was looked at
+    REQUIRE(settles(window));
+    CHECK(lensOf(window).lens().picture().view.head == 0);
+    window.press("0");
+    REQUIRE(settles(window));
+    CHECK(lensOf(window).lens().picture().view.level == fitted.level);
+}
