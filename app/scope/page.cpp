@@ -65,6 +65,8 @@ void beginBar(const char* name, float y, float pivot) {
 }
 
 float widestLabel(const Shown& head, float most) {
+    constexpr size_t kMany = 4096; // tokens of a lens, which are numbers: the last is as wide as any
+    if (head.labels().size() > kMany) return std::min(most, ImGui::CalcTextSize(head.labels().back().c_str()).x);
     float widest = 0;
     for (const std::string& label : head.labels()) {
         widest = std::max(widest, ImGui::CalcTextSize(label.c_str()).x);
@@ -131,18 +133,21 @@ void Page::placePattern(const Shown& head, const Area& area) {
     const float em = ImGui::GetFontSize(), gap = em * 0.4f, pad = em * 0.75f;
     const bool hasLegend = area.width > em * 24;
     const float legendWidth = hasLegend ? em * 3.5f : 0;
-    const float labels = widestLabel(head, std::min(area.width, area.height) / 4);
+    float labels = 0;
     const auto place = [&](float labelHeight) {
         plot_ = {.x = area.x + pad + labels + gap, .y = area.y + pad + labelHeight + gap};
         plot_.width = area.x + area.width - pad - legendWidth - plot_.x;
         plot_.height = area.y + area.height - pad - plot_.y;
         view_.place(plot_.x, plot_.y, plot_.width, plot_.height, head.tokenCount(), em * kLargestCell);
     };
-    // Key labels lie flat if they fit their cells, else they stand.
-    place(em);
-    const float cell = view_.cellSize();
-    labelsStand_ = labels * std::min(cell / em, 1.0f) + em * 0.1f > cell;
-    if (labelsStand_) place(labels);
+    place(0);
+    if (view_.cellSize() >= em * kSmallestLabel) { // key labels lie flat if they fit their cells, else they stand
+        labels = widestLabel(head, std::min(area.width, area.height) / 4);
+        place(em);
+        const float cell = view_.cellSize();
+        labelsStand_ = labels * std::min(cell / em, 1.0f) + em * 0.1f > cell;
+        if (labelsStand_) place(labels);
+    }
     legend_ = {};
     if (!hasLegend || plot_.height < em * 4) return;
     const float right = view_.left() + view_.cellSize() * static_cast<float>(head.tokenCount());
@@ -188,16 +193,18 @@ void Page::drawLabels(const Shown& head) const {
     list.PopClipRect();
 }
 
-void Page::drawLegend() {
+void Page::drawLegend(float largest) {
     if (legend_.height <= 0) return;
     const float em = ImGui::GetFontSize();
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
     const ImU32 colour = ImGui::GetColorU32(ImGuiCol_TextDisabled);
-    const char* const marks[] = {"1", liftsFaint_ ? "0.25" : "0.5", "0"};
+    const auto mark = [](float value) { return fmt::format("{:.2g}", static_cast<double>(value)); };
+    const std::string marks[] = {(largest < 1 ? "≥ " : "") + mark(largest),
+                                 mark(largest * (liftsFaint_ ? 0.25f : 0.5f)), "0"};
     for (int i = 0; i < 3; ++i) {
         const float y =
             legend_.y + legend_.height * static_cast<float>(i) / 2 - em * (0.1f + 0.4f * static_cast<float>(i));
-        list.AddText({std::floor(legend_.x + legend_.width + em * 0.35f), std::floor(y)}, colour, marks[i]);
+        list.AddText({std::floor(legend_.x + legend_.width + em * 0.35f), std::floor(y)}, colour, marks[i].c_str());
     }
 }
 
@@ -238,6 +245,7 @@ void Page::describePicture(const Shown& head) {
                 .originY = view_.top() * scale.y,
                 .cellSize = view_.cellSize() * scale.x,
                 .exponent = liftsFaint_ ? 0.5f : 1.0f,
+                .largest = head.largest(),
                 .isCausal = head.isCausal(),
                 .window = head.window(),
                 .legend = pixels(legend_)};
@@ -254,7 +262,7 @@ void Page::draw(Shown& head, double frameMs, Wishes& wishes) {
     placePattern(head, {0, top + caption, display.x, display.y - bottom - top - caption});
     handleMouse();
     drawLabels(head);
-    drawLegend();
+    drawLegend(head.largest());
     drawHover(head);
     describePicture(head);
 }

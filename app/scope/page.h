@@ -42,7 +42,7 @@ private:
     void placePattern(const Shown& head, const Area& area);
     void handleMouse();
     void drawLabels(const Shown& head) const;
-    void drawLegend();
+    void drawLegend(float largest);
     void drawHover(Shown& head) const;
     void describePicture(const Shown& head);
 

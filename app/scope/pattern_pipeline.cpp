@@ -15,6 +15,7 @@ struct PatternPipeline::Push {
     uint32_t first, rowStride, rows, columns;
     uint32_t queryBegin, queryEnd, keyBegin, keyEnd;
     uint32_t window, flags;
+    float largest;
 };
 
 namespace {
@@ -188,11 +189,13 @@ void PatternPipeline::draw(VkCommandBuffer commands, const PatternPicture& pictu
               .keyBegin = word(tile.keyBegin),
               .keyEnd = word(tile.keyEnd),
               .window = word(picture.window),
-              .flags = picture.isCausal ? kCausal : 0});
+              .flags = picture.isCausal ? kCausal : 0,
+              .largest = picture.largest});
     Push legend{};
     legend.originY = static_cast<float>(picture.legend.y);
     legend.cellSize = static_cast<float>(picture.legend.height);
     legend.flags = kLegend;
+    legend.largest = 1;
     drawRect(commands, picture.legend, legend);
 }
 

@@ -20,6 +20,7 @@ struct PatternPicture {
     float originX = 0, originY = 0; ///< of query 0, key 0, in framebuffer pixels
     float cellSize = 1;             ///< framebuffer pixels
     float exponent = 1;             ///< of the probability before colouring
+    float largest = 1;              ///< probability of the brightest colour
     bool isCausal = true;
     int window = 0;   ///< keys that a query sees back; 0: all
     PixelRect legend; ///< a bar of the colours; empty: none

@@ -45,6 +45,8 @@ public:
     /// Whether pattern() would change nothing.
     virtual bool isPatternReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const = 0;
     virtual float probability(const Cell& cell) = 0;
+    /// What the brightest colour stands for. Above 0.
+    virtual float largest() const { return 1; }
 };
 
 } // namespace attn::scope

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace attn::scope {
 namespace {
@@ -104,6 +105,13 @@ const LanguageModel::DevicePattern& ShownLens::pattern(std::pair<int, int> queri
     if (view.level == 0 || pattern_.tile.queryBegin == static_cast<int>(view.row << view.level)) lens_->work(kFrameMs);
     const LensPicture& picture = lens_->picture();
     std::ranges::copy(picture.pixels, pixels_.mappedAs<float>().begin());
+    std::vector<float> seen;
+    std::ranges::copy_if(picture.pixels, std::back_inserter(seen), [](float pixel) { return pixel > 0; });
+    if (!seen.empty()) {
+        const auto at = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() * 199 / 200);
+        std::ranges::nth_element(seen, at);
+        largest_ = *at;
+    }
     const auto cells = [&](int64_t pixel) { return static_cast<int>(pixel << view.level); };
     pattern_ = {.buffer = pixels_.get(),
                 .byteOffset = 0,

@@ -42,6 +42,8 @@ public:
                                                 float cellPixels) override;
     bool isPatternReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const override;
     float probability(const Cell& cell) override;
+    /// One pixel in two hundred is brighter: weights of thousands of keys are small, but for some.
+    float largest() const override { return largest_; }
 
 private:
     LensView viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const;
@@ -56,6 +58,7 @@ private:
     std::unique_ptr<AttentionLens> lens_;
     gpu::Buffer pixels_;
     LanguageModel::DevicePattern pattern_;
+    float largest_ = 1;
     std::optional<std::pair<Cell, float>> lastProbability_;
 };
 

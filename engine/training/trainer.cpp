@@ -45,7 +45,7 @@ Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe)
         objective_ = std::move(sequences);
     }
     const std::vector<LayerAttention>& layers = objective_->layers();
-    openGates_.assign(layers.size() * static_cast<size_t>(layers.front().heads.heads), 1.0f);
+    openGates_.assign(firstGate(layers.size()), 1.0f);
     evaluationGates_ = openGates_;
     context_ = std::make_unique<gpu::Context>(gpu::Context::Options{
         .device = options.device, .validation = options.validation, .softwareThreads = options.softwareThreads});
@@ -162,6 +162,14 @@ void Trainer::buildStep(bool profiles) {
     step_ = makeExecutor(loss.model, stepOutputs, profiles);
 }
 
+/// Where a layer's gates begin: layers may have heads of different number.
+size_t Trainer::firstGate(size_t layer) const {
+    size_t first = 0;
+    for (size_t before = 0; before < layer; ++before)
+        first += static_cast<size_t>(objective_->layers()[before].heads.heads);
+    return first;
+}
+
 void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget,
                    std::span<const float> openness) const {
     objective_->fill(executor, batch);
@@ -175,8 +183,8 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTar
     std::ranges::fill(executor.input(kWeights), static_cast<float>(weightOfTarget));
     const std::vector<LayerAttention>& layers = objective_->layers();
     for (size_t layer = 0; layer < layers.size(); ++layer) {
-        const auto heads = static_cast<size_t>(layers[layer].heads.heads);
-        std::ranges::copy(openness.subspan(layer * heads, heads),
+        const size_t first = firstGate(layer);
+        std::ranges::copy(openness.subspan(first, firstGate(layer + 1) - first),
                           executor.input(fmt::format("blocks.{}.attn.gates", layer)).begin());
     }
 }
@@ -295,12 +303,13 @@ Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Spli
 
 void Trainer::setEvaluationGate(int layer, int head, float gate) {
     const std::vector<LayerAttention>& layers = objective_->layers();
-    const auto heads = static_cast<int>(layers.front().heads.heads);
-    if (layer < 0 || layer >= static_cast<int>(layers.size()) || head < 0 || head >= heads)
+    const bool isLayer = layer >= 0 && layer < static_cast<int>(layers.size());
+    const int64_t heads = layers[isLayer ? static_cast<size_t>(layer) : 0].heads.heads;
+    if (!isLayer || head < 0 || head >= heads)
         throw Error({.what = fmt::format("there is no layer {}, head {}", layer, head),
                      .where = task_.id.data(),
                      .hint = fmt::format("layers go to {}, heads to {}", layers.size() - 1, heads - 1)});
-    evaluationGates_[static_cast<size_t>(layer * heads + head)] = gate;
+    evaluationGates_[firstGate(static_cast<size_t>(layer)) + static_cast<size_t>(head)] = gate;
 }
 
 std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int count) {

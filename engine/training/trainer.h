@@ -109,6 +109,7 @@ private:
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
                                               const std::map<std::string, Tensor>& outputs, bool profiles = false);
     void buildStep(bool profiles);
+    size_t firstGate(size_t layer) const;
     void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
     GpuExecutor& evaluator();
 
@@ -124,7 +125,7 @@ private:
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int64_t stepsDone_ = 0;
     std::optional<double> rate_;
-    std::vector<float> openGates_, evaluationGates_; ///< [layers, heads]
+    std::vector<float> openGates_, evaluationGates_; ///< those of one layer after those of the one before
 };
 
 } // namespace attn

@@ -13,6 +13,7 @@ layout(push_constant) uniform Push {
     uint keyBegin, keyEnd;
     uint window; // a query sees this many keys back; 0: all
     uint flags;  // kCausal, kLegend
+    float largest; // probability of the brightest colour
 };
 layout(set = 0, binding = 0, std430) readonly buffer Pattern { float pixels[]; };
 layout(location = 0) out vec4 colour;
@@ -66,5 +67,5 @@ void main() {
     float probability = 0.0;
     for (uint y = down.x; y < down.y; ++y)
         for (uint x = across.x; x < across.y; ++x) probability = max(probability, pixels[first + y * rowStride + x]);
-    colour = vec4(viridis(pow(clamp(probability, 0.0, 1.0), exponent)), 1.0);
+    colour = vec4(viridis(pow(clamp(probability / largest, 0.0, 1.0), exponent)), 1.0);
 }
