@@ -101,8 +101,9 @@ const LanguageModel::DevicePattern& ShownLens::pattern(std::pair<int, int> queri
                                                        float cellPixels) {
     if (isPatternReady(queries, keys, cellPixels)) return pattern_;
     const LensView view = viewOf(queries, keys, cellPixels);
-    if (view != lens_->picture().view) lens_->show(view);
-    if (view.level == 0 || pattern_.tile.queryBegin == static_cast<int>(view.row << view.level)) lens_->work(kFrameMs);
+    const bool isOther = view != lens_->picture().view;
+    if (isOther) lens_->show(view);
+    if (!isOther || view.level == 0) lens_->work(kFrameMs); // else the coarse picture first
     const LensPicture& picture = lens_->picture();
     std::ranges::copy(picture.pixels, pixels_.mappedAs<float>().begin());
     std::vector<float> seen;
