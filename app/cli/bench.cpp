@@ -235,7 +235,8 @@ int bench(const Options& options) {
 
 void addBench(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand(
-        "bench", "measure this machine: kernels, decoding, prefill, thumbnails; train: training steps; lens: long patterns");
+        "bench",
+        "measure this machine: kernels, decoding, prefill, thumbnails; train: training steps; lens: long patterns");
     const auto options = std::make_shared<Options>();
     auto* path = command->add_option("PATH", options->path, "also measure this model");
     command->add_option("--device", options->device, "index or part of the name of a Vulkan device");

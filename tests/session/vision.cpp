@@ -94,7 +94,8 @@ TEST_CASE("vision session: rollout by a class is PyTorch's, and every head has a
     REQUIRE(weighted->rollout);
     const std::vector<float> expected = golden.values("relevance");
     REQUIRE(weighted->rollout->values.size() == expected.size());
-    for (size_t i = 0; i < expected.size(); ++i) CHECK(weighted->rollout->values[i] == Approx(expected[i]).margin(1e-4));
+    for (size_t i = 0; i < expected.size(); ++i)
+        CHECK(weighted->rollout->values[i] == Approx(expected[i]).margin(1e-4));
     query.rolloutClass.reset();
     CHECK(answer(session, query)->rollout->values == plain->rollout->values);
 
