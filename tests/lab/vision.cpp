@@ -5,6 +5,7 @@
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "app/lab/widgets/vision_figures.h"
+#include "engine/io/decode_image.h"
 #include "tests/lab/lab_window.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
@@ -133,6 +134,31 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
         REQUIRE(lab.settle());
     }
     CHECK(lab.find<QLabel>("visionModel").isVisible());
+}
+
+TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go through them", "[lab][vision]") {
+    LabWindow lab;
+    REQUIRE(opensVit(lab));
+    const std::filesystem::path folder = (lab.folder() + "/album").toStdString();
+    panel(lab).openPictures(QString::fromStdString(folder.string()));
+    CHECK(lab.find<QLabel>("visionMessage").text().contains("holds no picture"));
+    std::filesystem::create_directories(folder);
+    for (const uint8_t grey : {10, 90, 240})
+        writePpm(folder / (std::to_string(100 + grey) + ".ppm"),
+                 {.height = 16, .width = 16, .rgb = std::vector<uint8_t>(768, grey)});
+    panel(lab).openPictures(QString::fromStdString(folder.string()));
+    CHECK(panel(lab).setup().picture->rgb.front() == 10);
+    auto& pictures = lab.find<QComboBox>("visionPicture");
+    CHECK(pictures.currentText() == "110.ppm");
+    pictures.setFocus();
+    QTest::keyClick(&pictures, Qt::Key_Down);
+    CHECK(panel(lab).setup().picture->rgb.front() == 90);
+    QTest::keyClick(&pictures, Qt::Key_Down);
+    CHECK(panel(lab).setup().picture->rgb.front() == 240);
+    lab.press(lab.action("undo"));
+    lab.press(lab.action("undo"));
+    CHECK(panel(lab).setup().picture->rgb.front() == 10);
+    CHECK(pictures.findText("From a folder…") > 0);
 }
 
 TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them back", "[lab][vision]") {

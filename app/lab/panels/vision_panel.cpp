@@ -13,9 +13,11 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QDir>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QImageReader>
 #include <QLabel>
 #include <QMimeData>
 #include <QPointer>
@@ -167,6 +169,31 @@ std::optional<VisionSetup> VisionPanel::setupOf(const QString& name) {
 
 void VisionPanel::openPicture(const QString& name) {
     if (const auto setup = setupOf(name)) edit(*setup, "picture");
+}
+
+namespace {
+
+QFileInfoList picturesIn(const QString& folder) {
+    QStringList patterns;
+    for (const QByteArray& format : QImageReader::supportedImageFormats())
+        patterns << QStringLiteral("*.") + QString::fromLatin1(format);
+    return QDir(folder).entryInfoList(patterns, QDir::Files | QDir::Readable, QDir::Name);
+}
+
+} // namespace
+
+void VisionPanel::openPictures(const QString& folder) {
+    constexpr qsizetype kMost = 2000;
+    const QFileInfoList files = picturesIn(folder);
+    if (files.isEmpty()) {
+        message_->setText(tr("%1 holds no picture; choose a folder with pictures in it.").arg(folder));
+        message_->show();
+        return;
+    }
+    others_.clear();
+    for (const QFileInfo& file : files.first(std::min(files.size(), kMost))) others_ << file.absoluteFilePath();
+    openPicture(others_.front());
+    listPictures(); // also where the first cannot be read
 }
 
 void VisionPanel::ask() {
@@ -389,7 +416,9 @@ void VisionPanel::dropEvent(QDropEvent* event) {
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty() || !urls.front().isLocalFile()) return;
     const QString path = urls.front().toLocalFile();
-    if (QFileInfo(path).isDir())
+    if (QFileInfo(path).isDir() && !isVisionModel(path.toStdString()) && !picturesIn(path).isEmpty())
+        openPictures(path);
+    else if (QFileInfo(path).isDir())
         openModel(path);
     else
         openPicture(path);

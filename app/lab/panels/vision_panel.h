@@ -48,6 +48,8 @@ public:
     void setDefaultModel(const QString& path) { defaultModel_ = path; }
     /// A built-in picture, or a file. What cannot be read is said in the panel.
     void openPicture(const QString& name);
+    /// Offers the pictures of a folder, by name, and opens the first. Without any it says so.
+    void openPictures(const QString& folder);
     const VisionSetup& setup() const { return setup_; }
     const std::shared_ptr<const VisionSnapshot>& shown() const { return shown_; }
     /// "step 120": of the run that is shown; empty for a model that is none.
@@ -91,7 +93,7 @@ private:
     QString model_, defaultModel_;
     std::shared_ptr<const WeightSet> weights_; ///< of a run as it trains, in place of the folder's
     QString moment_;                           ///< of the run
-    QStringList examples_;                     ///< pictures of the model
+    QStringList examples_, others_;            ///< pictures of the model, and of a folder
     VisionSetup setup_, before_;               ///< before a drag over patches
     bool hidesMore_ = true;                    ///< a drag hides, or shows again
     std::vector<float> plain_;                 ///< probabilities of the picture with no patch hidden

@@ -26,6 +26,8 @@
 namespace attn {
 namespace {
 
+constexpr const char* kFolder = "folder:"; ///< in place of a picture: asks for one
+
 QComboBox* makeChoice(const char* name, const QString& title, const QString& help, const QStringList& items) {
     auto* choice = new QComboBox;
     choice->setObjectName(QLatin1String(name));
@@ -227,9 +229,12 @@ void VisionPanel::chooseModel() {
 
 void VisionPanel::choosePicture(int index) {
     const QString name = picture_->itemData(index).toString();
-    if (!name.isEmpty()) return openPicture(name);
-    auto* dialog = makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this, &VisionPanel::openPicture);
+    const bool isFolder = name == QLatin1String(kFolder);
+    if (!name.isEmpty() && !isFolder) return openPicture(name);
+    auto* dialog = isFolder ? makeFileDialog(this, tr("Choose a folder of pictures"), QFileDialog::Directory)
+                            : makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this,
+            isFolder ? &VisionPanel::openPictures : &VisionPanel::openPicture);
     connect(dialog, &QFileDialog::finished, this, &VisionPanel::listPictures);
     dialog->open();
 }
@@ -244,15 +249,17 @@ void VisionPanel::pastePicture() {
     edit({.name = tr("Pasted"), .picture = std::make_shared<const Image>(imageFrom(image)), .hidden = {}}, "picture");
 }
 
-/// The model's own pictures, those drawn by code, and what is shown.
+/// The model's own pictures, those of a folder, those drawn by code, and what is shown.
 void VisionPanel::listPictures() {
     const QSignalBlocker quiet(picture_);
     picture_->clear();
     for (const QString& example : examples_) picture_->addItem(QFileInfo(example).completeBaseName(), example);
+    for (const QString& other : others_) picture_->addItem(QFileInfo(other).fileName(), other);
     for (const BuiltInPicture& picture : builtInPictures())
         picture_->addItem(QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id));
     if (picture_->findData(setup_.name) < 0) picture_->addItem(QFileInfo(setup_.name).fileName(), setup_.name);
     picture_->addItem(tr("From a file…"));
+    picture_->addItem(tr("From a folder…"), QLatin1String(kFolder));
     picture_->setCurrentIndex(picture_->findData(setup_.name));
 }
 
