@@ -146,8 +146,13 @@ TEST_CASE("lab: a thousand random clicks and keys leave the window alive", "[lab
     }
     lab.window().bridge().post(StopCommand{});
     REQUIRE(lab.settle());
+    // The clicks may have opened another model, or trained one, that has no such letters: then it says so.
+    const uint64_t failures = lab.snapshot().failureCount;
     lab.find<QPlainTextEdit>("prompt").setPlainText("abcabc");
-    CHECK(lab.waitFor([&] { return lab.snapshot().sequence->prompt == "abcabc"; }));
+    const bool isAnswered = lab.waitFor(
+        [&] { return lab.snapshot().sequence->prompt == "abcabc" || lab.snapshot().failureCount > failures; });
+    CAPTURE(lab.snapshot().model->name, lab.snapshot().sequence->prompt);
+    CHECK(isAnswered);
 }
 
 } // namespace attn
