@@ -83,7 +83,7 @@ void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<con
                      .where = info.name,
                      .hint = fmt::format("layers are 0 to {}, heads 0 to {}", info.layers - 1, heads - 1)});
     const Looking looking = lookingOf(view.patch, info);
-    const auto patterns = model.look(patches).patterns;
+    const auto patterns = model.look(patches, view.layer).patterns;
     const LayerPattern& pattern = patterns[static_cast<size_t>(view.layer)];
     if (pattern.values.empty())
         throw Error({.what = fmt::format("layer {} forms no pattern", view.layer),

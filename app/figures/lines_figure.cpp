@@ -31,6 +31,11 @@ int LinesFigure::places() const {
     return static_cast<int>(most);
 }
 
+QString LinesFigure::placeText(int index) const {
+    const auto at = static_cast<size_t>(index);
+    return at < placeNames.size() ? placeNames[at] : QString::number(firstPlace + index);
+}
+
 std::pair<double, double> LinesFigure::ends() const {
     if (range) return *range;
     double low = 0, high = 0;
@@ -105,9 +110,17 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
                  theme.faint);
     }
     paintLines(painter, at, theme);
-    const int last = firstPlace + places() - 1;
-    drawLine(painter, {at.plot.left(), at.plot.bottom() + 1, at.plot.width(), line}, Qt::AlignLeft | Qt::AlignVCenter,
-             QStringLiteral("%1 %2–%3 →").arg(placeTitle).arg(firstPlace).arg(last), theme.smallFont(), theme.faint);
+    double widest = 0;
+    for (const QString& name : placeNames) widest = std::max(widest, textWidth(name, theme.smallFont()));
+    if (!placeNames.empty() && widest + gap <= at.step)
+        for (int place = 0; place < places(); ++place)
+            drawLine(painter, {at.x(place) - at.step / 2, at.plot.bottom() + 1, at.step, line}, Qt::AlignCenter,
+                     placeText(place), theme.smallFont(), theme.faint);
+    else
+        drawLine(painter, {at.plot.left(), at.plot.bottom() + 1, at.plot.width(), line},
+                 Qt::AlignLeft | Qt::AlignVCenter,
+                 QStringLiteral("%1 %2–%3 →").arg(placeTitle).arg(firstPlace).arg(firstPlace + places() - 1),
+                 theme.smallFont(), theme.faint);
     painter.restore();
 }
 
@@ -163,7 +176,7 @@ QString LinesFigure::csv() const {
     for (const Line& line : lines) text += ',' + csvText(line.label);
     text += QStringLiteral("\r\n");
     for (int place = 0; place < places(); ++place) {
-        text += QString::number(firstPlace + place);
+        text += placeNames.empty() ? placeText(place) : csvText(placeText(place));
         for (const Line& line : lines) {
             text += ',';
             if (static_cast<size_t>(place) < line.values.size())

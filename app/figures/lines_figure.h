@@ -18,6 +18,7 @@ struct LinesFigure : Figure {
     QString title, note; ///< what it is; a remark below
     QString placeTitle;  ///< what the places count
     int firstPlace = 0;
+    std::vector<QString> placeNames; ///< of the places, where a number does not say it
     std::vector<Line> lines;
     bool isBars = false;
     std::optional<std::pair<double, double>> range; ///< of the axis; none: that of the numbers, and zero
@@ -27,6 +28,7 @@ struct LinesFigure : Figure {
 
     bool isEmpty() const;
     int places() const; ///< of the longest line
+    QString placeText(int index) const;
 
     struct Layout {
         QRectF title, note, plot;

@@ -94,11 +94,28 @@ void PatchOverlayFigure::drawBorders(QPainter& painter, const Layout& at) const 
         return !areMerged || tokens[static_cast<size_t>(patch)] != tokens[static_cast<size_t>(neighbour)];
     };
     painter.setPen(QPen(QColor(255, 255, 255, areMerged ? 150 : 60), 1));
-    for (int patch = 0; patch < rows_ * columns_; ++patch) {
-        const QRectF cell = at.patchRect(patch, columns_, rows_);
-        if (patch % columns_ > 0 && isBorder(patch, patch - 1)) painter.drawLine(cell.topLeft(), cell.bottomLeft());
-        if (patch >= columns_ && isBorder(patch, patch - columns_)) painter.drawLine(cell.topLeft(), cell.topRight());
-    }
+    // One line for each stretch: where translucent lines met, they would show twice.
+    const auto drawStretches = [&](int lines, int steps, const auto& isDrawn, const auto& draw) {
+        for (int line = 1; line < lines; ++line)
+            for (int step = 0, begin = 0; step <= steps; ++step) {
+                if (step < steps && isDrawn(line, step)) continue;
+                if (begin < step) draw(line, begin, step);
+                begin = step + 1;
+            }
+    };
+    const QRectF& area = at.picture;
+    const auto x = [&](int column) { return area.left() + area.width() * column / columns_; };
+    const auto y = [&](int row) { return area.top() + area.height() * row / rows_; };
+    drawStretches(
+        columns_, rows_,
+        [&](int column, int row) { return isBorder(row * columns_ + column, row * columns_ + column - 1); },
+        [&](int column, int begin, int end) {
+            painter.drawLine(QPointF(x(column), y(begin)), QPointF(x(column), y(end)));
+        });
+    drawStretches(
+        rows_, columns_,
+        [&](int row, int column) { return isBorder(row * columns_ + column, (row - 1) * columns_ + column); },
+        [&](int row, int begin, int end) { painter.drawLine(QPointF(x(begin), y(row)), QPointF(x(end), y(row))); });
 }
 
 void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {

@@ -53,9 +53,11 @@ bool MainWindow::isForVision(const QString& path) {
 }
 
 void MainWindow::openVision(const QString& path) {
+    // First the model: a panel that is shown without one loads the built-in one.
+    const bool isModel = isVisionModel(path.toStdString());
+    if (isModel) visionPanel_->openModel(path);
     context_.showPanel("vision");
-    if (!isVisionModel(path.toStdString())) return visionPanel_->openPicture(path);
-    visionPanel_->openModel(path);
+    if (!isModel) return visionPanel_->openPicture(path);
     addRecentPath(path);
     refreshRecent();
 }

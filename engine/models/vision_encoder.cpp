@@ -1,5 +1,6 @@
 #include "engine/models/vision_encoder.h"
 
+#include "engine/attention/block/block_flow.h"
 #include "engine/core/error.h"
 #include "engine/models/vision_layout.h"
 #include "engine/ops/tensor_ops.h"
@@ -27,7 +28,12 @@ void checkDescription(const VisionConfig& config) {
     if (config.prefix() > 0 && !(config.merges.empty() && config.windows.empty()))
         refuse("windows and merges are of patches alone, and the model has a CLS token or registers",
                "pool by the mean of the patches");
-    for (const TokenPool& pool : config.pools) {
+    for (size_t i = 0; i < config.pools.size(); ++i) {
+        const TokenPool& pool = config.pools[i];
+        if (i > 0 && pool.layer <= config.pools[i - 1].layer)
+            refuse(fmt::format("tokens are pooled before layer {} after being pooled before layer {}", pool.layer,
+                               config.pools[i - 1].layer),
+                   "name each layer once, in rising order");
         const int64_t before = config.tokensOf(pool.layer - 1) - config.prefix();
         if (pool.layer < 1 || pool.layer > config.lastLayer() || pool.tokens < 1 || pool.tokens >= before)
             refuse(fmt::format("{} tokens cannot be pooled into {} before layer {}", before, pool.tokens, pool.layer),
@@ -69,7 +75,8 @@ public:
             if (std::ranges::count(config_.merges, layer) > 0) x = merged(x, layer);
             const auto pool = std::ranges::find(config_.pools, layer, &TokenPool::layer);
             if (pool != config_.pools.end()) x = pooledTokens(x, *pool);
-            if (rows_ * build_.images != positions.shape()[0]) positions = paddingOf(layer);
+            if (pool != config_.pools.end() || std::ranges::count(config_.merges, layer) > 0)
+                positions = paddingOf(layer); // there are fewer tokens now
             const std::optional<RowGroups> groups = windowsOf(layer);
             x = blocks_.block(static_cast<size_t>(layer), x,
                               {.queryPosition = positions,
@@ -141,6 +148,11 @@ private:
     Tensor merged(Tensor x, int64_t layer) {
         const ImageSize before = config_.gridOf(layer - 1), grid = config_.gridOf(layer);
         const int64_t B = build_.images, C = config_.widthOf(layer - 1);
+        const BlockHooks* layers = blocks_.hooksOf(static_cast<size_t>(layer), Slot::Layers);
+        if (x.shape().columns() != C || (layers && layers->sharesWeights))
+            throw Error({.what = "layers of different width cannot share their weights or keep several streams",
+                         .where = config_.name,
+                         .hint = "leave out merges, or layers=shared and residual=reversible"});
         if (before.height % 2 != 0 || before.width % 2 != 0) { // a row or column of zeros at the end
             x = reshape(x, {B, before.height, before.width, C});
             x = pad(pad(x, 1, 0, before.height % 2), 2, 0, before.width % 2);
@@ -190,7 +202,7 @@ private:
         return perRow(isPadded() ? pad(kept, 1, 0, rows_ - tokens_) : kept);
     }
 
-    /// Positions of a layer that works on fewer rows than the one before: 1 of padding. @return I32 [B rows]
+    /// Positions from a layer on that has fewer tokens than the one before: 1 of padding. @return I32 [B rows]
     Tensor paddingOf(int64_t layer) {
         const int64_t rows = build_.images * rows_;
         if (!isPadded()) return fill(graph_, {rows}, 0, DType::I32);

@@ -24,6 +24,7 @@ std::span<const Op* const> opCatalogue() {
                                      &kPatternTile,
                                      &kLensStatistics,
                                      &kLensTile,
+                                     &kLensDistances,
                                      &kLastRow,
                                      &kReshape,
                                      &kAssign,

@@ -48,12 +48,17 @@ void referenceTake(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchTake(const OpTypes& types, const KernelTraits&) {
     const Shape &x = types.inputs[0].shape, &ids = types.inputs[1].shape;
-    const int64_t vectors = x.rowStride() / 4, R = ids.columns();
-    const RowGrid grid = rowGrid(R, ids.rows(), 1, vectors);
+    const uint32_t vectors = u32(x.rowStride() / 4), choices = u32(x[-2]), R = u32(ids.columns()), N = u32(ids.rows());
+    const uint32_t stride = u32(ids.rowStride());
+    // The longer of both axes goes along x, where a grid may be as long as it likes.
+    std::vector<uint32_t> push =
+        N > R ? std::vector<uint32_t>{N, 0, R * vectors, vectors, 0, 0, stride, 1, 0, 0, choices * vectors, 0, 0}
+              : std::vector<uint32_t>{R, 0, vectors, R * vectors, 0, 0, 1, stride, 0, 0, 0, choices * vectors, 0};
+    push.insert(push.end(), {vectors, choices});
+    const RowGrid grid = rowGrid(std::max(N, R), std::min(N, R), 1, vectors);
     return {{.shader = "ops/take",
              .bindings = {load4(0), readInput(1), writeOutput(0)},
-             .push = {u32(R), 0, u32(vectors), u32(R * vectors), 0, 0, 1, u32(ids.rowStride()), 0, u32(vectors),
-                      u32(x[-2])},
+             .push = push,
              .specialisation = {grid.lanes},
              .x = grid.x,
              .y = grid.y,

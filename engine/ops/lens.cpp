@@ -5,15 +5,17 @@
 #include "engine/ops/rules.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace attn {
 namespace {
 
 enum Word {
-    Groups,
-    Head = 3,
+    Heads = 2,
+    Head,
     FirstRow,
     RowStep,
     RowLevel,
@@ -33,7 +35,7 @@ int32_t quotient(int32_t a, int32_t b) { return (a + b - 1) / b; }
 std::array<int32_t, 16> wordsOf(const LensBand& band, int32_t x, int32_t y) {
     return {x,
             y,
-            1,
+            band.heads,
             band.head,
             band.firstRow,
             band.rowStep,
@@ -66,24 +68,31 @@ std::vector<double> scoresOf(const ReferenceCall& call, int64_t t, int64_t head)
 
 std::vector<TensorType> inferStatistics(std::span<const TensorType> inputs, const Attributes& attributes) {
     requireView(inputs, 5, "lens_statistics");
-    return {{.shape = {attributes.integer("rows"), 4}, .liveRows = StepScalar::QueryLength}};
+    const int64_t heads = attributes.integer("heads");
+    const auto live = heads == 1 ? std::optional(StepScalar::QueryLength) : std::nullopt;
+    return {{.shape = {heads * attributes.integer("rows"), 4}, .liveRows = live}};
 }
 
 void referenceStatistics(const ReferenceCall& call) {
     const double* view = call.inputs[5].data;
     const auto word = [&](Word at) { return static_cast<int64_t>(view[at]); };
-    for (int64_t r = 0; r < word(RowCount); ++r) {
-        const RowStatistics row = statisticsOf(scoresOf(call, word(FirstRow) + r * word(RowStep), word(Head)));
-        call.outputs[0].row(r)[0] = row.maximum * std::numbers::log2e;
-        call.outputs[0].row(r)[1] = row.inverseSum;
-    }
+    for (int64_t head = 0; head < word(Heads); ++head)
+        for (int64_t r = 0; r < word(RowCount); ++r) {
+            const RowStatistics row =
+                statisticsOf(scoresOf(call, word(FirstRow) + r * word(RowStep), word(Head) + head));
+            double* out = call.outputs[0].row(head * call.attributes.integer("rows") + r);
+            out[0] = row.maximum * std::numbers::log2e;
+            out[1] = row.inverseSum;
+        }
 }
 
 std::vector<Dispatch> dispatchStatistics(const OpTypes& types, const KernelTraits& traits) {
     const Lanes8 lanes(traits);
+    std::vector<uint32_t> push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes));
+    push.push_back(u32(types.attributes.integer("rows")));
     return {{.shader = "view/lens_statistics",
              .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
-             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .push = push,
              .specialisation = {8, lanes.sets, 0, lanes.isExact},
              .indirectFrom = readInput(5)}};
 }
@@ -93,7 +102,9 @@ std::vector<Dispatch> dispatchStatistics(const OpTypes& types, const KernelTrait
 std::vector<TensorType> inferTile(std::span<const TensorType> inputs, const Attributes& attributes) {
     requireView(inputs, 6, "lens_tile");
     require(inputs[5].shape.columns() == 4, "lens_tile", "statistics must be [.., 4]");
-    return {{.shape = {attributes.integer("rows"), attributes.integer("columns")}}};
+    require(inputs[5].shape[0] % attributes.integer("heads") == 0, "lens_tile",
+            "statistics must be as many for each head");
+    return {{.shape = {attributes.integer("heads") * attributes.integer("rows"), attributes.integer("columns")}}};
 }
 
 void referenceTile(const ReferenceCall& call) {
@@ -103,14 +114,17 @@ void referenceTile(const ReferenceCall& call) {
     const int64_t T = call.inputs[0].shape[0], S = liveKeys(call, call.inputs[1].shape[0]);
     const int64_t rows = (word(RowCount) + (int64_t{1} << word(RowLevel)) - 1) >> word(RowLevel);
     const bool isMean = call.attributes.flag("mean");
-    for (int64_t y = 0; y < rows; ++y) {
+    const int64_t heads = call.attributes.integer("heads"), statisticsOfHead = statistics.shape[0] / heads;
+    for (int64_t at = 0; at < word(Heads) * rows; ++at) {
+        const int64_t head = at / rows, y = at % rows;
+        double* out = call.outputs[0].row(head * call.attributes.integer("rows") + y);
         std::vector<double> pooled(static_cast<size_t>(word(Columns)), 0);
         const int64_t end = std::min(word(RowCount), (y + 1) << word(RowLevel));
         for (int64_t r = y << word(RowLevel); r < end; ++r) {
             const int64_t t = word(FirstRow) + r * word(RowStep);
             if (t >= T) continue;
-            const double* row = statistics.row(word(First) + r * word(Step));
-            const std::vector<double> scores = scoresOf(call, t, word(Head));
+            const double* row = statistics.row(head * statisticsOfHead + word(First) + r * word(Step));
+            const std::vector<double> scores = scoresOf(call, t, word(Head) + head);
             for (int64_t s = word(FirstKey); s < S; ++s) {
                 const auto x = static_cast<size_t>((s - word(FirstKey)) >> word(ColumnLevel));
                 if (x >= pooled.size()) break;
@@ -124,7 +138,7 @@ void referenceTile(const ReferenceCall& call) {
             const int64_t cells =
                 (end - (y << word(RowLevel))) * (std::min(first + (int64_t{1} << word(ColumnLevel)), S) - first);
             const double value = pooled[static_cast<size_t>(x)];
-            call.outputs[0].row(y)[x] = !isMean ? value : cells > 0 ? value / static_cast<double>(cells) : 0;
+            out[x] = !isMean ? value : cells > 0 ? value / static_cast<double>(cells) : 0;
         }
     }
 }
@@ -132,7 +146,9 @@ void referenceTile(const ReferenceCall& call) {
 std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits& traits) {
     const Lanes8 lanes(traits);
     std::vector<uint32_t> push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes));
-    push.push_back(u32(types.outputs[0].shape.rowStride()));
+    const int64_t heads = types.attributes.integer("heads");
+    push.insert(push.end(), {u32(types.outputs[0].shape.rowStride()), u32(types.attributes.integer("rows")),
+                             u32(types.inputs[5].shape[0] / heads)});
     const uint32_t isMean = types.attributes.flag("mean") ? 1 : 0, isFine = types.attributes.flag("fine") ? 1 : 0;
     return {{.shader = "view/lens_tile",
              .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), load4(5), readInput(6),
@@ -142,9 +158,44 @@ std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits& tra
              .indirectFrom = readInput(6)}};
 }
 
-Attributes lensAttributes(const AttentionInputs& inputs, const AttentionRule& rule, int64_t rows) {
+// lensDistances: q, k, queryPosition, keyPosition, slopes, statistics, view -------------------------------------------
+
+std::vector<TensorType> inferDistances(std::span<const TensorType> inputs, const Attributes& attributes) {
+    requireView(inputs, 6, "lens_distances");
+    require(inputs[5].shape.columns() == 4, "lens_distances", "statistics must be [.., 4]");
+    return {{.shape = {(attributes.integer("rows") + kRowsOfSet - 1) / kRowsOfSet, kDistanceBins}}};
+}
+
+void referenceDistances(const ReferenceCall& call) {
+    const double* view = call.inputs[6].data;
+    const auto word = [&](Word at) { return static_cast<int64_t>(view[at]); };
+    for (int64_t r = 0; r < word(RowCount); ++r) {
+        const int64_t t = word(FirstRow) + r * word(RowStep);
+        const double* row = call.inputs[5].row(word(First) + r * word(Step));
+        const std::vector<double> scores = scoresOf(call, t, word(Head));
+        for (size_t s = 0; s < scores.size(); ++s) {
+            const auto away = static_cast<uint32_t>(std::abs(call.inputs[2].data[t] - call.inputs[3].data[s]));
+            if (scores[s] > kMasked)
+                call.outputs[0].row(r / kRowsOfSet)[std::bit_width(away)] +=
+                    std::exp2(scores[s] * std::numbers::log2e - row[0]) * row[1];
+        }
+    }
+}
+
+std::vector<Dispatch> dispatchDistances(const OpTypes& types, const KernelTraits& traits) {
+    const Lanes8 lanes(traits);
+    return {{.shader = "view/lens_distances",
+             .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), load4(5), readInput(6),
+                          writeOutput(0)},
+             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .specialisation = {8, lanes.sets, 0, lanes.isExact},
+             .indirectFrom = readInput(6)}};
+}
+
+Attributes lensAttributes(const AttentionInputs& inputs, const AttentionRule& rule, int64_t rows, int64_t heads) {
     Attributes attributes = ruleAttributes(rule, inputs.k);
     attributes.set("rows", static_cast<double>(rows));
+    attributes.set("heads", static_cast<double>(heads));
     return attributes;
 }
 
@@ -156,7 +207,16 @@ const Op kLensStatistics{.name = "lens_statistics",
                          .dispatch = dispatchStatistics};
 const Op kLensTile{.name = "lens_tile", .infer = inferTile, .reference = referenceTile, .dispatch = dispatchTile};
 
+const Op kLensDistances{
+    .name = "lens_distances", .infer = inferDistances, .reference = referenceDistances, .dispatch = dispatchDistances};
+
 int32_t lensSets(const KernelTraits& traits) { return static_cast<int32_t>(Lanes8(traits).sets); }
+
+int64_t lensTokens(const KernelTraits& traits, int64_t width) {
+    if (!traits.prefersSubgroupTiles) return std::numeric_limits<int32_t>::max();
+    const int64_t rounds = (width + 3) / 4 + 3; // for 32 keys: their dot products, the search of the next, the loop
+    return 65'535 / rounds * 32;
+}
 
 std::array<int32_t, 16> LensBand::statisticsWords() const {
     return wordsOf(*this, quotient(rowCount, kRowsOfSet * setsOfLanes), 1);
@@ -168,21 +228,28 @@ std::array<int32_t, 16> LensBand::tileWords() const {
 }
 
 Tensor lensStatistics(const AttentionInputs& inputs, Tensor slopes, Tensor view, const AttentionRule& rule,
-                      int64_t rows) {
+                      int64_t rows, int64_t heads) {
     return inputs.q.graph->add(kLensStatistics,
                                {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, slopes, view},
-                               lensAttributes(inputs, rule, rows));
+                               lensAttributes(inputs, rule, rows, heads));
 }
 
 Tensor lensTile(const AttentionInputs& inputs, Tensor slopes, Tensor statistics, Tensor view, const AttentionRule& rule,
-                Pooling pooling, bool isFine, int64_t rows, int64_t columns) {
-    Attributes attributes = lensAttributes(inputs, rule, rows);
+                Pooling pooling, bool isFine, int64_t rows, int64_t columns, int64_t heads) {
+    Attributes attributes = lensAttributes(inputs, rule, rows, heads);
     attributes.set("columns", static_cast<double>(columns));
     attributes.set("mean", pooling == Pooling::Mean ? 1 : 0);
     attributes.set("fine", isFine ? 1 : 0);
     return inputs.q.graph->add(kLensTile,
                                {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, slopes, statistics, view},
                                attributes);
+}
+
+Tensor lensDistances(const AttentionInputs& inputs, Tensor slopes, Tensor statistics, Tensor view,
+                     const AttentionRule& rule, int64_t rows) {
+    return inputs.q.graph->add(kLensDistances,
+                               {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition, slopes, statistics, view},
+                               lensAttributes(inputs, rule, rows, 1));
 }
 
 } // namespace attn

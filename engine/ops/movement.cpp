@@ -1,6 +1,7 @@
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
+#include "engine/ops/walk.h"
 
 #include <algorithm>
 
@@ -100,7 +101,7 @@ std::vector<Dispatch> dispatchAssign(const OpTypes& types, const KernelTraits&) 
              .bindings = {readInput(1), writeOutput(0)},
              .push = {u32(value.shape[0]), u32(unit), u32(types.inputs[0].shape[0]),
                       u32(types.attributes.integer("at")), liveSlot(value)},
-             .x = GridAxis::fixed(u32((total + 63) / 64))}};
+             .x = repeatedGrid(total, 64, 1)}};
 }
 
 std::vector<Tensor> gradientReshape(const GradientCall& call) {

@@ -32,7 +32,8 @@ bool LensPicture::isWhole() const {
 
 AttentionLens::AttentionLens(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source)
     : context_(context), kernels_(kernels), store_(store), source_(std::move(source)),
-      known_(static_cast<size_t>(source_.heads)), cellsPerMs_(kFirstCellsPerMs) {
+      sets_(lensSets(kernelTraits(context_.traits()))), known_(static_cast<size_t>(source_.heads)),
+      cellsPerMs_(kFirstCellsPerMs) {
     store_.reserve({{kStatistics, {source_.heads * source_.capacity, 4}},
                     {kHeadQ, {source_.capacity, 1, source_.width}},
                     {kHeadK, {source_.capacity, 1, source_.width}}});
@@ -53,15 +54,21 @@ void AttentionLens::setTokens(int64_t tokens, int64_t firstChanged) {
         throw Error({.what = fmt::format("{} tokens do not fit into {}", tokens, source_.capacity),
                      .where = "lens",
                      .hint = "look at fewer tokens"});
+    if (const int64_t most = lensTokens(kernelTraits(context_.traits()), source_.width); tokens > most)
+        throw Error({.what = fmt::format("{} tokens of heads of {} cannot be looked at", tokens, source_.width),
+                     .where = context_.traits().name,
+                     .hint = fmt::format("this device counts to {} tokens: use fewer, or a GPU", most)});
+    // Rows that see what comes after them change with the last token.
+    const int64_t first = source_.rule.causal ? std::clamp<int64_t>(firstChanged, 0, std::min(tokens, tokens_)) : 0;
     tokens_ = tokens;
     brought_ = -1;
     for (std::vector<bool>& rows : known_) {
         rows.resize(static_cast<size_t>(source_.capacity));
-        std::fill(rows.begin() + std::clamp<int64_t>(firstChanged, 0, source_.capacity), rows.end(), false);
+        std::fill(rows.begin() + first, rows.end(), false);
     }
-    const LensView view = picture_.view;
+    const LensPicture former = std::move(picture_);
     picture_ = {};
-    if (view.rows > 0) show(view);
+    if (former.view.rows > 0) begin(former.view, former, (first >> former.view.level) - former.view.row);
 }
 
 void AttentionLens::show(const LensView& view) {
@@ -76,9 +83,17 @@ void AttentionLens::show(const LensView& view) {
                                  view.row, view.column),
              .where = "lens",
              .hint = fmt::format("heads are 0 to {}, levels 0 to {}", source_.heads - 1, LensBand::kMostLevel)});
+    begin(view, {}, 0);
+}
+
+/// @param rows of pixels that are taken from a former picture of the same view
+void AttentionLens::begin(const LensView& view, const LensPicture& former, int64_t rows) {
     picture_ = {.view = view,
                 .pixels = std::vector<float>(static_cast<size_t>(view.rows) * static_cast<size_t>(view.columns), 0),
                 .isExact = std::vector<uint8_t>(static_cast<size_t>(view.rows), 0)};
+    const auto kept = static_cast<size_t>(std::clamp<int64_t>(rows, 0, view.rows));
+    std::copy_n(former.pixels.begin(), kept * static_cast<size_t>(view.columns), picture_.pixels.begin());
+    std::copy_n(former.isExact.begin(), kept, picture_.isExact.begin());
     nextRow_ = 0;
     for (int row = 0; row < view.rows; ++row) // beyond the last token there is nothing
         if ((view.row + row) << view.level >= tokens_) picture_.isExact[static_cast<size_t>(row)] = 1;
@@ -202,9 +217,10 @@ void AttentionLens::draw(GpuExecutor& executor, const LensBand& band, int firstP
 /// One query stands for all of its pixel, against all keys.
 void AttentionLens::drawCoarse() {
     const LensView& view = picture_.view;
-    const int64_t cells = int64_t{1} << view.level, first = view.row * cells + cells / 2;
+    const auto known = std::ranges::find(picture_.isExact, uint8_t{0}) - picture_.isExact.begin();
+    const int64_t cells = int64_t{1} << view.level, first = (view.row + known) * cells + cells / 2;
     if (first >= tokens_) return;
-    const int64_t rows = std::min<int64_t>(view.rows, (tokens_ - first + cells - 1) / cells);
+    const int64_t rows = std::min<int64_t>(view.rows - known, (tokens_ - first + cells - 1) / cells);
     const int64_t visible = (tokens_ + cells - 1) / cells - view.column;
     if (visible <= 0) return;
     LensBand band{.firstRow = static_cast<int32_t>(first),
@@ -213,13 +229,13 @@ void AttentionLens::drawCoarse() {
                   .firstKey = static_cast<int32_t>(view.column * cells),
                   .columnLevel = view.level,
                   .columns = static_cast<int32_t>(std::min<int64_t>(view.columns, visible)),
-                  .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+                  .setsOfLanes = sets_};
     bring(view.head);
     GpuExecutor& executor = coarseStep(view.pooling, view.level < 2);
     write(executor, kRows, band.statisticsWords());
     write(executor, kView, band.tileWords());
     executor.run(params(rows, 0));
-    draw(executor, band, 0, band.columns);
+    draw(executor, band, static_cast<int>(known), band.columns);
 }
 
 /// Normalisers of some rows that are not known yet.
@@ -232,9 +248,8 @@ void AttentionLens::know(int head, int64_t first, int64_t end) {
             continue;
         }
         const int64_t count = std::min(end - first, kRowsOfBand);
-        const LensBand band{.firstRow = static_cast<int32_t>(first),
-                            .rowCount = static_cast<int32_t>(count),
-                            .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+        const LensBand band{
+            .firstRow = static_cast<int32_t>(first), .rowCount = static_cast<int32_t>(count), .setsOfLanes = sets_};
         GpuExecutor& executor = statisticsStep();
         write(executor, kRows, band.statisticsWords());
         executor.run(params(count, head * source_.capacity + first));
@@ -266,7 +281,7 @@ bool AttentionLens::drawBand() {
                             .columnLevel = view.level,
                             .columns = static_cast<int32_t>(std::min<int64_t>(view.columns, visible)),
                             .statistics = static_cast<int32_t>(view.head * source_.capacity + firstQuery),
-                            .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+                            .setsOfLanes = sets_};
         GpuExecutor& executor = tileStep(view.pooling, view.level < 2);
         write(executor, kView, band.tileWords());
         executor.run(params(queries, 0));
@@ -309,7 +324,7 @@ std::vector<float> AttentionLens::pixelsOfRow(int head, int64_t query, int level
                             .columnLevel = level,
                             .columns = static_cast<int32_t>(columns),
                             .statistics = static_cast<int32_t>(head * source_.capacity + query),
-                            .setsOfLanes = lensSets(kernelTraits(context_.traits()))};
+                            .setsOfLanes = sets_};
         write(executor, kView, band.tileWords());
         executor.run(params(1, 0));
         const std::span<const float> pixels = executor.result(kPixels);

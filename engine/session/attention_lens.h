@@ -45,10 +45,12 @@ struct LensPicture {
 /// grows with the square of the tokens. A picture is coarse at once and becomes exact in bands, each a short run.
 class AttentionLens {
 public:
+    /// @throws Error as setTokens()
     AttentionLens(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source);
     ~AttentionLens();
 
-    /// q, k or their count have changed: what is known of the rows from here on is not true any more.
+    /// q, k or their count have changed: of the tokens from `firstChanged` on. What they do not reach stays as it is.
+    /// @throws Error for more tokens than the states hold or the device can count
     void setTokens(int64_t tokens, int64_t firstChanged = 0);
     int64_t tokens() const { return tokens_; }
 
@@ -59,9 +61,10 @@ public:
     const LensPicture& picture() const { return picture_; }
 
     /// One row's probabilities, pooled over 2^level keys each. @return [ceil(tokens / 2^level)]
+    /// @throws Error if there is no such row, head or level
     std::vector<float> row(int head, int64_t query, int level, Pooling pooling = Pooling::Maximum);
 
-    /// One cell's probability.
+    /// One cell's probability. @throws Error if there is no such cell
     float cell(int head, int64_t query, int64_t key);
 
     uint64_t deviceBytes() const; ///< beyond q and k
@@ -69,6 +72,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    void begin(const LensView& view, const LensPicture& former, int64_t rows);
     void bring(int head);
     GpuExecutor& statisticsStep();
     GpuExecutor& coarseStep(Pooling pooling, bool isFine);
@@ -89,6 +93,7 @@ private:
     KernelLibrary& kernels_;
     TensorStore& store_;
     LensSource source_;
+    int32_t sets_; ///< LensBand::setsOfLanes
     int64_t tokens_ = 0;
     LensPicture picture_;
     int nextRow_ = 0;                      ///< of pixels, the first that is not exact

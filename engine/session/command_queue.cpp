@@ -15,8 +15,8 @@ bool replaces(const Command& newer, const Command& older) {
         return gate->layer == other.layer && gate->head == other.head;
     }
     return is<SetPromptCommand>(newer) || is<SetSamplingCommand>(newer) || is<SetViewCommand>(newer) ||
-           is<ExplainCellCommand>(newer) || is<ShowWeightCommand>(newer) || is<ShowWeightsCommand>(newer) ||
-           is<CaptureInputsCommand>(newer);
+           is<SetProfileCommand>(newer) || is<ExplainCellCommand>(newer) || is<ShowWeightCommand>(newer) ||
+           is<ShowWeightsCommand>(newer) || is<CaptureInputsCommand>(newer);
 }
 
 /// Commands that read what others set: nothing moves across them.

@@ -71,6 +71,10 @@ struct SetViewCommand {
     int queryBegin = 0, queryEnd = 0;              ///< token range of the detail; 0,0: all
     int keyBegin = 0, keyEnd = 0;
 };
+/// The head whose profile is wanted. @param layer negative: none
+struct SetProfileCommand {
+    int layer = -1, head = 0;
+};
 struct ExplainCellCommand {
     int layer = 0, head = 0, query = 0, key = 0;
 };
@@ -93,9 +97,9 @@ struct CaptureInputsCommand {
     int layer = 0;
 };
 
-using Command =
-    std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
-                 TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, SetViewCommand,
-                 ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand, CaptureInputsCommand>;
+using Command = std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand,
+                             ResetCommand, TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand,
+                             SetSamplingCommand, SetViewCommand, SetProfileCommand, ExplainCellCommand,
+                             SetHeadGateCommand, ShowWeightCommand, CaptureCommand, CaptureInputsCommand>;
 
 } // namespace attn

@@ -207,6 +207,7 @@ bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cance
     params[StepScalar::QueryLength] = static_cast<uint32_t>(tokens.size());
     params[StepScalar::CacheOffset] = static_cast<uint32_t>(tokens_.size());
     params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size() + tokens.size());
+    forgetInLenses(tokens_.size());
     if (!executor.run(params, isCancelled)) return false;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     return true;

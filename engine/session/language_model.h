@@ -17,6 +17,9 @@
 
 namespace attn {
 
+class AttentionLens;
+struct LensSource;
+
 /// A loaded model on a device with one key/value cache: feeds tokens, gives logits, patterns and everything else a view
 /// shows. Synchronous; used from one thread. Session runs it for the windows, the command line uses it directly.
 class LanguageModel {
@@ -67,6 +70,17 @@ public:
     // Views of what the cache holds. Need Options::inspects.
     PatternGrid patternGrid(int size);
     PatternTile patternTile(const SetViewCommand& view);
+    // The same, but of many tokens coarse pictures at first, which refine() makes exact.
+    PatternGrid beginGrid(int size);
+    PatternTile beginTile(const SetViewCommand& view);
+    /// What a head does with all tokens in the cache: counted up by refine().
+    HeadProfile beginProfile(int layer, int head);
+    /// Works for about so long on what was begun since the tokens changed, the tile first.
+    /// @return whether something is left to do
+    bool refine(double milliseconds);
+    std::optional<PatternTile> refinedTile() const; ///< as it is now; empty where beginTile() gave all at once
+    std::optional<PatternGrid> refinedGrid() const; ///< likewise
+    std::optional<HeadProfile> refinedProfile() const;
     NewestRows newestRows() const;
     /// @throws Error if there is no such cell
     CellExplanation explain(const ExplainCellCommand& cell);
@@ -115,6 +129,10 @@ private:
     Step& gridStep(int size);
     enum class TileUse { ReadBack, Draw }; // each draws into memory of its own
     Step& tileStep(int layer, int size, TileUse use);
+    bool needsLens() const;
+    LensSource lensSource(int layer) const;
+    AttentionLens& lensOf(int layer);
+    void forgetInLenses(size_t from); ///< the tokens from there on
     struct DrawnTile;
     SetViewCommand boundedView(SetViewCommand view) const; ///< within what exists
     DrawnTile drawTile(const SetViewCommand& request, TileUse use);
@@ -124,6 +142,7 @@ private:
     /// Weights of some keys of one query; empty where the layer has no pattern.
     std::vector<float> composedRow(int layer, int head, int query, int keyBegin, int keyEnd) const;
     PatternTile composedTile(const SetViewCommand& view, int rows, int columns) const;
+    HeadProfile composedProfile(int layer, int head) const;
     void explainCached(CellExplanation& cell);
     void explainComposed(CellExplanation& cell);
     /// What the cell adds to z, and through W_O to the stream. @param reachesStream whether z goes there as it is
@@ -151,6 +170,8 @@ private:
     PatternGrid grid_; ///< the last thumbnails, of gridTokens_ with gridCells_ tokens to a pixel
     std::vector<int> gridTokens_;
     int gridSize_ = 0, gridCells_ = 0;
+    struct Lenses;
+    std::shared_ptr<Lenses> lenses_; ///< for many tokens; made when they are first looked at
     ModelInfo info_;
 };
 

@@ -1,12 +1,15 @@
 #include "engine/core/error.h"
 #include "engine/session/graph_sources.h"
+#include "engine/session/head_profiler.h"
 #include "engine/session/step_plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 // Models whose attention is composed of parts have no cache: each step runs the whole context, and views read the
@@ -127,6 +130,26 @@ PatternTile LanguageModel::composedTile(const SetViewCommand& view, int rows, in
         }
     }
     return tile;
+}
+
+HeadProfile LanguageModel::composedProfile(int layer, int head) const {
+    const auto count = static_cast<int>(tokens_.size());
+    HeadProfile profile{.layer = layer,
+                        .head = head,
+                        .received = std::vector<float>(static_cast<size_t>(count), 0),
+                        .distances = std::vector<float>(kDistanceBins, 0)};
+    for (int query = 0; query < count; ++query) {
+        const std::vector<float> row = composedRow(layer, head, query, 0, count);
+        if (row.empty()) return {.layer = layer, .head = head};
+        for (int key = 0; key < count; ++key) {
+            const float weight = row[static_cast<size_t>(key)];
+            profile.received[static_cast<size_t>(key)] += weight;
+            profile.distances[std::bit_width(static_cast<uint32_t>(std::abs(query - key)))] +=
+                weight / static_cast<float>(count);
+            if (query > 0) keepLargest(profile.largest, {.query = query, .key = key, .weight = weight});
+        }
+    }
+    return profile;
 }
 
 } // namespace attn

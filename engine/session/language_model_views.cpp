@@ -93,6 +93,12 @@ PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::stri
 PatternGrid LanguageModel::patternGrid(int size) {
     const auto count = static_cast<int>(tokens_.size());
     if (count == 0 || size <= 0) return {};
+    if (needsLens()) {
+        beginGrid(size);
+        while (refine(1000)) {
+        }
+        return *refinedGrid();
+    }
     size = std::clamp(size, 8, 256);
     // A pixel covers a power of two of tokens, so that one more token changes the last row of pixels only: what is
     // masked from earlier queries stays masked. Rows before the first token that changed are taken from the last
@@ -206,6 +212,12 @@ PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
         const SetViewCommand view = boundedView(request);
         return composedTile(view, std::min(view.queryEnd - view.queryBegin, view.detailSize),
                             std::min(view.keyEnd - view.keyBegin, view.detailSize));
+    }
+    if (needsLens() && request.aggregate == HeadAggregate::None) {
+        beginTile(request);
+        while (refine(1000)) {
+        }
+        return *refinedTile();
     }
     const DrawnTile drawn = drawTile(request, TileUse::ReadBack);
     PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);

@@ -95,12 +95,13 @@ struct PatternTile {
     int queryEnd = 0;
     int keyBegin = 0;
     int keyEnd = 0;
+    float exactRows = 1; ///< share of the rows whose pixels are; in the others one query stands for those of a pixel
     std::vector<float>
         values; ///< [rows, columns], each the maximum of the probabilities it covers; exact when one pixel is one cell
     float at(int row, int column) const {
         return values[static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column)];
     }
-    bool isExact() const { return rows == queryEnd - queryBegin && columns == keyEnd - keyBegin; }
+    bool isExact() const { return rows == queryEnd - queryBegin && columns == keyEnd - keyBegin && exactRows == 1; }
 };
 
 /// All layers x heads, each pooled to at most a given resolution.
@@ -109,6 +110,21 @@ struct PatternGrid {
     int heads = 0;
     std::vector<PatternTile> tiles; ///< layer-major
     const PatternTile& at(int layer, int head) const { return tiles[static_cast<size_t>(layer * heads + head)]; }
+};
+
+/// What a head does as a whole, in numbers that do not grow with the square of the tokens.
+struct HeadProfile {
+    int layer = 0, head = 0;
+    int keysOfPlace = 1;          ///< that a place of `received` stands for
+    std::vector<float> received;  ///< weight that a key gets from all queries together; the mean of those of a place
+    std::vector<float> distances; ///< share of all weight that goes 0, 1, 2 to 3, 4 to 7, ... positions away
+    struct Cell {
+        int query = 0, key = 0;
+        float weight = 0;
+        bool operator==(const Cell&) const = default;
+    };
+    std::vector<Cell> largest; ///< of the queries that see more than themselves, the largest first; there at the end
+    float exactRows = 1;       ///< share of the rows that are counted so far
 };
 
 /// Attention of the newest token to every key, for all heads.
@@ -208,6 +224,7 @@ struct Snapshot {
     std::shared_ptr<const PatternGrid> grid;
     std::shared_ptr<const PatternTile> detail; ///< the selected head (or aggregate)
     std::shared_ptr<const NewestRows> newest;
+    std::shared_ptr<const HeadProfile> profile; ///< of the last SetProfileCommand
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const WeightView> weight;
     std::shared_ptr<const LayerInputs> layerInputs;      ///< of the last CaptureInputsCommand

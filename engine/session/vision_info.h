@@ -36,6 +36,7 @@ struct VisionInfo {
     std::vector<std::string> hooks;    ///< every probe name the model offers, in execution order
     std::vector<std::string> warnings; ///< e.g. "preprocessor_config.json is missing ..."
 
+    /// Of the first layer: those before the patches, and the patches.
     int tokens() const { return static_cast<int>(prefix.size()) + static_cast<int>(grid.area()); }
     /// "tabby cat", or "class 281" where it has no name.
     std::string labelOf(int index) const {

@@ -185,16 +185,19 @@ std::vector<CapturedHook> VisionModel::capture(std::span<const float> patches, c
     return captured;
 }
 
-VisionModel::Look VisionModel::look(std::span<const float> patches) {
+VisionModel::Look VisionModel::look(std::span<const float> patches, std::optional<int> only) {
     Look look;
     const std::vector<LayerLayout> layouts = layerLayouts(config());
     for (size_t layer = 0; layer < layouts.size(); ++layer)
         look.patterns.push_back({.layout = layouts[layer], .heads = info_.layerHeads[layer], .values = {}});
     const auto is = [](const std::string& hook, const char* end) { return hook.ends_with(end); };
+    const auto isWanted = [&](const std::string& hook) {
+        if (is(hook, ".hook_pattern")) return !only || splitParameter(hook).layer == *only;
+        return is(hook, ".hook_pooled_into") || (hook == "logits" && info_.classes > 0 && !only);
+    };
     std::string hooks;
     for (const std::string& hook : info_.hooks)
-        if (is(hook, ".hook_pattern") || is(hook, ".hook_pooled_into") || (hook == "logits" && info_.classes > 0))
-            hooks += (hooks.empty() ? "" : ",") + hook;
+        if (isWanted(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
     if (hooks.empty()) return look;
     for (CapturedHook& hook : capture(patches, hooks)) {
         const auto layer = static_cast<size_t>(std::max(0, splitParameter(hook.name).layer));

@@ -64,8 +64,9 @@ public:
         std::vector<LayerPattern> patterns; ///< of each layer; one that forms none has no values
         std::vector<float> logits;          ///< [classes]; empty without a head
     };
+    /// @param layer alone whose pattern is wanted: memory holds no others; none: all, and the logits
     /// @throws Error for another count of numbers
-    Look look(std::span<const float> patches);
+    Look look(std::span<const float> patches, std::optional<int> layer = {});
 
     /// How the logit of a class changes with every weight of every head. Another class plans nothing again.
     /// @return of each layer, as LayerPattern::values; empty if it was cancelled

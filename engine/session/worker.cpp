@@ -29,6 +29,8 @@ int64_t residentBytes() {
 }
 
 constexpr std::chrono::milliseconds kWarmUpDelay{200};
+constexpr double kRefiningMs = 20;                         ///< at a time: a command waits no longer
+constexpr std::chrono::milliseconds kRefinedInterval{100}; ///< between two pictures that become exact
 
 } // namespace
 
@@ -76,7 +78,9 @@ void Session::Worker::run(const std::stop_token& stop) {
         {
             std::unique_lock lock(mutex_);
             const auto ready = [&] { return !queue_.empty(); };
-            if (remaining_ > 0) {
+            if (isRefining_) {
+                // No waiting: there is something to do until the next token is due or a command comes.
+            } else if (remaining_ > 0) {
                 changed_.wait_until(lock, stop, nextToken_, ready);
             } else {
                 if (queue_.empty()) {
@@ -98,8 +102,12 @@ void Session::Worker::run(const std::stop_token& stop) {
         try {
             if (command) {
                 execute(std::move(*command));
-            } else if (remaining_ > 0 && !stop.stop_requested()) {
+            } else if (stop.stop_requested()) {
+                break;
+            } else if (remaining_ > 0 && (!isRefining_ || Clock::now() >= nextToken_)) {
                 generateOne();
+            } else if (isRefining_) {
+                refineViews();
             }
         } catch (const Cancelled&) {
             publishIdle();
@@ -142,6 +150,7 @@ void Session::Worker::fail(const Error& error) {
 }
 
 void Session::Worker::publishIdle() {
+    isRefining_ = false; // the tokens may be other ones than those of the picture
     next_.status.activity = Activity::Idle;
     next_.status.detail.clear();
     publish();
@@ -154,8 +163,39 @@ LanguageModel& Session::Worker::model() {
 
 void Session::Worker::refreshViews() {
     next_.grid =
-        view_.thumbnailSize > 0 ? std::make_shared<PatternGrid>(model_->patternGrid(view_.thumbnailSize)) : nullptr;
-    next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->patternTile(view_)) : nullptr;
+        view_.thumbnailSize > 0 ? std::make_shared<PatternGrid>(model_->beginGrid(view_.thumbnailSize)) : nullptr;
+    refreshDetail();
+    refreshProfile();
+}
+
+void Session::Worker::refreshDetail() {
+    next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->beginTile(view_)) : nullptr;
+    isRefining_ = true;
+}
+
+void Session::Worker::refreshProfile() {
+    if (profiled_.layer < 0) {
+        next_.profile.reset();
+        return;
+    }
+    auto profile = std::make_shared<HeadProfile>(model_->beginProfile(profiled_.layer, profiled_.head));
+    // Nothing is counted yet: the former one stays so long.
+    if (!next_.profile || profile->exactRows == 1) next_.profile = std::move(profile);
+    isRefining_ = true;
+}
+
+void Session::Worker::refineViews() {
+    isRefining_ = model_ && model_->refine(kRefiningMs);
+    if (!model_ || (isRefining_ && Clock::now() - lastVisual_ < kRefinedInterval)) return;
+    auto detail = model_->refinedTile();
+    auto grid = model_->refinedGrid();
+    auto profile = model_->refinedProfile();
+    if (!detail && !grid && !profile) return;
+    if (detail && next_.detail) next_.detail = std::make_shared<PatternTile>(std::move(*detail));
+    if (grid && next_.grid) next_.grid = std::make_shared<PatternGrid>(std::move(*grid));
+    if (profile && next_.profile) next_.profile = std::make_shared<HeadProfile>(std::move(*profile));
+    lastVisual_ = Clock::now();
+    publish();
 }
 
 void Session::Worker::publish() {

@@ -45,6 +45,7 @@ private:
     void on(const RestoreBranchesCommand& command);
     void on(const SetSamplingCommand& command);
     void on(const SetViewCommand& command);
+    void on(const SetProfileCommand& command);
     void on(const ExplainCellCommand& command);
     void on(const SetHeadGateCommand& command);
     void on(const ShowWeightCommand& command);
@@ -73,6 +74,9 @@ private:
     void finishGenerating();
     void refreshSequence(); ///< tokens, text, branches, logits, newest rows
     void refreshViews();    ///< thumbnails and detail
+    void refreshDetail();
+    void refreshProfile();
+    void refineViews(); ///< a while, where they are coarse so far
     void publish();
     void publishIdle();
 
@@ -90,13 +94,14 @@ private:
     Sampling sampling_;
     int weightSize_ = 0; ///< of the weight on display
     SetViewCommand view_;
+    SetProfileCommand profiled_;
     Snapshot next_;     ///< the snapshot under construction
     int remaining_ = 0; ///< tokens still to generate
     double tokensPerSecond_ = 0;
     Clock::time_point nextToken_{}, generationStart_{}, lastVisual_{};
     Clock::duration visualCost_{};
     int generated_ = 0;
-    bool canWarmUp_ = false;
+    bool canWarmUp_ = false, isRefining_ = false;
 
     // Shared.
     mutable std::mutex mutex_;

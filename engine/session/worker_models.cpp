@@ -30,6 +30,7 @@ void Session::Worker::on(const OpenModelCommand& command) {
 void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::string& path) {
     model_ = std::move(model);
     remaining_ = 0; // what was being written belongs to the old one
+    isRefining_ = false;
     Snapshot fresh;
     fresh.version = next_.version;
     fresh.failureCount = next_.failureCount;

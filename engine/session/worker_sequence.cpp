@@ -202,10 +202,21 @@ void Session::Worker::on(const SetViewCommand& command) {
         return;
     }
     if (!gridChanged) {
-        next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->patternTile(view_)) : nullptr;
+        refreshDetail();
     } else {
         refreshViews();
     }
+    publish();
+}
+
+void Session::Worker::on(const SetProfileCommand& command) {
+    profiled_ = command;
+    if (!model_ || path_.tokens().empty()) return;
+    if (!isCurrent()) {
+        runPath();
+        return;
+    }
+    refreshProfile();
     publish();
 }
 

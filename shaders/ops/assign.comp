@@ -11,9 +11,8 @@ INPUT_U(1, value);
 OUTPUT_U(2, state);
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
     const uint at = STEP_UINT(atSlot);
     const uint live = min(liveCount(rows, liveSlot), capacity - min(at, capacity));
-    if (index >= live * unit) return;
-    state[at * unit + index] = value[index];
+    for (uint index = gl_GlobalInvocationID.x; index < live * unit; index += gl_NumWorkGroups.x * gl_WorkGroupSize.x)
+        state[at * unit + index] = value[index];
 }

@@ -5,8 +5,8 @@
 
 // Rows of a tensor by index: result[n,r,:] = x[n,ids[n,r],:], zeros for an id that is no row.
 layout(push_constant) uniform Push {
-    ROWS_PUSH // r along grid x, n along grid y
-    uint toResult[4], toIds[4];
+    ROWS_PUSH // r and n along grid x and y, whichever way
+    uint toResult[4], toIds[4], toChoices[4];
     uint vectors, choices;
 };
 INPUT4(1, x);
@@ -16,7 +16,7 @@ OUTPUT4(3, result);
 void main() {
     FOR_UNITS(vectors) {
         const uint id = uint(ids[ROW_OF(toIds)]); // negative ids are huge
-        const vec4 value = LOAD4(x, (gl_WorkGroupID.y * choices + min(id, choices - 1)) * vectors + UNIT);
+        const vec4 value = LOAD4(x, ROW_OF(toChoices) + min(id, choices - 1) * vectors + UNIT);
         result[ROW_OF(toResult) + UNIT] = id < choices ? value : vec4(0.0);
     }
 }

@@ -9,21 +9,24 @@
 #include "attention.glsl"
 
 // Maximum of each row's scores in powers of two and 1 / the sum of their exponentials, in one online pass: sixteen rows of a
-// band in a set of lanes, 32 keys at a time. Grid ceil(rows / (16 L)).
+// band in a set of lanes, 32 keys at a time. Grid ceil(rows / (16 L)) x 1 x heads.
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
-layout(push_constant) uniform Push { ATTENTION_PUSH };
+layout(push_constant) uniform Push {
+    ATTENTION_PUSH
+    uint rowsOfHead; // of the statistics
+};
 INPUT4(1, q);
 INPUT4(2, k);
 INPUT_I(3, queryPosition);
 INPUT_I(4, keyPosition);
 INPUT_F(5, slopes);
 INPUT_I(6, view);
-OUTPUT4(7, statistics); // [rows of a band, 4]
+OUTPUT4(7, statistics); // [heads, rows of a band, 4]
 const uint SETS = 2;
 #include "lens.glsl"
 
 void main() {
-    const uint lane = laneOf(), head = VIEW_HEAD, group = head / (heads / groups);
+    const uint lane = laneOf(), head = VIEW_HEAD + gl_WorkGroupID.z, group = head / (heads / groups);
     const uint liveQueries = liveCount(queries, queryLiveSlot), liveKeys = liveCount(keys, keyLiveSlot);
     const uint first = (gl_WorkGroupID.x * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * WIDTH * SETS;
     if (first >= VIEW_ROW_COUNT) return;
@@ -60,5 +63,5 @@ void main() {
         if (lane == i % WIDTH && largest > NOTHING_SEEN) own[i / WIDTH].xy = vec2(largest, 1.0 / total);
     }
     [[unroll]] for (uint s = 0; s < SETS; ++s)
-        if (rows.ordinal[s] < VIEW_ROW_COUNT) statistics[rows.ordinal[s]] = own[s];
+        if (rows.ordinal[s] < VIEW_ROW_COUNT) statistics[gl_WorkGroupID.z * rowsOfHead + rows.ordinal[s]] = own[s];
 }

@@ -11,14 +11,15 @@
 // sixteen rows, or those of one pixel, against a strip of keys, 32 at a time.
 //
 // Constants 2: the mean, not the largest. 4: pixels of one or two columns, which lie within a lane's four keys.
-// Grid ceil(strips) x ceil(items of rows / L); a strip is 256 keys or one pixel, an item 16 rows or one pixel.
+// Grid ceil(strips) x ceil(items of rows / L) x heads; a strip is 256 keys or one pixel, an item 16 rows or one pixel.
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(constant_id = 2) const uint IS_MEAN = 0;
 layout(constant_id = 4) const uint IS_FINE = 0;
 const uint SETS = 2; // of eight rows, which share what is fetched of the keys
 layout(push_constant) uniform Push {
     ATTENTION_PUSH
-    uint stride; // of a row of pixels
+    uint stride;                       // of a row of pixels
+    uint rowsOfHead, statisticsOfHead; // of the pixels and of the statistics
 };
 INPUT4(1, q);
 INPUT4(2, k);
@@ -27,7 +28,7 @@ INPUT_I(4, keyPosition);
 INPUT_F(5, slopes);
 INPUT4(6, statistics);
 INPUT_I(7, view);
-OUTPUT_F(8, pixels); // [rows, columns of pixels]
+OUTPUT_F(8, pixels); // [heads, rows, columns of pixels]
 #include "lens.glsl"
 
 float joined(float a, float b) { return IS_MEAN == 1u ? a + b : max(a, b); }
@@ -49,13 +50,14 @@ float share(uint y, uint x, uint liveKeys) {
 }
 
 void main() {
-    const uint lane = laneOf(), head = VIEW_HEAD, group = head / (heads / groups);
+    const uint lane = laneOf(), head = VIEW_HEAD + gl_WorkGroupID.z, group = head / (heads / groups);
     const uint liveQueries = liveCount(queries, queryLiveSlot), liveKeys = liveCount(keys, keyLiveSlot);
     const uint rowLevel = VIEW_ROW_LEVEL, columnLevel = VIEW_COLUMN_LEVEL, columns = VIEW_COLUMNS;
     const uint item = gl_WorkGroupID.y * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
     const uint rowsOfItem = max(WIDTH * SETS, 1u << rowLevel), firstOrdinal = item * rowsOfItem;
     if (firstOrdinal >= VIEW_ROW_COUNT) return;
     const float slope = slopes[head];
+    const uint firstPixel = gl_WorkGroupID.z * rowsOfHead * stride, firstStatistic = gl_WorkGroupID.z * statisticsOfHead + VIEW_STATISTICS;
     const uint unit = max(5u, columnLevel), strip = max(8u, columnLevel); // log2 of the keys after which a pixel is complete
     const uint stripBegin = gl_WorkGroupID.x << strip, stripEnd = min(stripBegin + (1u << strip), columns << columnLevel);
     const uint rowsOfPixel = min(1u << rowLevel, WIDTH * SETS); // of those that are taken at once
@@ -67,7 +69,7 @@ void main() {
         for (uint i = 0; i < WIDTH * SETS; i += rowsOfPixel)
             for (uint c = 0; c < across; ++c) {
                 const uint y = (firstOrdinal + i) >> rowLevel, x = ((begin + lane * 4) >> columnLevel) + c;
-                if ((lane & (lanesOfPixel - 1)) == 0u && x < columns && (y << rowLevel) < VIEW_ROW_COUNT) pixels[y * stride + x] = 0.0;
+                if ((lane & (lanesOfPixel - 1)) == 0u && x < columns && (y << rowLevel) < VIEW_ROW_COUNT) pixels[firstPixel + y * stride + x] = 0.0;
             }
 
     float whole[8]; // of each unit, where all rows of the item make one pixel
@@ -77,7 +79,7 @@ void main() {
         vec2 row[SETS]; // maximum and 1 / sum
         [[unroll]] for (uint s = 0; s < SETS; ++s) {
             const uint ordinal = rows.ordinal[s];
-            row[s] = LOAD4(statistics, VIEW_STATISTICS + min(ordinal, VIEW_ROW_COUNT - 1) * VIEW_STATISTICS_STEP).xy;
+            row[s] = LOAD4(statistics, firstStatistic + min(ordinal, VIEW_ROW_COUNT - 1) * VIEW_STATISTICS_STEP).xy;
             if (ordinal >= VIEW_ROW_COUNT || VIEW_FIRST_ROW + ordinal * VIEW_ROW_STEP >= liveQueries) row[s].y = 0.0;
         }
         uint begin = nextReached(VIEW_FIRST_KEY, stripBegin, stripEnd, liveKeys, rows.oldest, rows.newest);
@@ -118,7 +120,7 @@ void main() {
                     const vec4 result = IS_FINE == 1u ? many : vec4(overLanes(many.x, columnLevel));
                     if ((lane & (lanesOfPixel - 1)) == 0u && (y << rowLevel) < VIEW_ROW_COUNT)
                         [[unroll]] for (uint c = 0; c < 4; ++c)
-                            if (c < across && x + c < columns) pixels[y * stride + x + c] = result[c] * share(y, x + c, liveKeys);
+                            if (c < across && x + c < columns) pixels[firstPixel + y * stride + x + c] = result[c] * share(y, x + c, liveKeys);
                 }
             }
             if (IS_FINE == 0u && rowsOfItem > WIDTH * SETS) {
@@ -131,6 +133,6 @@ void main() {
         for (uint u = 0; stripBegin + (u << unit) < stripEnd; ++u) {
             const uint y = firstOrdinal >> rowLevel, x = (stripBegin + (u << unit) + lane * 4) >> columnLevel;
             const float result = overLanes(whole[u], columnLevel);
-            if ((lane & (lanesOfPixel - 1)) == 0u && x < columns) pixels[y * stride + x] = result * share(y, x, liveKeys);
+            if ((lane & (lanesOfPixel - 1)) == 0u && x < columns) pixels[firstPixel + y * stride + x] = result * share(y, x, liveKeys);
         }
 }

@@ -32,7 +32,12 @@ VisionPanel& panel(LabWindow& lab) {
 bool opensVit(LabWindow& lab) {
     REQUIRE(lab.settle());
     lab.window().open(QString::fromStdString((test::kGoldenRoot / "vit").string()));
-    return lab.waitFor([&] { return panel(lab).shown()->answer != nullptr && panel(lab).isVisible(); }, 30'000);
+    return lab.waitFor(
+        [&] {
+            const auto& shown = *panel(lab).shown();
+            return shown.answer && shown.model->name == "vit" && panel(lab).isVisible();
+        },
+        30'000);
 }
 
 QPoint centreOf(const PatchOverlayView& view, int patch) { return view.patchRect(patch).center().toPoint(); }

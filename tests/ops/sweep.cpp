@@ -189,15 +189,18 @@ std::map<std::string, Builder> builders() {
         t.expect("out",
                  patternTile(in, attentionRowStatistics(in, window, rule), window, rule, aggregate == 0 ? H : 1, size));
     });
-    const auto lens = [attention](bool drawsTile) {
-        return attention([drawsTile](Case& t, const AttentionInputs& in, const AttentionRule& wanted) {
+    enum class Lens { Statistics, Distances, Tile };
+    const auto lens = [attention](Lens what) {
+        return attention([what](Case& t, const AttentionInputs& in, const AttentionRule& wanted) {
             t.step[StepScalar::QueryLength] = static_cast<uint32_t>(in.q.shape()[0]);
             t.step[StepScalar::KeyLength] = static_cast<uint32_t>(in.k.shape()[0]);
             AttentionRule rule = wanted;
             rule.sequence = 0;
             const auto T = static_cast<int32_t>(in.q.shape()[0]), S = static_cast<int32_t>(in.k.shape()[0]);
             const auto below = [](int32_t count) { return static_cast<int32_t>(randomSize(count)) - 1; };
-            LensBand band{.head = below(static_cast<int32_t>(in.q.shape()[1])), .firstRow = below(T)};
+            const auto H = static_cast<int32_t>(in.q.shape()[1]);
+            LensBand band{.head = below(H), .firstRow = below(T)};
+            band.heads = what == Lens::Distances ? 1 : 1 + below(H - band.head);
             band.rowStep = 1 + below(3);
             band.rowCount = (T - band.firstRow + band.rowStep - 1) / band.rowStep;
             band.rowLevel = below(5);
@@ -211,16 +214,20 @@ std::map<std::string, Builder> builders() {
                 return view;
             };
             const Tensor statistics =
-                lensStatistics(in, slopes, words("rows", band.statisticsWords()), rule, band.rowCount);
-            if (!drawsTile) return t.expect("out", statistics);
+                lensStatistics(in, slopes, words("rows", band.statisticsWords()), rule, band.rowCount, band.heads);
+            if (what == Lens::Statistics) return t.expect("out", statistics);
+            if (what == Lens::Distances)
+                return t.expect("out", lensDistances(in, slopes, statistics, words("a", band.statisticsWords()), rule,
+                                                     band.rowCount));
             for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
                 t.expect(pooling == Pooling::Mean ? "mean" : "largest",
                          lensTile(in, slopes, statistics, words(pooling == Pooling::Mean ? "a" : "b", band.tileWords()),
-                                  rule, pooling, band.columnLevel < 2, band.rows(), band.columns));
+                                  rule, pooling, band.columnLevel < 2, band.rows(), band.columns, band.heads));
         });
     };
-    all["lens_statistics"] = lens(false);
-    all["lens_tile"] = lens(true);
+    all["lens_statistics"] = lens(Lens::Statistics);
+    all["lens_distances"] = lens(Lens::Distances);
+    all["lens_tile"] = lens(Lens::Tile);
     all["last_row"] = [=](Case& t) {
         const int64_t T = randomSize(40), C = randomSize(90);
         t.expect("out", lastRow(t.real("x", {T, C}, live(t, T))));

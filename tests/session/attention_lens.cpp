@@ -176,3 +176,28 @@ TEST_CASE("lens: views that do not exist are refused", "[session][gpu]") {
     CHECK_FALSE(lens.work(1));
     CHECK(lens.picture().isWhole());
 }
+
+TEST_CASE("lens: the longest row that the device counts to is exact, longer ones are refused", "[session][gpu]") {
+    Device device;
+    const KernelTraits traits = kernelTraits(device.context.traits());
+    if (!traits.prefersSubgroupTiles) {
+        WARN("skipped: this device counts without end");
+        return;
+    }
+    const int64_t width = 128, most = lensTokens(traits, width);
+    Scene scene{.tokens = most, .heads = 1, .groups = 1, .width = width, .rule = {.causal = true}};
+    TensorStore store(device.context);
+    scene.fill(store);
+    AttentionLens lens(device.context, device.kernels, store, scene.source());
+    const std::vector<float> row = lens.row(0, most - 1, LensBand::kMostLevel, Pooling::Mean);
+    double sum = 0;
+    for (size_t x = 0; x < row.size(); ++x)
+        sum += static_cast<double>(row[x]) *
+               static_cast<double>(std::min<int64_t>(1 << LensBand::kMostLevel,
+                                                     most - (static_cast<int64_t>(x) << LensBand::kMostLevel)));
+    CHECK(sum == Approx(1).margin(1e-4));
+    LensSource longer = scene.source();
+    longer.capacity = most + 1;
+    TensorStore other(device.context);
+    CHECK_THROWS_WITH(AttentionLens(device.context, device.kernels, other, longer), CONTAINS("use fewer"));
+}

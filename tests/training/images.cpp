@@ -235,6 +235,7 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
                              Case{"mean", "none", "", "attention-lab-vit", 2, 1},
                              Case{"mean", "learned", "heads=grouped_query(2, 1)", "attention-lab-vit", 3, 0},
                              Case{"cls", "learned", "", "attention-lab-vit", 0, 0, 6},
+                             Case{"mean", "learned", "", "attention-lab-vit", 0, 0, 15}, // as many rows with padding
                              Case{"mean", "learned", "normaliser=linear", "attention-lab-vit", 0, 0, 3}}) {
         CAPTURE(std::string(each.attention), std::string(each.pooling), each.window, each.merges, each.pooled);
         Recipe recipe = smallRecipe();

@@ -240,6 +240,14 @@ QString AttentionPanel::titleOf(const HeadChoice& choice) const {
     return tr("Layer %1, head %2").arg(choice.layer).arg(choice.head);
 }
 
+QString AttentionPanel::resolutionOf(const PatternTile* tile) const {
+    if (!tile || tile->rows == 0 || tile->rows == tile->queryEnd - tile->queryBegin) return {};
+    const int cells = (tile->queryEnd - tile->queryBegin + tile->rows - 1) / tile->rows;
+    const QString pooled = tr(": the largest of %1 × %1 weights in a pixel").arg(cells);
+    if (tile->exactRows >= 1) return pooled;
+    return pooled + tr(", %1 % exact").arg(static_cast<int>(tile->exactRows * 100));
+}
+
 void AttentionPanel::showSettings() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
     const QSignalBlocker blockers[] = {QSignalBlocker(layer_), QSignalBlocker(head_),    QSignalBlocker(aggregate_),
@@ -269,7 +277,7 @@ void AttentionPanel::showSettings() {
         shown.layer = tile->layer;
         if (tile->head >= 0) shown = {tile->layer, tile->head, HeadAggregate::None};
     }
-    heatmap_->setTitle(titleOf(shown));
+    heatmap_->setTitle(titleOf(shown) + resolutionOf(heatmap_->figure().tile.get()));
     heatmap_->setScale(settings_.scale);
     heatmap_->setColours(settings_.colours);
     heatmap_->setSelected(settings_.cell);

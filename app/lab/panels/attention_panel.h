@@ -64,6 +64,7 @@ private:
     int tokenCount() const;
     const Figure& shownFigure() const;
     QString titleOf(const HeadChoice& choice) const;
+    QString resolutionOf(const PatternTile* tile) const; ///< what a pixel stands for, if not for one weight
     Cell strongestCell() const;
 
     PanelContext& context_;

@@ -9,6 +9,7 @@
 #include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/playground_panel.h"
+#include "app/lab/panels/profile_panel.h"
 #include "app/lab/panels/runs_panel.h"
 #include "app/lab/panels/samples_panel.h"
 #include "app/lab/panels/train_panel.h"
@@ -27,6 +28,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, make<NextTokenPanel>},
     {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, make<BranchesPanel>},
     {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
+    {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr, make<ProfilePanel>},
     {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", make<CellPanel>},
     {"model", QT_TRANSLATE_NOOP("attn::Panel", "Model"), "model", make<ModelPanel>},
     {"train", QT_TRANSLATE_NOOP("attn::Panel", "Train"), nullptr, make<TrainPanel>},

@@ -51,6 +51,19 @@ QString runOf(const QString& path) {
     return checkpointStep(folder) ? QString::fromStdString(folder.parent_path().parent_path().string()) : path;
 }
 
+QFileInfoList picturesIn(const QString& folder) {
+    QStringList patterns;
+    for (const QByteArray& format : QImageReader::supportedImageFormats())
+        patterns << QStringLiteral("*.") + QString::fromLatin1(format);
+    return QDir(folder).entryInfoList(patterns, QDir::Files | QDir::Readable, QDir::Name);
+}
+
+/// "4", or "3 to 24" where layers differ.
+QString headsText(const VisionInfo& info) {
+    const int fewest = std::ranges::min(info.layerHeads);
+    return fewest == info.heads ? QString::number(info.heads) : VisionPanel::tr("%1 to %2").arg(fewest).arg(info.heads);
+}
+
 } // namespace
 
 VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
@@ -171,17 +184,6 @@ void VisionPanel::openPicture(const QString& name) {
     if (const auto setup = setupOf(name)) edit(*setup, "picture");
 }
 
-namespace {
-
-QFileInfoList picturesIn(const QString& folder) {
-    QStringList patterns;
-    for (const QByteArray& format : QImageReader::supportedImageFormats())
-        patterns << QStringLiteral("*.") + QString::fromLatin1(format);
-    return QDir(folder).entryInfoList(patterns, QDir::Files | QDir::Readable, QDir::Name);
-}
-
-} // namespace
-
 void VisionPanel::openPictures(const QString& folder) {
     constexpr qsizetype kMost = 2000;
     const QFileInfoList files = picturesIn(folder);
@@ -297,16 +299,6 @@ void VisionPanel::showModel() {
     weighted_->setEnabled(weighted_->count() > 1);
     showModelText();
 }
-
-namespace {
-
-/// "4", or "3 to 24" where layers differ.
-QString headsText(const VisionInfo& info) {
-    const int fewest = std::ranges::min(info.layerHeads);
-    return fewest == info.heads ? QString::number(info.heads) : VisionPanel::tr("%1 to %2").arg(fewest).arg(info.heads);
-}
-
-} // namespace
 
 void VisionPanel::showModelText() {
     const VisionInfo* info = shown_->model.get();

@@ -256,6 +256,7 @@ QString HeatmapView::describe(const Cell& cell) const {
     if (cell.key > cell.query) return pair + tr(": masked, the key is after the query");
     if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
     const QString amount = QString::number(static_cast<double>(value), 'f', 4);
+    if (figure_.tile->exactRows < 1) return pair + tr(": about %1 here, being computed").arg(amount);
     if (!figure_.tile->isExact()) return pair + tr(": at most %1 here").arg(amount);
     return pair + (figure_.scale.hidesFirst ? tr(": %1 of what is not on the first token").arg(amount)
                                             : tr(": %1").arg(amount));

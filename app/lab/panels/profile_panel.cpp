@@ -1,0 +1,161 @@
+#include "app/lab/panels/profile_panel.h"
+
+#include "app/figures/token_label.h"
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/widgets/lines_view.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QSplitter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <bit>
+
+namespace attn {
+namespace {
+
+/// "0", "1", "2-3", "4-7" ... positions away.
+QString distanceText(int bin) {
+    if (bin < 2) return QString::number(bin);
+    return QStringLiteral("%1–%2").arg(int64_t{1} << (bin - 1)).arg((int64_t{1} << bin) - 1);
+}
+
+} // namespace
+
+ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), title_(new QLabel), received_(new LinesView), distances_(new LinesView),
+      largest_(new QTreeWidget) {
+    title_->setObjectName("profileTitle");
+    title_->setWordWrap(true);
+    received_->setObjectName("profileReceived");
+    received_->setAccessibleName(tr("Who is looked at: the weight that each key gets from all queries"));
+    distances_->setObjectName("profileDistances");
+    distances_->setAccessibleName(tr("How far: the share of the weight by distance"));
+    largest_->setObjectName("profileLargest");
+    largest_->setAccessibleName(tr("The largest weights of the head"));
+    largest_->setToolTip(tr("Click a row to see how its weight comes about"));
+    largest_->setHeaderLabels({tr("Query"), tr("Key"), tr("Weight")});
+    largest_->setRootIsDecorated(false);
+    largest_->setUniformRowHeights(true);
+    largest_->header()->setStretchLastSection(false);
+    largest_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    largest_->header()->setSectionResizeMode(1, QHeaderView::Stretch);
+    largest_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+    largest_->setMinimumHeight(fontMetrics().height() * 4);
+    auto* split = new QSplitter(Qt::Vertical);
+    split->setChildrenCollapsible(false);
+    for (QWidget* part :
+         {static_cast<QWidget*>(received_), static_cast<QWidget*>(distances_), static_cast<QWidget*>(largest_)})
+        split->addWidget(part);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(title_);
+    column->addWidget(split, 1);
+
+    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
+        layer_ = layer;
+        head_ = head;
+        ask();
+    });
+    connect(received_, &LinesView::pointedAt, this, [this](std::optional<int> place) {
+        context_.hoverToken(place && shown_ && shown_->keysOfPlace == 1 ? *place : -1);
+    });
+    const auto open = [this](QTreeWidgetItem* item) {
+        const auto row = static_cast<size_t>(largest_->indexOfTopLevelItem(item));
+        if (!shown_ || row >= shown_->largest.size()) return;
+        const HeadProfile::Cell& cell = shown_->largest[row];
+        context_.post(ExplainCellCommand{shown_->layer, shown_->head, cell.query, cell.key});
+        context_.showPanel("cell");
+    };
+    connect(largest_, &QTreeWidget::itemClicked, this, open);
+    connect(largest_, &QTreeWidget::itemActivated, this, open);
+    const auto setTheme = [this](ThemeId theme) {
+        for (LinesView* view : {received_, distances_}) view->setTheme(figureTheme(theme));
+    };
+    connect(&context_, &PanelContext::themeChanged, this, setTheme);
+    setTheme(context_.theme());
+    showProfile();
+}
+
+void ProfilePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isOtherModel = !snapshot_ || snapshot_->model != snapshot->model;
+    snapshot_ = snapshot;
+    if (isOtherModel) ask();
+    if (shown_ == snapshot->profile && shownVersion_ == snapshot->sequenceVersion) return;
+    shown_ = snapshot->profile;
+    shownVersion_ = snapshot->sequenceVersion;
+    showProfile();
+}
+
+void ProfilePanel::showEvent(QShowEvent* event) {
+    Panel::showEvent(event);
+    ask();
+}
+
+void ProfilePanel::hideEvent(QHideEvent* event) {
+    Panel::hideEvent(event);
+    ask();
+}
+
+void ProfilePanel::ask() {
+    context_.post(isVisible() ? SetProfileCommand{.layer = layer_, .head = head_} : SetProfileCommand{});
+}
+
+QString ProfilePanel::tokenText(int token) const {
+    const auto& tokens = snapshot_->sequence->tokens;
+    if (token < 0 || static_cast<size_t>(token) >= tokens.size()) return QString::number(token);
+    return tr("%1 “%2”").arg(token).arg(tokenLabel(tokens[static_cast<size_t>(token)]));
+}
+
+void ProfilePanel::showProfile() {
+    const bool isEmpty = !shown_ || shown_->received.empty() || !snapshot_->sequence;
+    largest_->clear();
+    LinesFigure received, distances;
+    if (isEmpty) {
+        title_->setText(shown_ && snapshot_->sequence
+                            ? tr("Layer %1, head %2 forms no pattern.").arg(shown_->layer).arg(shown_->head)
+                            : tr("Type a prompt under Generate to see what a head does with it."));
+    } else {
+        QString title = tr("Layer %1, head %2").arg(shown_->layer).arg(shown_->head);
+        if (shown_->exactRows < 1) title += tr(": %1 % counted").arg(static_cast<int>(shown_->exactRows * 100));
+        title_->setText(title);
+        received.title = tr("Who is looked at");
+        received.note = shown_->keysOfPlace == 1 ? tr("the weight that a key gets from all queries")
+                                                 : tr("the same, the mean of %1 keys each").arg(shown_->keysOfPlace);
+        received.placeTitle = shown_->keysOfPlace == 1 ? tr("key") : tr("keys / %1").arg(shown_->keysOfPlace);
+        received.isBars = true;
+        received.lines.push_back({tr("weight received"), shown_->received});
+        if (shown_->keysOfPlace == 1) received.placeNames = tokenLabels(snapshot_->sequence.get());
+        // Up to the farthest that the tokens allow.
+        const auto bins = static_cast<size_t>(std::bit_width(snapshot_->sequence->tokens.size() - 1)) + 1;
+        distances.title = tr("How far");
+        distances.note = tr("0: itself; each bar reaches twice as far as the one before");
+        distances.placeTitle = tr("distance");
+        distances.isBars = true;
+        std::vector<float> shares = shown_->distances;
+        shares.resize(std::min(bins, shares.size()));
+        distances.lines.push_back({tr("share of the weight"), std::move(shares)});
+        for (int bin = 0; bin < distances.places(); ++bin) distances.placeNames.push_back(distanceText(bin));
+        for (const HeadProfile::Cell& cell : shown_->largest)
+            new QTreeWidgetItem(largest_, {tokenText(cell.query), tokenText(cell.key),
+                                           QString::number(static_cast<double>(cell.weight), 'f', 4)});
+    }
+    received_->setFigure(std::move(received));
+    distances_->setFigure(std::move(distances));
+}
+
+QString ProfilePanel::csv() const {
+    return received_->figure().csv() + QStringLiteral("\r\n") + distances_->figure().csv();
+}
+
+std::vector<NumberArray> ProfilePanel::numbers() const {
+    if (!shown_) return {};
+    const auto array = [](const char* name, const std::vector<float>& values) {
+        return NumberArray{name, {static_cast<int64_t>(values.size())}, values};
+    };
+    return {array("received", shown_->received), array("distances", shown_->distances)};
+}
+
+} // namespace attn

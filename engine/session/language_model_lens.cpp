@@ -1,0 +1,160 @@
+#include "engine/session/head_profiler.h"
+#include "engine/session/lens_thumbnails.h"
+#include "engine/session/step_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+// One head of many tokens, through the lens.
+
+namespace attn {
+namespace {
+
+constexpr int kMostFormed = 1024; ///< tokens of patterns that are formed pixel by pixel, whole at once
+
+} // namespace
+
+/// What looks at many tokens: one head in detail, and all of them small.
+struct LanguageModel::Lenses {
+    std::unique_ptr<AttentionLens> head;
+    int layer = 0;                      ///< of head
+    std::optional<SetViewCommand> view; ///< what head shows of the tokens, if it does
+    std::unique_ptr<LensThumbnails> all;
+    bool showsAll = false;
+    std::unique_ptr<HeadProfiler> profiler;
+    int profiledLayer = 0; ///< of profiler
+    bool showsProfile = false;
+    size_t headKnows = 0, allKnow = 0; ///< so many tokens are as they were when last looked at
+};
+
+bool LanguageModel::needsLens() const { return tokens_.size() > kMostFormed && !isComposed(); }
+
+LensSource LanguageModel::lensSource(int layer) const {
+    const LayerAttention& spec = config().layers[static_cast<size_t>(layer)];
+    const auto cache = [&](char letter) { return fmt::format("blocks.{}.attn.cache_{}", layer, letter); };
+    return {.q = cache('q'),
+            .k = cache('k'),
+            .positions = decoder_names::kCachePositions,
+            .rule = spec.rule,
+            .slopes = {},
+            .capacity = capacity_,
+            .heads = spec.heads.heads,
+            .groups = spec.heads.keyValueHeads,
+            .width = spec.heads.width,
+            .hasLiveRows = true};
+}
+
+void LanguageModel::forgetInLenses(size_t from) {
+    if (!lenses_) return;
+    lenses_->headKnows = std::min(lenses_->headKnows, from);
+    lenses_->allKnow = std::min(lenses_->allKnow, from);
+    lenses_->view.reset();
+    lenses_->showsAll = lenses_->showsProfile = false;
+}
+
+AttentionLens& LanguageModel::lensOf(int layer) {
+    if (!lenses_->head || lenses_->layer != layer) {
+        lenses_->head = std::make_unique<AttentionLens>(*context_, *kernels_, *store_, lensSource(layer));
+        lenses_->layer = layer;
+        lenses_->headKnows = 0;
+    }
+    const size_t count = tokens_.size();
+    if (lenses_->head->tokens() != static_cast<int64_t>(count) || lenses_->headKnows < count)
+        lenses_->head->setTokens(static_cast<int64_t>(count), static_cast<int64_t>(lenses_->headKnows));
+    lenses_->headKnows = count;
+    return *lenses_->head;
+}
+
+PatternTile LanguageModel::beginTile(const SetViewCommand& request) {
+    if (lenses_) lenses_->view.reset();
+    if (!needsLens() || request.aggregate != HeadAggregate::None) return patternTile(request);
+    if (!lenses_) lenses_ = std::make_shared<Lenses>();
+    const SetViewCommand view = boundedView(request);
+    const int most = std::min(view.detailSize, LensView::kMostSide);
+    int level = 0;
+    const auto pixels = [&](int begin, int end) { return ((end - 1) >> level) - (begin >> level) + 1; };
+    while (std::max(pixels(view.queryBegin, view.queryEnd), pixels(view.keyBegin, view.keyEnd)) > most &&
+           level < LensBand::kMostLevel)
+        ++level;
+    lensOf(view.layer)
+        .show({.head = view.head,
+               .level = level,
+               .row = view.queryBegin >> level,
+               .column = view.keyBegin >> level,
+               .rows = std::min(pixels(view.queryBegin, view.queryEnd), most),
+               .columns = std::min(pixels(view.keyBegin, view.keyEnd), most)});
+    lenses_->view = view;
+    return *refinedTile();
+}
+
+PatternGrid LanguageModel::beginGrid(int size) {
+    if (lenses_) lenses_->showsAll = false;
+    if (!needsLens() || size <= 0) return patternGrid(size);
+    if (!lenses_) lenses_ = std::make_shared<Lenses>();
+    size = std::clamp(size, 8, 256);
+    if (!lenses_->all || lenses_->all->size() != size) {
+        std::vector<LensSource> layers;
+        for (int layer = 0; layer < info_.layers; ++layer) layers.push_back(lensSource(layer));
+        lenses_->all = std::make_unique<LensThumbnails>(*context_, *kernels_, *store_, std::move(layers), size);
+        lenses_->allKnow = 0;
+    }
+    lenses_->all->show(static_cast<int64_t>(tokens_.size()), static_cast<int64_t>(lenses_->allKnow));
+    lenses_->allKnow = tokens_.size();
+    lenses_->showsAll = true;
+    return lenses_->all->grid();
+}
+
+HeadProfile LanguageModel::beginProfile(int layer, int head) {
+    if (lenses_) lenses_->showsProfile = false;
+    if (tokens_.empty()) return {};
+    layer = std::clamp(layer, 0, info_.layers - 1);
+    head = std::clamp(head, 0, info_.heads - 1);
+    if (isComposed()) return composedProfile(layer, head);
+    if (!lenses_) lenses_ = std::make_shared<Lenses>();
+    if (!lenses_->profiler || lenses_->profiledLayer != layer) {
+        lenses_->profiler = std::make_unique<HeadProfiler>(*context_, *kernels_, *store_, lensSource(layer));
+        lenses_->profiledLayer = layer;
+    }
+    const auto count = static_cast<int64_t>(tokens_.size());
+    lenses_->profiler->begin(layer, head, count, {.queryBegin = 1, .queryEnd = count, .keyBegin = 0, .keyEnd = count});
+    lenses_->showsProfile = true;
+    return lenses_->profiler->profile();
+}
+
+bool LanguageModel::refine(double milliseconds) {
+    if (!lenses_) return false;
+    if (lenses_->view && lenses_->head->work(milliseconds)) return true;
+    if (lenses_->showsProfile && lenses_->profiler->work(milliseconds)) return true;
+    return lenses_->showsAll && lenses_->all->work(milliseconds);
+}
+
+std::optional<PatternTile> LanguageModel::refinedTile() const {
+    if (!lenses_ || !lenses_->view) return {};
+    const LensPicture& picture = lenses_->head->picture();
+    const LensView& view = picture.view;
+    const auto token = [&](int64_t pixel) { return static_cast<int>(pixel << view.level); };
+    const auto exact = std::ranges::count_if(picture.isExact, [](uint8_t row) { return row != 0; });
+    return PatternTile{.layer = lenses_->layer,
+                       .head = view.head,
+                       .rows = view.rows,
+                       .columns = view.columns,
+                       .queryBegin = token(view.row),
+                       .queryEnd = token(view.row + view.rows),
+                       .keyBegin = token(view.column),
+                       .keyEnd = token(view.column + view.columns),
+                       .exactRows = static_cast<float>(exact) / static_cast<float>(view.rows),
+                       .values = picture.pixels};
+}
+
+std::optional<HeadProfile> LanguageModel::refinedProfile() const {
+    if (!lenses_ || !lenses_->showsProfile) return {};
+    return lenses_->profiler->profile();
+}
+
+std::optional<PatternGrid> LanguageModel::refinedGrid() const {
+    if (!lenses_ || !lenses_->showsAll) return {};
+    return lenses_->all->grid();
+}
+
+} // namespace attn

@@ -1,0 +1,165 @@
+#include "engine/session/lens_thumbnails.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace attn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kHeadsOfRun = 4;
+constexpr int64_t kRowsOfBand = int64_t{1} << LensBand::kMostLevel; ///< of queries, in one run
+constexpr double kBandMs = 15; ///< what a band should take: a command waits no longer
+constexpr double kFirstCellsPerMs = 40'000;
+constexpr const char *kRows = "rows", *kView = "view", *kSlopes = "slopes", *kPixels = "pixels";
+
+} // namespace
+
+LensThumbnails::LensThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
+                               std::vector<LensSource> layers, int size)
+    : context_(context), kernels_(kernels), store_(store), layers_(std::move(layers)), size_(size),
+      sets_(lensSets(kernelTraits(context.traits()))), steps_(layers_.size()), cellsPerMs_(kFirstCellsPerMs) {
+    grid_.layers = static_cast<int>(layers_.size());
+    grid_.heads = static_cast<int>(layers_.front().heads);
+    for (size_t layer = 0; layer < layers_.size(); ++layer)
+        for (int head = 0; head < grid_.heads; head += kHeadsOfRun)
+            groups_.push_back(
+                {.layer = layer, .firstHead = head, .heads = std::min(kHeadsOfRun, grid_.heads - head), .exact = 0});
+}
+
+LensThumbnails::~LensThumbnails() = default;
+
+void LensThumbnails::show(int64_t tokens, int64_t firstChanged) {
+    int level = 0;
+    const auto pixelsOf = [&](int64_t count) { return static_cast<int>(((count - 1) >> level) + 1); };
+    while (pixelsOf(tokens) > size_ && level < LensBand::kMostLevel) ++level;
+    const int pixels = std::min(pixelsOf(tokens), size_);
+    const auto kept = static_cast<int>(std::min({firstChanged, tokens, tokens_}) >> level);
+    const PatternGrid former = std::move(grid_);
+    grid_ = {.layers = former.layers, .heads = former.heads, .tiles = {}};
+    for (Group& group : groups_) {
+        const bool stays = level == level_ && !former.tiles.empty() && layers_[group.layer].rule.causal;
+        group.exact = stays ? std::min(group.exact, kept) : 0;
+        for (int head = group.firstHead; head < group.firstHead + group.heads; ++head) {
+            PatternTile& tile = grid_.tiles.emplace_back(
+                PatternTile{.layer = static_cast<int>(group.layer),
+                            .head = head,
+                            .rows = pixels,
+                            .columns = pixels,
+                            .queryBegin = 0,
+                            .queryEnd = static_cast<int>(tokens),
+                            .keyBegin = 0,
+                            .keyEnd = static_cast<int>(tokens),
+                            .exactRows = static_cast<float>(group.exact) / static_cast<float>(pixels),
+                            .values = std::vector<float>(static_cast<size_t>(pixels) * static_cast<size_t>(pixels))});
+            for (int row = 0; row < group.exact; ++row) {
+                const PatternTile& old = former.at(tile.layer, head);
+                std::copy_n(old.values.begin() + static_cast<std::ptrdiff_t>(row) * old.columns,
+                            std::min(old.columns, pixels),
+                            tile.values.begin() + static_cast<std::ptrdiff_t>(row) * pixels);
+            }
+        }
+    }
+    tokens_ = tokens;
+    level_ = level;
+    for (const Group& group : groups_) // the first query of a pixel stands for all of it
+        draw(group,
+             {.firstRow = static_cast<int32_t>(group.exact << level),
+              .rowStep = 1 << level,
+              .rowCount = pixels - group.exact},
+             group.exact);
+}
+
+bool LensThumbnails::work(double milliseconds) {
+    const Clock::time_point start = Clock::now();
+    while (drawBand())
+        if (std::chrono::duration<double, std::milli>(Clock::now() - start).count() >= milliseconds) break;
+    return std::ranges::any_of(grid_.tiles, [](const PatternTile& tile) { return tile.exactRows < 1; });
+}
+
+/// @return false if there was none left
+bool LensThumbnails::drawBand() {
+    const auto found = std::ranges::find_if(
+        groups_, [&](const Group& group) { return !grid_.tiles.empty() && group.exact < grid_.tiles.front().rows; });
+    if (found == groups_.end()) return false;
+    Group& group = *found;
+    const Clock::time_point start = Clock::now();
+    const int64_t cells = int64_t{1} << level_, firstQuery = group.exact * cells;
+    // Rows see so many keys at most, for their normalisers and then for the picture.
+    const double keys =
+        2.0 * group.heads *
+        static_cast<double>(layers_[group.layer].rule.causal ? std::min(firstQuery + kRowsOfBand, tokens_) : tokens_);
+    const auto fitting = static_cast<int64_t>(cellsPerMs_ * kBandMs / keys) / cells;
+    const int rows = grid_.tiles.front().rows;
+    const int band =
+        static_cast<int>(std::clamp<int64_t>(fitting, 1, std::min<int64_t>(kRowsOfBand / cells, rows - group.exact)));
+    const int64_t queries = std::min(band * cells, tokens_ - firstQuery);
+    draw(group,
+         {.firstRow = static_cast<int32_t>(firstQuery), .rowLevel = level_, .rowCount = static_cast<int32_t>(queries)},
+         group.exact);
+    group.exact += band;
+    for (int head = group.firstHead; head < group.firstHead + group.heads; ++head)
+        grid_.tiles[group.layer * static_cast<size_t>(grid_.heads) + static_cast<size_t>(head)].exactRows =
+            static_cast<float>(group.exact) / static_cast<float>(rows);
+    const double took = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    if (took > 1) cellsPerMs_ = (cellsPerMs_ + static_cast<double>(queries) * keys / took) / 2;
+    return true;
+}
+
+/// Draws a band of all heads of a group into their tiles, from a row of pixels on.
+void LensThumbnails::draw(const Group& group, LensBand band, int firstRow) {
+    if (band.rowCount <= 0) return;
+    const int pixels = grid_.tiles.front().columns;
+    band.head = group.firstHead;
+    band.heads = group.heads;
+    band.columnLevel = level_;
+    band.columns = pixels;
+    band.setsOfLanes = sets_;
+    GpuExecutor& executor = step(group.layer);
+    std::ranges::copy(band.statisticsWords(), executor.inputIntegers(kRows).begin());
+    std::ranges::copy(band.tileWords(), executor.inputIntegers(kView).begin());
+    StepParams params;
+    params[StepScalar::QueryLength] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_);
+    executor.run(params);
+    const std::span<const float> drawn = executor.result(kPixels); // [heads * size, size]
+    const int64_t stride = executor.plan().result(kPixels).type.shape.rowStride();
+    for (int head = 0; head < group.heads; ++head) {
+        PatternTile& tile =
+            grid_.tiles[group.layer * static_cast<size_t>(grid_.heads) + static_cast<size_t>(group.firstHead + head)];
+        for (int row = 0; row < band.rows(); ++row)
+            std::copy_n(drawn.begin() + static_cast<std::ptrdiff_t>((int64_t{head} * size_ + row) * stride), pixels,
+                        tile.values.begin() + static_cast<std::ptrdiff_t>(firstRow + row) * pixels);
+    }
+}
+
+GpuExecutor& LensThumbnails::step(size_t layer) {
+    std::unique_ptr<GpuExecutor>& step = steps_[layer];
+    if (!step) {
+        const LensSource& source = layers_[layer];
+        const auto graph = std::make_shared<Graph>();
+        const auto cache = [&](const std::string& name, int64_t heads) {
+            return graph->state(name,
+                                {.shape = {source.capacity, heads, source.width}, .liveRows = StepScalar::KeyLength});
+        };
+        const Tensor positions = graph->state(
+            source.positions, {.shape = {source.capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
+        const AttentionInputs in{.q = cache(source.q, source.heads),
+                                 .k = cache(source.k, source.groups),
+                                 .v = {},
+                                 .queryPosition = positions,
+                                 .keyPosition = positions};
+        const Tensor slopes = graph->input(kSlopes, {.shape = {source.heads}});
+        const auto words = [&](const char* name) { return graph->input(name, {.shape = {16}, .dtype = DType::I32}); };
+        const Tensor statistics = lensStatistics(in, slopes, words(kRows), source.rule, kRowsOfBand, kHeadsOfRun);
+        const Tensor pixels = lensTile(in, slopes, statistics, words(kView), source.rule, Pooling::Maximum, false,
+                                       size_, size_, kHeadsOfRun);
+        step = std::make_unique<GpuExecutor>(context_, kernels_, store_,
+                                             compile(graph, std::map<std::string, Tensor>{{kPixels, pixels}}));
+        std::ranges::fill(step->input(kSlopes), 0.0f);
+        std::ranges::copy(source.slopes, step->input(kSlopes).begin());
+    }
+    return *step;
+}
+
+} // namespace attn

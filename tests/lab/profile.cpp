@@ -1,0 +1,54 @@
+#include "app/lab/panels/profile_panel.h"
+#include "app/lab/widgets/lines_view.h"
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QDockWidget>
+#include <QSpinBox>
+#include <QTreeWidget>
+
+#include <bit>
+#include <numeric>
+
+namespace attn {
+
+TEST_CASE("lab: the profile follows the selected head, and a click on a weight explains it", "[lab]") {
+    LabWindow lab("builtin:induction", "the quick fox the quick");
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.snapshot().profile); // nobody looks
+    lab.showPanel("profile");
+    auto& layer = lab.find<QSpinBox>("layer");
+    auto& head = lab.find<QSpinBox>("head");
+    layer.setValue(0);
+    head.setValue(0); // the previous letter
+    REQUIRE(lab.waitFor([&] {
+        const auto profile = lab.snapshot().profile;
+        return profile && profile->layer == 0 && profile->head == 0 && profile->exactRows == 1;
+    }));
+    REQUIRE(lab.settle());
+    const auto tokens = lab.snapshot().sequence->tokens.size();
+    const LinesFigure& received = lab.find<LinesView>("profileReceived").figure();
+    const LinesFigure& distances = lab.find<LinesView>("profileDistances").figure();
+    REQUIRE(received.places() == static_cast<int>(tokens));
+    const auto& weights = received.lines[0].values;
+    CHECK(std::accumulate(weights.begin(), weights.end(), 0.0) == Approx(static_cast<double>(tokens)).epsilon(1e-4));
+    CHECK(received.placeText(4) == QStringLiteral("q"));
+    // All rows but the first look one letter back.
+    CHECK(distances.lines[0].values[1] == Approx(static_cast<double>(tokens - 1) / static_cast<double>(tokens)).epsilon(0.01));
+    CHECK(distances.placeText(2) == QStringLiteral("2–3"));
+    CHECK(distances.places() == std::bit_width(tokens - 1) + 1);
+
+    auto& largest = lab.find<QTreeWidget>("profileLargest");
+    REQUIRE(largest.topLevelItemCount() == 12);
+    QTest::mouseClick(largest.viewport(), Qt::LeftButton, {}, largest.visualItemRect(largest.topLevelItem(0)).center());
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().explanation != nullptr; }));
+    const HeadProfile::Cell first = lab.snapshot().profile->largest.front();
+    CHECK(lab.snapshot().explanation->query == first.query);
+    CHECK(lab.snapshot().explanation->key == first.key);
+    CHECK(first.query - first.key == 1);
+    CHECK(lab.find<QDockWidget>("dock.cell").isVisible());
+    // Out of sight it is not computed.
+    REQUIRE(lab.waitFor([&] { return !lab.snapshot().profile; }));
+}
+
+} // namespace attn
