@@ -129,7 +129,8 @@ private:
     Step& gridStep(int size);
     enum class TileUse { ReadBack, Draw }; // each draws into memory of its own
     Step& tileStep(int layer, int size, TileUse use);
-    bool needsLens() const;
+    bool needsLens() const; ///< too many tokens for pictures that are exact at once
+    bool drawsThumbnailsByLens() const;
     LensSource lensSource(int layer) const;
     AttentionLens& lensOf(int layer);
     void forgetInLenses(size_t from); ///< the tokens from there on

@@ -11,7 +11,8 @@
 namespace attn {
 namespace {
 
-constexpr int kMostFormed = 1024; ///< tokens of patterns that are formed pixel by pixel, whole at once
+constexpr size_t kMostFormed = 128; ///< tokens of thumbnails that are formed pixel by pixel, all heads in one run
+constexpr size_t kMostAtOnce = 1024; ///< tokens of pictures that are exact at once
 
 } // namespace
 
@@ -28,7 +29,9 @@ struct LanguageModel::Lenses {
     size_t headKnows = 0, allKnow = 0; ///< so many tokens are as they were when last looked at
 };
 
-bool LanguageModel::needsLens() const { return tokens_.size() > kMostFormed && !isComposed(); }
+bool LanguageModel::drawsThumbnailsByLens() const { return tokens_.size() > kMostFormed && !isComposed(); }
+
+bool LanguageModel::needsLens() const { return tokens_.size() > kMostAtOnce && !isComposed(); }
 
 LensSource LanguageModel::lensSource(int layer) const {
     const LayerAttention& spec = config().layers[static_cast<size_t>(layer)];
@@ -90,7 +93,7 @@ PatternTile LanguageModel::beginTile(const SetViewCommand& request) {
 
 PatternGrid LanguageModel::beginGrid(int size) {
     if (lenses_) lenses_->showsAll = false;
-    if (!needsLens() || size <= 0) return patternGrid(size);
+    if (!drawsThumbnailsByLens() || size <= 0) return patternGrid(size);
     if (!lenses_) lenses_ = std::make_shared<Lenses>();
     size = std::clamp(size, 8, 256);
     if (!lenses_->all || lenses_->all->size() != size) {
@@ -99,9 +102,11 @@ PatternGrid LanguageModel::beginGrid(int size) {
         lenses_->all = std::make_unique<LensThumbnails>(*context_, *kernels_, *store_, std::move(layers), size);
         lenses_->allKnow = 0;
     }
-    lenses_->all->show(static_cast<int64_t>(tokens_.size()), static_cast<int64_t>(lenses_->allKnow));
+    lenses_->all->show(static_cast<int64_t>(tokens_.size()), static_cast<int64_t>(lenses_->allKnow), needsLens());
     lenses_->allKnow = tokens_.size();
-    lenses_->showsAll = true;
+    lenses_->showsAll = needsLens();
+    while (!lenses_->showsAll && lenses_->all->work(1000)) {
+    }
     return lenses_->all->grid();
 }
 

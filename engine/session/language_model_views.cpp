@@ -93,11 +93,11 @@ PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::stri
 PatternGrid LanguageModel::patternGrid(int size) {
     const auto count = static_cast<int>(tokens_.size());
     if (count == 0 || size <= 0) return {};
-    if (needsLens()) {
-        beginGrid(size);
+    if (drawsThumbnailsByLens()) {
+        PatternGrid grid = beginGrid(size);
         while (refine(1000)) {
         }
-        return *refinedGrid();
+        return refinedGrid().value_or(std::move(grid));
     }
     size = std::clamp(size, 8, 256);
     // A pixel covers a power of two of tokens, so that one more token changes the last row of pixels only: what is

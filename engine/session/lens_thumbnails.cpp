@@ -8,7 +8,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kHeadsOfRun = 4;
+constexpr int kHeadsOfRun = 8;
 constexpr int64_t kRowsOfBand = int64_t{1} << LensBand::kMostLevel; ///< of queries, in one run
 constexpr double kBandMs = 15; ///< what a band should take: a command waits no longer
 constexpr double kFirstCellsPerMs = 40'000;
@@ -19,7 +19,7 @@ constexpr const char *kRows = "rows", *kView = "view", *kSlopes = "slopes", *kPi
 LensThumbnails::LensThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
                                std::vector<LensSource> layers, int size)
     : context_(context), kernels_(kernels), store_(store), layers_(std::move(layers)), size_(size),
-      sets_(lensSets(kernelTraits(context.traits()))), steps_(layers_.size()), cellsPerMs_(kFirstCellsPerMs) {
+      sets_(lensSets(kernelTraits(context.traits()))), cellsPerMs_(kFirstCellsPerMs) {
     grid_.layers = static_cast<int>(layers_.size());
     grid_.heads = static_cast<int>(layers_.front().heads);
     for (size_t layer = 0; layer < layers_.size(); ++layer)
@@ -30,7 +30,7 @@ LensThumbnails::LensThumbnails(gpu::Context& context, KernelLibrary& kernels, Te
 
 LensThumbnails::~LensThumbnails() = default;
 
-void LensThumbnails::show(int64_t tokens, int64_t firstChanged) {
+void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse) {
     int level = 0;
     const auto pixelsOf = [&](int64_t count) { return static_cast<int>(((count - 1) >> level) + 1); };
     while (pixelsOf(tokens) > size_ && level < LensBand::kMostLevel) ++level;
@@ -63,6 +63,7 @@ void LensThumbnails::show(int64_t tokens, int64_t firstChanged) {
     }
     tokens_ = tokens;
     level_ = level;
+    if (!isCoarse) return;
     for (const Group& group : groups_) // the first query of a pixel stands for all of it
         draw(group,
              {.firstRow = static_cast<int32_t>(group.exact << level),
@@ -116,7 +117,7 @@ void LensThumbnails::draw(const Group& group, LensBand band, int firstRow) {
     band.columnLevel = level_;
     band.columns = pixels;
     band.setsOfLanes = sets_;
-    GpuExecutor& executor = step(group.layer);
+    GpuExecutor& executor = step(group.layer, level_ < 2);
     std::ranges::copy(band.statisticsWords(), executor.inputIntegers(kRows).begin());
     std::ranges::copy(band.tileWords(), executor.inputIntegers(kView).begin());
     StepParams params;
@@ -133,8 +134,8 @@ void LensThumbnails::draw(const Group& group, LensBand band, int firstRow) {
     }
 }
 
-GpuExecutor& LensThumbnails::step(size_t layer) {
-    std::unique_ptr<GpuExecutor>& step = steps_[layer];
+GpuExecutor& LensThumbnails::step(size_t layer, bool isFine) {
+    std::unique_ptr<GpuExecutor>& step = steps_[{layer, isFine}];
     if (!step) {
         const LensSource& source = layers_[layer];
         const auto graph = std::make_shared<Graph>();
@@ -152,7 +153,7 @@ GpuExecutor& LensThumbnails::step(size_t layer) {
         const Tensor slopes = graph->input(kSlopes, {.shape = {source.heads}});
         const auto words = [&](const char* name) { return graph->input(name, {.shape = {16}, .dtype = DType::I32}); };
         const Tensor statistics = lensStatistics(in, slopes, words(kRows), source.rule, kRowsOfBand, kHeadsOfRun);
-        const Tensor pixels = lensTile(in, slopes, statistics, words(kView), source.rule, Pooling::Maximum, false,
+        const Tensor pixels = lensTile(in, slopes, statistics, words(kView), source.rule, Pooling::Maximum, isFine,
                                        size_, size_, kHeadsOfRun);
         step = std::make_unique<GpuExecutor>(context_, kernels_, store_,
                                              compile(graph, std::map<std::string, Tensor>{{kPixels, pixels}}));

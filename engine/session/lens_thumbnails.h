@@ -16,7 +16,8 @@ public:
 
     int size() const { return size_; }
     /// Queries and keys from `firstChanged` on, or their count, have changed.
-    void show(int64_t tokens, int64_t firstChanged);
+    /// @param isCoarse whether to draw a coarse picture at once; else what has changed is empty until work()
+    void show(int64_t tokens, int64_t firstChanged, bool isCoarse);
     /// Works for about so long, at least one band. @return whether something is left to do
     bool work(double milliseconds);
     /// Each tile's exactRows says how much of it is.
@@ -30,7 +31,7 @@ private:
         int exact = 0; ///< rows of pixels from the top that are
     };
 
-    GpuExecutor& step(size_t layer);
+    GpuExecutor& step(size_t layer, bool isFine);
     void draw(const Group& group, LensBand band, int firstRow);
     bool drawBand();
 
@@ -43,8 +44,8 @@ private:
     int64_t tokens_ = 0;
     int level_ = 0;
     std::vector<Group> groups_;
-    std::vector<std::unique_ptr<GpuExecutor>> steps_; ///< of each layer
-    double cellsPerMs_;                               ///< measured
+    double cellsPerMs_; ///< measured
+    std::map<std::pair<size_t, bool>, std::unique_ptr<GpuExecutor>> steps_; ///< of each layer, and whether it is fine
     PatternGrid grid_;
 };
 
