@@ -107,8 +107,11 @@ void Window::toggleFullScreen() {
     if (mode != nullptr) glfwSetWindowMonitor(window_, monitor, 0, 0, mode->width, mode->height, mode->refreshRate);
 }
 
+bool Window::isFullScreen() const { return glfwGetWindowMonitor(window_) != nullptr; }
+
 void Window::pollEvents() { glfwPollEvents(); }
 void Window::waitForEvents() { glfwWaitEvents(); }
+void Window::waitForEvents(double seconds) { glfwWaitEventsTimeout(seconds); }
 std::vector<int> Window::takeKeys() { return std::exchange(keys_, {}); }
 
 Surface::Surface(VkInstance instance, const Window& window) : instance_(instance) {

@@ -44,8 +44,10 @@ public:
     float contentScale() const;   ///< 2 on a screen of high density
 
     void toggleFullScreen();
+    bool isFullScreen() const;
     void pollEvents();
     void waitForEvents();
+    void waitForEvents(double seconds); ///< at most so long
     /// GLFW key codes pressed or repeated since the last call.
     std::vector<int> takeKeys();
 

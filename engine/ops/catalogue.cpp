@@ -28,6 +28,7 @@ std::span<const Op* const> opCatalogue() {
                                      &kReshape,
                                      &kAssign,
                                      &kTopK,
+                                     &kTensorStatistics,
                                      &kScale,
                                      &kSum,
                                      &kExpand,

@@ -1,6 +1,6 @@
+#include "app/scope/model_subject.h"
 #include "app/scope/options.h"
 #include "app/scope/pattern_view.h"
-#include "app/scope/shown_head.h"
 #include "tests/support/catch.h"
 
 using namespace attn::scope;
