@@ -40,6 +40,7 @@ void setDarkColours(ImVec4* colours) {
     colours[ImGuiCol_FrameBg] = colours[ImGuiCol_Button] = {0.196f, 0.212f, 0.247f, 1};
     colours[ImGuiCol_FrameBgHovered] = colours[ImGuiCol_ButtonHovered] = {0.255f, 0.278f, 0.325f, 1};
     colours[ImGuiCol_FrameBgActive] = colours[ImGuiCol_ButtonActive] = {0.294f, 0.325f, 0.384f, 1};
+    colours[ImGuiCol_PlotHistogram] = {1.0f, 0.45f, 0.80f, 1};  // warns
     colours[ImGuiCol_CheckMark] = {0.369f, 0.788f, 0.384f, 1};  // a green of viridis
     colours[ImGuiCol_SliderGrab] = {0.149f, 0.404f, 0.400f, 1}; // dark enough for the text on it
     colours[ImGuiCol_SliderGrabActive] = {0.173f, 0.482f, 0.475f, 1};
@@ -55,6 +56,7 @@ void setLightColours(ImVec4* colours) {
     colours[ImGuiCol_FrameBg] = colours[ImGuiCol_Button] = {0.824f, 0.839f, 0.863f, 1};
     colours[ImGuiCol_FrameBgHovered] = colours[ImGuiCol_ButtonHovered] = {0.757f, 0.780f, 0.812f, 1};
     colours[ImGuiCol_FrameBgActive] = colours[ImGuiCol_ButtonActive] = {0.690f, 0.722f, 0.765f, 1};
+    colours[ImGuiCol_PlotHistogram] = {0.72f, 0.10f, 0.42f, 1};
     colours[ImGuiCol_CheckMark] = {0.075f, 0.475f, 0.275f, 1};
     colours[ImGuiCol_SliderGrab] = {0.533f, 0.788f, 0.765f, 1}; // light enough for the text on it
     colours[ImGuiCol_SliderGrabActive] = {0.451f, 0.733f, 0.706f, 1};
@@ -78,6 +80,9 @@ void setStyle(float scale, bool isLight) {
         setLightColours(style.Colors);
     else
         setDarkColours(style.Colors);
+    style.Colors[ImGuiCol_Header] = style.Colors[ImGuiCol_SliderGrab]; // of what is chosen in a list
+    style.Colors[ImGuiCol_HeaderHovered] = style.Colors[ImGuiCol_FrameBgHovered];
+    style.Colors[ImGuiCol_HeaderActive] = style.Colors[ImGuiCol_SliderGrabActive];
     style.ScaleAllSizes(scale);
 }
 

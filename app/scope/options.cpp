@@ -70,6 +70,9 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
         ->type_name("VIEW");
     app.add_flag("--present", options.presents, "begin full screen with nothing but the picture, in large type");
     app.add_flag("--light", options.isLight, "begin with a light page");
+    app.add_option("--follow", options.follow,
+                   "follow what a program sends over this local socket, as attention-lab does")
+        ->type_name("SOCKET");
     app.add_option("--layer", options.layer, "layer to show first, from 0");
     app.add_option("--head", options.head, "head to show first, from 0");
     app.add_option("--device", options.device,

@@ -7,7 +7,9 @@
 
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -32,6 +34,7 @@ std::vector<int> encodePrompt(const LanguageModel& model, const Options& options
 Scope::Scope(const DisplayConnection& display, const Options& options)
     : display_(display), window_(display, options.width, options.height), framesWanted_(options.frames),
       screenshotPath_(options.screenshot) {
+    if (!options.follow.empty()) follower_ = std::make_unique<Follower>(options.follow, [] { glfwPostEmptyEvent(); });
     open(options);
     page_->look().isLight = options.isLight;
     if (options.presents) present(true);
@@ -73,6 +76,7 @@ void Scope::open(const Options& options) {
     page_.emplace(*subject_, view ? view->id : options.random ? ViewId::Lens : ViewId::Head);
     page_->look() = look;
     window_.setTitle((options.random ? std::string("Lens") : subject_->name()) + " – Attention Scope");
+    options_ = options;
     isLookNew_ = true;
     isRunning_ = false;
 }
@@ -165,6 +169,61 @@ void Scope::readKeys() {
     fulfil(wishes);
 }
 
+void Scope::readFollowed() {
+    if (!follower_) return;
+    const bool isConnected = follower_->isConnected(); // lines may still have come before it went
+    for (const std::string& line : follower_->takeLines()) {
+        try {
+            follow(parseMirrorLine(line));
+        } catch (const gpu::DeviceLost&) {
+            throw;
+        } catch (const Error& error) {
+            subject_->setNotice(error.what());
+        }
+    }
+    if (isConnected) return;
+    follower_ = nullptr;
+    subject_->setNotice("The program that was followed has ended; this window goes on by itself.");
+}
+
+void Scope::follow(const MirrorMessage& message) {
+    isRunning_ = false;
+    const auto tokensOf = [&](const LanguageModel& model) {
+        if (message.tokens) return *message.tokens;
+        return encodePrompt(model, {.prompt = *message.prompt});
+    };
+    if (message.path && (*message.path != options_.path || options_.random)) {
+        Options wanted = options_;
+        wanted.random = std::nullopt;
+        wanted.path = *message.path;
+        wanted.prompt = message.prompt.value_or("");
+        wanted.tokens = message.tokens ? fmt::format("{}", fmt::join(*message.tokens, ",")) : std::string();
+        wanted.layer = wanted.head = 0;
+        wanted.view = descriptorOf(page_->shown()).name;
+        open(wanted);
+    } else if (ModelSubject* model = subject_->model(); model && (message.tokens || message.prompt)) {
+        const std::vector<int> tokens = tokensOf(model->language());
+        renderer_->finishFrame(); // it reads what changes
+        if (tokens != model->tokens())
+            model->setTokens(tokens, static_cast<size_t>(
+                                         std::max(message.promptLength.value_or(static_cast<int>(tokens.size())), 1)));
+    }
+    for (int i = 0; i < message.step; ++i) step();
+    subject_->select(message.layer.value_or(subject_->layer()), message.head.value_or(subject_->head()));
+    if (message.view) {
+        const ViewDescriptor* view = viewNamed(*message.view);
+        if (view == nullptr)
+            throw Error({.what = "there is no view '" + *message.view + "'",
+                         .where = "--follow",
+                         .hint = "attention-scope --help lists them"});
+        page_->show(view->id);
+    }
+    if (message.theme) {
+        page_->look().isLight = *message.theme == "light";
+        isLookNew_ = true;
+    }
+}
+
 void Scope::present(bool isPresenting) {
     page_->look().isPresenting = isPresenting;
     if (window_.isFullScreen() != isPresenting) window_.toggleFullScreen();
@@ -218,6 +277,7 @@ void Scope::compose() {
 
 template <typename Draw> auto Scope::frame(const Draw& draw) {
     readKeys();
+    readFollowed();
     const auto begin = Clock::now();
     compose();
     auto drawn = draw(window_.framebufferSize(), page_->pictures(),

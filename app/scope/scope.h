@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/scope/follower.h"
 #include "app/scope/gui.h"
 #include "app/scope/model_subject.h"
 #include "app/scope/options.h"
@@ -40,6 +41,9 @@ private:
     void open(const Options& options);
     std::unique_ptr<LanguageModel> openModel(const Options& options);
     void readKeys();
+    void readFollowed();
+    /// Shows what a message asks for. @throws Error where it cannot: what it asked before that shows
+    void follow(const MirrorMessage& message);
     void fulfil(const Wishes& wishes);
     void present(bool isPresenting);
     void step();
@@ -49,6 +53,8 @@ private:
     void reportRate(int frames, double seconds) const;
 
     const DisplayConnection& display_;
+    Options options_; ///< what the subject was opened with
+    std::unique_ptr<Follower> follower_;
     Window window_;
     std::unique_ptr<LanguageModel> model_;
     std::unique_ptr<Subject> subject_;

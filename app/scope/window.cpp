@@ -111,7 +111,6 @@ bool Window::isFullScreen() const { return glfwGetWindowMonitor(window_) != null
 
 void Window::pollEvents() { glfwPollEvents(); }
 void Window::waitForEvents() { glfwWaitEvents(); }
-void Window::waitForEvents(double seconds) { glfwWaitEventsTimeout(seconds); }
 std::vector<int> Window::takeKeys() { return std::exchange(keys_, {}); }
 
 Surface::Surface(VkInstance instance, const Window& window) : instance_(instance) {

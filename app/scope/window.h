@@ -47,7 +47,6 @@ public:
     bool isFullScreen() const;
     void pollEvents();
     void waitForEvents();
-    void waitForEvents(double seconds); ///< at most so long
     /// GLFW key codes pressed or repeated since the last call.
     std::vector<int> takeKeys();
 

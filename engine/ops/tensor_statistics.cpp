@@ -1,6 +1,7 @@
 #include "engine/ops/tensor_statistics.h"
 
 #include "engine/ops/definitions.h"
+#include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
 
 #include <algorithm>
@@ -14,6 +15,8 @@ constexpr int64_t kMostParts = 1024; // invocations: enough for any device, few 
 
 int64_t partsOf(const Shape& shape) { return std::clamp<int64_t>(shape.paddedElements() / 4, 1, kMostParts); }
 
+bool counts(double value) { return std::isfinite(value) && value > kMasked; }
+
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "tensor_statistics");
     require(!inputs[0].liveRows, "tensor_statistics", "the tensor has a live length");
@@ -23,7 +26,7 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
 
 void reference(const ReferenceCall& call) {
     const ReferenceTensor &x = call.inputs[0], &out = call.outputs[0];
-    double finite = 0, nans = 0, infinities = 0, total = 0, squares = 0;
+    double finite = 0, nans = 0, infinities = 0, masked = 0, total = 0, squares = 0;
     double least = std::numeric_limits<double>::infinity(), most = -least;
     const auto forEachValue = [&](auto visit) {
         for (int64_t row = 0; row < x.rows(); ++row)
@@ -32,20 +35,21 @@ void reference(const ReferenceCall& call) {
     forEachValue([&](double value) {
         nans += std::isnan(value) ? 1 : 0;
         infinities += std::isinf(value) ? 1 : 0;
-        if (!std::isfinite(value)) return;
+        masked += std::isfinite(value) && value <= kMasked ? 1 : 0;
+        if (!counts(value)) return;
         finite += 1;
         total += value;
         least = std::min(least, value);
         most = std::max(most, value);
     });
     const double mean = finite > 0 ? total / finite : 0;
-    forEachValue([&](double value) { squares += std::isfinite(value) ? (value - mean) * (value - mean) : 0; });
+    forEachValue([&](double value) { squares += counts(value) ? (value - mean) * (value - mean) : 0; });
     if (finite > 0) {
         const double values[] = {least, most, mean, std::sqrt(squares / finite)};
         std::ranges::copy(values, out.data);
     }
-    const double counts[] = {finite, nans, infinities};
-    std::ranges::copy(counts, out.data + 4);
+    const double counted[] = {finite, nans, infinities, masked};
+    std::ranges::copy(counted, out.data + 4);
 }
 
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {

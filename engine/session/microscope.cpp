@@ -101,7 +101,7 @@ namespace {
 constexpr const char *kTensor = "looked at", *kStatistics = "statistics";
 
 TensorStatistics statisticsIn(std::span<const float> values) {
-    return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+    return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
 } // namespace
@@ -213,13 +213,19 @@ Microscope::DeviceTensor Microscope::residualNorms() {
             .statistics = statisticsIn(executor.result(kStatistics))};
 }
 
+float Microscope::residualNorm(int64_t row, int64_t token) const {
+    if (!norms_) throw Error({.what = "no norms are being looked at", .where = "norms", .hint = "ask for them first"});
+    const Shape& shape = norms_->executor->plan().result(norms_->name).type.shape;
+    return norms_->executor->result(norms_->name)[static_cast<size_t>(row * shape.rowStride() + token)];
+}
+
 std::vector<MemoryUse> Microscope::memory() const {
     const ModelInfo& info = model_.info();
     uint64_t views = 0;
     for (const auto& [key, executor] : tiles_) views += executor->deviceBytes();
     for (const auto* looking : {&looked_, &norms_})
         if (*looking) views += (*looking)->executor->deviceBytes();
-    for (const auto& [queries, executor] : profiled_) views += executor->deviceBytes();
+    for (const auto& [queries, timed] : timed_) views += timed.executor->deviceBytes();
     const auto all = static_cast<int64_t>(model_.context().allocatedBytes()),
                store = static_cast<int64_t>(model_.store().bytes()), plans = model_.planBytes();
     std::vector<MemoryUse> uses{{"weights", info.parameterBytes},

@@ -92,18 +92,29 @@ public:
 
     /// Euclidean norms of the residual stream: the embedding, then after each layer. @return [layers + 1, tokens]
     DeviceTensor residualNorms();
+    float residualNorm(int64_t row, int64_t token) const; ///< one of those that were asked for last
 
     enum class Phase : uint8_t { Prefill, Decode };
     /// Runs the last token (or the first ones of the prompt, as many as a prefill step takes) once more with every
     /// dispatch timed. @throws Error if there are no tokens, or one alone for a prefill
     StepProfile profile(Phase phase);
-    /// The kernels of a step that was profiled, in order of first use.
+    /// The plan of the step that profile() times. @throws Error as that
+    std::shared_ptr<const Plan> plan(Phase phase);
+    /// The kernels of a plan, in order of first use.
     std::vector<KernelUse> kernels(const Plan& plan) const;
 
     std::vector<MemoryUse> memory() const; ///< of the device, largest first
 
 private:
     struct Looking;
+    /// A step with a timestamp after every dispatch.
+    struct Timed {
+        std::shared_ptr<const Plan> plan;
+        std::unique_ptr<GpuExecutor> executor;
+        int64_t queries = 1;         ///< that the plan has room for
+        size_t first = 0, count = 1; ///< of the tokens that it runs
+    };
+    Timed& timedStep(Phase phase);
     GpuExecutor& runHook(const std::string& name);
     void writeTokens(GpuExecutor& executor, size_t first, size_t count) const;
     void requireTokens(size_t count) const;
@@ -112,8 +123,7 @@ private:
     std::string refusal_;
     std::map<std::pair<int, int>, std::unique_ptr<GpuExecutor>> tiles_; ///< by layer and size
     std::unique_ptr<Looking> looked_, norms_;
-    std::map<int64_t, std::unique_ptr<GpuExecutor>> profiled_; ///< by queries
-    std::map<int64_t, std::shared_ptr<const Plan>> profiledPlans_;
+    std::map<int64_t, Timed> timed_; ///< by queries
 };
 
 } // namespace attn

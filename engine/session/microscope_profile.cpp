@@ -78,7 +78,7 @@ double medianOf(std::vector<double> values) {
 
 } // namespace
 
-StepProfile Microscope::profile(Phase phase) {
+Microscope::Timed& Microscope::timedStep(Phase phase) {
     requireTokens(phase == Phase::Decode ? 1 : 2);
     const size_t all = model_.tokens().size();
     // The model feeds the last token alone, and those before it in steps of these sizes.
@@ -92,33 +92,40 @@ StepProfile Microscope::profile(Phase phase) {
         count = std::min(all - 1, static_cast<size_t>(queries));
         first = 0;
     }
-    auto& executor = profiled_[queries];
-    if (!executor) {
-        const DecoderGraph graph = buildDecoder(
-            model_.config(), {.queries = queries, .cacheCapacity = model_.capacity(), .recordsQueries = true});
-        std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
-        if (queries == 1) outputs.emplace("next_logits", graph.nextLogits);
-        const auto compiled = compile(graph.graph, outputs);
-        executor = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), compiled,
-                                                 GpuExecutorOptions{.profiles = true});
-        profiledPlans_[queries] = compiled;
-    }
-    writeTokens(*executor, first, count);
+    Timed& timed = timed_[queries];
+    timed.queries = queries;
+    timed.first = first;
+    timed.count = count;
+    if (timed.executor) return timed;
+    const DecoderGraph graph =
+        buildDecoder(model_.config(), {.queries = queries, .cacheCapacity = model_.capacity(), .recordsQueries = true});
+    std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
+    if (phase == Phase::Decode) outputs.emplace("next_logits", graph.nextLogits);
+    timed.plan = compile(graph.graph, outputs);
+    timed.executor = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), timed.plan,
+                                                   GpuExecutorOptions{.profiles = true});
+    return timed;
+}
+
+std::shared_ptr<const Plan> Microscope::plan(Phase phase) { return timedStep(phase).plan; }
+
+StepProfile Microscope::profile(Phase phase) {
+    Timed& timed = timedStep(phase);
+    writeTokens(*timed.executor, timed.first, timed.count);
     StepParams step;
-    step[StepScalar::QueryLength] = static_cast<uint32_t>(count);
-    step[StepScalar::CacheOffset] = static_cast<uint32_t>(first);
-    step[StepScalar::KeyLength] = static_cast<uint32_t>(first + count);
+    step[StepScalar::QueryLength] = static_cast<uint32_t>(timed.count);
+    step[StepScalar::CacheOffset] = static_cast<uint32_t>(timed.first);
+    step[StepScalar::KeyLength] = static_cast<uint32_t>(timed.first + timed.count);
 
     std::vector<std::vector<double>> runs; // [dispatch][run]
     for (int run = 0; run < kRuns; ++run) {
-        executor->run(step);
-        const auto stretches = executor->profile();
+        timed.executor->run(step);
+        const auto stretches = timed.executor->profile();
         runs.resize(stretches.size());
         for (size_t i = 0; i < stretches.size(); ++i) runs[i].push_back(stretches[i].elapsedMs);
     }
-    const Plan& plan = executor->plan();
-    StepProfile profile{
-        .plan = profiledPlans_.at(queries), .queries = static_cast<int64_t>(count), .ops = {}, .totalMs = 0};
+    const Plan& plan = *timed.plan;
+    StepProfile profile{.plan = timed.plan, .queries = static_cast<int64_t>(timed.count), .ops = {}, .totalMs = 0};
     const KernelTraits traits = kernelTraits(model_.context().traits());
     size_t next = 0;
     for (uint32_t index = 0; index < plan.ops.size(); ++index) {

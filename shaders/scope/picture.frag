@@ -28,6 +28,7 @@ layout(constant_id = 3) const bool kLifts = false; // the exponent is not 1
 
 const uint kCausal = 1u, kLight = 2u;
 const float kSmallestGrid = 9.0; // cells below this many pixels have no lines between them
+const float kAbsent = -1e30; // as MASKED of tensor.glsl
 const vec3 kNotFinite = vec3(0.90, 0.00, 0.85);
 
 // Fit of degree 6 to matplotlib's table, by Matt Zucker (CC0, shadertoy.com/view/WlfXRN).
@@ -102,7 +103,8 @@ void main() {
             for (uint x = across.x; x < across.y; ++x) {
                 const float other = pixels[first + y * rowStride + x];
                 // Written so that what is not a number wins too.
-                if (!(kSigned ? abs(other) <= abs(value) : other <= value)) value = other;
+                const bool isWeaker = kSigned ? abs(other) <= abs(value) || other <= kAbsent : other <= value;
+                if (!isWeaker || (kSigned && value <= kAbsent)) value = other;
             }
     }
     const bool isFinite = (floatBitsToUint(value) & 0x7f800000u) != 0x7f800000u;
@@ -111,5 +113,6 @@ void main() {
     const vec3 painted = kSigned ? parting(t) : viridis(t);
     const uint age = newest - uint(query);
     const float shine = age < 4u ? glow[age & 3u] : 0.0;
-    colour = vec4(isFinite ? mix(painted, vec3(1.0), 0.55 * shine) : kNotFinite, 1.0);
+    const bool isAbsent = kSigned && isFinite && value <= kAbsent;
+    colour = vec4(isAbsent ? masked : isFinite ? mix(painted, vec3(1.0), 0.55 * shine) : kNotFinite, 1.0);
 }

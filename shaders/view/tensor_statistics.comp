@@ -13,7 +13,7 @@ OUTPUT4(2, shares); // [parts, 8]
 void main() {
     const uint part = gl_GlobalInvocationID.x;
     if (part >= parts) return;
-    float count = 0.0, mean = 0.0, squares = 0.0, nans = 0.0, infinities = 0.0;
+    float count = 0.0, mean = 0.0, squares = 0.0, nans = 0.0, infinities = 0.0, masked = 0.0;
     float least = uintBitsToFloat(0x7f7fffffu), most = -least;
     for (uint i = part; i < vectors; i += parts) {
         const vec4 values = LOAD4(x, i);
@@ -27,6 +27,10 @@ void main() {
                 infinities += magnitude > 0x7f800000u ? 0.0 : 1.0;
                 continue;
             }
+            if (value <= MASKED) {
+                masked += 1.0;
+                continue;
+            }
             count += 1.0;
             const float distance = value - mean;
             mean += distance / count;
@@ -36,5 +40,5 @@ void main() {
         }
     }
     shares[part * 2] = vec4(count, mean, squares, nans);
-    shares[part * 2 + 1] = vec4(least, most, infinities, 0.0);
+    shares[part * 2 + 1] = vec4(least, most, infinities, masked);
 }

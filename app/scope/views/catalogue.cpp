@@ -1,8 +1,13 @@
 #include "app/scope/views/catalogue.h"
 
 #include "app/scope/model_subject.h"
+#include "app/scope/views/device_view.h"
 #include "app/scope/views/grid_view.h"
+#include "app/scope/views/norms_view.h"
 #include "app/scope/views/pattern_views.h"
+#include "app/scope/views/plan_view.h"
+#include "app/scope/views/tensor_view.h"
+#include "app/scope/views/timeline_view.h"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +20,18 @@ std::span<const ViewDescriptor> viewCatalogue() {
         ViewDescriptor{ViewId::Head, "head", "Head", "One head's pattern, cell by cell", true, true, makeHeadView},
         ViewDescriptor{ViewId::Lens, "lens", "Lens", "One head's pattern at any length: coarse at once, then exact",
                        false, true, makeLensView},
+        ViewDescriptor{ViewId::Tensors, "tensors", "Tensors", "Hooks and weights as pictures, with statistics", true,
+                       true, makeTensorView},
+        ViewDescriptor{ViewId::Norms, "norms", "Norms", "Norms of the residual stream, by layer and token", true, true,
+                       makeNormsView},
+        ViewDescriptor{ViewId::Timeline, "timeline", "Timeline", "Where the time of a step goes, op by op", true, true,
+                       makeTimelineView},
+        ViewDescriptor{ViewId::Plan, "plan", "Plan", "The ops of a step and where their tensors lie in memory", true,
+                       true, makePlanView},
+        ViewDescriptor{ViewId::Device, "device", "Device", "The device, and what its memory is used for", false, false,
+                       makeDeviceView},
+        ViewDescriptor{ViewId::Shaders, "shaders", "Shaders", "The kernels of a step, and what the driver says of them",
+                       true, true, makeShaderView},
     };
     return kViews;
 }

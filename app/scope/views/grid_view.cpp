@@ -12,7 +12,7 @@
 namespace attn::scope {
 namespace {
 
-constexpr float kSmallestSide = 3;                    // em, of a tile: more of them are scrolled
+constexpr float kSmallestSide = 2.5f;                 // em, of a tile: more of them are scrolled
 constexpr double kFrameMs = 25;                       // of work between two frames
 constexpr int kSmallestTile = 32, kLargestTile = 256; // pixels
 constexpr int64_t kMostPixels = int64_t{24} << 20;    // of all tiles: 96 MiB
@@ -100,7 +100,6 @@ void GridView::draw(const Area& area, const Look& look, Wishes& wishes) {
                      ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar |
                      ImGuiWindowFlags_NoBringToFrontOnFocus);
-    const bool overflows = whole.x > area.width || whole.y > area.height;
     if (ImGui::IsWindowHovered() && ImGui::GetIO().MouseWheel != 0) {
         if (ImGui::GetIO().KeyCtrl)
             zoom_ = std::clamp(zoom_ * std::pow(1.2f, ImGui::GetIO().MouseWheel), 1.0f, 16.0f);
@@ -114,7 +113,7 @@ void GridView::draw(const Area& area, const Look& look, Wishes& wishes) {
     const float left = origin.x + std::max(0.0f, std::floor((area.width - whole.x) / 2)),
                 top = origin.y + std::max(0.0f, std::floor((area.height - whole.y) / 2));
     // Labels stay at the edges while tiles scroll under them.
-    const float labelLeft = overflows ? area.x : left, labelTop = overflows ? area.y : top;
+    const float labelLeft = whole.x > area.width ? area.x : left, labelTop = whole.y > area.height ? area.y : top;
     const Area clip{labelLeft + labels, labelTop + labels, area.x + area.width - labelLeft - labels,
                     area.y + area.height - labelTop - labels};
     ImGui::PushClipRect({clip.x - 2, clip.y - 2}, {clip.x + clip.width, clip.y + clip.height}, true);
