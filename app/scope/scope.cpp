@@ -18,6 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double kSmoothing = 0.1;   // of the frame time, by each frame
+constexpr int kMostSurfacesLost = 3; // one after another: the display is gone
 constexpr int kFramesAfterEvent = 3; // Dear ImGui settles sizes and hovers in the next frames
 
 std::vector<int> encodePrompt(const LanguageModel& model, const Options& options) {
@@ -64,21 +65,29 @@ void Scope::open(const Options& options) {
     // What draws ends before what it draws on.
     if (renderer_) renderer_->finishFrame();
     page_.reset();
-    gui_.reset();
-    renderer_.reset();
-    surface_.reset();
+    detach();
     subject_ = std::move(subject);
     model_ = std::move(model);
-    surface_.emplace(context().instance(), window_);
-    renderer_.emplace(context(), surface_->get());
-    gui_.emplace(window_, context(), renderer_->renderPass(), renderer_->smallestImageCount());
+    attach();
     const ViewDescriptor* view = viewNamed(options.view);
     page_.emplace(*subject_, view ? view->id : options.random ? ViewId::Lens : ViewId::Head);
     page_->look() = look;
     window_.setTitle((options.random ? std::string("Lens") : subject_->name()) + " – Attention Scope");
     options_ = options;
-    isLookNew_ = true;
     isRunning_ = false;
+}
+
+void Scope::attach() {
+    surface_.emplace(context().instance(), window_);
+    renderer_.emplace(context(), surface_->get());
+    gui_.emplace(window_, context(), renderer_->renderPass(), renderer_->smallestImageCount());
+    isLookNew_ = true;
+}
+
+void Scope::detach() {
+    gui_.reset();
+    renderer_.reset();
+    surface_.reset();
 }
 
 std::unique_ptr<LanguageModel> Scope::openModel(const Options& options) {
@@ -280,8 +289,16 @@ template <typename Draw> auto Scope::frame(const Draw& draw) {
     readFollowed();
     const auto begin = Clock::now();
     compose();
-    auto drawn = draw(window_.framebufferSize(), page_->pictures(),
-                      [this](VkCommandBuffer commands) { gui_->record(commands); });
+    decltype(draw(Window::Size(), std::span<const Picture>(), Renderer::Overlay())) drawn{};
+    try {
+        drawn = draw(window_.framebufferSize(), page_->pictures(),
+                     [this](VkCommandBuffer commands) { gui_->record(commands); });
+        surfacesLost_ = 0;
+    } catch (const SurfaceLost&) {
+        if (++surfacesLost_ >= kMostSurfacesLost) throw;
+        detach();
+        attach();
+    }
     const double elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     frameMs_ = frameMs_ == 0 ? elapsedMs : frameMs_ + kSmoothing * (elapsedMs - frameMs_);
     return drawn;

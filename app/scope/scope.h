@@ -40,6 +40,9 @@ public:
 private:
     void open(const Options& options);
     std::unique_ptr<LanguageModel> openModel(const Options& options);
+    /// Makes what draws into the window, and ends it.
+    void attach();
+    void detach();
     void readKeys();
     void readFollowed();
     /// Shows what a message asks for. @throws Error where it cannot: what it asked before that shows
@@ -66,6 +69,7 @@ private:
     std::string screenshotPath_;
     double frameMs_ = 0;
     bool isRefining_ = false, isRunning_ = false;
+    int surfacesLost_ = 0;  ///< one after another, without a frame between them
     bool isLookNew_ = true; ///< the theme or the size of type has changed
 };
 
