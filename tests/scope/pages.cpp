@@ -100,6 +100,36 @@ TEST_CASE("tensors: NaN and infinite values are counted and do not spoil the res
     CHECK(view.plot().picture().high == 1.5f);
 }
 
+TEST_CASE("tensors: what is typed into the filter is no command", "[scope][gpu]") {
+    ScopeWindow window(showing("tensors"));
+    window.click(80, 90); // the filter stands in the corner below the tools
+    window.press("r");
+    window.press("q");
+    window.press("space");
+    CHECK_FALSE(window.scope().isRunning());
+    CHECK_FALSE(window.scope().wantsToClose());
+    CHECK(window.scope().subject().tokenCount() == 15);
+    window.click(600, 400); // elsewhere: keys are commands again
+    window.press("space");
+    CHECK(window.scope().subject().tokenCount() == 16);
+}
+
+TEST_CASE("tensors: the wheel zooms, and pointing reads a value", "[scope][gpu]") {
+    ScopeWindow window(showing("tensors"));
+    auto& view = viewOf<TensorView>(window);
+    view.choose("blocks.1.attn.W_Q");
+    window.picture();
+    const PatternView& shown = view.plot().view();
+    const float before = shown.cellSize();
+    const Area plot = view.plot().plot();
+    window.click(plot.x + plot.width / 2, plot.y + plot.height / 2);
+    REQUIRE(view.plot().hovered());
+    window.turnWheel(4);
+    CHECK(shown.cellSize() > 1.5f * before);
+    window.press("0");
+    CHECK(shown.isFitted());
+}
+
 TEST_CASE("norms: of the stream after each layer are those of the captured stream", "[scope][gpu]") {
     ScopeWindow window(showing("norms"));
     const Screenshot picture = window.picture();
@@ -173,6 +203,11 @@ TEST_CASE("shaders: kernels are listed with the sizes that their modules declare
     REQUIRE(kernels.size() > 4);
     const auto embedding = std::ranges::find(kernels, "ops/embedding", &KernelUse::shader);
     REQUIRE(embedding != kernels.end());
+    CHECK(embedding->localSize == std::array<uint32_t, 3>{64, 1, 1}); // written in the shader
+    const auto product = std::ranges::find_if(
+        kernels, [](const KernelUse& kernel) { return kernel.shader.starts_with("ops/matvec_subgroup8"); });
+    if (product != kernels.end()) // constants 0 and 1 are its size
+        CHECK(product->localSize == std::array<uint32_t, 3>{product->specialisation[0], product->specialisation[1], 1});
     for (const KernelUse& kernel : kernels) {
         const uint32_t invocations = kernel.localSize[0] * kernel.localSize[1] * kernel.localSize[2];
         CHECK(invocations >= 1);
