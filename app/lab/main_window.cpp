@@ -274,6 +274,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     updateActions();
     continueRestore();
+    mirror_.show(*snapshot, preferences_.theme != ThemeId::Dark);
     emit snapshotShown(snapshot);
 }
 
@@ -285,6 +286,7 @@ void MainWindow::setTheme(ThemeId theme) {
     preferences_.theme = theme;
     applyTheme(theme, preferences_.textSize);
     context_.setTheme(theme);
+    if (snapshot_) mirror_.show(*snapshot_, theme != ThemeId::Dark);
     updateActions();
 }
 

@@ -8,6 +8,7 @@
 #include "app/lab/panels/panel_context.h"
 #include "app/lab/preferences.h"
 #include "app/lab/scope_launch.h"
+#include "app/lab/scope_mirror.h"
 #include "app/lab/session_file.h"
 
 #include <QMainWindow>
@@ -141,6 +142,7 @@ private:
     bool remembersLayout_;
     QString device_; ///< as the user named it
     ScopeStarter startScope_;
+    ScopeMirror mirror_;
     SessionBridge bridge_;
     TrainingBridge training_;
     PlaygroundBridge playground_;

@@ -382,7 +382,7 @@ void MainWindow::updateActions() {
 }
 
 void MainWindow::openInScope() {
-    const QStringList arguments = scopeArguments(*snapshot_, device_);
+    const QStringList arguments = scopeArguments(*snapshot_, device_, mirror_.socketPath());
     const auto failure =
         startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);
     if (failure) showFailure(*failure);

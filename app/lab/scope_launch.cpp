@@ -5,7 +5,7 @@
 
 namespace attn {
 
-QStringList scopeArguments(const Snapshot& snapshot, const QString& device) {
+QStringList scopeArguments(const Snapshot& snapshot, const QString& device, const QString& socket) {
     QStringList arguments;
     if (snapshot.sequence && snapshot.model && snapshot.model->hasTokenizer) {
         if (!snapshot.sequence->prompt.empty())
@@ -21,6 +21,7 @@ QStringList scopeArguments(const Snapshot& snapshot, const QString& device) {
         arguments << "--layer=" + QString::number(snapshot.detail->layer)
                   << "--head=" + QString::number(std::max(snapshot.detail->head, 0));
     }
+    if (!socket.isEmpty()) arguments << "--follow=" + socket;
     if (!device.isEmpty()) arguments << "--device=" + device;
     if (snapshot.model) arguments << "--" << QString::fromStdString(snapshot.path());
     return arguments;

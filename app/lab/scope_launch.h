@@ -11,7 +11,8 @@ namespace attn {
 
 /// What attention-scope is started with to show what the snapshot shows: the model, its prompt and the head in detail.
 /// @param device as the user named it, empty: the scope chooses
-QStringList scopeArguments(const Snapshot& snapshot, const QString& device);
+/// @param socket where it hears what to show from then on, empty: nowhere
+QStringList scopeArguments(const Snapshot& snapshot, const QString& device, const QString& socket = {});
 
 /// Starts the attention-scope of a folder and lets it run on by itself.
 /// @return what went wrong, if anything

@@ -1,5 +1,7 @@
 #include "app/scope/drawing.h"
 
+#include <fmt/format.h>
+
 #include <cfloat>
 #include <cmath>
 
@@ -30,6 +32,40 @@ void addText(ImDrawList& list, ImVec2 point, TextPlace place, float fontSize, Im
     const ImVec2 corner = place == TextPlace::LeftOf ? ImVec2{point.x - size.x, point.y - size.y / 2}
                                                      : ImVec2{point.x - size.x / 2, point.y - size.y};
     list.AddText(ImGui::GetFont(), fontSize, {std::floor(corner.x), std::floor(corner.y)}, colour, text.c_str());
+}
+
+bool isSmallPage() {
+    constexpr float kSmallPage = 24; // em
+    return ImGui::GetIO().DisplaySize.y < kSmallPage * ImGui::GetFontSize();
+}
+
+bool flow(float width) {
+    const float left = ImGui::GetItemRectMax().x + ImGui::GetStyle().ItemSpacing.x;
+    const bool fits =
+        left + width <= ImGui::GetWindowPos().x + ImGui::GetWindowSize().x - ImGui::GetStyle().WindowPadding.x;
+    if (fits) ImGui::SameLine();
+    return fits || !isSmallPage();
+}
+
+bool toolButton(const char* text, const char* help, bool isOn, bool isFirst) {
+    if (!isFirst && !flow(ImGui::CalcTextSize(text).x + 2 * ImGui::GetStyle().FramePadding.x)) return false;
+    if (isOn) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab));
+    const bool isPressed = ImGui::Button(text);
+    if (isOn) ImGui::PopStyleColor();
+    tip(help);
+    return isPressed;
+}
+
+void tip(const char* text) {
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) ImGui::SetTooltip("%s", text);
+}
+
+std::string bytesText(double bytes) {
+    constexpr double kStep = 1024;
+    if (bytes < kStep) return fmt::format("{:.0f} bytes", bytes);
+    if (bytes < kStep * kStep) return fmt::format("{:.1f} KiB", bytes / kStep);
+    if (bytes < kStep * kStep * kStep) return fmt::format("{:.1f} MiB", bytes / (kStep * kStep));
+    return fmt::format("{:.2f} GiB", bytes / (kStep * kStep * kStep));
 }
 
 } // namespace attn::scope

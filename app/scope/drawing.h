@@ -15,4 +15,18 @@ enum class TextPlace {
 
 void addText(ImDrawList& list, ImVec2 point, TextPlace place, float fontSize, ImU32 colour, const std::string& text);
 
+/// Whether the window is so low that it keeps to the essentials.
+bool isSmallPage();
+
+/// Puts the next widget of this width on the same line while there is room.
+/// @return false if it should be left out: the page is small and its keys will do
+bool flow(float width);
+/// A button that flows, with a tooltip. @return whether it was pressed
+bool toolButton(const char* text, const char* help, bool isOn = false, bool isFirst = false);
+/// What the last widget is for, while the pointer rests on it.
+void tip(const char* text);
+
+/// "12.3 MiB", "640 bytes".
+std::string bytesText(double bytes);
+
 } // namespace attn::scope

@@ -18,30 +18,20 @@
 namespace attn::scope {
 namespace {
 
-constexpr float kFontSize = 16;
+constexpr float kFontSize = 16, kLargeFontSize = 28;
 constexpr uint32_t kTextures = 16; // the font's, with what later versions keep in reserve
 
 /// DejaVu Sans, where distributions put it: it has the arrows and open boxes of token labels.
 constexpr const char* kFonts[] = {
     "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf",
     "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf", "/usr/share/fonts/dejavu/DejaVuSans.ttf"};
-/// Latin, Greek, Cyrillic, punctuation, arrows, control pictures, geometric shapes.
-constexpr ImWchar kGlyphs[] = {0x20,   0x24f,  0x370,  0x52f,  0x2010, 0x206f, 0x2190, 0x21ff,
+/// Latin, Greek, Cyrillic, punctuation, arrows, mathematics, control pictures, geometric shapes.
+constexpr ImWchar kGlyphs[] = {0x20,   0x24f,  0x370,  0x52f,  0x2010, 0x206f, 0x2190, 0x22ff,
                                0x2400, 0x2426, 0x25a0, 0x25ff, 0xfffd, 0xfffd, 0};
 
 void check(VkResult result) { gpu::check(result, "Dear ImGui", "window"); }
 
-void setStyle(float scale) {
-    ImGui::StyleColorsDark();
-    ImGuiStyle& style = ImGui::GetStyle();
-    style.WindowPadding = {10, 8};
-    style.FramePadding = {8, 4};
-    style.ItemSpacing = {8, 6};
-    style.FrameRounding = style.GrabRounding = style.PopupRounding = 4;
-    style.WindowRounding = 0;
-    style.WindowBorderSize = 0;
-    style.PopupBorderSize = 1;
-    ImVec4* colours = style.Colors;
+void setDarkColours(ImVec4* colours) {
     colours[ImGuiCol_WindowBg] = {0.110f, 0.118f, 0.141f, 1};
     colours[ImGuiCol_PopupBg] = {0.145f, 0.157f, 0.184f, 0.97f};
     colours[ImGuiCol_Border] = {1, 1, 1, 0.12f};
@@ -50,16 +40,56 @@ void setStyle(float scale) {
     colours[ImGuiCol_FrameBg] = colours[ImGuiCol_Button] = {0.196f, 0.212f, 0.247f, 1};
     colours[ImGuiCol_FrameBgHovered] = colours[ImGuiCol_ButtonHovered] = {0.255f, 0.278f, 0.325f, 1};
     colours[ImGuiCol_FrameBgActive] = colours[ImGuiCol_ButtonActive] = {0.294f, 0.325f, 0.384f, 1};
+    colours[ImGuiCol_PlotHistogram] = {1.0f, 0.45f, 0.80f, 1};  // warns
     colours[ImGuiCol_CheckMark] = {0.369f, 0.788f, 0.384f, 1};  // a green of viridis
     colours[ImGuiCol_SliderGrab] = {0.149f, 0.404f, 0.400f, 1}; // dark enough for the text on it
     colours[ImGuiCol_SliderGrabActive] = {0.173f, 0.482f, 0.475f, 1};
+    colours[ImGuiCol_TableHeaderBg] = {0.157f, 0.169f, 0.200f, 1};
+}
+
+void setLightColours(ImVec4* colours) {
+    colours[ImGuiCol_WindowBg] = {0.918f, 0.925f, 0.937f, 1};
+    colours[ImGuiCol_PopupBg] = {1, 1, 1, 0.98f};
+    colours[ImGuiCol_Border] = {0, 0, 0, 0.16f};
+    colours[ImGuiCol_Text] = {0.106f, 0.118f, 0.145f, 1};
+    colours[ImGuiCol_TextDisabled] = {0.345f, 0.369f, 0.412f, 1};
+    colours[ImGuiCol_FrameBg] = colours[ImGuiCol_Button] = {0.824f, 0.839f, 0.863f, 1};
+    colours[ImGuiCol_FrameBgHovered] = colours[ImGuiCol_ButtonHovered] = {0.757f, 0.780f, 0.812f, 1};
+    colours[ImGuiCol_FrameBgActive] = colours[ImGuiCol_ButtonActive] = {0.690f, 0.722f, 0.765f, 1};
+    colours[ImGuiCol_PlotHistogram] = {0.72f, 0.10f, 0.42f, 1};
+    colours[ImGuiCol_CheckMark] = {0.075f, 0.475f, 0.275f, 1};
+    colours[ImGuiCol_SliderGrab] = {0.533f, 0.788f, 0.765f, 1}; // light enough for the text on it
+    colours[ImGuiCol_SliderGrabActive] = {0.451f, 0.733f, 0.706f, 1};
+    colours[ImGuiCol_TableHeaderBg] = {0.859f, 0.871f, 0.890f, 1};
+}
+
+void setStyle(float scale, bool isLight) {
+    ImGuiStyle& style = ImGui::GetStyle() = ImGuiStyle();
+    if (isLight)
+        ImGui::StyleColorsLight();
+    else
+        ImGui::StyleColorsDark();
+    style.WindowPadding = {10, 8};
+    style.FramePadding = {8, 4};
+    style.ItemSpacing = {8, 6};
+    style.FrameRounding = style.GrabRounding = style.PopupRounding = 4;
+    style.WindowRounding = 0;
+    style.WindowBorderSize = 0;
+    style.PopupBorderSize = 1;
+    if (isLight)
+        setLightColours(style.Colors);
+    else
+        setDarkColours(style.Colors);
+    style.Colors[ImGuiCol_Header] = style.Colors[ImGuiCol_SliderGrab]; // of what is chosen in a list
+    style.Colors[ImGuiCol_HeaderHovered] = style.Colors[ImGuiCol_FrameBgHovered];
+    style.Colors[ImGuiCol_HeaderActive] = style.Colors[ImGuiCol_SliderGrabActive];
     style.ScaleAllSizes(scale);
 }
 
 } // namespace
 
 Gui::Gui(const Window& window, gpu::Context& context, VkRenderPass renderPass, uint32_t imageCount)
-    : context_(context) {
+    : context_(context), scale_(window.contentScale()) {
     const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, kTextures};
     VkDescriptorPoolCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
     create.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
@@ -74,8 +104,8 @@ Gui::Gui(const Window& window, gpu::Context& context, VkRenderPass renderPass, u
     IMGUI_CHECKVERSION();
     ImGui::CreateContext();
     ImGui::GetIO().IniFilename = nullptr; // nothing to remember
-    makeFont(window.contentScale());
-    setStyle(window.contentScale());
+    makeFonts(scale_);
+    setLook(false, false);
     ImGui_ImplGlfw_InitForVulkan(window.handle(), true);
     ImGui_ImplVulkan_InitInfo info{};
     info.Instance = context.instance();
@@ -111,14 +141,24 @@ Gui::~Gui() {
     ImGui::DestroyContext();
 }
 
-void Gui::makeFont(float scale) {
+void Gui::makeFonts(float scale) {
     ImFontAtlas* fonts = ImGui::GetIO().Fonts;
-    const float size = std::round(kFontSize * scale);
-    for (const char* path : kFonts)
-        if (std::filesystem::exists(path) && fonts->AddFontFromFileTTF(path, size, nullptr, kGlyphs) != nullptr) return;
-    ImFontConfig plain;
-    plain.SizePixels = size;
-    fonts->AddFontDefault(&plain); // ASCII only, and readable
+    const auto make = [&](float points) {
+        const float size = std::round(points * scale);
+        for (const char* path : kFonts)
+            if (std::filesystem::exists(path))
+                if (ImFont* font = fonts->AddFontFromFileTTF(path, size, nullptr, kGlyphs)) return font;
+        ImFontConfig config;
+        config.SizePixels = size;
+        return fonts->AddFontDefault(&config); // ASCII only, and readable
+    };
+    plain_ = make(kFontSize);
+    large_ = make(kLargeFontSize);
+}
+
+void Gui::setLook(bool isLight, bool isLarge) {
+    setStyle(scale_, isLight);
+    ImGui::GetIO().FontDefault = isLarge ? large_ : plain_;
 }
 
 /// Later versions do this by themselves.
@@ -133,6 +173,8 @@ void Gui::uploadFont() {
     ImGui_ImplVulkan_DestroyFontUploadObjects();
 #endif
 }
+
+bool Gui::wantsText() const { return ImGui::GetIO().WantTextInput; }
 
 void Gui::beginFrame() {
     {

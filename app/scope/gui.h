@@ -3,6 +3,8 @@
 #include "app/scope/window.h"
 #include "engine/gpu/context.h"
 
+struct ImFont;
+
 namespace attn::scope {
 
 /// Dear ImGui on the scope's window and device: the one place that knows which version of it is installed (1.86 and
@@ -14,6 +16,9 @@ public:
     Gui(const Gui&) = delete;
     Gui& operator=(const Gui&) = delete;
 
+    /// Takes effect with the next frame.
+    void setLook(bool isLight, bool isLarge);
+    bool wantsText() const; ///< keys go to a field
     /// Widgets may be made between the two.
     void beginFrame();
     void endFrame();
@@ -21,10 +26,12 @@ public:
     void record(VkCommandBuffer commands) const;
 
 private:
-    void makeFont(float scale);
+    void makeFonts(float scale);
     void uploadFont();
 
     gpu::Context& context_;
+    float scale_;
+    ImFont *plain_ = nullptr, *large_ = nullptr;
     gpu::Owned<VkDescriptorPool, vkDestroyDescriptorPool> pool_;
 };
 

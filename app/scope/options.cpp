@@ -1,6 +1,10 @@
 #include "app/scope/options.h"
 
+#include "app/scope/views/catalogue.h"
+
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <sstream>
@@ -38,7 +42,8 @@ std::string readRandom(const std::string& text, Options& options) {
 } // namespace
 
 std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) {
-    CLI::App app{"Draws one attention pattern of a model straight from device memory, or a long one through the lens.",
+    CLI::App app{"Looks at a model's attention, tensors and kernels straight in device memory, or at long patterns "
+                 "through the lens.",
                  "attention-scope"};
     Options options;
     app.set_version_flag("--version", "attention-scope " ATTN_VERSION);
@@ -54,12 +59,27 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
            },
            "instead of a model: random queries and keys through the lens, as in 32768,8,64 (tokens, heads, width)")
         ->type_name("T,H,D");
+    std::vector<std::string> views;
+    for (const ViewDescriptor& view : viewCatalogue()) views.emplace_back(view.name);
+    app.add_option("--view", options.view, "what to show first: " + fmt::format("{}", fmt::join(views, ", ")))
+        ->check([views](const std::string& name) {
+            return std::ranges::find(views, name) != views.end()
+                       ? std::string()
+                       : fmt::format("'{}' is no view: choose {}", name, fmt::join(views, ", "));
+        })
+        ->type_name("VIEW");
+    app.add_flag("--present", options.presents, "begin full screen with nothing but the picture, in large type");
+    app.add_flag("--light", options.isLight, "begin with a light page");
+    app.add_option("--follow", options.follow,
+                   "follow what a program sends over this local socket, as attention-lab does")
+        ->type_name("SOCKET");
     app.add_option("--layer", options.layer, "layer to show first, from 0");
     app.add_option("--head", options.head, "head to show first, from 0");
     app.add_option("--device", options.device,
                    "index or part of the name of a Vulkan device (see: attention-cli devices)");
     app.add_flag("--validation", options.validation, "load the Vulkan validation layer");
-    app.add_option("--frames", options.frames, "quit after this many frames")->check(CLI::Range(1, 1000000));
+    app.add_option("--frames", options.frames, "quit after this many frames and print how many a second there were")
+        ->check(CLI::Range(1, 1000000));
     app.add_option("--screenshot", options.screenshot, "write the last frame to a PNG file and quit");
     app.add_option_function<std::string>(
            "--size",
@@ -70,9 +90,12 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
            "size of the window, as in 1280x800")
         ->type_name("WxH");
     app.footer(
-        "Keys: arrows choose layer (up, down) and head (left, right); Space writes one token; R goes back to the "
-        "prompt;\n"
-        "0 fits the pattern; B lifts faint cells; F full screen; Esc or Q quits. The wheel zooms and dragging pans.");
+        "Keys: 1 to 9 choose the view; arrows choose layer (up, down) and head (left, right); Enter opens the head of "
+        "the grid;\n"
+        "Space writes one token, R runs or stops, Backspace goes back to the prompt; 0 fits; B lifts faint cells; T "
+        "changes the theme;\n"
+        "P or F11 presents; F full screen; Esc leaves that or quits, Q quits. The wheel zooms or scrolls and dragging "
+        "pans.");
     std::ranges::reverse(arguments); // CLI11 takes them from the back
     try {
         app.parse(std::move(arguments));

@@ -17,6 +17,9 @@ struct Options {
     std::string device; ///< empty: the best
     bool validation = false;
     std::optional<std::array<int64_t, 3>> random; ///< tokens, heads and width of random queries and keys, no model
+    std::string view; ///< name of the view to begin with; empty: the head, or the lens of what is random
+    bool presents = false, isLight = false;
+    std::string follow; ///< a socket whose messages it follows (mirror_protocol.h)
     int layer = 0, head = 0;
     int frames = 0;         ///< quit after so many; 0: when the window is closed
     std::string screenshot; ///< write the last of the frames there

@@ -1,58 +1,46 @@
 #pragma once
 
-#include "app/scope/pattern_pipeline.h"
-#include "app/scope/shown.h"
+#include "app/scope/subject.h"
+#include "app/scope/view.h"
+#include "app/scope/views/catalogue.h"
 
-#include <optional>
+#include <map>
+#include <memory>
 #include <string>
 
 namespace attn::scope {
 
-/// What the reader asked for, by key or by button.
-struct Wishes {
-    int layers = 0, heads = 0; ///< steps
-    std::optional<int> layer, head;
-    int tokens = 0; ///< to write
-    bool reset = false, fit = false, lift = false, fullScreen = false, quit = false;
-};
-
-/// Lays out the window with Dear ImGui: tools above, the pattern with its tokens, a line of facts below.
+/// Lays out the window with Dear ImGui: tabs and tools above, a view, a line of facts below.
 class Page {
 public:
+    Page(Subject& subject, ViewId view) : subject_(subject), shown_(view) {}
+
     /// Makes the widgets of one frame, between Gui::beginFrame and endFrame.
     /// @param wishes what the frame's buttons ask for is added
-    void draw(Shown& head, double frameMs, Wishes& wishes);
+    void draw(double frameMs, bool isRunning, Wishes& wishes);
+    /// As View::prepare. What a view cannot do becomes the subject's notice. @throws gpu::DeviceLost
+    bool prepare(const std::function<void()>& finishFrame);
+    std::span<const Picture> pictures() const;
 
-    void fit() { view_.fit(); }
-    void toggleLift() { liftsFaint_ = !liftsFaint_; }
-    bool liftsFaint() const { return liftsFaint_; }
-    const PatternView& view() const { return view_; }
-    const std::optional<Cell>& hovered() const { return hovered_; } ///< under the pointer
-    /// The pattern as the last draw placed it, without the pattern itself.
-    const PatternPicture& picture() const { return picture_; }
+    void show(ViewId view) { shown_ = view; }
+    ViewId shown() const { return shown_; }
+    /// The view that is shown; null if it cannot show this subject.
+    View* view();
+    void fit();
+    Look& look() { return look_; }
+    const Look& look() const { return look_; }
 
 private:
-    struct Area {
-        float x = 0, y = 0, width = 0, height = 0;
-    };
     // Each returns its height.
-    float drawTools(const Shown& head, Wishes& wishes);
-    float drawFacts(const Shown& head, double frameMs) const;
-    float drawCaption(const Shown& head, float top) const;
-    void placePattern(const Shown& head, const Area& area);
-    void handleMouse();
-    void drawLabels(const Shown& head) const;
-    void drawLegend(float largest);
-    void drawHover(Shown& head) const;
-    void describePicture(const Shown& head);
+    float drawTools(bool isRunning, Wishes& wishes);
+    float drawFacts(double frameMs);
+    void drawRefusal(const Area& area) const;
 
-    PatternView view_;
-    PatternPicture picture_;
-    Area plot_, legend_;
-    bool labelsStand_ = false; ///< key labels are turned upright
-    bool isDragging_ = false;
-    bool liftsFaint_ = false;
-    std::optional<Cell> hovered_;
+    Subject& subject_;
+    ViewId shown_;
+    Look look_;
+    std::map<ViewId, std::unique_ptr<View>> views_;
+    std::map<ViewId, std::string> refusals_; ///< of views that could not be made or failed
 };
 
 } // namespace attn::scope

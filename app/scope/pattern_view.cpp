@@ -21,18 +21,22 @@ std::pair<int, int> visible(float begin, float origin, float length, float cellS
 
 } // namespace
 
-void PatternView::place(float x, float y, float width, float height, int cells, float largestCell) {
+void PatternView::place(float x, float y, float width, float height, int rows, int columns, float aspect,
+                        float largestCell) {
     x_ = x;
     y_ = y;
     width_ = std::max(width, 1.0f);
     height_ = std::max(height, 1.0f);
-    cells_ = std::max(cells, 1);
+    rows_ = std::max(rows, 1);
+    columns_ = std::max(columns, 1);
+    aspect_ = aspect;
     largestCell_ = largestCell;
     clampZoom();
 }
 
 float PatternView::fittedSize() const {
-    return std::min({width_ / static_cast<float>(cells_), height_ / static_cast<float>(cells_), largestCell_});
+    return std::min(
+        {width_ / static_cast<float>(columns_), height_ / static_cast<float>(rows_) / aspect_, largestCell_});
 }
 
 void PatternView::clampZoom() {
@@ -42,44 +46,44 @@ void PatternView::clampZoom() {
         fit();
         return;
     }
-    const auto cells = static_cast<float>(cells_);
-    zoomed_->firstKey = clampFirst(zoomed_->firstKey, cells, width_ / zoomed_->cellSize);
-    zoomed_->firstQuery = clampFirst(zoomed_->firstQuery, cells, height_ / zoomed_->cellSize);
+    zoomed_->firstKey = clampFirst(zoomed_->firstKey, static_cast<float>(columns_), width_ / zoomed_->cellSize);
+    zoomed_->firstQuery =
+        clampFirst(zoomed_->firstQuery, static_cast<float>(rows_), height_ / zoomed_->cellSize / aspect_);
 }
 
 void PatternView::zoom(float factor, float x, float y) {
     const float size = std::min(cellSize() * factor, largestCell_ * kMostZoom);
-    const float key = (x - left()) / cellSize(), query = (y - top()) / cellSize();
-    zoomed_ = {size, key - (x - x_) / size, query - (y - y_) / size};
+    const float key = (x - left()) / cellSize(), query = (y - top()) / cellHeight();
+    zoomed_ = {size, key - (x - x_) / size, query - (y - y_) / size / aspect_};
     clampZoom();
 }
 
 void PatternView::pan(float dx, float dy) {
     if (!zoomed_) return;
     zoomed_->firstKey -= dx / zoomed_->cellSize;
-    zoomed_->firstQuery -= dy / zoomed_->cellSize;
+    zoomed_->firstQuery -= dy / zoomed_->cellSize / aspect_;
     clampZoom();
 }
 
 float PatternView::cellSize() const { return zoomed_ ? zoomed_->cellSize : fittedSize(); }
 float PatternView::left() const {
     return zoomed_ ? x_ - zoomed_->firstKey * zoomed_->cellSize
-                   : x_ + (width_ - cellSize() * static_cast<float>(cells_)) / 2;
+                   : x_ + (width_ - cellSize() * static_cast<float>(columns_)) / 2;
 }
 float PatternView::top() const {
-    return zoomed_ ? y_ - zoomed_->firstQuery * zoomed_->cellSize
-                   : y_ + (height_ - cellSize() * static_cast<float>(cells_)) / 2;
+    return zoomed_ ? y_ - zoomed_->firstQuery * cellHeight()
+                   : y_ + (height_ - cellHeight() * static_cast<float>(rows_)) / 2;
 }
 
 std::optional<Cell> PatternView::cellAt(float x, float y) const {
     if (x < x_ || y < y_ || x >= x_ + width_ || y >= y_ + height_) return std::nullopt;
-    const Cell cell{static_cast<int>(std::floor((y - top()) / cellSize())),
+    const Cell cell{static_cast<int>(std::floor((y - top()) / cellHeight())),
                     static_cast<int>(std::floor((x - left()) / cellSize()))};
-    if (cell.query < 0 || cell.key < 0 || cell.query >= cells_ || cell.key >= cells_) return std::nullopt;
+    if (cell.query < 0 || cell.key < 0 || cell.query >= rows_ || cell.key >= columns_) return std::nullopt;
     return cell;
 }
 
-std::pair<int, int> PatternView::visibleQueries() const { return visible(y_, top(), height_, cellSize(), cells_); }
-std::pair<int, int> PatternView::visibleKeys() const { return visible(x_, left(), width_, cellSize(), cells_); }
+std::pair<int, int> PatternView::visibleQueries() const { return visible(y_, top(), height_, cellHeight(), rows_); }
+std::pair<int, int> PatternView::visibleKeys() const { return visible(x_, left(), width_, cellSize(), columns_); }
 
 } // namespace attn::scope

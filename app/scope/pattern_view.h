@@ -10,12 +10,16 @@ struct Cell {
     bool operator==(const Cell&) const = default;
 };
 
-/// Which part of a square pattern shows in a rectangle, and how large. Any unit of length; the page uses ImGui's.
-/// Fitted until the reader zooms: the whole pattern shows, in the middle, and more tokens shrink it.
+/// Which part of a matrix shows in a rectangle, and how large. Any unit of length; views use ImGui's.
+/// Fitted until the reader zooms: the whole matrix shows, in the middle, and more cells shrink it.
 class PatternView {
 public:
     /// @param largestCell a fitted cell grows no larger, a zoomed one not above four times this
-    void place(float x, float y, float width, float height, int cells, float largestCell);
+    void place(float x, float y, float width, float height, int cells, float largestCell) {
+        place(x, y, width, height, cells, cells, 1, largestCell);
+    }
+    /// @param aspect height of a cell by its width, which largestCell bounds
+    void place(float x, float y, float width, float height, int rows, int columns, float aspect, float largestCell);
 
     void fit() { zoomed_ = std::nullopt; }
     bool isFitted() const { return !zoomed_; }
@@ -23,7 +27,8 @@ public:
     void zoom(float factor, float x, float y);
     void pan(float dx, float dy);
 
-    float cellSize() const;
+    float cellSize() const; ///< the width
+    float cellHeight() const { return cellSize() * aspect_; }
     float left() const; ///< of cell (0, 0); outside the rectangle when it is scrolled away
     float top() const;
     std::optional<Cell> cellAt(float x, float y) const; ///< only within the rectangle
@@ -33,14 +38,15 @@ public:
 
 private:
     struct Zoomed {
-        float cellSize;
+        float cellSize;             ///< width
         float firstKey, firstQuery; ///< cell coordinates at the rectangle's corner
     };
     float fittedSize() const;
     void clampZoom();
 
     float x_ = 0, y_ = 0, width_ = 0, height_ = 0, largestCell_ = 64;
-    int cells_ = 0;
+    float aspect_ = 1;
+    int rows_ = 0, columns_ = 0;
     std::optional<Zoomed> zoomed_;
 };
 

@@ -5,21 +5,21 @@
 namespace attn::scope {
 
 Renderer::Renderer(gpu::Context& context, VkSurfaceKHR surface)
-    : context_(context), swapchain_(context, surface), pattern_(context, swapchain_.renderPass()),
+    : context_(context), swapchain_(context, surface), pipeline_(context, swapchain_.renderPass()),
       commands_(context, "frame"), timeline_(context, "frames") {}
 
-bool Renderer::draw(Window::Size size, const PatternPicture* picture, const Overlay& overlay) {
+bool Renderer::draw(Window::Size size, std::span<const Picture> pictures, const Overlay& overlay) {
     finishFrame();
     const auto target = swapchain_.acquire(size);
     if (!target) return false;
     gpu::CommandRecorder recorder(commands_);
-    record(recorder.get(), *target, picture, overlay);
+    record(recorder.get(), *target, pictures, overlay);
     recorder.finish();
     submit(*target);
     return true;
 }
 
-std::optional<Screenshot> Renderer::drawAndRead(Window::Size size, const PatternPicture* picture,
+std::optional<Screenshot> Renderer::drawAndRead(Window::Size size, std::span<const Picture> pictures,
                                                 const Overlay& overlay) {
     finishFrame();
     const auto target = swapchain_.acquire(size);
@@ -33,7 +33,7 @@ std::optional<Screenshot> Renderer::drawAndRead(Window::Size size, const Pattern
         context_,
         {.sizeBytes = uint64_t{width} * height * 4, .placement = gpu::Placement::Readback, .name = "screenshot"});
     gpu::CommandRecorder recorder(commands_);
-    record(recorder.get(), *target, picture, overlay);
+    record(recorder.get(), *target, pictures, overlay);
     recordRead(recorder.get(), *target, pixels);
     recorder.barrier(gpu::Stages::Transfer, gpu::Stages::Host);
     recorder.finish();
@@ -50,11 +50,12 @@ std::optional<Screenshot> Renderer::drawAndRead(Window::Size size, const Pattern
     return shot;
 }
 
-void Renderer::record(VkCommandBuffer commands, const Swapchain::Target& target, const PatternPicture* picture,
+void Renderer::record(VkCommandBuffer commands, const Swapchain::Target& target, std::span<const Picture> pictures,
                       const Overlay& overlay) {
-    if (picture) pattern_.prepare(commands, *picture);
-    VkClearValue page{};
-    page.color = {{0.071f, 0.078f, 0.094f, 1.0f}}; // kPage of pattern.frag
+    pipeline_.prepare(commands, pictures);
+    VkClearValue page{}; // as in picture.frag
+    page.color = isLight_ ? VkClearColorValue{{0.965f, 0.969f, 0.976f, 1.0f}}
+                          : VkClearColorValue{{0.071f, 0.078f, 0.094f, 1.0f}};
     VkRenderPassBeginInfo begin{VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO};
     begin.renderPass = swapchain_.renderPass();
     begin.framebuffer = target.framebuffer;
@@ -62,7 +63,7 @@ void Renderer::record(VkCommandBuffer commands, const Swapchain::Target& target,
     begin.clearValueCount = 1;
     begin.pClearValues = &page;
     vkCmdBeginRenderPass(commands, &begin, VK_SUBPASS_CONTENTS_INLINE);
-    if (picture) pattern_.draw(commands, *picture);
+    pipeline_.draw(commands, pictures);
     overlay(commands);
     vkCmdEndRenderPass(commands);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/scope/pattern_pipeline.h"
+#include "app/scope/picture_pipeline.h"
 #include "app/scope/swapchain.h"
 #include "engine/gpu/timeline.h"
 
@@ -27,24 +27,25 @@ public:
     VkRenderPass renderPass() const { return swapchain_.renderPass(); }
     uint32_t smallestImageCount() const { return swapchain_.smallestImageCount(); }
 
-    using Overlay = std::function<void(VkCommandBuffer)>; ///< records inside the render pass, over the pattern
-    /// @param picture null: nothing to show yet
+    using Overlay = std::function<void(VkCommandBuffer)>; ///< records inside the render pass, over the pictures
     /// @return false if the window changed just now or has no area: nothing was drawn
-    bool draw(Window::Size size, const PatternPicture* picture, const Overlay& overlay);
+    bool draw(Window::Size size, std::span<const Picture> pictures, const Overlay& overlay);
     /// As draw, then reads the window's pixels back. @throws Error if the display does not allow it
-    std::optional<Screenshot> drawAndRead(Window::Size size, const PatternPicture* picture, const Overlay& overlay);
+    std::optional<Screenshot> drawAndRead(Window::Size size, std::span<const Picture> pictures, const Overlay& overlay);
+    void setLight(bool isLight) { isLight_ = isLight; } ///< the page behind the pictures
     /// Nothing of the last frame runs any more: the engine may write what it read.
     void finishFrame() { timeline_.wait(timeline_.submitted()); }
 
 private:
-    void record(VkCommandBuffer commands, const Swapchain::Target& target, const PatternPicture* picture,
+    void record(VkCommandBuffer commands, const Swapchain::Target& target, std::span<const Picture> pictures,
                 const Overlay& overlay);
     void recordRead(VkCommandBuffer commands, const Swapchain::Target& target, const gpu::Buffer& into);
     void submit(const Swapchain::Target& target);
 
     gpu::Context& context_;
     Swapchain swapchain_;
-    PatternPipeline pattern_;
+    PicturePipeline pipeline_;
+    bool isLight_ = false;
     gpu::CommandBuffer commands_;
     gpu::Timeline timeline_; // ends first: waits for the frame
 };

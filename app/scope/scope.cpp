@@ -1,20 +1,24 @@
 #include "app/scope/scope.h"
 
 #include "app/scope/png_file.h"
-#include "app/scope/shown_lens.h"
+#include "app/scope/random_subject.h"
 #include "engine/core/error.h"
 #include "engine/session/capture_file.h"
 
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace attn::scope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double kSmoothing = 0.1;   // of the frame time, by each frame
+constexpr int kMostSurfacesLost = 3; // one after another: the display is gone
 constexpr int kFramesAfterEvent = 3; // Dear ImGui settles sizes and hovers in the next frames
 
 std::vector<int> encodePrompt(const LanguageModel& model, const Options& options) {
@@ -29,36 +33,64 @@ std::vector<int> encodePrompt(const LanguageModel& model, const Options& options
 } // namespace
 
 Scope::Scope(const DisplayConnection& display, const Options& options)
-    : window_(display, options.width, options.height), framesWanted_(options.frames),
+    : display_(display), window_(display, options.width, options.height), framesWanted_(options.frames),
       screenshotPath_(options.screenshot) {
-    if (options.random)
-        openLens(display, options);
-    else
-        openModel(display, options);
-    surface_.emplace(context_->instance(), window_);
-    renderer_.emplace(*context_, surface_->get());
-    gui_.emplace(window_, *context_, renderer_->renderPass(), renderer_->smallestImageCount());
-    if (model_)
-        shown_ = std::make_unique<ShownHead>(*model_, encodePrompt(*model_, options), options.layer, options.head);
-    window_.setTitle((options.random ? std::string("Lens") : shown_->name()) + " – Attention Scope");
+    if (!options.follow.empty()) follower_ = std::make_unique<Follower>(options.follow, [] { glfwPostEmptyEvent(); });
+    open(options);
+    page_->look().isLight = options.isLight;
+    if (options.presents) present(true);
 }
 
-Scope::~Scope() = default;
-
-void Scope::openLens(const DisplayConnection& display, const Options& options) {
-    const auto [tokens, heads, width] = *options.random;
-    auto lens =
-        std::make_unique<ShownLens>(std::make_unique<gpu::Context>(gpu::Context::Options{
-                                        .device = options.device.empty() ? std::nullopt : std::optional(options.device),
-                                        .validation = options.validation,
-                                        .instanceExtensions = display.instanceExtensions(),
-                                        .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}}),
-                                    ShownLens::Size{.tokens = tokens, .heads = heads, .width = width}, options.head);
-    context_ = &lens->device();
-    shown_ = std::move(lens);
+Scope::~Scope() {
+    if (renderer_) renderer_->finishFrame(); // it reads what the views hold
 }
 
-void Scope::openModel(const DisplayConnection& display, const Options& options) {
+/// Begins with another subject, on a device of its own. What was open stays if that fails.
+void Scope::open(const Options& options) {
+    const Look look = page_ ? page_->look() : Look{};
+    std::unique_ptr<LanguageModel> model = options.random ? nullptr : openModel(options);
+    gpu::Context::Options device{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
+                                 .validation = options.validation,
+                                 .instanceExtensions = display_.instanceExtensions(),
+                                 .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}};
+    std::unique_ptr<Subject> subject;
+    if (options.random) {
+        const auto [tokens, heads, width] = *options.random;
+        subject = std::make_unique<RandomSubject>(std::make_unique<gpu::Context>(device),
+                                                  RandomSubject::Size{.tokens = tokens, .heads = heads, .width = width},
+                                                  options.head);
+    } else {
+        subject = std::make_unique<ModelSubject>(*model, encodePrompt(*model, options), options.layer, options.head);
+    }
+    // What draws ends before what it draws on.
+    if (renderer_) renderer_->finishFrame();
+    page_.reset();
+    detach();
+    subject_ = std::move(subject);
+    model_ = std::move(model);
+    attach();
+    const ViewDescriptor* view = viewNamed(options.view);
+    page_.emplace(*subject_, view ? view->id : options.random ? ViewId::Lens : ViewId::Head);
+    page_->look() = look;
+    window_.setTitle((options.random ? std::string("Lens") : subject_->name()) + " – Attention Scope");
+    options_ = options;
+    isRunning_ = false;
+}
+
+void Scope::attach() {
+    surface_.emplace(context().instance(), window_);
+    renderer_.emplace(context(), surface_->get());
+    gui_.emplace(window_, context(), renderer_->renderPass(), renderer_->smallestImageCount());
+    isLookNew_ = true;
+}
+
+void Scope::detach() {
+    gui_.reset();
+    renderer_.reset();
+    surface_.reset();
+}
+
+std::unique_ptr<LanguageModel> Scope::openModel(const Options& options) {
     auto source = openModelSource(options.path);
     auto shown = Clock::now();
     const auto progress = [&](float fraction, const std::string&) {
@@ -70,21 +102,26 @@ void Scope::openModel(const DisplayConnection& display, const Options& options) 
             throw Error(
                 {.what = "the window was closed while the model was loading", .where = options.path, .hint = {}});
     };
-    model_ = std::make_unique<LanguageModel>(
+    auto model = std::make_unique<LanguageModel>(
         std::move(source),
         LanguageModel::Options{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
                                .validation = options.validation,
-                               .instanceExtensions = display.instanceExtensions(),
+                               .instanceExtensions = display_.instanceExtensions(),
                                .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}},
         progress);
-    context_ = &model_->context();
-    for (const std::string& warning : model_->info().warnings)
+    for (const std::string& warning : model->info().warnings)
         fmt::print(stderr, "attention-scope: warning: {}\n", warning);
+    return model;
 }
 
 void Scope::readKeys() {
     Wishes wishes;
-    for (int key : window_.takeKeys()) {
+    const std::vector<int> pressed = window_.takeKeys();
+    if (gui_->wantsText()) return; // somebody is typing
+    for (int key : pressed) {
+        const auto views = viewCatalogue();
+        if (key >= GLFW_KEY_1 && key < GLFW_KEY_1 + static_cast<int>(views.size()))
+            wishes.view = views[static_cast<size_t>(key - GLFW_KEY_1)].id;
         switch (key) {
         case GLFW_KEY_UP:
             --wishes.layers;
@@ -98,10 +135,17 @@ void Scope::readKeys() {
         case GLFW_KEY_RIGHT:
             ++wishes.heads;
             break;
+        case GLFW_KEY_ENTER:
+        case GLFW_KEY_KP_ENTER:
+            wishes.open = true;
+            break;
         case GLFW_KEY_SPACE:
             ++wishes.tokens;
             break;
         case GLFW_KEY_R:
+            wishes.run = true;
+            break;
+        case GLFW_KEY_BACKSPACE:
             wishes.reset = true;
             break;
         case GLFW_KEY_0:
@@ -111,13 +155,21 @@ void Scope::readKeys() {
         case GLFW_KEY_B:
             wishes.lift = true;
             break;
+        case GLFW_KEY_T:
+            wishes.theme = true;
+            break;
         case GLFW_KEY_F:
-        case GLFW_KEY_F11:
             wishes.fullScreen = true;
             break;
+        case GLFW_KEY_P:
+        case GLFW_KEY_F11:
+            wishes.present = true;
+            break;
         case GLFW_KEY_Q:
-        case GLFW_KEY_ESCAPE:
             wishes.quit = true;
+            break;
+        case GLFW_KEY_ESCAPE:
+            (page_->look().isPresenting ? wishes.present : wishes.quit) = true;
             break;
         default:
             break;
@@ -126,40 +178,127 @@ void Scope::readKeys() {
     fulfil(wishes);
 }
 
+void Scope::readFollowed() {
+    if (!follower_) return;
+    const bool isConnected = follower_->isConnected(); // lines may still have come before it went
+    for (const std::string& line : follower_->takeLines()) {
+        try {
+            follow(parseMirrorLine(line));
+        } catch (const gpu::DeviceLost&) {
+            throw;
+        } catch (const Error& error) {
+            subject_->setNotice(error.what());
+        }
+    }
+    if (isConnected) return;
+    follower_ = nullptr;
+    subject_->setNotice("The program that was followed has ended; this window goes on by itself.");
+}
+
+void Scope::follow(const MirrorMessage& message) {
+    isRunning_ = false;
+    const auto tokensOf = [&](const LanguageModel& model) {
+        if (message.tokens) return *message.tokens;
+        return encodePrompt(model, {.prompt = *message.prompt});
+    };
+    if (message.path && (*message.path != options_.path || options_.random)) {
+        Options wanted = options_;
+        wanted.random = std::nullopt;
+        wanted.path = *message.path;
+        wanted.prompt = message.prompt.value_or("");
+        wanted.tokens = message.tokens ? fmt::format("{}", fmt::join(*message.tokens, ",")) : std::string();
+        wanted.layer = wanted.head = 0;
+        wanted.view = descriptorOf(page_->shown()).name;
+        open(wanted);
+    } else if (ModelSubject* model = subject_->model(); model && (message.tokens || message.prompt)) {
+        const std::vector<int> tokens = tokensOf(model->language());
+        renderer_->finishFrame(); // it reads what changes
+        if (tokens != model->tokens())
+            model->setTokens(tokens, static_cast<size_t>(
+                                         std::max(message.promptLength.value_or(static_cast<int>(tokens.size())), 1)));
+    }
+    for (int i = 0; i < message.step; ++i) step();
+    subject_->select(message.layer.value_or(subject_->layer()), message.head.value_or(subject_->head()));
+    if (message.view) {
+        const ViewDescriptor* view = viewNamed(*message.view);
+        if (view == nullptr)
+            throw Error({.what = "there is no view '" + *message.view + "'",
+                         .where = "--follow",
+                         .hint = "attention-scope --help lists them"});
+        page_->show(view->id);
+    }
+    if (message.theme) {
+        page_->look().isLight = *message.theme == "light";
+        isLookNew_ = true;
+    }
+}
+
+void Scope::present(bool isPresenting) {
+    page_->look().isPresenting = isPresenting;
+    if (window_.isFullScreen() != isPresenting) window_.toggleFullScreen();
+    isLookNew_ = true;
+}
+
+void Scope::step() {
+    ModelSubject* model = subject_->model();
+    if (model == nullptr) return;
+    renderer_->finishFrame(); // it reads what the step writes
+    if (!model->generate() || !model->notice().empty()) isRunning_ = false;
+}
+
 void Scope::fulfil(const Wishes& wishes) {
-    shown_->select(wishes.layer.value_or(shown_->layer()) + wishes.layers,
-                   wishes.head.value_or(shown_->head()) + wishes.heads);
-    if (wishes.reset) shown_->reset();
-    for (int i = 0; i < wishes.tokens; ++i) shown_->generate();
-    if (wishes.fit) page_.fit();
-    if (wishes.lift) page_.toggleLift();
+    if (wishes.view) page_->show(*wishes.view);
+    subject_->select(wishes.layer.value_or(subject_->layer()) + wishes.layers,
+                     wishes.head.value_or(subject_->head()) + wishes.heads);
+    if (wishes.open && page_->shown() == ViewId::Grid) page_->show(ViewId::Head);
+    if (wishes.run) isRunning_ = !isRunning_ && subject_->model() != nullptr;
+    if (wishes.reset && subject_->model() != nullptr) {
+        isRunning_ = false;
+        renderer_->finishFrame();
+        subject_->model()->reset();
+    }
+    for (int i = 0; i < wishes.tokens; ++i) step();
+    if (wishes.fit) page_->fit();
+    if (wishes.lift) page_->look().liftsFaint = !page_->look().liftsFaint;
+    if (wishes.theme) {
+        page_->look().isLight = !page_->look().isLight;
+        isLookNew_ = true;
+    }
+    if (wishes.present) present(!page_->look().isPresenting);
     if (wishes.fullScreen) window_.toggleFullScreen();
     if (wishes.quit) window_.close();
 }
 
-PatternPicture Scope::compose() {
+void Scope::compose() {
+    if (isRunning_) step();
+    if (std::exchange(isLookNew_, false)) {
+        gui_->setLook(page_->look().isLight, page_->look().isPresenting);
+        renderer_->setLight(page_->look().isLight);
+    }
     gui_->beginFrame();
     Wishes wishes;
-    page_.draw(*shown_, frameMs_, wishes);
+    page_->draw(frameMs_, isRunning_, wishes);
     gui_->endFrame();
-    PatternPicture picture = page_.picture();
-    const auto queries = page_.view().visibleQueries(), keys = page_.view().visibleKeys();
-    if (!shown_->isPatternReady(queries, keys, picture.cellSize)) {
-        renderer_->finishFrame(); // it reads the old one
-        isRefining_ = true;
-    }
-    picture.pattern = shown_->pattern(queries, keys, picture.cellSize);
-    isRefining_ = isRefining_ && !shown_->isPatternReady(queries, keys, picture.cellSize);
+    const bool isBetterLater = page_->prepare([this] { renderer_->finishFrame(); });
+    isRefining_ = isBetterLater || isRunning_ || (subject_->model() != nullptr && subject_->model()->isGlowing());
     fulfil(wishes); // shown by the next frame
-    return picture;
 }
 
 template <typename Draw> auto Scope::frame(const Draw& draw) {
     readKeys();
+    readFollowed();
     const auto begin = Clock::now();
-    const PatternPicture picture = compose();
-    auto drawn =
-        draw(window_.framebufferSize(), &picture, [this](VkCommandBuffer commands) { gui_->record(commands); });
+    compose();
+    decltype(draw(Window::Size(), std::span<const Picture>(), Renderer::Overlay())) drawn{};
+    try {
+        drawn = draw(window_.framebufferSize(), page_->pictures(),
+                     [this](VkCommandBuffer commands) { gui_->record(commands); });
+        surfacesLost_ = 0;
+    } catch (const SurfaceLost&) {
+        if (++surfacesLost_ >= kMostSurfacesLost) throw;
+        detach();
+        attach();
+    }
     const double elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     frameMs_ = frameMs_ == 0 ? elapsedMs : frameMs_ + kSmoothing * (elapsedMs - frameMs_);
     return drawn;
@@ -175,8 +314,15 @@ std::optional<Screenshot> Scope::drawAndRead() {
     return frame([this](auto&&... arguments) { return renderer_->drawAndRead(arguments...); });
 }
 
+void Scope::reportRate(int frames, double seconds) const {
+    fmt::print("{} frames of {} at {} x {} in {:.2f} s: {:.1f} frames per second\n", frames,
+               descriptorOf(page_->shown()).name, window_.framebufferSize().width, window_.framebufferSize().height,
+               seconds, frames / seconds);
+}
+
 void Scope::run() {
-    int drawn = 0, due = kFramesAfterEvent;
+    int drawn = 0, due = kFramesAfterEvent, counted = 0;
+    Clock::time_point since = Clock::now();
     while (!wantsToClose()) {
         const bool isLast = framesWanted_ > 0 && drawn + 1 >= framesWanted_;
         if (window_.framebufferSize().isEmpty()) {
@@ -192,10 +338,18 @@ void Scope::run() {
                 due = kFramesAfterEvent;
             }
             drawn += drawFrame() ? 1 : 0;
-            if (framesWanted_ == 0)
+            if (framesWanted_ == 0) {
                 due = isRefining_ ? kFramesAfterEvent : due - 1;
-            else if (drawn >= framesWanted_)
-                return;
+                continue;
+            }
+            if (drawn <= kFramesAfterEvent) { // the first ones build pipelines
+                since = Clock::now();
+                counted = drawn;
+            }
+            if (drawn < framesWanted_) continue;
+            if (drawn > counted)
+                reportRate(drawn - counted, std::chrono::duration<double>(Clock::now() - since).count());
+            return;
         }
     }
 }

@@ -1,10 +1,11 @@
 #pragma once
 
+#include "app/scope/follower.h"
 #include "app/scope/gui.h"
+#include "app/scope/model_subject.h"
 #include "app/scope/options.h"
 #include "app/scope/page.h"
 #include "app/scope/renderer.h"
-#include "app/scope/shown_head.h"
 
 #include <memory>
 #include <optional>
@@ -25,37 +26,51 @@ public:
     bool drawFrame();
     /// As drawFrame, and reads the window back; empty if nothing was drawn.
     std::optional<Screenshot> drawAndRead();
-    bool isRefining() const { return isRefining_; }
+    bool isRefining() const { return isRefining_; } ///< the picture becomes better, or moves, with more frames
+    bool isRunning() const { return isRunning_; }   ///< writes token after token
     bool wantsToClose() const { return window_.wantsToClose(); }
 
     Window& window() { return window_; }
-    const Shown& shown() const { return *shown_; }
-    /// Of a model. @throws std::bad_cast where there is none
-    const ShownHead& head() const { return dynamic_cast<const ShownHead&>(*shown_); }
-    const Page& page() const { return page_; }
-    gpu::Context& context() { return *context_; }
+    Subject& subject() { return *subject_; }
+    /// @throws std::bad_cast where there is no model
+    ModelSubject& model() { return dynamic_cast<ModelSubject&>(*subject_); }
+    Page& page() { return *page_; }
+    gpu::Context& context() { return subject_->context(); }
 
 private:
-    void openLens(const DisplayConnection& display, const Options& options);
-    void openModel(const DisplayConnection& display, const Options& options);
+    void open(const Options& options);
+    std::unique_ptr<LanguageModel> openModel(const Options& options);
+    /// Makes what draws into the window, and ends it.
+    void attach();
+    void detach();
     void readKeys();
+    void readFollowed();
+    /// Shows what a message asks for. @throws Error where it cannot: what it asked before that shows
+    void follow(const MirrorMessage& message);
     void fulfil(const Wishes& wishes);
+    void present(bool isPresenting);
+    void step();
     /// What the frame shows, made between Gui::beginFrame and endFrame.
-    PatternPicture compose();
+    void compose();
     template <typename Draw> auto frame(const Draw& draw);
+    void reportRate(int frames, double seconds) const;
 
+    const DisplayConnection& display_;
+    Options options_; ///< what the subject was opened with
+    std::unique_ptr<Follower> follower_;
     Window window_;
     std::unique_ptr<LanguageModel> model_;
-    std::unique_ptr<Shown> shown_;
-    gpu::Context* context_ = nullptr; ///< the model's, or the lens's own
+    std::unique_ptr<Subject> subject_;
     std::optional<Surface> surface_;
     std::optional<Renderer> renderer_;
     std::optional<Gui> gui_;
-    Page page_;
+    std::optional<Page> page_;
     int framesWanted_ = 0;
     std::string screenshotPath_;
     double frameMs_ = 0;
-    bool isRefining_ = false; ///< the picture becomes better with more frames
+    bool isRefining_ = false, isRunning_ = false;
+    int surfacesLost_ = 0;  ///< one after another, without a frame between them
+    bool isLookNew_ = true; ///< the theme or the size of type has changed
 };
 
 } // namespace attn::scope

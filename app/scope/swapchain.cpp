@@ -1,10 +1,21 @@
 #include "app/scope/swapchain.h"
 
-#include "engine/core/error.h"
-
 #include <algorithm>
 
 namespace attn::scope {
+namespace {
+
+/// gpu::check for calls that may also find the surface lost.
+void checkSurface(VkResult result, const char* call) {
+    if (result == VK_ERROR_SURFACE_LOST_KHR)
+        throw SurfaceLost({.what = "the window's surface was lost and could not be made again",
+                           .where = call,
+                           .hint = "start the program again; if it stays so, the display server or its driver is at "
+                                   "fault"});
+    gpu::check(result, call, "window");
+}
+
+} // namespace
 
 Swapchain::Swapchain(gpu::Context& context, VkSurfaceKHR surface) : context_(context), surface_(surface) {
     VkBool32 canPresent = VK_FALSE;
@@ -98,8 +109,8 @@ void Swapchain::makeRenderPass() {
 bool Swapchain::rebuild(Window::Size size) {
     waitIdle();
     VkSurfaceCapabilitiesKHR surface{};
-    gpu::check(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(context_.physicalDevice(), surface_, &surface),
-               "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
+    checkSurface(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(context_.physicalDevice(), surface_, &surface),
+                 "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
     extent_ = surface.currentExtent;
     if (extent_.width == UINT32_MAX) // the window takes the size of its images (Wayland)
         extent_ = {
@@ -128,7 +139,7 @@ bool Swapchain::rebuild(Window::Size size) {
     create.oldSwapchain = swapchain_.get();
     images_.clear();
     VkSwapchainKHR made = VK_NULL_HANDLE;
-    gpu::check(vkCreateSwapchainKHR(context_.device(), &create, nullptr, &made), "vkCreateSwapchainKHR", "window");
+    checkSurface(vkCreateSwapchainKHR(context_.device(), &create, nullptr, &made), "vkCreateSwapchainKHR");
     swapchain_ = {context_.device(), made};
     uint32_t count = 0;
     gpu::check(vkGetSwapchainImagesKHR(context_.device(), made, &count, nullptr), "vkGetSwapchainImagesKHR");
@@ -176,7 +187,7 @@ std::optional<Swapchain::Target> Swapchain::acquire(Window::Size size) {
     if (result == VK_SUBOPTIMAL_KHR)
         isStale_ = true; // this image can still be shown
     else
-        gpu::check(result, "vkAcquireNextImageKHR", "window");
+        checkSurface(result, "vkAcquireNextImageKHR");
     const Image& image = images_.at(index);
     return Target{index, image.image, image.framebuffer.get(), extent_, acquired_.get(), image.drawn.get()};
 }
@@ -194,7 +205,7 @@ void Swapchain::present(const Target& target) {
     if (result == VK_ERROR_OUT_OF_DATE_KHR || result == VK_SUBOPTIMAL_KHR)
         isStale_ = true;
     else
-        gpu::check(result, "vkQueuePresentKHR", "window");
+        checkSurface(result, "vkQueuePresentKHR");
 }
 
 } // namespace attn::scope

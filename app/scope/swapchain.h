@@ -1,12 +1,19 @@
 #pragma once
 
 #include "app/scope/window.h"
+#include "engine/core/error.h"
 #include "engine/gpu/context.h"
 
 #include <optional>
 #include <vector>
 
 namespace attn::scope {
+
+/// The window's surface is lost: another must be made on it. The display server began anew, or the screen was taken.
+class SurfaceLost : public Error {
+public:
+    using Error::Error;
+};
 
 /// The images of a window. Rebuilds itself when the window's size or screen changes. Presentation is on the context's
 /// queue.
@@ -34,8 +41,9 @@ public:
     };
     /// The next image to draw. What was submitted for the last one must have finished.
     /// @return empty if the window has no area or changed just now: try with the next frame
+    /// @throws SurfaceLost
     std::optional<Target> acquire(Window::Size size);
-    void present(const Target& target);
+    void present(const Target& target); ///< @throws SurfaceLost
 
 private:
     struct Image {

@@ -107,6 +107,8 @@ void Window::toggleFullScreen() {
     if (mode != nullptr) glfwSetWindowMonitor(window_, monitor, 0, 0, mode->width, mode->height, mode->refreshRate);
 }
 
+bool Window::isFullScreen() const { return glfwGetWindowMonitor(window_) != nullptr; }
+
 void Window::pollEvents() { glfwPollEvents(); }
 void Window::waitForEvents() { glfwWaitEvents(); }
 std::vector<int> Window::takeKeys() { return std::exchange(keys_, {}); }

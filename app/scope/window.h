@@ -44,6 +44,7 @@ public:
     float contentScale() const;   ///< 2 on a screen of high density
 
     void toggleFullScreen();
+    bool isFullScreen() const;
     void pollEvents();
     void waitForEvents();
     /// GLFW key codes pressed or repeated since the last call.

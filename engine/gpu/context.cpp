@@ -1,6 +1,7 @@
 #include "engine/gpu/context.h"
 
 #include "engine/core/environment.h"
+#include "engine/gpu/pipeline_facts.h"
 
 #include <fmt/format.h>
 
@@ -59,6 +60,15 @@ VkDevice createDevice(const PhysicalDevice& physical, const std::vector<const ch
     if (physical.requiredSubgroupSize > 0) {
         extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
         features.pNext = &subgroupSize;
+    }
+
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR pipelineFacts{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR};
+    if (offersPipelineFacts(physical)) { // costs nothing until a pipeline asks for it
+        extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+        pipelineFacts.pipelineExecutableInfo = VK_TRUE;
+        pipelineFacts.pNext = features.pNext;
+        features.pNext = &pipelineFacts;
     }
 
     VkDeviceCreateInfo create{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};

@@ -29,6 +29,7 @@ std::span<const Op* const> opCatalogue() {
                                      &kReshape,
                                      &kAssign,
                                      &kTopK,
+                                     &kTensorStatistics,
                                      &kScale,
                                      &kSum,
                                      &kExpand,

@@ -287,6 +287,14 @@ std::vector<gpu::Profiler::Stretch> LanguageModel::profile() const {
     return step == steps_.end() ? std::vector<gpu::Profiler::Stretch>{} : step->second->executor->profile();
 }
 
+int64_t LanguageModel::planBytes() const {
+    uint64_t bytes = 0;
+    for (const auto& [queries, step] : steps_) bytes += step->executor->deviceBytes();
+    for (const auto& [size, step] : grids_) bytes += step->executor->deviceBytes();
+    for (const auto& [key, step] : tiles_) bytes += step->executor->deviceBytes();
+    return static_cast<int64_t>(bytes);
+}
+
 int64_t LanguageModel::deviceBytes() const { return static_cast<int64_t>(context_->allocatedBytes()); }
 
 } // namespace attn

@@ -47,6 +47,9 @@ public:
     const ModelSource& source() const { return *source_; }
     const DecoderConfig& config() const { return source_->config(); }
     gpu::Context& context() { return *context_; }
+    KernelLibrary& kernels() { return *kernels_; }
+    TensorStore& store() { return *store_; } ///< weights and caches; the first tokens().size() rows of a cache count
+    int64_t planBytes() const;               ///< device memory of the plans made so far: arenas, inputs, results
     int capacity() const { return static_cast<int>(capacity_); } ///< most tokens in the cache
 
     /// Tokens in the cache.

@@ -36,7 +36,7 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     // All rows but the first look one letter back.
     CHECK(distances.lines[0].values[1] == Approx(static_cast<double>(tokens - 1) / static_cast<double>(tokens)).epsilon(0.01));
     CHECK(distances.placeText(2) == QStringLiteral("2–3"));
-    CHECK(distances.places() == std::bit_width(tokens - 1) + 1);
+    CHECK(distances.places() == static_cast<int>(std::bit_width(tokens - 1)) + 1);
 
     auto& largest = lab.find<QTreeWidget>("profileLargest");
     REQUIRE(largest.topLevelItemCount() == 12);

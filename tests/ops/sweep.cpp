@@ -1,6 +1,7 @@
 #include "engine/ops/catalogue.h"
 #include "engine/ops/lens.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/tensor_statistics.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/ops/case.h"
 #include "tests/support/catch.h"
@@ -251,6 +252,9 @@ std::map<std::string, Builder> builders() {
         const TopK top = topK(t.real("x", {M, N}, live(t, M)), randomSize(N));
         t.expect("values", top.values);
         t.expect("indices", top.indices);
+    };
+    all["tensor_statistics"] = [](Case& t) {
+        t.expect("out", tensorStatistics(t.real("x", {randomSize(5), randomSize(60), randomSize(90)})));
     };
     addTrainingBuilders(all);
     for (const auto& [name, build] : tensorCases(40)) all[name] = [build](Case& t) { t.expect("out", build(t)); };

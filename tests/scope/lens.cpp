@@ -1,4 +1,4 @@
-#include "app/scope/shown_lens.h"
+#include "app/scope/views/pattern_views.h"
 #include "tests/scope/scope_window.h"
 #include "tests/support/catch.h"
 
@@ -7,11 +7,14 @@ using namespace attn::scope;
 
 namespace {
 
-const ShownLens& lensOf(ScopeWindow& window) { return dynamic_cast<const ShownLens&>(window.scope().shown()); }
+const LensPicture& lensOf(ScopeWindow& window) {
+    const auto& page = dynamic_cast<PatternPage&>(*window.scope().page().view());
+    return dynamic_cast<const LensPattern&>(page.source()).picture();
+}
 
 /// Until nothing becomes better any more.
 bool settles(ScopeWindow& window) {
-    return window.drawUntil([&] { return !window.scope().isRefining() && lensOf(window).lens().picture().isWhole(); });
+    return window.drawUntil([&] { return !window.scope().isRefining() && lensOf(window).isWhole(); });
 }
 
 } // namespace
@@ -21,10 +24,10 @@ TEST_CASE("scope: a long pattern is coarse at once, becomes exact, and zooms to 
     options.random = {6000, 2, 16};
     ScopeWindow window(options);
     REQUIRE(settles(window));
-    const LensView fitted = lensOf(window).lens().picture().view;
+    const LensView fitted = lensOf(window).view;
     CHECK(fitted.head == 1);
     CHECK(fitted.level == 3); // some 500 pixels
-    CHECK(lensOf(window).facts().find("8 × 8 cells a pixel") != std::string::npos);
+    CHECK(window.scope().page().view()->facts().find("8 × 8 cells a pixel") != std::string::npos);
     Screenshot picture = window.picture();
     CHECK(window.colourOf(picture, {2000, 4000}).isNear({28, 30, 36})); // a key that comes later
     CHECK_FALSE(window.colourOf(picture, {20, 4}).isNear({28, 30, 36}));
@@ -33,8 +36,8 @@ TEST_CASE("scope: a long pattern is coarse at once, becomes exact, and zooms to 
     window.turnWheel(22);
     window.drag(300, 300); // to the corner
     REQUIRE(settles(window));
-    CHECK(lensOf(window).lens().picture().view.level == 0);
-    CHECK(lensOf(window).lens().picture().view.row == 0);
+    CHECK(lensOf(window).view.level == 0);
+    CHECK(lensOf(window).view.row == 0);
     picture = window.picture();
     CHECK(window.colourOf(picture, {0, 0}).isNear(kOne)); // sees itself alone
     CHECK(window.colourOf(picture, {0, 1}).isNear({28, 30, 36}));
@@ -42,11 +45,11 @@ TEST_CASE("scope: a long pattern is coarse at once, becomes exact, and zooms to 
 
     window.drag(-200, -200);
     REQUIRE(settles(window));
-    CHECK(lensOf(window).lens().picture().view.row > 0);
+    CHECK(lensOf(window).view.row > 0);
     window.press("Left"); // another head, where this one was looked at
     REQUIRE(settles(window));
-    CHECK(lensOf(window).lens().picture().view.head == 0);
+    CHECK(lensOf(window).view.head == 0);
     window.press("0");
     REQUIRE(settles(window));
-    CHECK(lensOf(window).lens().picture().view.level == fitted.level);
+    CHECK(lensOf(window).view.level == fitted.level);
 }

@@ -41,55 +41,59 @@ TEST_CASE("scope: arrows change layer and head, and the picture with them", "[sc
     CHECK(window.colourOf(window.picture(), induction).isNear(kOne));
 
     window.press("Up"); // layer 0, head 0: the previous letter
-    CHECK(window.scope().head().layer() == 0);
+    CHECK(window.scope().subject().layer() == 0);
     Screenshot picture = window.picture();
     CHECK(window.colourOf(picture, induction).isNear(kZero));
     CHECK(window.colourOf(picture, previous).isNear(kOne));
 
     window.press("Right"); // layer 0, head 1: itself
-    CHECK(window.scope().head().head() == 1);
+    CHECK(window.scope().subject().head() == 1);
     picture = window.picture();
     CHECK(window.colourOf(picture, previous).isNear(kZero));
     CHECK(window.colourOf(picture, own).isNear(kOne));
 
     window.press("Right"); // there is no further head
-    CHECK(window.scope().head().head() == 1);
+    CHECK(window.scope().subject().head() == 1);
     window.press("Down");
     window.press("Left");
-    CHECK(window.scope().head().layer() == 1);
-    CHECK(window.scope().head().head() == 0);
+    CHECK(window.scope().subject().layer() == 1);
+    CHECK(window.scope().subject().head() == 0);
     CHECK(window.colourOf(window.picture(), induction).isNear(kOne));
 }
 
-TEST_CASE("scope: space writes a token, whose row appears, and R goes back", "[scope][gpu]") {
+TEST_CASE("scope: space writes a token, whose row appears, and Backspace goes back", "[scope][gpu]") {
     ScopeWindow window({.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 700, .height = 600});
-    CHECK(window.scope().head().next().find("y") != std::string::npos);
+    CHECK(window.scope().model().next().find("y") != std::string::npos);
     window.press("space");
-    REQUIRE(window.scope().head().tokenCount() == 16);
-    CHECK(window.scope().head().labels().back() == "y");
-    CHECK(window.colourOf(window.picture(), {15, 6}).isNear(kOne)); // y was followed by u
-    window.press("r");
-    CHECK(window.scope().head().tokenCount() == 15);
-    CHECK(window.scope().head().next().find("y") != std::string::npos);
+    REQUIRE(window.scope().model().tokenCount() == 16);
+    CHECK(window.scope().model().labels().back() == "y");
+    CHECK_FALSE(window.colourOf(window.picture(), {15, 5}).isNear(kZero)); // the new row glows
+    CHECK(window.colourOf(window.picture(), {14, 6}).isNear(kZero));
+    REQUIRE(window.drawUntil([&] { return !window.scope().isRefining(); })); // and fades
+    CHECK(window.colourOf(window.picture(), {15, 6}).isNear(kOne));          // y was followed by u
+    CHECK(window.colourOf(window.picture(), {15, 5}).isNear(kZero));
+    window.press("BackSpace");
+    CHECK(window.scope().model().tokenCount() == 15);
+    CHECK(window.scope().model().next().find("y") != std::string::npos);
     CHECK(window.colourOf(window.picture(), {12, 3}).isNear(kOne));
 }
 
 TEST_CASE("scope: a full context is said in a sentence", "[scope][gpu]") {
     ScopeWindow window({.prompt = std::string(127, 'a'), .width = 500, .height = 400});
     window.press("space");
-    CHECK(window.scope().head().tokenCount() == 128);
-    CHECK(window.scope().head().notice().empty());
+    CHECK(window.scope().model().tokenCount() == 128);
+    CHECK(window.scope().model().notice().empty());
     window.press("space");
-    CHECK(window.scope().head().tokenCount() == 128);
-    CHECK(window.scope().head().notice().find("128 tokens is full") != std::string::npos);
-    window.press("r");
-    CHECK(window.scope().head().notice().empty());
+    CHECK(window.scope().model().tokenCount() == 128);
+    CHECK(window.scope().model().notice().find("128 tokens is full") != std::string::npos);
+    window.press("BackSpace");
+    CHECK(window.scope().model().notice().empty());
 }
 
 TEST_CASE("scope: the wheel zooms about the pointer and dragging pans", "[scope][gpu]") {
     ScopeWindow window(
-        {.prompt = "the quick fox jumps the quick fox jumps", .layer = 1, .head = 0, .width = 700, .height = 600});
-    const PatternView& view = window.scope().page().view();
+        {.prompt = "the quick fox jumps the quick fox jumps", .layer = 1, .head = 0, .width = 700, .height = 660});
+    const PatternView& view = window.plot().view();
     const Cell cell{36, 17}; // m was followed by p; away from the sides, where zooming holds the pattern to the edge
     window.pointAt(cell);
     const float before = view.cellSize(), x = view.left() + 17.5f * before;
@@ -108,7 +112,7 @@ TEST_CASE("scope: the wheel zooms about the pointer and dragging pans", "[scope]
 TEST_CASE("scope: pointing at a cell reads its probability and leaves the picture", "[scope][gpu]") {
     ScopeWindow window({.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 700, .height = 600});
     window.pointAt({14, 5});
-    CHECK(window.scope().page().hovered() == Cell{14, 5});
+    CHECK(window.plot().hovered() == Cell{14, 5});
     const Screenshot picture = window.picture();
     CHECK(window.colourOf(picture, {12, 3}).isNear(kOne));
     CHECK(window.colourOf(picture, {5, 5}).isNear(window.colourOf(picture, {5, 0}))); // an even row
@@ -158,9 +162,9 @@ TEST_CASE("scope: a window without an area is not drawn", "[scope][gpu]") {
     const Surface surface(context.instance(), window);
     Renderer renderer(context, surface.get());
     const auto nothing = [](VkCommandBuffer) {};
-    CHECK_FALSE(renderer.draw({}, nullptr, nothing));
-    CHECK(renderer.draw({300, 200}, nullptr, nothing));
-    CHECK_FALSE(renderer.draw({}, nullptr, nothing));
-    CHECK(renderer.draw({300, 200}, nullptr, nothing));
+    CHECK_FALSE(renderer.draw({}, {}, nothing));
+    CHECK(renderer.draw({300, 200}, {}, nothing));
+    CHECK_FALSE(renderer.draw({}, {}, nothing));
+    CHECK(renderer.draw({300, 200}, {}, nothing));
     CHECK(context.validationMessages().empty());
 }

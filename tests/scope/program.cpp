@@ -42,6 +42,7 @@ TEST_CASE("program: what stops it is said with its remedy", "[scope][gpu]") {
                "start it in a desktop session");
     checkFails(run("/no/such/model"), "no such file or folder", "check the path");
     checkFails(run("--device 'no such card'"), "no such card", "llvmpipe");
+    checkFails(run("--follow /no/such/socket"), "there is nothing to follow", "Open in scope");
     checkFails(run("--layer 7"), "layer 7 does not exist", "choose 0 to 1");
     checkFails(run("--head 2"), "head 2 does not exist", "choose 0 to 1");
     checkFails(run("--prompt 'a1'"), "no token", "use only its 27 characters");
@@ -58,4 +59,12 @@ TEST_CASE("program: writes a screenshot and ends", "[scope][gpu]") {
     CHECK(outcome.errors.empty());
     CHECK(std::filesystem::file_size(file) > 2000);
     std::filesystem::remove(file);
+}
+
+TEST_CASE("program: says how many frames a second it drew", "[scope][gpu]") {
+    const Outcome outcome = run("--view grid --size 400x300 --frames 20");
+    INFO(outcome.errors);
+    CHECK(outcome.exitCode == 0);
+    CHECK(outcome.errors.find("frames of grid at 400 x 300") != std::string::npos);
+    CHECK(outcome.errors.find("frames per second") != std::string::npos);
 }

@@ -25,6 +25,7 @@ const DisplayConnection& testDisplay() {
 }
 
 ScopeWindow::ScopeWindow(Options options) : scope_(testDisplay(), validated(std::move(options))) {
+    send("mousemove 2000 2000"); // to a corner: a tooltip where the last test pointed would cover cells
     // The focus of a new window comes in its own time; keys go nowhere before.
     drawUntil([this] { return glfwGetWindowAttrib(scope_.window().handle(), GLFW_FOCUSED) == GLFW_TRUE; });
     drawSome();
@@ -62,12 +63,20 @@ void ScopeWindow::send(const std::string& arguments) {
 void ScopeWindow::press(const std::string& key) { send("key " + key); }
 
 void ScopeWindow::pointAt(const Cell& cell) {
-    const PatternView& view = scope_.page().view();
+    const PatternView& view = plot().view();
     int left = 0, top = 0;
     glfwGetWindowPos(scope_.window().handle(), &left, &top);
     const float x = view.left() + (static_cast<float>(cell.key) + 0.5f) * view.cellSize(),
                 y = view.top() + (static_cast<float>(cell.query) + 0.5f) * view.cellSize();
     send(fmt::format("mousemove {} {}", left + static_cast<int>(x), top + static_cast<int>(y)));
+}
+
+void ScopeWindow::click(float x, float y) {
+    int left = 0, top = 0;
+    glfwGetWindowPos(scope_.window().handle(), &left, &top);
+    send(fmt::format("mousemove {} {}", left + static_cast<int>(x), top + static_cast<int>(y)));
+    send("mousedown 1");
+    send("mouseup 1");
 }
 
 void ScopeWindow::turnWheel(int clicks) {
@@ -87,9 +96,9 @@ bool ScopeWindow::Colour::isNear(const Colour& other) const {
 }
 
 ScopeWindow::Colour ScopeWindow::colourOf(const Screenshot& picture, const Cell& cell) const {
-    const PatternPicture& place = scope_.page().picture();
+    const Picture& place = plot().picture();
     const auto middle = [&](float origin, int index) {
-        return static_cast<int>(origin + (static_cast<float>(index) + 0.5f) * place.cellSize);
+        return static_cast<int>(origin + (static_cast<float>(index) + 0.5f) * place.cellWidth);
     };
     const uint8_t* pixel = picture.at(middle(place.originX, cell.key), middle(place.originY, cell.query));
     return {pixel[0], pixel[1], pixel[2]};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/scope/scope.h"
+#include "app/scope/views/pattern_views.h"
 
 #include <functional>
 #include <string>
@@ -18,6 +19,8 @@ public:
     ~ScopeWindow();
 
     Scope& scope() { return scope_; }
+    /// Of the head or the lens. @throws std::bad_cast when another view shows
+    const PatternPlot& plot() const { return dynamic_cast<PatternPage&>(*scope_.page().view()).plot(); }
     /// Draws a few frames and reads the last one back.
     Screenshot picture();
     /// Draws frames until the condition holds, at most five seconds.
@@ -26,6 +29,8 @@ public:
     void press(const std::string& key);
     /// Points at the middle of a cell and draws.
     void pointAt(const Cell& cell);
+    /// Points at a place of the window, in Dear ImGui's units, and presses the mouse's left button.
+    void click(float x, float y);
     void turnWheel(int clicks); ///< positive: zooms in
     void drag(int dx, int dy);
 
@@ -41,7 +46,7 @@ private:
     void drawSome();
     void send(const std::string& arguments);
 
-    Scope scope_;
+    mutable Scope scope_; // its views are made when they are asked for
 };
 
 /// Viridis at 0, 1/2 and 1 (matplotlib's table).

@@ -1,6 +1,6 @@
+#include "app/scope/model_subject.h"
 #include "app/scope/options.h"
 #include "app/scope/pattern_view.h"
-#include "app/scope/shown_head.h"
 #include "tests/support/catch.h"
 
 using namespace attn::scope;
@@ -37,6 +37,20 @@ TEST_CASE("view: zooming keeps the point, panning stays inside, zooming out fits
     CHECK(view.left() == 488);
     view.zoom(1e-6f, 0, 0);
     CHECK(view.isFitted());
+}
+
+TEST_CASE("view: cells of a matrix may be higher than wide", "[scope]") {
+    PatternView view;
+    view.place(0, 0, 400, 300, 3, 100, 20, 64);
+    CHECK(view.cellSize() == 4);
+    CHECK(view.cellHeight() == 80);
+    CHECK(view.top() == 30);
+    CHECK(view.cellAt(399, 269) == Cell{2, 99});
+    CHECK_FALSE(view.cellAt(10, 10));
+    view.zoom(2, 200, 150);
+    CHECK(view.cellAt(200, 150) == Cell{1, 50});
+    CHECK(view.visibleQueries() == std::pair{0, 3});
+    CHECK(view.visibleKeys() == std::pair{25, 75});
 }
 
 TEST_CASE("view: labels show what is written, on one line", "[scope]") {
@@ -76,4 +90,7 @@ TEST_CASE("options: what is left out has defaults, what is wrong is said", "[sco
     }
     CHECK(message({"--prompt", "a", "--tokens", "1"}).exitCode == 2);
     CHECK(message({"--frames", "0"}).exitCode == 2);
+    CHECK(message({"--view", "nothing"}).exitCode == 2);
+    CHECK(message({"--view", "nothing"}).text.find("timeline") != std::string::npos);
+    CHECK(options({"--view", "grid", "--light"}) == Options{.view = "grid", .isLight = true});
 }

@@ -1,0 +1,78 @@
+#include "app/lab/scope_mirror.h"
+
+#include <QCoreApplication>
+#include <QLocalSocket>
+#include <QUuid>
+
+#include <algorithm>
+
+namespace attn {
+
+MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight) {
+    MirrorMessage message{.theme = isLight ? "light" : "dark"};
+    if (!snapshot.model) return message;
+    message.path = snapshot.path();
+    if (snapshot.sequence && !snapshot.sequence->tokens.empty()) {
+        message.tokens.emplace();
+        message.promptLength = 0;
+        for (const TokenInfo& token : snapshot.sequence->tokens) {
+            message.tokens->push_back(token.id);
+            if (token.isPrompt) ++*message.promptLength;
+        }
+    }
+    if (snapshot.detail) {
+        message.layer = snapshot.detail->layer;
+        message.head = std::max(snapshot.detail->head, 0); // a mean or maximum over the heads has no picture there
+    }
+    return message;
+}
+
+MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now) {
+    if (before.path != now.path) return now;
+    MirrorMessage change;
+    if (before.tokens != now.tokens || before.promptLength != now.promptLength) {
+        change.tokens = now.tokens;
+        change.promptLength = now.promptLength;
+    }
+    if (before.layer != now.layer) change.layer = now.layer;
+    if (before.head != now.head) change.head = now.head;
+    if (before.theme != now.theme) change.theme = now.theme;
+    return change;
+}
+
+ScopeMirror::ScopeMirror(QObject* parent) : QObject(parent) {
+    server_.setSocketOptions(QLocalServer::UserAccessOption);
+    connect(&server_, &QLocalServer::newConnection, this, [this] { greet(); });
+}
+
+ScopeMirror::~ScopeMirror() = default;
+
+QString ScopeMirror::socketPath() {
+    if (!server_.isListening())
+        server_.listen(QStringLiteral("attention-lab-%1-%2")
+                           .arg(QCoreApplication::applicationPid())
+                           .arg(QUuid::createUuid().toString(QUuid::Id128).left(8)));
+    return server_.isListening() ? server_.fullServerName() : QString();
+}
+
+void ScopeMirror::greet() {
+    while (QLocalSocket* scope = server_.nextPendingConnection()) {
+        connect(scope, &QLocalSocket::disconnected, scope, &QObject::deleteLater);
+        scopes_.emplace_back(scope);
+        send(*scope, shown_); // much may have changed while it started
+    }
+}
+
+void ScopeMirror::send(QIODevice& scope, const MirrorMessage& message) const {
+    scope.write(QByteArray::fromStdString(mirrorLine(message)));
+}
+
+void ScopeMirror::show(const Snapshot& snapshot, bool isLight) {
+    const MirrorMessage now = mirrorOf(snapshot, isLight), change = mirrorChange(shown_, now);
+    if (change == MirrorMessage{}) return;
+    shown_ = now;
+    std::erase_if(scopes_, [](const QPointer<QIODevice>& scope) { return scope.isNull(); });
+    for (const QPointer<QIODevice>& scope : scopes_) send(*scope, change);
+}
+
+} // namespace attn

@@ -1,0 +1,67 @@
+#include "app/scope/head_pattern.h"
+
+#include <tuple>
+
+namespace attn::scope {
+namespace {
+
+constexpr int kMostExact = 2048; // tokens that one tile shows cell by cell
+
+} // namespace
+
+bool HeadPattern::isCausal() const {
+    return subject_.language().config().layers[static_cast<size_t>(subject_.layer())].rule.causal;
+}
+int HeadPattern::window() const {
+    return static_cast<int>(subject_.language().config().layers[static_cast<size_t>(subject_.layer())].rule.window);
+}
+
+SetViewCommand HeadPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const {
+    SetViewCommand view{.layer = subject_.layer(), .head = subject_.head(), .detailSize = kMostExact};
+    if (subject_.tokenCount() <= kMostExact) return view;
+    std::tie(view.queryBegin, view.queryEnd) = queries;
+    std::tie(view.keyBegin, view.keyEnd) = keys;
+    return view;
+}
+
+bool HeadPattern::isReady(std::pair<int, int> queries, std::pair<int, int> keys, float) {
+    if (!pixelsOf_ || version_ != subject_.version()) return false;
+    const auto key = [](const SetViewCommand& v) {
+        return std::tuple(v.layer, v.head, v.queryBegin, v.queryEnd, v.keyBegin, v.keyEnd);
+    };
+    return key(viewOf(queries, keys)) == key(*pixelsOf_);
+}
+
+const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) {
+    if (isReady(queries, keys, cellPixels)) return pixels_;
+    pixelsOf_ = viewOf(queries, keys);
+    version_ = subject_.version();
+    const LanguageModel::DevicePattern pattern = subject_.language().patternOnDevice(*pixelsOf_);
+    pixels_ = {.buffer = pattern.buffer,
+               .byteOffset = pattern.byteOffset,
+               .byteSize = pattern.byteSize,
+               .rowStride = pattern.rowStride,
+               .rows = pattern.tile.rows,
+               .columns = pattern.tile.columns,
+               .rowBegin = pattern.tile.queryBegin,
+               .rowEnd = pattern.tile.queryEnd,
+               .columnBegin = pattern.tile.keyBegin,
+               .columnEnd = pattern.tile.keyEnd};
+    return pixels_;
+}
+
+float HeadPattern::probability(const Cell& cell) {
+    const Read wanted{cell, subject_.layer(), subject_.head(), subject_.version()};
+    if (!lastRead_ || lastRead_->first != wanted) {
+        const PatternTile tile = subject_.language().patternTile({.layer = wanted.layer,
+                                                                  .head = wanted.head,
+                                                                  .queryBegin = cell.query,
+                                                                  .queryEnd = cell.query + 1,
+                                                                  .keyBegin = cell.key,
+                                                                  .keyEnd = cell.key + 1});
+        lastRead_ = {wanted, tile.values.front()};
+    }
+    return lastRead_->second;
+}
+
+} // namespace attn::scope

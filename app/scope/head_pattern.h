@@ -1,0 +1,38 @@
+#pragma once
+
+#include "app/scope/model_subject.h"
+#include "app/scope/pattern_source.h"
+
+#include <optional>
+
+namespace attn::scope {
+
+/// The pattern of a model's head that is looked at, cell by cell; a long one only where it shows.
+class HeadPattern : public PatternSource {
+public:
+    explicit HeadPattern(ModelSubject& subject) : subject_(subject) {}
+
+    bool isCausal() const override;
+    int window() const override;
+    const DevicePixels& pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
+    bool isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
+    /// Read back from the device by itself.
+    float probability(const Cell& cell) override;
+
+private:
+    SetViewCommand viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const;
+
+    ModelSubject& subject_;
+    DevicePixels pixels_;
+    std::optional<SetViewCommand> pixelsOf_;
+    uint64_t version_ = 0; ///< of the tokens that pixels_ shows
+    struct Read {
+        Cell cell;
+        int layer = 0, head = 0;
+        uint64_t version = 0;
+        bool operator==(const Read&) const = default;
+    };
+    std::optional<std::pair<Read, float>> lastRead_;
+};
+
+} // namespace attn::scope

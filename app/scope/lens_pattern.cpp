@@ -1,0 +1,122 @@
+#include "app/scope/lens_pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace attn::scope {
+namespace {
+
+constexpr double kFrameMs = 30; // of work for a picture, between two frames
+
+gpu::Buffer makeRoom(gpu::Context& context) {
+    return gpu::Buffer(context, {.sizeBytes = sizeof(float) * LensView::kMostSide * LensView::kMostSide,
+                                 .placement = gpu::Placement::Upload,
+                                 .name = "lens pixels"});
+}
+
+} // namespace
+
+LensPattern::LensPattern(RandomSubject& subject)
+    : subject_(subject), lens_(&subject.lens()), room_(makeRoom(subject.context())) {}
+
+LensPattern::LensPattern(ModelSubject& subject)
+    : subject_(subject), model_(&subject), room_(makeRoom(subject.context())) {
+    follow();
+}
+
+bool LensPattern::isCausal() const {
+    return model_ == nullptr || model_->language().config().layers[static_cast<size_t>(subject_.layer())].rule.causal;
+}
+int LensPattern::window() const {
+    if (model_ == nullptr) return 0;
+    return static_cast<int>(model_->language().config().layers[static_cast<size_t>(subject_.layer())].rule.window);
+}
+
+/// Looks at the layer and the tokens that the model has now.
+void LensPattern::follow() {
+    if (model_ == nullptr) return;
+    if (!own_ || layer_ != subject_.layer()) {
+        own_ = nullptr; // two lenses would share what they know of the rows
+        own_ = model_->microscope().lens(subject_.layer());
+        lens_ = own_.get();
+        layer_ = subject_.layer();
+    } else if (version_ != model_->version()) {
+        own_->setTokens(model_->tokenCount(), model_->firstChanged(version_));
+    } else {
+        return;
+    }
+    version_ = model_->version();
+    isDrawn_ = false;
+}
+
+std::string LensPattern::facts() const {
+    const LensPicture& shown = lens_->picture();
+    const auto exact = std::ranges::count_if(shown.isExact, [](uint8_t row) { return row != 0; });
+    const int64_t cells = int64_t{1} << shown.view.level;
+    return fmt::format("{}{}", cells == 1 ? std::string("cell by cell") : fmt::format("{0} × {0} cells a pixel", cells),
+                       shown.isWhole()
+                           ? std::string()
+                           : fmt::format(", {} % exact", exact * 100 / std::max<int64_t>(shown.view.rows, 1)));
+}
+
+LensView LensPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const {
+    int level = 0; // a pixel of the lens is never larger than one of the screen
+    while (level < LensBand::kMostLevel && static_cast<float>(2 << level) * cellPixels <= 1) ++level;
+    const auto span = [&](std::pair<int, int> range) {
+        return (((range.second - 1) >> level) - (range.first >> level)) + 1;
+    };
+    while (level < LensBand::kMostLevel && std::max(span(queries), span(keys)) > LensView::kMostSide) ++level;
+    return {.head = subject_.head(),
+            .level = level,
+            .row = queries.first >> level,
+            .column = keys.first >> level,
+            .rows = std::clamp(span(queries), 1, LensView::kMostSide),
+            .columns = std::clamp(span(keys), 1, LensView::kMostSide)};
+}
+
+bool LensPattern::isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) {
+    follow();
+    return isDrawn_ && viewOf(queries, keys, cellPixels) == lens_->picture().view && lens_->picture().isWhole();
+}
+
+const DevicePixels& LensPattern::pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) {
+    if (isReady(queries, keys, cellPixels)) return pixels_;
+    const LensView view = viewOf(queries, keys, cellPixels);
+    const bool isOther = view != lens_->picture().view;
+    if (isOther) lens_->show(view);
+    if (!isOther || view.level == 0) lens_->work(kFrameMs); // else the coarse picture first
+    const LensPicture& shown = lens_->picture();
+    std::ranges::copy(shown.pixels, room_.mappedAs<float>().begin());
+    std::vector<float> seen;
+    std::ranges::copy_if(shown.pixels, std::back_inserter(seen), [](float pixel) { return pixel > 0; });
+    if (!seen.empty()) {
+        const auto at = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() * 199 / 200);
+        std::ranges::nth_element(seen, at);
+        largest_ = *at;
+    }
+    const auto cells = [&](int64_t pixel) { return static_cast<int>(pixel << view.level); };
+    pixels_ = {.buffer = room_.get(),
+               .byteOffset = 0,
+               .byteSize = shown.pixels.size() * sizeof(float),
+               .rowStride = view.columns,
+               .rows = view.rows,
+               .columns = view.columns,
+               .rowBegin = cells(view.row),
+               .rowEnd = cells(view.row + view.rows),
+               .columnBegin = cells(view.column),
+               .columnEnd = cells(view.column + view.columns)};
+    isDrawn_ = true;
+    return pixels_;
+}
+
+float LensPattern::probability(const Cell& cell) {
+    follow();
+    const Read wanted{cell, subject_.layer(), subject_.head(), version_};
+    if (!lastRead_ || lastRead_->first != wanted)
+        lastRead_ = {wanted, lens_->cell(subject_.head(), cell.query, cell.key)};
+    return lastRead_->second;
+}
+
+} // namespace attn::scope

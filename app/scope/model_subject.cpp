@@ -1,0 +1,156 @@
+#include "app/scope/model_subject.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn::scope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr size_t kLabelCharacters = 14;
+constexpr size_t kRemembered = 64; // changes
+constexpr float kGlowSeconds = 1.2f;
+
+/// The probability of the likeliest token under a plain softmax.
+double likeliest(std::span<const float> logits, size_t best) {
+    double sum = 0;
+    for (float logit : logits) sum += std::exp(static_cast<double>(logit) - static_cast<double>(logits[best]));
+    return 1 / sum;
+}
+
+size_t argmax(std::span<const float> logits) {
+    return static_cast<size_t>(std::ranges::max_element(logits) - logits.begin());
+}
+
+} // namespace
+
+std::string tokenLabel(const std::string& text, size_t mostCharacters) {
+    const size_t firstInk = text.find_first_not_of(' '), lastInk = text.find_last_not_of(' ');
+    std::string label;
+    size_t characters = 0;
+    for (size_t i = 0; i < text.size();) {
+        size_t length = 1; // bytes of this UTF-8 character
+        while (i + length < text.size() && (static_cast<unsigned char>(text[i + length]) & 0xC0) == 0x80) ++length;
+        if (++characters > mostCharacters) return label + "…";
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const bool isEdge = firstInk == std::string::npos || i < firstInk || i > lastInk;
+        if (byte == ' ' && isEdge)
+            label += "␣";
+        else if (byte == '\n')
+            label += "↵";
+        else if (byte == '\t')
+            label += "⇥";
+        else if (byte < 0x20)
+            label += {'\xE2', '\x90', static_cast<char>(0x80 + byte)}; // U+2400 + byte, its picture
+        else
+            label += text.substr(i, length);
+        i += length;
+    }
+    return label;
+}
+
+ModelSubject::ModelSubject(LanguageModel& model, std::vector<int> prompt, int layer, int head)
+    : language_(model), microscope_(model), prompt_(std::move(prompt)) {
+    name_ = model.info().name;
+    if (layer < 0 || layer >= layers())
+        throw Error({.what = fmt::format("layer {} does not exist: the model has {}", layer, layers()),
+                     .where = "--layer",
+                     .hint = rangeOf(layers())});
+    if (head < 0 || head >= heads())
+        throw Error({.what = fmt::format("head {} does not exist: a layer has {}", head, heads()),
+                     .where = "--head",
+                     .hint = rangeOf(heads())});
+    if (prompt_.empty()) throw Error({.what = "the prompt is empty", .where = "--prompt", .hint = "give some text"});
+    select(layer, head);
+    language_.feed(prompt_);
+    describeText(0);
+}
+
+void ModelSubject::describeText(int firstChanged) {
+    const Tokenizer* tokenizer = language_.tokenizer();
+    const auto textOf = [&](int id) { return tokenizer ? tokenizer->tokenText(id) : fmt::format("#{}", id); };
+    labels_.clear();
+    for (int id : language_.tokens()) labels_.push_back(tokenLabel(textOf(id), kLabelCharacters));
+    const size_t best = argmax(language_.logits());
+    next_ = fmt::format("“{}” {:.0f} %", tokenLabel(textOf(static_cast<int>(best)), kLabelCharacters),
+                        likeliest(language_.logits(), best) * 100);
+    changes_.emplace_back(++version_, firstChanged);
+    if (changes_.size() > kRemembered) changes_.pop_front();
+}
+
+int ModelSubject::firstChanged(uint64_t since) const {
+    if (since == version_) return tokenCount();
+    if (since < changes_.front().first - 1) return 0;
+    int first = tokenCount();
+    for (const auto& [version, changed] : changes_)
+        if (version > since) first = std::min(first, changed);
+    return first;
+}
+
+bool ModelSubject::generate() {
+    if (tokenCount() >= language_.capacity()) {
+        notice_ = fmt::format("The context of {} tokens is full: press Backspace to go back to the prompt.",
+                              language_.capacity());
+        return false;
+    }
+    const int best = static_cast<int>(argmax(language_.logits())), before = tokenCount();
+    language_.feed(std::span(&best, 1));
+    notice_ = std::ranges::count(language_.source().stopTokens(), best) > 0
+                  ? "The model ended its text with this token."
+                  : "";
+    written_.push_front(Clock::now());
+    if (written_.size() > glow().size()) written_.pop_back();
+    describeText(before);
+    return true;
+}
+
+void ModelSubject::reset() {
+    notice_.clear();
+    setTokens(prompt_, prompt_.size());
+}
+
+void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength) {
+    if (tokens.empty()) throw Error({.what = "there are no tokens", .where = name_, .hint = "give some text"});
+    const std::vector<int> old = language_.tokens();
+    const auto same = static_cast<size_t>(std::ranges::mismatch(tokens, old).in1 - tokens.begin());
+    const size_t kept = std::min(same, tokens.size() - 1); // logits come after the last
+    if (tokens.size() > static_cast<size_t>(language_.capacity()))
+        throw Error(
+            {.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), language_.capacity()),
+             .where = name_,
+             .hint = "shorten the text"});
+    language_.truncate(kept);
+    try {
+        language_.feed(std::span(tokens).subspan(kept));
+    } catch (const Error&) { // a token outside the vocabulary
+        language_.truncate(kept);
+        language_.feed(std::span(old).subspan(kept));
+        throw;
+    }
+    const size_t added = tokens.size() - same;
+    if (same == old.size() && added > 0 && added <= glow().size()) // written on rather than replaced
+        for (size_t i = 0; i < added; ++i) written_.push_front(Clock::now());
+    else
+        written_.clear();
+    while (written_.size() > glow().size()) written_.pop_back();
+    prompt_.assign(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(std::min(promptLength, tokens.size())));
+    describeText(static_cast<int>(same));
+}
+
+std::array<float, 4> ModelSubject::glow() const {
+    std::array<float, 4> strengths{};
+    const auto now = Clock::now();
+    for (size_t i = 0; i < std::min(strengths.size(), written_.size()); ++i)
+        strengths[i] = std::max(0.0f, 1 - std::chrono::duration<float>(now - written_[i]).count() / kGlowSeconds);
+    return strengths;
+}
+
+std::string ModelSubject::facts() const {
+    return fmt::format("{} of {} tokens  ·  next {}", tokenCount(), language_.info().contextLength, next_);
+}
+
+} // namespace attn::scope

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "app/scope/pattern_view.h"
+#include "app/scope/picture_pipeline.h"
+
+#include <string>
+#include <utility>
+
+namespace attn::scope {
+
+/// Where a plot takes one head's pattern from: pixels on the device, computed when they are not yet.
+class PatternSource {
+public:
+    virtual ~PatternSource() = default;
+
+    virtual bool isCausal() const = 0;
+    virtual int window() const = 0; ///< keys that a query sees back; 0: all
+    bool isMasked(const Cell& cell) const {
+        return (isCausal() && cell.key > cell.query) || (window() > 0 && cell.query - cell.key >= window());
+    }
+
+    /// The pattern on the device, or a better one than before. Ranges as in PatternView. The last frame that read it
+    /// must have finished.
+    /// @param cellPixels size of a cell on the screen
+    virtual const DevicePixels& pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) = 0;
+    /// Whether pixels() would change nothing.
+    virtual bool isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) = 0;
+    virtual float probability(const Cell& cell) = 0;
+    virtual float largest() const { return 1; }      ///< what the brightest colour stands for; above 0
+    virtual std::string facts() const { return {}; } ///< for the line below
+};
+
+} // namespace attn::scope

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "app/scope/subject.h"
+#include "engine/session/attention_lens.h"
+
+#include <memory>
+
+namespace attn::scope {
+
+/// Random queries and keys of any length, under a causal mask: nothing but a lens can look at them.
+class RandomSubject : public Subject {
+public:
+    struct Size {
+        int64_t tokens = 0, heads = 1, width = 64;
+    };
+    /// @throws Error saying what would fit, where the device has no room
+    RandomSubject(std::unique_ptr<gpu::Context> context, const Size& size, int head);
+    ~RandomSubject() override;
+
+    gpu::Context& context() override { return *context_; }
+    int layers() const override { return 1; }
+    int heads() const override { return static_cast<int>(size_.heads); }
+    int tokenCount() const override { return static_cast<int>(size_.tokens); }
+    std::string facts() const override;
+    AttentionLens& lens() { return *lens_; }
+
+private:
+    std::unique_ptr<gpu::Context> context_;
+    Size size_;
+    std::unique_ptr<KernelLibrary> kernels_;
+    std::unique_ptr<TensorStore> store_;
+    std::unique_ptr<AttentionLens> lens_;
+};
+
+} // namespace attn::scope

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "app/scope/subject.h"
+#include "app/scope/view.h"
+#include "engine/session/microscope.h"
+
+#include <memory>
+#include <vector>
+
+namespace attn::scope {
+
+/// The device's traits, its heaps, and what of its memory is used for what.
+class DeviceView : public View {
+public:
+    explicit DeviceView(Subject& subject) : subject_(subject) {}
+
+    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    bool prepare(const std::function<void()>&) override { return false; }
+    bool looksAtTokens() const override { return true; }
+
+private:
+    std::vector<MemoryUse> uses() const;
+    void drawMemory() const;
+    void drawTraits() const;
+
+    Subject& subject_;
+};
+
+/// The kernels of the step that writes a token, with what their makers say: local size, push constants, constants; and
+/// the driver, where it says anything.
+class ShaderView : public View {
+public:
+    explicit ShaderView(Subject& subject) : subject_(subject) {}
+
+    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    bool prepare(const std::function<void()>& finishFrame) override;
+    std::string facts() const override;
+    const std::vector<KernelUse>& kernels() const { return kernels_; }
+
+private:
+    Subject& subject_;
+    std::vector<KernelUse> kernels_;
+    bool isRead_ = false;
+};
+
+std::unique_ptr<View> makeDeviceView(Subject& subject);
+std::unique_ptr<View> makeShaderView(Subject& subject);
+
+} // namespace attn::scope

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "app/scope/model_subject.h"
+#include "app/scope/view.h"
+
+#include <memory>
+#include <vector>
+
+namespace attn::scope {
+
+/// A tensor in a plan's arena, from the op that makes it to the last that reads it.
+struct ArenaSpan {
+    uint32_t tensor = 0; ///< index in Plan::tensors
+    uint32_t firstOp = 0, lastOp = 0;
+    bool isResult = false; ///< kept until the plan ends
+};
+/// In the order of Plan::tensors; those outside the arena are left out.
+std::vector<ArenaSpan> arenaSpans(const Plan& plan);
+
+/// A step as a list of ops with their shapes and buffers, and a map of the arena: op by op from left to right,
+/// addresses from the top.
+class PlanView : public View {
+public:
+    explicit PlanView(ModelSubject& subject) : subject_(subject) {}
+
+    void drawTools(Wishes& wishes) override;
+    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    bool prepare(const std::function<void()>& finishFrame) override;
+    std::string facts() const override;
+
+private:
+    void drawMap(const Area& area);
+    void drawTable(const Area& area);
+    std::string tensorText(uint32_t tensor) const;
+
+    ModelSubject& subject_;
+    Microscope::Phase phase_ = Microscope::Phase::Decode;
+    std::shared_ptr<const Plan> plan_;
+    std::vector<ArenaSpan> spans_;
+    int marked_ = -1; ///< op under the pointer
+};
+
+std::unique_ptr<View> makePlanView(Subject& subject);
+
+} // namespace attn::scope

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "app/scope/model_subject.h"
+#include "app/scope/view.h"
+
+#include <memory>
+#include <vector>
+
+namespace attn::scope {
+
+/// Where the time of a step goes: every op as a bar along the step and as a row of a table that can be sorted.
+class TimelineView : public View {
+public:
+    explicit TimelineView(ModelSubject& subject) : subject_(subject) {}
+
+    void drawTools(Wishes& wishes) override;
+    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    bool prepare(const std::function<void()>& finishFrame) override;
+    std::string facts() const override;
+    bool looksAtTokens() const override { return true; }
+
+    const StepProfile& profile() const { return profile_; }
+
+private:
+    void drawBars(const Area& area) const;
+    void drawTable(const Area& area);
+    void sort(int column, bool isRising);
+
+    ModelSubject& subject_;
+    Microscope::Phase phase_ = Microscope::Phase::Decode;
+    StepProfile profile_;
+    bool isMeasured_ = false;
+    std::vector<size_t> order_; ///< of the rows
+    int marked_ = -1;           ///< op under the pointer
+};
+
+std::unique_ptr<View> makeTimelineView(Subject& subject);
+
+} // namespace attn::scope

@@ -1,0 +1,75 @@
+#include "engine/ops/tensor_statistics.h"
+
+#include "engine/ops/definitions.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attn {
+namespace {
+
+constexpr int64_t kMostParts = 1024; // invocations: enough for any device, few enough for one to merge what they found
+
+int64_t partsOf(const Shape& shape) { return std::clamp<int64_t>(shape.paddedElements() / 4, 1, kMostParts); }
+
+bool counts(double value) { return std::isfinite(value) && value > kMasked; }
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
+    requireInputs(inputs, 1, "tensor_statistics");
+    require(!inputs[0].liveRows, "tensor_statistics", "the tensor has a live length");
+    require(inputs[0].dtype == DType::F32, "tensor_statistics", "integers must be made real first");
+    return {{.shape = {8}}, {.shape = {partsOf(inputs[0].shape), 8}}};
+}
+
+void reference(const ReferenceCall& call) {
+    const ReferenceTensor &x = call.inputs[0], &out = call.outputs[0];
+    double finite = 0, nans = 0, infinities = 0, masked = 0, total = 0, squares = 0;
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    const auto forEachValue = [&](auto visit) {
+        for (int64_t row = 0; row < x.rows(); ++row)
+            for (int64_t column = 0; column < x.columns(); ++column) visit(x.row(row)[column]);
+    };
+    forEachValue([&](double value) {
+        nans += std::isnan(value) ? 1 : 0;
+        infinities += std::isinf(value) ? 1 : 0;
+        masked += std::isfinite(value) && value <= kMasked ? 1 : 0;
+        if (!counts(value)) return;
+        finite += 1;
+        total += value;
+        least = std::min(least, value);
+        most = std::max(most, value);
+    });
+    const double mean = finite > 0 ? total / finite : 0;
+    forEachValue([&](double value) { squares += counts(value) ? (value - mean) * (value - mean) : 0; });
+    if (finite > 0) {
+        const double values[] = {least, most, mean, std::sqrt(squares / finite)};
+        std::ranges::copy(values, out.data);
+    }
+    const double counted[] = {finite, nans, infinities, masked};
+    std::ranges::copy(counted, out.data + 4);
+}
+
+std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
+    const Shape& x = types.inputs[0].shape;
+    const int64_t parts = partsOf(x);
+    constexpr int64_t kPartsPerGroup = 64;
+    return {{.shader = "view/tensor_statistics",
+             .bindings = {load4(0), writeOutput(1)},
+             .push = {u32(x.paddedElements() / 4), u32(x.rowStride() / 4), u32(x.columns()), u32(parts)},
+             .x = groupsOf(parts, kPartsPerGroup)},
+            {.shader = "view/tensor_statistics_merge",
+             .bindings = {{Access::Load4, true, 1}, writeOutput(0)},
+             .push = {u32(parts)},
+             .barrierBefore = true}};
+}
+
+} // namespace
+
+const Op kTensorStatistics{.name = "tensor_statistics", .infer = infer, .reference = reference, .dispatch = dispatch};
+
+Tensor tensorStatistics(Tensor x) { return x.graph->add(kTensorStatistics, {x}); }
+
+} // namespace attn

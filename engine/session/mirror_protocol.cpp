@@ -1,0 +1,96 @@
+#include "engine/session/mirror_protocol.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace attn {
+namespace {
+
+using Json = nlohmann::json;
+constexpr size_t kQuoted = 80; // bytes of a line that a message repeats
+constexpr int kMostSteps = 4096;
+
+Error wrong(const std::string& what, const std::string& line) {
+    return Error({.what = what,
+                  .where = line.size() > kQuoted ? line.substr(0, kQuoted) + "…" : line,
+                  .hint = "send one JSON object to a line, such as {\"layer\": 1, \"head\": 0}"});
+}
+
+template <typename T>
+void read(const Json& object, const char* name, std::optional<T>& field, bool (Json::*isRight)() const noexcept,
+          const char* kind, const std::string& line) {
+    const auto found = object.find(name);
+    if (found == object.end() || found->is_null()) return;
+    if (!((*found).*isRight)()) throw wrong(fmt::format("\"{}\" must be {}", name, kind), line);
+    field = found->get<T>();
+}
+
+} // namespace
+
+std::string mirrorLine(const MirrorMessage& message) {
+    Json object = Json::object();
+    const auto put = [&](const char* name, const auto& field) {
+        if (field) object[name] = *field;
+    };
+    put("path", message.path);
+    put("prompt", message.prompt);
+    put("tokens", message.tokens);
+    put("promptLength", message.promptLength);
+    if (message.step > 0) object["step"] = message.step;
+    put("layer", message.layer);
+    put("head", message.head);
+    put("view", message.view);
+    put("theme", message.theme);
+    return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+MirrorMessage parseMirrorLine(const std::string& line) {
+    const Json object = Json::parse(line, nullptr, false);
+    if (object.is_discarded()) throw wrong("the line is no JSON", line);
+    if (!object.is_object()) throw wrong("the line is no JSON object", line);
+    MirrorMessage message;
+    read(object, "path", message.path, &Json::is_string, "text", line);
+    read(object, "prompt", message.prompt, &Json::is_string, "text", line);
+    if (const auto tokens = object.find("tokens"); tokens != object.end() && !tokens->is_null()) {
+        if (!tokens->is_array()) throw wrong("\"tokens\" must be a list of whole numbers", line);
+        message.tokens.emplace();
+        for (const Json& token : *tokens) {
+            if (!token.is_number_integer()) throw wrong("\"tokens\" must be a list of whole numbers", line);
+            message.tokens->push_back(token.get<int>());
+        }
+    }
+    read(object, "promptLength", message.promptLength, &Json::is_number_integer, "a whole number", line);
+    std::optional<int> step;
+    read(object, "step", step, &Json::is_number_integer, "a whole number", line);
+    message.step = step.value_or(0);
+    if (message.step < 0 || message.step > kMostSteps)
+        throw wrong(fmt::format("\"step\" must be from 0 to {}", kMostSteps), line);
+    read(object, "layer", message.layer, &Json::is_number_integer, "a whole number", line);
+    read(object, "head", message.head, &Json::is_number_integer, "a whole number", line);
+    read(object, "view", message.view, &Json::is_string, "the name of a view", line);
+    read(object, "theme", message.theme, &Json::is_string, "\"dark\" or \"light\"", line);
+    if (message.theme && *message.theme != "dark" && *message.theme != "light")
+        throw wrong("\"theme\" must be \"dark\" or \"light\"", line);
+    return message;
+}
+
+std::vector<std::string> MirrorReader::add(const std::string& bytes) {
+    std::vector<std::string> lines;
+    size_t from = 0;
+    for (size_t end; (end = bytes.find('\n', from)) != std::string::npos; from = end + 1) {
+        rest_.append(bytes, from, end - from);
+        if (!isTooLong_ && rest_.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(rest_);
+        rest_.clear();
+        isTooLong_ = false;
+    }
+    if (!isTooLong_) rest_.append(bytes, from);
+    if (rest_.size() > kLongestLine) {
+        rest_.clear();
+        isTooLong_ = true;
+    }
+    return lines;
+}
+
+} // namespace attn

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "engine/models/decoder.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// A graph that only looks: for each of some layers "tile.LAYER", the pattern of its cached queries and keys at display
+/// resolution (patternTile), with the input "window".
+/// @param capacity tokens that the caches have room for
+/// @param heads    tiles of each layer
+/// @param size     pixels on a side of a tile
+std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
+                                 int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs);
+
+} // namespace attn

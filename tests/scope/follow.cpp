@@ -1,0 +1,122 @@
+#include "tests/scope/scope_window.h"
+#include "tests/support/catch.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+using namespace attn;
+using namespace attn::scope;
+
+namespace {
+
+/// The other window: serves a socket and sends lines to whoever follows.
+class Leader {
+public:
+    Leader() : path_(std::filesystem::temp_directory_path() / ("scope-follow-" + std::to_string(getpid()))) {
+        std::filesystem::remove(path_);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
+        server_ = socket(AF_UNIX, SOCK_STREAM, 0);
+        REQUIRE(bind(server_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+        REQUIRE(listen(server_, 1) == 0);
+    }
+    ~Leader() {
+        end();
+        close(server_);
+        std::filesystem::remove(path_);
+    }
+    std::string path() const { return path_; }
+    void send(const std::string& text) {
+        if (client_ < 0) client_ = accept(server_, nullptr, nullptr);
+        REQUIRE(write(client_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    }
+    void end() {
+        if (client_ >= 0) close(client_);
+        client_ = -1;
+    }
+
+private:
+    std::filesystem::path path_;
+    int server_ = -1, client_ = -1;
+};
+
+} // namespace
+
+TEST_CASE("mirror: a message survives its line, and wrong lines say what is wrong", "[scope]") {
+    const MirrorMessage all{.path = "builtin:induction",
+                            .prompt = "say \"ä\"\n",
+                            .tokens = std::vector{1, 2, 3},
+                            .promptLength = 2,
+                            .step = 4,
+                            .layer = 1,
+                            .head = 0,
+                            .view = "grid",
+                            .theme = "light"};
+    const std::string line = mirrorLine(all);
+    CHECK(line.find('\n') == line.size() - 1);
+    CHECK(parseMirrorLine(line) == all);
+    CHECK(parseMirrorLine("{}") == MirrorMessage{});
+    CHECK(parseMirrorLine(R"({"layer": 2, "of a later version": [1]})") == MirrorMessage{.layer = 2});
+    for (const char* wrong : {"", "x", "[1]", R"({"layer": "1"})", R"({"tokens": [1, "a"]})", R"({"theme": "pink"})",
+                              R"({"step": -1})", R"({"view": 3})"}) {
+        INFO(wrong);
+        CHECK_THROWS(parseMirrorLine(wrong));
+    }
+}
+
+TEST_CASE("mirror: lines are whole however they come", "[scope]") {
+    MirrorReader reader;
+    CHECK(reader.add("{\"lay").empty());
+    CHECK(reader.add("er\": 1}\n\n{}\n{\"h") == std::vector<std::string>{"{\"layer\": 1}", "{}"});
+    CHECK(reader.add("ead\": 0}\n") == std::vector<std::string>{"{\"head\": 0}"});
+    CHECK(reader.add(std::string(MirrorReader::kLongestLine + 1, 'x')).empty()); // passed over
+    CHECK(reader.add("x\n{}\n") == std::vector<std::string>{"{}"});
+}
+
+TEST_CASE("follow: the scope shows what it is sent", "[scope][gpu]") {
+    Leader leader;
+    ScopeWindow window({.prompt = "qwertyuiopqwert", .follow = leader.path(), .width = 700, .height = 600});
+    Scope& scope = window.scope();
+    leader.send(mirrorLine({.layer = 1, .head = 1, .view = "grid", .theme = "light"}));
+    REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Grid; }));
+    CHECK(scope.subject().layer() == 1);
+    CHECK(scope.subject().head() == 1);
+    CHECK(scope.page().look().isLight);
+
+    leader.send(mirrorLine({.prompt = "abcabc", .head = 0, .view = "head"}) + mirrorLine({.step = 2}));
+    REQUIRE(window.drawUntil([&] { return scope.subject().tokenCount() == 8; }));
+    CHECK(scope.subject().labels().back() == "b");
+    CHECK(scope.page().shown() == ViewId::Head);
+    leader.send(mirrorLine({.tokens = std::vector{0, 1, 2}}));
+    REQUIRE(window.drawUntil([&] { return scope.subject().tokenCount() == 3; }));
+
+    leader.send("nonsense\n"); // is said, and does no harm
+    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no JSON") != std::string::npos; }));
+    leader.send(mirrorLine({.path = "/no/such/model"}));
+    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no such file") != std::string::npos; }));
+    leader.send(mirrorLine({.tokens = std::vector{0, 4000}}));
+    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("vocabulary") != std::string::npos; }));
+    CHECK(scope.subject().tokenCount() == 3);
+
+    leader.end();
+    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("has ended") != std::string::npos; }));
+    CHECK_FALSE(scope.wantsToClose());
+}
+
+TEST_CASE("follow: another model takes the place of the one that is open", "[scope][gpu]") {
+    Leader leader;
+    ScopeWindow window({.prompt = "qwert", .view = "grid", .follow = leader.path(), .width = 700, .height = 600});
+    leader.send(mirrorLine({.path = "builtin:reverse", .layer = 1, .head = 3}));
+    REQUIRE(window.drawUntil([&] { return window.scope().subject().name() == "reverse"; }));
+    CHECK(window.scope().subject().heads() == 4);
+    CHECK(window.scope().subject().head() == 3);
+    CHECK(window.scope().page().shown() == ViewId::Grid);
+    CHECK(window.picture().width == 700);
+    window.press("2"); // keys still come
+    CHECK(window.scope().page().shown() == ViewId::Head);
+}
