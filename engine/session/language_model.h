@@ -18,7 +18,6 @@
 namespace attn {
 
 class AttentionLens;
-struct LensSource;
 
 /// A loaded model on a device with one key/value cache: feeds tokens, gives logits, patterns and everything else a view
 /// shows. Synchronous; used from one thread. Session runs it for the windows, the command line uses it directly.
@@ -134,7 +133,6 @@ private:
     Step& tileStep(int layer, int size, TileUse use);
     bool needsLens() const; ///< too many tokens for pictures that are exact at once
     bool drawsThumbnailsByLens() const;
-    LensSource lensSource(int layer) const;
     AttentionLens& lensOf(int layer);
     void forgetInLenses(size_t from); ///< the tokens from there on
     struct DrawnTile;

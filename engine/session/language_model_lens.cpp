@@ -1,6 +1,8 @@
 #include "engine/session/head_profiler.h"
+
+#include "engine/session/language_model.h"
 #include "engine/session/lens_thumbnails.h"
-#include "engine/session/step_plan.h"
+#include "engine/session/view_graph.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +13,7 @@
 namespace attn {
 namespace {
 
-constexpr size_t kMostFormed = 128; ///< tokens of thumbnails that are formed pixel by pixel, all heads in one run
+constexpr size_t kMostFormed = 128;  ///< tokens of thumbnails that are formed pixel by pixel, all heads in one run
 constexpr size_t kMostAtOnce = 1024; ///< tokens of pictures that are exact at once
 
 } // namespace
@@ -33,21 +35,6 @@ bool LanguageModel::drawsThumbnailsByLens() const { return tokens_.size() > kMos
 
 bool LanguageModel::needsLens() const { return tokens_.size() > kMostAtOnce && !isComposed(); }
 
-LensSource LanguageModel::lensSource(int layer) const {
-    const LayerAttention& spec = config().layers[static_cast<size_t>(layer)];
-    const auto cache = [&](char letter) { return fmt::format("blocks.{}.attn.cache_{}", layer, letter); };
-    return {.q = cache('q'),
-            .k = cache('k'),
-            .positions = decoder_names::kCachePositions,
-            .rule = spec.rule,
-            .slopes = {},
-            .capacity = capacity_,
-            .heads = spec.heads.heads,
-            .groups = spec.heads.keyValueHeads,
-            .width = spec.heads.width,
-            .hasLiveRows = true};
-}
-
 void LanguageModel::forgetInLenses(size_t from) {
     if (!lenses_) return;
     lenses_->headKnows = std::min(lenses_->headKnows, from);
@@ -58,7 +45,8 @@ void LanguageModel::forgetInLenses(size_t from) {
 
 AttentionLens& LanguageModel::lensOf(int layer) {
     if (!lenses_->head || lenses_->layer != layer) {
-        lenses_->head = std::make_unique<AttentionLens>(*context_, *kernels_, *store_, lensSource(layer));
+        lenses_->head =
+            std::make_unique<AttentionLens>(*context_, *kernels_, *store_, lensSource(config(), capacity_, layer));
         lenses_->layer = layer;
         lenses_->headKnows = 0;
     }
@@ -98,7 +86,7 @@ PatternGrid LanguageModel::beginGrid(int size) {
     size = std::clamp(size, 8, 256);
     if (!lenses_->all || lenses_->all->size() != size) {
         std::vector<LensSource> layers;
-        for (int layer = 0; layer < info_.layers; ++layer) layers.push_back(lensSource(layer));
+        for (int layer = 0; layer < info_.layers; ++layer) layers.push_back(lensSource(config(), capacity_, layer));
         lenses_->all = std::make_unique<LensThumbnails>(*context_, *kernels_, *store_, std::move(layers), size);
         lenses_->allKnow = 0;
     }
@@ -118,7 +106,8 @@ HeadProfile LanguageModel::beginProfile(int layer, int head) {
     if (isComposed()) return composedProfile(layer, head);
     if (!lenses_) lenses_ = std::make_shared<Lenses>();
     if (!lenses_->profiler || lenses_->profiledLayer != layer) {
-        lenses_->profiler = std::make_unique<HeadProfiler>(*context_, *kernels_, *store_, lensSource(layer));
+        lenses_->profiler =
+            std::make_unique<HeadProfiler>(*context_, *kernels_, *store_, lensSource(config(), capacity_, layer));
         lenses_->profiledLayer = layer;
     }
     const auto count = static_cast<int64_t>(tokens_.size());

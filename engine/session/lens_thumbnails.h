@@ -44,7 +44,7 @@ private:
     int64_t tokens_ = 0;
     int level_ = 0;
     std::vector<Group> groups_;
-    double cellsPerMs_; ///< measured
+    double cellsPerMs_;                                                     ///< measured
     std::map<std::pair<size_t, bool>, std::unique_ptr<GpuExecutor>> steps_; ///< of each layer, and whether it is fine
     PatternGrid grid_;
 };

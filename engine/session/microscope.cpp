@@ -61,19 +61,8 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
 
 std::unique_ptr<AttentionLens> Microscope::lens(int layer) {
     requireTokens(1);
-    const LayerAttention& spec = model_.config().layers.at(static_cast<size_t>(layer));
-    const auto cache = [&](const char* letter) { return fmt::format("blocks.{}.attn.cache_{}", layer, letter); };
     auto lens = std::make_unique<AttentionLens>(model_.context(), model_.kernels(), model_.store(),
-                                                LensSource{.q = cache("q"),
-                                                           .k = cache("k"),
-                                                           .positions = decoder_names::kCachePositions,
-                                                           .rule = spec.rule,
-                                                           .slopes = {},
-                                                           .capacity = model_.capacity(),
-                                                           .heads = spec.heads.heads,
-                                                           .groups = spec.heads.keyValueHeads,
-                                                           .width = spec.heads.width,
-                                                           .hasLiveRows = true});
+                                                lensSource(model_.config(), model_.capacity(), layer));
     lens->setTokens(static_cast<int64_t>(model_.tokens().size()));
     return lens;
 }

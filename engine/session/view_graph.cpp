@@ -27,4 +27,19 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
     return graph;
 }
 
+LensSource lensSource(const DecoderConfig& config, int64_t capacity, int layer) {
+    const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
+    const auto cache = [&](char letter) { return fmt::format("blocks.{}.attn.cache_{}", layer, letter); };
+    return {.q = cache('q'),
+            .k = cache('k'),
+            .positions = decoder_names::kCachePositions,
+            .rule = spec.rule,
+            .slopes = {},
+            .capacity = capacity,
+            .heads = spec.heads.heads,
+            .groups = spec.heads.keyValueHeads,
+            .width = spec.heads.width,
+            .hasLiveRows = true};
+}
+
 } // namespace attn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/models/decoder.h"
+#include "engine/session/attention_lens.h"
 
 #include <map>
 #include <memory>
@@ -16,5 +17,8 @@ namespace attn {
 /// @param size     pixels on a side of a tile
 std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
                                  int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs);
+
+/// What a lens looks at: the cached queries and keys of a layer, as they meet.
+LensSource lensSource(const DecoderConfig& config, int64_t capacity, int layer);
 
 } // namespace attn

@@ -34,7 +34,8 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     CHECK(std::accumulate(weights.begin(), weights.end(), 0.0) == Approx(static_cast<double>(tokens)).epsilon(1e-4));
     CHECK(received.placeText(4) == QStringLiteral("q"));
     // All rows but the first look one letter back.
-    CHECK(distances.lines[0].values[1] == Approx(static_cast<double>(tokens - 1) / static_cast<double>(tokens)).epsilon(0.01));
+    CHECK(distances.lines[0].values[1] ==
+          Approx(static_cast<double>(tokens - 1) / static_cast<double>(tokens)).epsilon(0.01));
     CHECK(distances.placeText(2) == QStringLiteral("2–3"));
     CHECK(distances.places() == static_cast<int>(std::bit_width(tokens - 1)) + 1);
 
