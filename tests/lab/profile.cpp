@@ -17,8 +17,8 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().profile); // nobody looks
     lab.showPanel("profile");
-    auto& layer = lab.find<QSpinBox>("layer");
-    auto& head = lab.find<QSpinBox>("head");
+    auto& layer = lab.find<QSpinBox>("attentionLayer");
+    auto& head = lab.find<QSpinBox>("attentionHeadNumber");
     layer.setValue(0);
     head.setValue(0); // the previous letter
     REQUIRE(lab.waitFor([&] {
@@ -40,10 +40,10 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     CHECK(distances.places() == static_cast<int>(std::bit_width(tokens - 1)) + 1);
 
     auto& largest = lab.find<QTreeWidget>("profileLargest");
+    const HeadProfile::Cell first = lab.snapshot().profile->largest.front();
     REQUIRE(largest.topLevelItemCount() == 12);
     QTest::mouseClick(largest.viewport(), Qt::LeftButton, {}, largest.visualItemRect(largest.topLevelItem(0)).center());
     REQUIRE(lab.waitFor([&] { return lab.snapshot().explanation != nullptr; }));
-    const HeadProfile::Cell first = lab.snapshot().profile->largest.front();
     CHECK(lab.snapshot().explanation->query == first.query);
     CHECK(lab.snapshot().explanation->key == first.key);
     CHECK(first.query - first.key == 1);

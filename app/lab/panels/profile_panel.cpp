@@ -4,6 +4,7 @@
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/lines_view.h"
 
+#include <QDockWidget>
 #include <QHeaderView>
 #include <QLabel>
 #include <QSplitter>
@@ -25,8 +26,8 @@ QString distanceText(int bin) {
 } // namespace
 
 ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), title_(new QLabel), received_(new LinesView), distances_(new LinesView),
-      largest_(new QTreeWidget) {
+    : Panel(parent), context_(context), title_(new QLabel), split_(new QSplitter), received_(new LinesView),
+      distances_(new LinesView), largest_(new QTreeWidget) {
     title_->setObjectName("profileTitle");
     title_->setWordWrap(true);
     received_->setObjectName("profileReceived");
@@ -44,15 +45,14 @@ ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
     largest_->header()->setSectionResizeMode(1, QHeaderView::Stretch);
     largest_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
     largest_->setMinimumHeight(fontMetrics().height() * 4);
-    auto* split = new QSplitter(Qt::Vertical);
-    split->setChildrenCollapsible(false);
+    split_->setChildrenCollapsible(false);
     for (QWidget* part :
          {static_cast<QWidget*>(received_), static_cast<QWidget*>(distances_), static_cast<QWidget*>(largest_)})
-        split->addWidget(part);
+        split_->addWidget(part);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(title_);
-    column->addWidget(split, 1);
+    column->addWidget(split_, 1);
 
     connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
         layer_ = layer;
@@ -62,6 +62,8 @@ ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
     connect(received_, &LinesView::pointedAt, this, [this](std::optional<int> place) {
         context_.hoverToken(place && shown_ && shown_->keysOfPlace == 1 ? *place : -1);
     });
+    for (LinesView* view : {received_, distances_})
+        connect(view, &LinesView::pointedAt, this, &ProfilePanel::showTitle);
     const auto open = [this](QTreeWidgetItem* item) {
         const auto row = static_cast<size_t>(largest_->indexOfTopLevelItem(item));
         if (!shown_ || row >= shown_->largest.size()) return;
@@ -91,16 +93,26 @@ void ProfilePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
 
 void ProfilePanel::showEvent(QShowEvent* event) {
     Panel::showEvent(event);
-    ask();
+    QWidget* around = parentWidget();
+    while (around && !qobject_cast<QDockWidget*>(around)) around = around->parentWidget();
+    if (const auto* dock = qobject_cast<QDockWidget*>(around))
+        connect(dock, &QDockWidget::visibilityChanged, this, &ProfilePanel::setInFront, Qt::UniqueConnection);
+    else
+        setInFront(true);
 }
 
-void ProfilePanel::hideEvent(QHideEvent* event) {
-    Panel::hideEvent(event);
+void ProfilePanel::resizeEvent(QResizeEvent* event) {
+    Panel::resizeEvent(event);
+    split_->setOrientation(width() > height() ? Qt::Horizontal : Qt::Vertical);
+}
+
+void ProfilePanel::setInFront(bool isInFront) {
+    isInFront_ = isInFront;
     ask();
 }
 
 void ProfilePanel::ask() {
-    context_.post(isVisible() ? SetProfileCommand{.layer = layer_, .head = head_} : SetProfileCommand{});
+    context_.post(isInFront_ ? SetProfileCommand{.layer = layer_, .head = head_} : SetProfileCommand{});
 }
 
 QString ProfilePanel::tokenText(int token) const {
@@ -113,14 +125,7 @@ void ProfilePanel::showProfile() {
     const bool isEmpty = !shown_ || shown_->received.empty() || !snapshot_->sequence;
     largest_->clear();
     LinesFigure received, distances;
-    if (isEmpty) {
-        title_->setText(shown_ && snapshot_->sequence
-                            ? tr("Layer %1, head %2 forms no pattern.").arg(shown_->layer).arg(shown_->head)
-                            : tr("Type a prompt under Generate to see what a head does with it."));
-    } else {
-        QString title = tr("Layer %1, head %2").arg(shown_->layer).arg(shown_->head);
-        if (shown_->exactRows < 1) title += tr(": %1 % counted").arg(static_cast<int>(shown_->exactRows * 100));
-        title_->setText(title);
+    if (!isEmpty) {
         received.title = tr("Who is looked at");
         received.note = shown_->keysOfPlace == 1 ? tr("the weight that a key gets from all queries")
                                                  : tr("the same, the mean of %1 keys each").arg(shown_->keysOfPlace);
@@ -144,6 +149,19 @@ void ProfilePanel::showProfile() {
     }
     received_->setFigure(std::move(received));
     distances_->setFigure(std::move(distances));
+    showTitle();
+}
+
+void ProfilePanel::showTitle() {
+    if (!shown_ || !snapshot_->sequence)
+        return title_->setText(tr("Type a prompt under Generate to see what a head does with it."));
+    const QString head = tr("Layer %1, head %2").arg(shown_->layer).arg(shown_->head);
+    if (shown_->received.empty()) return title_->setText(tr("%1 forms no pattern.").arg(head));
+    QString title = head;
+    if (shown_->exactRows < 1) title += tr(": %1 % counted").arg(static_cast<int>(shown_->exactRows * 100));
+    for (const LinesView* view : {received_, distances_})
+        if (const QString reading = view->reading(); !reading.isEmpty()) title += QStringLiteral("  ·  ") + reading;
+    title_->setText(title);
 }
 
 QString ProfilePanel::csv() const {

@@ -3,6 +3,7 @@
 #include "app/lab/panels/panel_context.h"
 
 class QLabel;
+class QSplitter;
 class QTreeWidget;
 class QTreeWidgetItem;
 
@@ -23,11 +24,13 @@ public:
 
 protected:
     void showEvent(QShowEvent* event) override;
-    void hideEvent(QHideEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void setInFront(bool isInFront);
     void ask();
     void showProfile();
+    void showTitle();                   ///< with what is pointed at
     QString tokenText(int token) const; ///< "12 “the”"
 
     PanelContext& context_;
@@ -35,7 +38,9 @@ private:
     std::shared_ptr<const HeadProfile> shown_;
     uint64_t shownVersion_ = 0; ///< of the sequence
     int layer_ = 0, head_ = 0;
+    bool isInFront_ = false; ///< a panel behind others is not hidden, but nobody sees it
     QLabel* title_;
+    QSplitter* split_;
     LinesView *received_, *distances_;
     QTreeWidget* largest_;
 };
