@@ -1,5 +1,7 @@
 #include "engine/session/lens_thumbnails.h"
 
+#include "engine/session/view_graph.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -12,7 +14,6 @@ constexpr int kHeadsOfRun = 8;
 constexpr int64_t kRowsOfBand = int64_t{1} << LensBand::kMostLevel; ///< of queries, in one run
 constexpr double kBandMs = 15; ///< what a band should take: a command waits no longer
 constexpr double kFirstCellsPerMs = 40'000;
-constexpr const char *kRows = "rows", *kView = "view", *kSlopes = "slopes", *kPixels = "pixels";
 
 } // namespace
 
@@ -118,13 +119,9 @@ void LensThumbnails::draw(const Group& group, LensBand band, int firstRow) {
     band.columns = pixels;
     band.setsOfLanes = sets_;
     GpuExecutor& executor = step(group.layer, level_ < 2);
-    std::ranges::copy(band.statisticsWords(), executor.inputIntegers(kRows).begin());
-    std::ranges::copy(band.tileWords(), executor.inputIntegers(kView).begin());
-    StepParams params;
-    params[StepScalar::QueryLength] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_);
-    executor.run(params);
-    const std::span<const float> drawn = executor.result(kPixels); // [heads * size, size]
-    const int64_t stride = executor.plan().result(kPixels).type.shape.rowStride();
+    runLensStep(executor, band, tokens_);
+    const std::span<const float> drawn = executor.result("pixels"); // [heads * size, size]
+    const int64_t stride = executor.plan().result("pixels").type.shape.rowStride();
     for (int head = 0; head < group.heads; ++head) {
         PatternTile& tile =
             grid_.tiles[group.layer * static_cast<size_t>(grid_.heads) + static_cast<size_t>(group.firstHead + head)];
@@ -136,30 +133,7 @@ void LensThumbnails::draw(const Group& group, LensBand band, int firstRow) {
 
 GpuExecutor& LensThumbnails::step(size_t layer, bool isFine) {
     std::unique_ptr<GpuExecutor>& step = steps_[{layer, isFine}];
-    if (!step) {
-        const LensSource& source = layers_[layer];
-        const auto graph = std::make_shared<Graph>();
-        const auto cache = [&](const std::string& name, int64_t heads) {
-            return graph->state(name,
-                                {.shape = {source.capacity, heads, source.width}, .liveRows = StepScalar::KeyLength});
-        };
-        const Tensor positions = graph->state(
-            source.positions, {.shape = {source.capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
-        const AttentionInputs in{.q = cache(source.q, source.heads),
-                                 .k = cache(source.k, source.groups),
-                                 .v = {},
-                                 .queryPosition = positions,
-                                 .keyPosition = positions};
-        const Tensor slopes = graph->input(kSlopes, {.shape = {source.heads}});
-        const auto words = [&](const char* name) { return graph->input(name, {.shape = {16}, .dtype = DType::I32}); };
-        const Tensor statistics = lensStatistics(in, slopes, words(kRows), source.rule, kRowsOfBand, kHeadsOfRun);
-        const Tensor pixels = lensTile(in, slopes, statistics, words(kView), source.rule, Pooling::Maximum, isFine,
-                                       size_, size_, kHeadsOfRun);
-        step = std::make_unique<GpuExecutor>(context_, kernels_, store_,
-                                             compile(graph, std::map<std::string, Tensor>{{kPixels, pixels}}));
-        std::ranges::fill(step->input(kSlopes), 0.0f);
-        std::ranges::copy(source.slopes, step->input(kSlopes).begin());
-    }
+    if (!step) step = lensStep(context_, kernels_, store_, layers_[layer], kHeadsOfRun, kRowsOfBand, size_, isFine);
     return *step;
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace attn {
 
@@ -34,21 +35,25 @@ void Microscope::requireTokens(size_t count) const {
 
 Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, int firstRow) {
     requireTokens(1);
-    auto& executor = tiles_[{layer, size}];
-    if (!executor) {
-        std::map<std::string, Tensor> outputs;
-        const auto graph = viewGraph(model_.config(), model_.capacity(), {layer}, model_.info().heads, size, outputs);
-        executor =
-            std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), compile(graph, outputs));
-    }
+    const bool isFine = cells < 4;
+    auto& executor = tiles_[{layer, size, isFine}];
+    if (!executor)
+        executor = lensStep(model_.context(), model_.kernels(), model_.store(),
+                            lensSource(model_.config(), model_.capacity(), layer), model_.info().heads,
+                            model_.capacity(), size, isFine);
     const auto count = static_cast<int>(model_.tokens().size());
     const int pixels = std::min((count + cells - 1) / cells, size), rows = pixels - firstRow;
-    const std::array<int, 8> window{firstRow * cells, pixels * cells, 0, pixels * cells, rows, pixels, 0, 0};
-    std::ranges::copy(window, executor->inputIntegers("window").begin());
-    StepParams params;
-    params[StepScalar::QueryLength] = params[StepScalar::KeyLength] = static_cast<uint32_t>(count);
-    executor->run(params);
-    const GpuExecutor::DeviceResult at = executor->deviceResult(fmt::format("tile.{}", layer));
+    const int level = std::countr_zero(static_cast<unsigned>(cells));
+    runLensStep(*executor,
+                {.firstRow = firstRow * cells,
+                 .rowLevel = level,
+                 .rowCount = std::min(count, pixels * cells) - firstRow * cells,
+                 .columnLevel = level,
+                 .columns = pixels,
+                 .setsOfLanes = lensSets(kernelTraits(model_.context().traits())),
+                 .heads = model_.info().heads},
+                count);
+    const GpuExecutor::DeviceResult at = executor->deviceResult("pixels");
     return {.buffer = at.buffer,
             .byteOffset = at.byteOffset,
             .heads = model_.info().heads,

@@ -68,7 +68,7 @@ public:
         int firstRow = 0, rows = 0, columns = 0;
     };
     /// @param size  pixels on a side that there is room for
-    /// @param cells tokens on a side of a pixel, which takes the largest probability under it
+    /// @param cells tokens on a side of a pixel, which takes the largest probability under it: a power of two, to 512
     LayerTiles layerTiles(int layer, int size, int cells, int firstRow);
 
     /// A lens on a layer's queries and keys as they lie in the caches, rotated and with the layer's rule. Only the
@@ -121,7 +121,7 @@ private:
 
     LanguageModel& model_;
     std::string refusal_;
-    std::map<std::pair<int, int>, std::unique_ptr<GpuExecutor>> tiles_; ///< by layer and size
+    std::map<std::tuple<int, int, bool>, std::unique_ptr<GpuExecutor>> tiles_; ///< by layer, size and fineness
     std::unique_ptr<Looking> looked_, norms_;
     std::map<int64_t, Timed> timed_; ///< by queries
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attn {
 
 std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
@@ -40,6 +42,40 @@ LensSource lensSource(const DecoderConfig& config, int64_t capacity, int layer) 
             .groups = spec.heads.keyValueHeads,
             .width = spec.heads.width,
             .hasLiveRows = true};
+}
+
+std::unique_ptr<GpuExecutor> lensStep(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
+                                      const LensSource& source, int64_t heads, int64_t rows, int64_t size,
+                                      bool isFine) {
+    const auto graph = std::make_shared<Graph>();
+    const auto cache = [&](const std::string& name, int64_t count) {
+        return graph->state(name, {.shape = {source.capacity, count, source.width}, .liveRows = StepScalar::KeyLength});
+    };
+    const Tensor positions = graph->state(
+        source.positions, {.shape = {source.capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
+    const AttentionInputs in{.q = cache(source.q, source.heads),
+                             .k = cache(source.k, source.groups),
+                             .v = {},
+                             .queryPosition = positions,
+                             .keyPosition = positions};
+    const Tensor slopes = graph->input("slopes", {.shape = {source.heads}});
+    const auto words = [&](const char* name) { return graph->input(name, {.shape = {16}, .dtype = DType::I32}); };
+    const Tensor statistics = lensStatistics(in, slopes, words("rows"), source.rule, rows, heads);
+    const Tensor pixels =
+        lensTile(in, slopes, statistics, words("view"), source.rule, Pooling::Maximum, isFine, size, size, heads);
+    auto step = std::make_unique<GpuExecutor>(context, kernels, store,
+                                              compile(graph, std::map<std::string, Tensor>{{"pixels", pixels}}));
+    std::ranges::fill(step->input("slopes"), 0.0f);
+    std::ranges::copy(source.slopes, step->input("slopes").begin());
+    return step;
+}
+
+void runLensStep(GpuExecutor& step, const LensBand& band, int64_t tokens) {
+    std::ranges::copy(band.statisticsWords(), step.inputIntegers("rows").begin());
+    std::ranges::copy(band.tileWords(), step.inputIntegers("view").begin());
+    StepParams params;
+    params[StepScalar::QueryLength] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens);
+    step.run(params);
 }
 
 } // namespace attn

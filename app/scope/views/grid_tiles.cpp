@@ -19,7 +19,7 @@ void GridTiles::setSize(int size) {
 
 int GridTiles::cellsOfPixel() const {
     int cells = 1; // a power of two, so that one more token changes the last row of pixels only
-    while ((subject_.tokenCount() + cells - 1) / cells > size_) cells *= 2;
+    while ((subject_.tokenCount() + cells - 1) / cells > size_ && cells < 1 << LensBand::kMostLevel) cells *= 2;
     return cells;
 }
 
