@@ -51,17 +51,17 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
 }
 
 float HeadPattern::probability(const Cell& cell) {
-    const Read wanted{cell, subject_.layer(), subject_.head(), subject_.version()};
-    if (!lastRead_ || lastRead_->first != wanted) {
-        const PatternTile tile = subject_.language().patternTile({.layer = wanted.layer,
-                                                                  .head = wanted.head,
-                                                                  .queryBegin = cell.query,
-                                                                  .queryEnd = cell.query + 1,
-                                                                  .keyBegin = cell.key,
-                                                                  .keyEnd = cell.key + 1});
-        lastRead_ = {wanted, tile.values.front()};
-    }
-    return lastRead_->second;
+    const CellReading::Place place{cell, subject_.layer(), subject_.head(), subject_.version()};
+    return reading_.at(place, [&] {
+        return subject_.language()
+            .patternTile({.layer = place.layer,
+                          .head = place.head,
+                          .queryBegin = cell.query,
+                          .queryEnd = cell.query + 1,
+                          .keyBegin = cell.key,
+                          .keyEnd = cell.key + 1})
+            .values.front();
+    });
 }
 
 } // namespace attn::scope

@@ -16,7 +16,6 @@ public:
     int window() const override;
     const DevicePixels& pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
     bool isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
-    /// Read back from the device by itself.
     float probability(const Cell& cell) override;
 
 private:
@@ -26,13 +25,7 @@ private:
     DevicePixels pixels_;
     std::optional<SetViewCommand> pixelsOf_;
     uint64_t version_ = 0; ///< of the tokens that pixels_ shows
-    struct Read {
-        Cell cell;
-        int layer = 0, head = 0;
-        uint64_t version = 0;
-        bool operator==(const Read&) const = default;
-    };
-    std::optional<std::pair<Read, float>> lastRead_;
+    CellReading reading_;
 };
 
 } // namespace attn::scope

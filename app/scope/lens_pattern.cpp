@@ -113,10 +113,8 @@ const DevicePixels& LensPattern::pixels(std::pair<int, int> queries, std::pair<i
 
 float LensPattern::probability(const Cell& cell) {
     follow();
-    const Read wanted{cell, subject_.layer(), subject_.head(), version_};
-    if (!lastRead_ || lastRead_->first != wanted)
-        lastRead_ = {wanted, lens_->cell(subject_.head(), cell.query, cell.key)};
-    return lastRead_->second;
+    return reading_.at({cell, subject_.layer(), subject_.head(), version_},
+                       [&] { return lens_->cell(subject_.head(), cell.query, cell.key); });
 }
 
 } // namespace attn::scope

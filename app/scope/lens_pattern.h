@@ -40,13 +40,7 @@ private:
     DevicePixels pixels_;
     bool isDrawn_ = false; ///< pixels_ shows what the lens has
     float largest_ = 1;
-    struct Read {
-        Cell cell;
-        int layer = 0, head = 0;
-        uint64_t version = 0;
-        bool operator==(const Read&) const = default;
-    };
-    std::optional<std::pair<Read, float>> lastRead_;
+    CellReading reading_;
 };
 
 } // namespace attn::scope

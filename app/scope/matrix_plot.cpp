@@ -14,22 +14,8 @@ namespace {
 constexpr float kLargestCell = 3;    // em
 constexpr float kSmallestHeight = 2; // em, of the whole: a vector is a band
 constexpr float kLargestFilling = 4; // em, of a cell's height where cells fill the area
-constexpr float kZoomStep = 1.2f;
 
 } // namespace
-
-void MatrixPlot::handleMouse() {
-    const ImGuiIO& io = ImGui::GetIO();
-    const ImVec2 mouse = io.MousePos;
-    const bool isInside = !io.WantCaptureMouse && plot_.contains(mouse.x, mouse.y);
-    if (isInside && io.MouseWheel != 0) view_.zoom(std::pow(kZoomStep, io.MouseWheel), mouse.x, mouse.y);
-    if (isInside && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) isDragging_ = true;
-    if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) isDragging_ = false;
-    if (isDragging_) view_.pan(io.MouseDelta.x, io.MouseDelta.y);
-    hovered_ = isInside && !(isDragging_ && (io.MouseDelta.x != 0 || io.MouseDelta.y != 0))
-                   ? view_.cellAt(mouse.x, mouse.y)
-                   : std::nullopt;
-}
 
 void MatrixPlot::drawLegend(const Look& look) const {
     if (legend_.height <= 0) return;
@@ -48,10 +34,10 @@ void MatrixPlot::drawLegend(const Look& look) const {
 }
 
 void MatrixPlot::drawHover(const Look& look, const Options& options) const {
-    if (!hovered_) return;
+    if (!hovered()) return;
     const float width = view_.cellSize(), height = view_.cellHeight();
-    const ImVec2 corner{view_.left() + static_cast<float>(hovered_->key) * width,
-                        view_.top() + static_cast<float>(hovered_->query) * height};
+    const ImVec2 corner{view_.left() + static_cast<float>(hovered()->key) * width,
+                        view_.top() + static_cast<float>(hovered()->query) * height};
     if (std::min(width, height) >= 4) {
         ImDrawList& list = *ImGui::GetBackgroundDrawList();
         list.PushClipRect({plot_.x, plot_.y}, {plot_.x + plot_.width, plot_.y + plot_.height});
@@ -59,7 +45,7 @@ void MatrixPlot::drawHover(const Look& look, const Options& options) const {
                      look.isLight ? IM_COL32(20, 20, 20, 230) : IM_COL32(255, 255, 255, 230), 0, 0, 1.5f);
         list.PopClipRect();
     }
-    const std::string text = options.describe(*hovered_);
+    const std::string text = options.describe(*hovered());
     ImGui::BeginTooltip();
     ImGui::TextUnformatted(text.c_str(), text.c_str() + text.size());
     ImGui::EndTooltip();
@@ -118,7 +104,7 @@ void MatrixPlot::draw(const Area& area, const Look& look, const Microscope::Devi
         legend_ = {std::min(right, plot_.x + plot_.width) + em * 0.9f, std::max(view_.top(), plot_.y), em * 0.8f,
                    std::min(plot_.height, em * 10)};
     if (legend_.y + legend_.height > plot_.y + plot_.height) legend_.y = plot_.y + plot_.height - legend_.height;
-    handleMouse();
+    pointer_.handle(view_, plot_);
     describePicture(look, tensor, mostBytes);
     drawLegend(look);
     drawHover(look, options);

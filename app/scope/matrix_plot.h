@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/scope/matrix_pointer.h"
 #include "app/scope/pattern_view.h"
 #include "app/scope/view.h"
 #include "engine/session/microscope.h"
@@ -25,13 +26,12 @@ public:
 
     void fit() { view_.fit(); }
     const PatternView& view() const { return view_; }
-    const std::optional<Cell>& hovered() const { return hovered_; }
+    const std::optional<Cell>& hovered() const { return pointer_.hovered(); }
     const Picture& picture() const { return picture_; }
     /// The part of the area that the matrix may use; for labels beside it.
     const Area& plot() const { return plot_; }
 
 private:
-    void handleMouse();
     void drawLegend(const Look& look) const;
     void drawHover(const Look& look, const Options& options) const;
     void describePicture(const Look& look, const Microscope::DeviceTensor& tensor, uint64_t mostBytes);
@@ -39,8 +39,7 @@ private:
     PatternView view_;
     Picture picture_;
     Area plot_, legend_;
-    bool isDragging_ = false;
-    std::optional<Cell> hovered_;
+    MatrixPointer pointer_;
 };
 
 } // namespace attn::scope

@@ -13,7 +13,6 @@ namespace {
 
 constexpr float kLargestCell = 4;       // em, of a fitted pattern
 constexpr float kSmallestLabel = 0.65f; // em: labels shrink with their cells to this size, then go
-constexpr float kZoomStep = 1.2f;
 
 float widestLabel(const std::vector<std::string>& labels, float most) {
     constexpr size_t kMany = 4096; // tokens of a lens, which are numbers: the last is as wide as any
@@ -65,19 +64,6 @@ void PatternPlot::place(const Subject& subject, const Area& area) {
                std::min(plot_.height, em * 10)};
 }
 
-void PatternPlot::handleMouse() {
-    const ImGuiIO& io = ImGui::GetIO();
-    const ImVec2 mouse = io.MousePos;
-    const bool isInside = !io.WantCaptureMouse && plot_.contains(mouse.x, mouse.y);
-    if (isInside && io.MouseWheel != 0) view_.zoom(std::pow(kZoomStep, io.MouseWheel), mouse.x, mouse.y);
-    if (isInside && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) isDragging_ = true;
-    if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) isDragging_ = false;
-    if (isDragging_) view_.pan(io.MouseDelta.x, io.MouseDelta.y);
-    hovered_ = isInside && !(isDragging_ && (io.MouseDelta.x != 0 || io.MouseDelta.y != 0))
-                   ? view_.cellAt(mouse.x, mouse.y)
-                   : std::nullopt;
-}
-
 void PatternPlot::drawLabels(const Subject& subject) const {
     const float em = ImGui::GetFontSize(), gap = em * 0.4f, cell = view_.cellSize();
     if (cell < em * kSmallestLabel) return;
@@ -91,14 +77,14 @@ void PatternPlot::drawLabels(const Subject& subject) const {
     const auto [firstQuery, endQuery] = view_.visibleQueries();
     for (int query = firstQuery; query < endQuery; ++query)
         addText(list, {left, view_.top() + (static_cast<float>(query) + 0.5f) * cell}, TextPlace::LeftOf, fontSize,
-                colour(hovered_ && hovered_->query == query), subject.labels()[static_cast<size_t>(query)]);
+                colour(hovered() && hovered()->query == query), subject.labels()[static_cast<size_t>(query)]);
     list.PopClipRect();
     list.PushClipRect({plot_.x, 0}, {plot_.x + plot_.width, top + gap});
     const auto [firstKey, endKey] = view_.visibleKeys();
     for (int key = firstKey; key < endKey; ++key)
         addText(list, {view_.left() + (static_cast<float>(key) + 0.5f) * cell, top},
                 labelsStand_ ? TextPlace::StandingOn : TextPlace::Above, fontSize,
-                colour(hovered_ && hovered_->key == key), subject.labels()[static_cast<size_t>(key)]);
+                colour(hovered() && hovered()->key == key), subject.labels()[static_cast<size_t>(key)]);
     list.PopClipRect();
 }
 
@@ -118,10 +104,10 @@ void PatternPlot::drawLegend(float largest) const {
 }
 
 void PatternPlot::drawHover(const Subject& subject, PatternSource& source) const {
-    if (!hovered_) return;
+    if (!hovered()) return;
     const float cell = view_.cellSize();
-    const ImVec2 corner{view_.left() + static_cast<float>(hovered_->key) * cell,
-                        view_.top() + static_cast<float>(hovered_->query) * cell};
+    const ImVec2 corner{view_.left() + static_cast<float>(hovered()->key) * cell,
+                        view_.top() + static_cast<float>(hovered()->query) * cell};
     if (cell >= 4) {
         ImDrawList& list = *ImGui::GetBackgroundDrawList();
         list.PushClipRect({plot_.x, plot_.y}, {plot_.x + plot_.width, plot_.y + plot_.height});
@@ -130,13 +116,13 @@ void PatternPlot::drawHover(const Subject& subject, PatternSource& source) const
         list.PopClipRect();
     }
     const auto labelOf = [&](int index) { return subject.labels()[static_cast<size_t>(index)]; };
-    std::string text = fmt::format("query {}  “{}”\nkey {}  “{}”\n", hovered_->query, labelOf(hovered_->query),
-                                   hovered_->key, labelOf(hovered_->key));
-    if (source.isMasked(*hovered_))
-        text += hovered_->key > hovered_->query ? "masked: the key comes later"
-                                                : fmt::format("masked: the window is {} keys", source.window());
+    std::string text = fmt::format("query {}  “{}”\nkey {}  “{}”\n", hovered()->query, labelOf(hovered()->query),
+                                   hovered()->key, labelOf(hovered()->key));
+    if (source.isMasked(*hovered()))
+        text += hovered()->key > hovered()->query ? "masked: the key comes later"
+                                                  : fmt::format("masked: the window is {} keys", source.window());
     else
-        text += fmt::format("probability {:.4f}", source.probability(*hovered_));
+        text += fmt::format("probability {:.4f}", source.probability(*hovered()));
     ImGui::BeginTooltip();
     ImGui::TextUnformatted(text.c_str(), text.c_str() + text.size());
     ImGui::EndTooltip();
@@ -179,7 +165,7 @@ void PatternPlot::draw(const Area& area, const Look& look, const Subject& subjec
     look_ = look;
     const float caption = drawCaption(area, subject);
     place(subject, {area.x, area.y + caption, area.width, area.height - caption});
-    handleMouse();
+    pointer_.handle(view_, plot_);
     drawLabels(subject);
     drawLegend(source.largest());
     drawHover(subject, source);

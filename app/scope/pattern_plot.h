@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/scope/matrix_pointer.h"
 #include "app/scope/pattern_source.h"
 #include "app/scope/subject.h"
 #include "app/scope/view.h"
@@ -21,14 +22,13 @@ public:
 
     void fit() { view_.fit(); }
     const PatternView& view() const { return view_; }
-    const std::optional<Cell>& hovered() const { return hovered_; } ///< under the pointer
+    const std::optional<Cell>& hovered() const { return pointer_.hovered(); } ///< under the pointer
     /// The pattern as it was placed last.
     const Picture& picture() const { return picture_; }
 
 private:
     float drawCaption(const Area& area, const Subject& subject) const; ///< @return its height
     void place(const Subject& subject, const Area& area);
-    void handleMouse();
     void drawLabels(const Subject& subject) const;
     void drawLegend(float largest) const;
     void drawHover(const Subject& subject, PatternSource& source) const;
@@ -39,8 +39,7 @@ private:
     Look look_;
     Area plot_, legend_;
     bool labelsStand_ = false; ///< key labels are turned upright
-    bool isDragging_ = false;
-    std::optional<Cell> hovered_;
+    MatrixPointer pointer_;
 };
 
 } // namespace attn::scope
