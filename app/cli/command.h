@@ -67,5 +67,10 @@ void addBenchLens(CLI::App& bench, Run& run);
 void addBenchTrain(CLI::App& bench, Run& run);
 void addTrain(CLI::App& app, Run& run);
 void addEval(CLI::App& app, Run& run);
+void addPerplexity(CLI::App& app, Run& run);
+void addLens(CLI::App& app, Run& run);
+void addAblate(CLI::App& app, Run& run);
+void addPatch(CLI::App& app, Run& run);
+void addDetect(CLI::App& app, Run& run);
 
 } // namespace attn::cli

@@ -31,6 +31,11 @@ int main(int argc, char** argv) {
     attn::cli::addBench(app, run);
     attn::cli::addTrain(app, run);
     attn::cli::addEval(app, run);
+    attn::cli::addPerplexity(app, run);
+    attn::cli::addLens(app, run);
+    attn::cli::addAblate(app, run);
+    attn::cli::addPatch(app, run);
+    attn::cli::addDetect(app, run);
     attn::cli::addCost(app, run);
     attn::cli::addExtrapolate(app, run);
     try {

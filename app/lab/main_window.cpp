@@ -3,6 +3,7 @@
 #include "app/lab/autosave.h"
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/interventions_panel.h"
 #include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/panels/vision_panel.h"
@@ -90,6 +91,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
       runs_(setup.runsFolder), context_(
                                    undoStack_, [this](Command command) { bridge_.post(std::move(command)); },
                                    &training_, &runs_, &playground_, &vision_) {
+    context_.setSessionOptions(setup.session);
     // The worker loads while this thread makes widgets.
     bridge_.post(
         OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
@@ -158,6 +160,7 @@ void MainWindow::makeDocks() {
         if (auto* generate = qobject_cast<GeneratePanel*>(panel)) generate_ = generate;
         if (auto* train = qobject_cast<TrainPanel*>(panel)) train_ = train;
         if (auto* vision = qobject_cast<VisionPanel*>(panel)) visionPanel_ = vision;
+        if (auto* interventions = qobject_cast<InterventionsPanel*>(panel)) interventions_ = interventions;
         if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
     }
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
@@ -182,7 +185,7 @@ void MainWindow::arrangeDocks() {
     std::vector<std::vector<QString>> piles = {{"generate", "train"},
                                                {"next", "branches", "runs"},
                                                {"attention", "model"},
-                                               {"heads", "profile", "cell", "curves", "samples"}};
+                                               {"heads", "interventions", "profile", "cell", "curves", "samples"}};
     for (const PanelDescriptor& descriptor : panelCatalogue()) {
         const QString id = QString::fromLatin1(descriptor.id);
         const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) {
@@ -273,6 +276,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     for (const auto& [id, panel] : panels_) panel->setSnapshot(snapshot);
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     updateActions();
+    updateRemark();
     continueRestore();
     mirror_.show(*snapshot, preferences_.theme != ThemeId::Dark);
     emit snapshotShown(snapshot);
@@ -300,8 +304,15 @@ void MainWindow::setPreferences(const Preferences& preferences) {
 void MainWindow::setLocks(const ControlLocks& locks) {
     locks_ = locks;
     applyLocks(this, locks_);
-    status_->setRemark(locks_.isEmpty() ? QString() : tr("locked for class"));
+    updateRemark();
     updateActions();
+}
+
+void MainWindow::updateRemark() {
+    QStringList remarks;
+    if (snapshot_ && snapshot_->isEdited) remarks << tr("model edited");
+    if (!locks_.isEmpty()) remarks << tr("locked for class");
+    status_->setRemark(remarks.join(QStringLiteral(" · ")));
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -27,6 +27,7 @@ namespace attn {
 class Autosave;
 class Banner;
 class GeneratePanel;
+class InterventionsPanel;
 class NextTokenPanel;
 class StatusStrip;
 class TrainPanel;
@@ -116,6 +117,7 @@ private:
     void makeAutosave(const QString& folder);
     void refreshRecent();
     void updateActions();
+    void updateRemark(); ///< of the status strip: what is not as usual
 
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     void showFailure(const Failure& failure);
@@ -156,6 +158,7 @@ private:
     std::map<QString, QDockWidget*> docks_;
     Panel* focusedPanel_ = nullptr;
     GeneratePanel* generate_ = nullptr;
+    InterventionsPanel* interventions_ = nullptr;
     NextTokenPanel* nextToken_ = nullptr;
     TrainPanel* train_ = nullptr;
     VisionPanel* visionPanel_ = nullptr;

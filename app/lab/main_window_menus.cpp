@@ -5,6 +5,7 @@
 #include "app/lab/main_window.h"
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/interventions_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "engine/models/bundled.h"
 
@@ -179,6 +180,13 @@ void MainWindow::makeEditMenu() {
             [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(text)); });
     undo->setEnabled(false);
     redo->setEnabled(false);
+    addAction(menu,
+              {"resetEdits",
+               tr("Reset &interventions"),
+               tr("Run the model as it was loaded: every gate open, nothing changed"),
+               {QKeySequence("Ctrl+Backspace")},
+               "heads"},
+              [this] { interventions_->reset(); });
     menu->addSeparator();
     addAction(menu,
               {"copyFigure",
@@ -267,7 +275,7 @@ void MainWindow::makeViewMenu() {
                                      panelTitle(descriptor),
                                      tr("Show or hide the panel %1").arg(panelTitle(descriptor)),
                                      {QKeySequence(key <= 10 ? QStringLiteral("Alt+%1").arg(key % 10)
-                                                             : QStringLiteral("Alt+Shift+%1").arg(key - 10))},
+                                                             : QStringLiteral("Alt+Shift+%1").arg(key % 10))},
                                      descriptor.controlGroup},
                                     {});
         ++key;
@@ -370,6 +378,7 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("reset"), hasNext);
+    enableUnlessLocked(actions_.at("resetEdits"), snapshot_ && snapshot_->isEdited);
     enableUnlessLocked(actions_.at("capture"), hasNext);
     actions_.at("openInScope")->setEnabled(hasNext);
     enableUnlessLocked(actions_.at("saveSession"), snapshot_ && snapshot_->model);

@@ -48,10 +48,13 @@ AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& si
     if (site.recordsQueries) nodes.cached.q = cache("q", q, H);
 
     const Tensor scores = graph.probe(attentionScores(inputs, rule), name("hook_attn_scores"), "HTS");
-    graph.probe(softmax(scores), name("hook_pattern"), "HTS");
+    const Tensor pattern = graph.probe(softmax(scores), name("hook_pattern"), "HTS");
 
     const Tensor gates = graph.input(name("gates"), {.shape = {H}});
-    const Tensor z = graph.probe(fusedAttention(inputs, gates, rule), name("hook_z"), "THD");
+    // The fused kernel forms no pattern that could be edited. Gates are then in what is kept of z.
+    const bool isFormed = graph.isEdited(name("hook_attn_scores")) || graph.isEdited(name("hook_pattern"));
+    const Tensor z = graph.probe(isFormed ? attentionMix(pattern, inputs.v, q) : fusedAttention(inputs, gates, rule),
+                                 name("hook_z"), "THD");
 
     const std::optional<Tensor> bias =
         spec.outputBias ? std::optional(graph.parameter(name("b_O"), {C})) : std::nullopt;
@@ -70,7 +73,8 @@ SublayerNodes joinStream(Tensor x, Tensor weight, std::optional<Tensor> bias, Te
     const Tensor added = x.graph->probe(scale ? binary(product, scale, Binary::Multiply) : product, probe, "TC");
     if (!residual) return {added, {}};
     // Without a scale the sum is the product's own last step.
-    return {added, scale ? add(residual, added) : matmul(x, weight, {.bias = bias, .residual = residual})};
+    return {added, scale || x.graph->isEdited(probe) ? add(residual, added)
+                                                     : matmul(x, weight, {.bias = bias, .residual = residual})};
 }
 
 std::vector<float> rotaryTableValues(const RotaryPosition& rotary, int64_t positions) {

@@ -4,8 +4,10 @@
 #include "engine/graph/step_params.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,10 +92,16 @@ public:
     /// @throws Error if the inputs do not fit the op
     Tensor add(const Op& op, std::vector<Tensor> inputs, Attributes attributes = {}, std::string name = {});
 
-    /// Names a tensor so that it can be asked for when compiling. Returns the tensor itself; costs nothing unless
-    /// requested.
+    /// Names a tensor so that it can be asked for when compiling; costs nothing unless requested.
     /// @param axes letters of the axes, e.g. "HTS"
+    /// @return what goes on from here: the tensor itself, or what an editor puts in its place
     Tensor probe(Tensor tensor, std::string name, std::string axes = {});
+
+    /// Puts other tensors in the place of probed ones: for interventions.
+    using Editor = std::function<Tensor(Tensor probed, const std::string& name)>;
+    /// @param names of probes that do not exist yet
+    void edit(std::set<std::string> names, Editor editor);
+    bool isEdited(const std::string& probe) const { return edited_.contains(probe); }
 
     /// A probe that is computed only when requested: `build` nodes are a side branch that nothing else reads.
     struct Probe {
@@ -113,6 +121,8 @@ private:
     std::map<std::string, Tensor> sources_;
     std::map<std::string, Probe> probes_;
     std::vector<std::string> probeOrder_;
+    std::set<std::string> edited_; ///< names of probes
+    Editor editor_;
 };
 
 } // namespace attn

@@ -90,7 +90,7 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
     site.prefix = prefix + ".attn";
     site.weights = weights + ".attn";
     if (spec.spec) x = withInputs(spec, site, static_cast<int64_t>(layer), x);
-    graph_.probe(x, prefix + ".hook_resid_pre", "TC");
+    x = graph_.probe(x, prefix + ".hook_resid_pre", "TC");
     if (spec.rotary)
         site.rotaryTable =
             graph_.parameter(kRotaryTable, {settings_.rotaryPositions,
@@ -104,13 +104,13 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
         const AttentionNodes nodes = attend(layer, site, norm(x, layer, weights, "ln1"), x);
         result = settings_.dropout > 0 ? add(x, dropped(nodes.added)) : nodes.output;
         if (hasFeedForward(layer)) {
-            if (!settings_.parallelResidual) graph_.probe(result, prefix + ".hook_resid_mid", "TC");
+            if (!settings_.parallelResidual) result = graph_.probe(result, prefix + ".hook_resid_mid", "TC");
             const Tensor input = norm(settings_.parallelResidual ? x : result, layer, weights, "ln2");
             const SublayerNodes fed = feedForward(layer, prefix, weights, input, result);
             result = settings_.dropout > 0 ? add(result, dropped(fed.added)) : fed.output;
         }
     }
-    graph_.probe(result, prefix + ".hook_resid_post", "TC");
+    result = graph_.probe(result, prefix + ".hook_resid_post", "TC");
     blocks.push_back({first, graph_.size()});
     return result;
 }
@@ -126,7 +126,7 @@ Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, AttentionS
     x = residual.join(flow, "gate1", x, normed("ln1"),
                       [&](Tensor in) { return dropped(attend(layer, site, in, in).added); });
     if (!hasFeedForward(layer)) return x;
-    graph_.probe(x, prefix + ".hook_resid_mid", "TC");
+    x = graph_.probe(x, prefix + ".hook_resid_mid", "TC");
     return residual.join(flow, "gate2", x, normed("ln2"),
                          [&](Tensor in) { return dropped(feedForward(layer, prefix, weights, in).added); });
 }
@@ -153,7 +153,7 @@ SublayerNodes BlockBuilder::feedForward(size_t layer, const std::string& prefix,
     if (hooksOf(layer, Slot::FeedForward)) {
         Tensor added = mapped(layer, Slot::FeedForward, weights, "mlp", input);
         if (factors) added = binary(added, factors, Binary::Multiply);
-        graph_.probe(added, probe, "TC");
+        added = graph_.probe(added, probe, "TC");
         return {added, residual ? add(residual, added) : Tensor()};
     }
     const FeedForwardSpec& spec = settings_.feedForward;

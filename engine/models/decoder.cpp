@@ -12,15 +12,21 @@ namespace {
 
 class DecoderBuilder {
 public:
-    DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build)
-        : config_(config), build_(build), result_{.graph = std::make_shared<Graph>(),
+    DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build, std::shared_ptr<Graph> graph)
+        : config_(config), build_(build), result_{.graph = std::move(graph),
                                                   .nextLogits = {},
                                                   .logits = {},
                                                   .attention = {},
                                                   .updates = {},
                                                   .blocks = {},
                                                   .composed = {}},
-          graph_(*result_.graph), blocks_(graph_, settings()) {}
+          graph_(*result_.graph), blocks_(graph_, settings()) {
+        if (build.edited.empty()) return;
+        graph_.edit(build.edited, [](Tensor x, const std::string& hook) {
+            return add(multiply(x, x.graph->input(decoder_names::kept(hook), x.type())),
+                       x.graph->input(decoder_names::added(hook), x.type()));
+        });
+    }
 
     DecoderGraph build() {
         const int64_t T = build_.queries, C = config_.modelWidth;
@@ -40,10 +46,8 @@ public:
         }
 
         const Tensor table = graph_.parameter("embed.W_E", {config_.vocabulary, C});
-        const BlockHooks* firstNorm = blocks_.hooksOf(0, Slot::Norm);
-        const bool fixesWords = firstNorm && firstNorm->fixesWords;
         Tensor words = embedding(tokens, table);
-        if (fixesWords) words = affine(terms::unitRows(words), std::sqrt(static_cast<double>(C)), 0);
+        if (fixesWords()) words = affine(terms::unitRows(words), std::sqrt(static_cast<double>(C)), 0);
         Tensor x = graph_.probe(words, "hook_embed", "TC");
         if (config_.learnedPositions) {
             const Tensor positionTable = graph_.parameter("pos_embed.W_pos", {config_.context, C});
@@ -58,13 +62,8 @@ public:
                                .sequence = build_.sequence,
                                .recordsQueries = build_.recordsQueries});
         x = blocks_.gather(x);
-        Tensor unembedding = config_.tiedEmbedding ? table : graph_.parameter("unembed.W_U", {config_.vocabulary, C});
-        if (fixesWords) unembedding = terms::unitRows(unembedding);
-        MatmulOptions out;
-        if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
-        if (hasCache())
-            result_.nextLogits = matmul(blocks_.finalNorm(T > 1 ? lastRow(x) : x), unembedding, out); // [1,C] -> [1,V]
-        result_.logits = graph_.probe(matmul(blocks_.finalNorm(x), unembedding, out), "logits", "TV");
+        if (hasCache()) result_.nextLogits = unembedded(T > 1 ? lastRow(x) : x); // [1,C] -> [1,V]
+        result_.logits = graph_.probe(unembedded(x), "logits", "TV");
         result_.attention = std::move(blocks_.attention);
         result_.updates.insert(result_.updates.end(), blocks_.updates.begin(), blocks_.updates.end());
         result_.blocks = std::move(blocks_.blocks);
@@ -72,7 +71,24 @@ public:
         return std::move(result_);
     }
 
+    Tensor readOut(Tensor x) { return unembedded(blocks_.gather(x)); }
+
 private:
+    bool fixesWords() const {
+        const BlockHooks* norm = blocks_.hooksOf(0, Slot::Norm);
+        return norm && norm->fixesWords;
+    }
+
+    /// @param x [N,C]  @return [N,V]
+    Tensor unembedded(Tensor x) {
+        Tensor table = graph_.parameter(config_.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
+                                        {config_.vocabulary, config_.modelWidth});
+        if (fixesWords()) table = terms::unitRows(table);
+        MatmulOptions out;
+        if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
+        return matmul(blocks_.finalNorm(x), table, out);
+    }
+
     bool hasCache() const { return build_.cacheCapacity > 0; }
 
     BlockSettings settings() const {
@@ -98,7 +114,12 @@ private:
 } // namespace
 
 DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) {
-    return DecoderBuilder(config, build).build();
+    return DecoderBuilder(config, build, std::make_shared<Graph>()).build();
+}
+
+Tensor readOut(const DecoderConfig& config, Tensor x) {
+    // Into a graph that is the caller's.
+    return DecoderBuilder(config, {}, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), x.graph)).readOut(x);
 }
 
 bool isComposed(const DecoderConfig& config) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,11 +33,12 @@ struct DecoderConfig {
 
 /// How a graph of the decoder will be used.
 struct DecoderBuild {
-    int64_t queries = 1;         ///< T: most tokens per step
-    int64_t cacheCapacity = 0;   ///< S; 0: no cache, each token sees the others of this step
-    int64_t sequence = 0;        ///< 0, or without a cache: rows of each of several sequences, a multiple of 8
-    double dropout = 0;          ///< of the embedding and what each block adds; for training
-    bool recordsQueries = false; ///< keep q for views
+    int64_t queries = 1;            ///< T: most tokens per step
+    int64_t cacheCapacity = 0;      ///< S; 0: no cache, each token sees the others of this step
+    int64_t sequence = 0;           ///< 0, or without a cache: rows of each of several sequences, a multiple of 8
+    double dropout = 0;             ///< of the embedding and what each block adds; for training
+    bool recordsQueries = false;    ///< keep q for views
+    std::set<std::string> edited{}; ///< hooks through which something else may flow: decoder_names::kept and added
 };
 
 /// Names of the graph's inputs and states.
@@ -45,6 +47,9 @@ inline constexpr const char* kTokens = "tokens";                  ///< Input I32
 inline constexpr const char* kPositions = "positions";            ///< Input I32 [T]
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
 using attn::kRotaryTable;
+/// Inputs F32, of the shape of an edited hook x, in whose place goes kept * x + added.
+inline std::string kept(const std::string& hook) { return hook + ".kept"; }
+inline std::string added(const std::string& hook) { return hook + ".added"; }
 /// Whether a Parameter is computed rather than learned: the rotary table, and constants of composed attention.
 inline bool isComputed(std::string_view name) { return name == kRotaryTable || name.find('#') != name.npos; }
 } // namespace decoder_names
@@ -62,6 +67,10 @@ struct DecoderGraph {
 /// Probes: hook_embed, hook_pos_embed, those of BlockBuilder, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos,
 /// those of BlockBuilder, unembed.{W_U,b_U}; linear weights are [out, in].
 DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
+
+/// What the model makes of rows of its residual stream: the final norm and the unembedding.
+/// @param x [N, C of all streams], of the graph that the result is in  @return logits [N,V]
+Tensor readOut(const DecoderConfig& config, Tensor x);
 
 /// A build that has every learned tensor in its final shape, for listing them.
 DecoderGraph buildForListing(const DecoderConfig& config);

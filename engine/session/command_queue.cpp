@@ -1,5 +1,7 @@
 #include "engine/session/command_queue.h"
 
+#include "engine/session/analysis.h"
+
 #include <algorithm>
 
 namespace attn {
@@ -14,14 +16,17 @@ bool replaces(const Command& newer, const Command& older) {
         const auto& other = std::get<SetHeadGateCommand>(older);
         return gate->layer == other.layer && gate->head == other.head;
     }
-    return is<SetPromptCommand>(newer) || is<SetSamplingCommand>(newer) || is<SetViewCommand>(newer) ||
-           is<SetProfileCommand>(newer) || is<ExplainCellCommand>(newer) || is<ShowWeightCommand>(newer) ||
-           is<ShowWeightsCommand>(newer) || is<CaptureInputsCommand>(newer);
+    if (const auto* analysis = std::get_if<RunAnalysisCommand>(&newer))
+        return analysis->analysis->key() == std::get<RunAnalysisCommand>(older).analysis->key();
+    return is<SetEditsCommand>(newer) || is<SetPromptCommand>(newer) || is<SetSamplingCommand>(newer) ||
+           is<SetViewCommand>(newer) || is<SetProfileCommand>(newer) || is<ExplainCellCommand>(newer) ||
+           is<ShowWeightCommand>(newer) || is<ShowWeightsCommand>(newer) || is<CaptureInputsCommand>(newer);
 }
 
 /// Commands that read what others set: nothing moves across them.
 bool isFence(const Command& command) {
-    return changesSequence(command) && !is<SetPromptCommand>(command) && !is<SetHeadGateCommand>(command);
+    return changesSequence(command) && !is<SetPromptCommand>(command) && !is<SetHeadGateCommand>(command) &&
+           !is<SetEditsCommand>(command);
 }
 
 } // namespace
@@ -30,7 +35,7 @@ bool changesSequence(const Command& command) {
     return is<OpenModelCommand>(command) || is<SetPromptCommand>(command) || is<GenerateCommand>(command) ||
            is<StopCommand>(command) || is<ResetCommand>(command) || is<TakeTokenCommand>(command) ||
            is<GoToBranchCommand>(command) || is<RestoreBranchesCommand>(command) || is<SetHeadGateCommand>(command) ||
-           is<CaptureCommand>(command);
+           is<SetEditsCommand>(command) || is<CaptureCommand>(command);
 }
 
 void CommandQueue::push(Command command) {

@@ -11,6 +11,9 @@
 
 namespace attn {
 
+struct Edits;
+struct Analysis;
+
 /// Opens a model folder, a .safetensors file or "builtin:induction", and runs the prompt on it when one is given.
 struct OpenModelCommand {
     std::string path;
@@ -92,14 +95,23 @@ struct CaptureCommand {
     std::string hooks;
     std::string path; ///< .safetensors or .npz
 };
+/// Takes the place of all interventions and patterns set by hand.
+struct SetEditsCommand {
+    std::shared_ptr<const Edits> edits; ///< null: none
+};
+/// Works something out: Snapshot::analyses.
+struct RunAnalysisCommand {
+    std::shared_ptr<const Analysis> analysis;
+};
 /// Works out what a layer's attention is given on the present sequence: Snapshot::layerInputs.
 struct CaptureInputsCommand {
     int layer = 0;
 };
 
-using Command = std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand,
-                             ResetCommand, TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand,
-                             SetSamplingCommand, SetViewCommand, SetProfileCommand, ExplainCellCommand,
-                             SetHeadGateCommand, ShowWeightCommand, CaptureCommand, CaptureInputsCommand>;
+using Command =
+    std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
+                 TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, SetViewCommand,
+                 SetProfileCommand, ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand,
+                 CaptureInputsCommand, SetEditsCommand, RunAnalysisCommand>;
 
 } // namespace attn

@@ -1,6 +1,7 @@
 #include "engine/session/language_model.h"
 
 #include "engine/core/error.h"
+#include "engine/session/edit_state.h"
 #include "engine/session/graph_sources.h"
 #include "engine/session/step_plan.h"
 
@@ -25,7 +26,8 @@ constexpr int64_t kMostCapacity = 4096;
 std::string hookPattern(int layer) { return fmt::format("blocks.{}.attn.hook_pattern", layer); }
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
-    : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
+    : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)),
+      edits_(std::make_unique<EditState>()) {
     const auto described =
         isComposed()
             ? buildForListing(config())
@@ -84,6 +86,7 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
             return false;
     source_ = std::move(source);
     tokens_.clear();
+    edits_->captured.clear();
     grid_ = {};
     info_.name = config().name;
     info_.warnings.clear();
@@ -141,8 +144,9 @@ void LanguageModel::describe() {
 
 std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits,
                                                              const std::set<std::string>& probes) {
-    const DecoderGraph graph =
-        buildDecoder(config(), {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
+    const DecoderGraph graph = buildDecoder(
+        config(),
+        {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = options_.inspects, .edited = editedHooks()});
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
     if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
     auto step = std::make_unique<Step>();
@@ -155,16 +159,29 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bo
 
 int64_t LanguageModel::bucketFor(size_t tokens) const {
     if (tokens <= 1) return 1;
+    // Patterns that are set by hand are formed, for all tokens of the cache.
+    const bool formsPatterns = !isBypassed_ && !edits_->hooks.patterns().empty();
+    const int64_t most = std::min(capacity_, formsPatterns ? kPrefillBuckets[1] : kPrefillBuckets.back());
     for (int64_t bucket : kPrefillBuckets)
-        if (static_cast<int64_t>(tokens) <= bucket && bucket <= capacity_) return bucket;
-    return std::min(kPrefillBuckets.back(), capacity_);
+        if (static_cast<int64_t>(tokens) <= bucket && bucket <= most) return bucket;
+    return most;
+}
+
+std::map<int64_t, std::unique_ptr<LanguageModel::Step>>& LanguageModel::currentSteps() {
+    return editedHooks().empty() ? steps_ : editedSteps_;
+}
+
+const LanguageModel::Step* LanguageModel::decodeStep() const {
+    const auto& steps = editedHooks().empty() ? steps_ : editedSteps_;
+    const auto found = steps.find(isComposed() ? capacity_ : 1);
+    return found == steps.end() ? nullptr : found->second.get();
 }
 
 bool LanguageModel::warmUp() {
     if (isComposed()) return false;
     for (int64_t bucket : kPrefillBuckets) {
         const auto tokens = static_cast<size_t>(bucket);
-        if (steps_.contains(bucketFor(tokens))) continue;
+        if (currentSteps().contains(bucketFor(tokens))) continue;
         StepParams params; // no query: the kernels are generated and leave at once
         params[StepScalar::CacheOffset] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size());
         stepFor(tokens).executor->run(params);
@@ -175,7 +192,7 @@ bool LanguageModel::warmUp() {
 
 LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
     const int64_t queries = bucketFor(tokens);
-    auto& step = steps_[queries];
+    auto& step = currentSteps()[queries];
     if (!step) {
         std::set<std::string> probes;
         if (queries == 1 && options_.inspects)
@@ -190,7 +207,10 @@ void LanguageModel::writeGates(GpuExecutor& executor) const {
         const std::string name = fmt::format("blocks.{}.attn.gates", layer);
         if (!executor.hasInput(name)) continue; // the last layer only fills its cache when no logits are wanted
         const std::span<float> input = executor.input(name);
-        std::copy_n(gates_.begin() + layer * info_.heads, info_.heads, input.begin());
+        if (isBypassed_)
+            std::ranges::fill(input, 1.0f);
+        else
+            std::copy_n(gates_.begin() + layer * info_.heads, info_.heads, input.begin());
     }
 }
 
@@ -203,6 +223,7 @@ bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cance
         positions[i] = static_cast<int32_t>(tokens_.size() + i);
     }
     writeGates(executor);
+    writeEdits(executor, tokens_.size(), tokens.size());
     StepParams params;
     params[StepScalar::QueryLength] = static_cast<uint32_t>(tokens.size());
     params[StepScalar::CacheOffset] = static_cast<uint32_t>(tokens_.size());
@@ -261,10 +282,10 @@ NewestRows LanguageModel::newestRows() const {
             }
         return rows;
     }
-    const auto step = steps_.find(1);
-    if (!options_.inspects || step == steps_.end() || keys == 0) return rows;
+    const Step* step = decodeStep();
+    if (!options_.inspects || !step || keys == 0) return rows;
     for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::span<const float> pattern = step->second->executor->result(hookPattern(layer)); // [H,1,S]
+        const std::span<const float> pattern = step->executor->result(hookPattern(layer)); // [H,1,S]
         const auto stride = static_cast<size_t>(Shape{capacity_}.rowStride());
         for (int head = 0; head < info_.heads; ++head) {
             const auto row = pattern.subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
@@ -283,13 +304,14 @@ void LanguageModel::setGate(int layer, int head, float gate) {
 }
 
 std::vector<gpu::Profiler::Stretch> LanguageModel::profile() const {
-    const auto step = steps_.find(1);
-    return step == steps_.end() ? std::vector<gpu::Profiler::Stretch>{} : step->second->executor->profile();
+    const Step* step = decodeStep();
+    return step ? step->executor->profile() : std::vector<gpu::Profiler::Stretch>{};
 }
 
 int64_t LanguageModel::planBytes() const {
     uint64_t bytes = 0;
     for (const auto& [queries, step] : steps_) bytes += step->executor->deviceBytes();
+    for (const auto& [queries, step] : editedSteps_) bytes += step->executor->deviceBytes();
     for (const auto& [size, step] : grids_) bytes += step->executor->deviceBytes();
     for (const auto& [key, step] : tiles_) bytes += step->executor->deviceBytes();
     return static_cast<int64_t>(bytes);

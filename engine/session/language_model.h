@@ -18,6 +18,9 @@
 namespace attn {
 
 class AttentionLens;
+class HookEdits;
+struct Edits;
+struct PatternEdit;
 
 /// A loaded model on a device with one key/value cache: feeds tokens, gives logits, patterns and everything else a view
 /// shows. Synchronous; used from one thread. Session runs it for the windows, the command line uses it directly.
@@ -68,6 +71,25 @@ public:
 
     void setGate(int layer, int head, float gate); ///< negative: all of them; takes effect with the next feed
     const std::vector<float>& gates() const { return gates_; } ///< [layers, heads]
+
+    /// What flows through hooks, and patterns set by hand, instead of the model's own; take effect with the next feed.
+    /// @param prompt tokens that interventions without a text of their own read
+    /// @throws Error naming what does not exist or cannot be changed; all is then as it was
+    void setEdits(const Edits& edits, std::span<const int> prompt);
+    /// The same, worked out already. Plans stay while the hooks do.
+    void setHookEdits(HookEdits edits);
+    const HookEdits& hookEdits() const;
+    /// While true neither gates nor edits are in force.
+    void bypassEdits(bool isBypassed) { isBypassed_ = isBypassed; }
+    bool isEdited() const; ///< a gate is not 1 or a hook is edited
+
+    /// A graph over whole sequences of up to `length` tokens without a cache, changed as the model is now: for analyses
+    /// that add to it. Parameters are in the store.
+    /// @param edited hooks besides those that are
+    DecoderGraph wholeGraph(int64_t length, std::set<std::string> edited = {}) const;
+    int64_t streamWidth() const; ///< C of all streams that the residual keeps beside each other
+    /// Tokens, positions, gates and edits of its plan. @param tokens padded with 0
+    void writeWhole(GpuExecutor& executor, std::span<const int> tokens) const;
 
     // Views of what the cache holds. Need Options::inspects.
     PatternGrid patternGrid(int size);
@@ -152,6 +174,22 @@ private:
     void load(const Progress& progress);
     void describe();
     void writeGates(GpuExecutor& executor) const;
+    /// In their place in a step that runs `count` tokens from `first` on.
+    void writeEdits(GpuExecutor& executor, size_t first, size_t count) const;
+    void writePatterns(GpuExecutor& executor, size_t first, size_t count) const;
+    std::set<std::string> editedHooks() const; ///< of the plans to be made now
+    /// What is set by hand of a pattern, over what q and k give.
+    void showPatternEdits(PatternTile& tile) const;
+    void showPatternEdits(PatternGrid& grid) const;
+    PatternTile aggregateTile(SetViewCommand view); ///< head by head
+    /// As attn::editedRow(), of what the layer lets the query see.
+    std::vector<float> editedRow(const PatternEdit& edit, int layer, size_t query) const;
+    /// A hook of tokens that are fed to an empty cache, by the kernels that feed() uses for as many.
+    CapturedHook fedValues(std::span<const int> tokens, const std::string& hook);
+    /// The same of the unedited run of a text, or of the prompt where that is empty; kept.
+    const CapturedHook& valuesOf(const std::string& text, std::span<const int> prompt, const std::string& hook);
+    std::map<int64_t, std::unique_ptr<Step>>& currentSteps();
+    const Step* decodeStep() const; ///< null before it was used
     StepParams viewParams() const;
     PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const SetViewCommand& view,
                          int rows, int columns) const;
@@ -163,12 +201,15 @@ private:
     std::unique_ptr<KernelLibrary> kernels_;
     std::unique_ptr<TensorStore> store_;
     int64_t capacity_ = 0;
-    std::map<int64_t, std::unique_ptr<Step>> steps_;                       ///< by queries
+    std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_;         ///< by queries; with edited hooks
     std::map<int, std::unique_ptr<Step>> grids_;                           ///< by size
     std::map<std::tuple<int, int, TileUse>, std::unique_ptr<Step>> tiles_; ///< by layer, size and use
     std::vector<int> tokens_;
     std::vector<float> logits_;
     std::vector<float> gates_;
+    struct EditState;
+    std::unique_ptr<EditState> edits_;
+    bool isBypassed_ = false;
     PatternGrid grid_; ///< the last thumbnails, of gridTokens_ with gridCells_ tokens to a pixel
     std::vector<int> gridTokens_;
     int gridSize_ = 0, gridCells_ = 0;

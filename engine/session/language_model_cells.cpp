@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/session/edit_state.h"
 #include "engine/session/step_plan.h"
 
 #include <fmt/format.h>
@@ -78,6 +79,15 @@ CellExplanation LanguageModel::explain(const ExplainCellCommand& asked) {
     cell.keyValueHead = cell.head / static_cast<int>(heads.heads / heads.keyValueHeads);
     cell.query = asked.query;
     cell.key = asked.key;
+    if (const auto edit = edits_->hooks.patterns().find({cell.layer, cell.head});
+        edit != edits_->hooks.patterns().end() && !isBypassed_) {
+        const auto row = editedRow(edit->second, cell.layer, static_cast<size_t>(cell.query));
+        if (!row.empty()) {
+            cell.remark = "this row of the pattern was set by hand";
+            cell.displayed = cell.key < static_cast<int>(row.size()) ? row[static_cast<size_t>(cell.key)] : 0;
+            return cell;
+        }
+    }
     if (isComposed())
         explainComposed(cell);
     else

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 // Models whose attention is composed of parts have no cache: each step runs the whole context, and views read the
 // patterns that it formed, or their factors. Their contexts are as short as what is trained here.
@@ -20,7 +21,7 @@ namespace attn {
 bool LanguageModel::isComposed() const { return attn::isComposed(config()); }
 
 std::unique_ptr<LanguageModel::Step> LanguageModel::makeComposedStep(std::set<std::string> probes) {
-    const DecoderGraph graph = buildDecoder(config(), {.queries = capacity_});
+    const DecoderGraph graph = wholeGraph(capacity_);
     std::erase_if(probes, [&](const std::string& name) { return !graph.graph->probes().contains(name); });
     const auto plan = compile(graph.graph, {{"all_logits", graph.logits}}, probes);
     writeConstants(*store_, *plan, graph.composed);
@@ -31,8 +32,7 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeComposedStep(std::set<st
     return step;
 }
 
-bool LanguageModel::runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
-    GpuExecutor& executor = *step.executor;
+void LanguageModel::writeWhole(GpuExecutor& executor, std::span<const int> tokens) const {
     const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
     std::ranges::fill(ids, 0);
     std::ranges::copy(tokens, ids.begin());
@@ -41,6 +41,17 @@ bool LanguageModel::runComposed(Step& step, std::span<const int> tokens, const C
         for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int32_t>(i);
     }
     writeGates(executor);
+    writeEdits(executor, 0, tokens.size());
+}
+
+DecoderGraph LanguageModel::wholeGraph(int64_t length, std::set<std::string> edited) const {
+    edited.merge(editedHooks());
+    return buildDecoder(config(), {.queries = isComposed() ? capacity_ : length, .edited = std::move(edited)});
+}
+
+bool LanguageModel::runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
+    GpuExecutor& executor = *step.executor;
+    writeWhole(executor, tokens);
     if (!executor.run({}, isCancelled)) return false;
     tokens_.assign(tokens.begin(), tokens.end());
     const Shape& shape = executor.plan().result("all_logits").type.shape;
@@ -51,7 +62,7 @@ bool LanguageModel::runComposed(Step& step, std::span<const int> tokens, const C
 }
 
 bool LanguageModel::feedComposed(std::span<const int> tokens, const Cancelled& isCancelled) {
-    auto& step = steps_[capacity_];
+    auto& step = currentSteps()[capacity_];
     if (!step) {
         std::set<std::string> probes;
         for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
@@ -70,9 +81,9 @@ bool LanguageModel::feedComposed(std::span<const int> tokens, const Cancelled& i
 }
 
 std::vector<float> LanguageModel::composedRow(int layer, int head, int query, int keyBegin, int keyEnd) const {
-    const auto step = steps_.find(capacity_);
-    if (step == steps_.end()) return {};
-    const GpuExecutor& executor = *step->second->executor;
+    const Step* step = decodeStep();
+    if (!step) return {};
+    const GpuExecutor& executor = *step->executor;
     const auto rowOf = [&](const std::string& hook, int row) { // [H,T,columns]
         const Shape& shape = executor.plan().result(hook).type.shape;
         const auto at = static_cast<size_t>(head * shape[1] + row) * static_cast<size_t>(shape.rowStride());

@@ -95,7 +95,9 @@ PatternGrid LanguageModel::beginGrid(int size) {
     lenses_->showsAll = needsLens();
     while (!lenses_->showsAll && lenses_->all->work(1000)) {
     }
-    return lenses_->all->grid();
+    PatternGrid grid = lenses_->all->grid();
+    showPatternEdits(grid);
+    return grid;
 }
 
 HeadProfile LanguageModel::beginProfile(int layer, int head) {
@@ -129,16 +131,18 @@ std::optional<PatternTile> LanguageModel::refinedTile() const {
     const LensView& view = picture.view;
     const auto token = [&](int64_t pixel) { return static_cast<int>(pixel << view.level); };
     const auto exact = std::ranges::count_if(picture.isExact, [](uint8_t row) { return row != 0; });
-    return PatternTile{.layer = lenses_->layer,
-                       .head = view.head,
-                       .rows = view.rows,
-                       .columns = view.columns,
-                       .queryBegin = token(view.row),
-                       .queryEnd = token(view.row + view.rows),
-                       .keyBegin = token(view.column),
-                       .keyEnd = token(view.column + view.columns),
-                       .exactRows = static_cast<float>(exact) / static_cast<float>(view.rows),
-                       .values = picture.pixels};
+    PatternTile tile{.layer = lenses_->layer,
+                     .head = view.head,
+                     .rows = view.rows,
+                     .columns = view.columns,
+                     .queryBegin = token(view.row),
+                     .queryEnd = token(view.row + view.rows),
+                     .keyBegin = token(view.column),
+                     .keyEnd = token(view.column + view.columns),
+                     .exactRows = static_cast<float>(exact) / static_cast<float>(view.rows),
+                     .values = picture.pixels};
+    showPatternEdits(tile);
+    return tile;
 }
 
 std::optional<HeadProfile> LanguageModel::refinedProfile() const {
@@ -148,7 +152,9 @@ std::optional<HeadProfile> LanguageModel::refinedProfile() const {
 
 std::optional<PatternGrid> LanguageModel::refinedGrid() const {
     if (!lenses_ || !lenses_->showsAll) return {};
-    return lenses_->all->grid();
+    PatternGrid grid = lenses_->all->grid();
+    showPatternEdits(grid);
+    return grid;
 }
 
 } // namespace attn

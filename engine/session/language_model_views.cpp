@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/session/edit_state.h"
 #include "engine/session/step_plan.h"
 #include "engine/session/view_graph.h"
 
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -74,7 +76,7 @@ PatternGrid LanguageModel::patternGrid(int size) {
         PatternGrid grid = beginGrid(size);
         while (refine(1000)) {
         }
-        return refinedGrid().value_or(std::move(grid));
+        return refinedGrid().value_or(std::move(grid)); // what is set by hand is in it
     }
     size = std::clamp(size, 8, 256);
     // A pixel covers a power of two of tokens, so that one more token changes the last row of pixels only: what is
@@ -129,6 +131,7 @@ PatternGrid LanguageModel::patternGrid(int size) {
     gridTokens_ = tokens_;
     gridSize_ = size;
     gridCells_ = cells;
+    showPatternEdits(grid);
     return grid;
 }
 
@@ -196,10 +199,31 @@ PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
         }
         return *refinedTile();
     }
+    if (request.aggregate != HeadAggregate::None && !isBypassed_ &&
+        edits_->hooks.editsPatternOf(boundedView(request).layer))
+        return aggregateTile(request);
     const DrawnTile drawn = drawTile(request, TileUse::ReadBack);
     PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);
     if (drawn.view.aggregate != HeadAggregate::None) tile.head = -1;
+    showPatternEdits(tile);
     return tile;
+}
+
+PatternTile LanguageModel::aggregateTile(SetViewCommand view) {
+    const bool isMean = std::exchange(view.aggregate, HeadAggregate::None) == HeadAggregate::Mean;
+    PatternTile result;
+    for (view.head = 0; view.head < info_.heads; ++view.head) {
+        const PatternTile tile = patternTile(view);
+        if (view.head == 0) {
+            result = tile;
+            if (isMean) std::ranges::fill(result.values, 0.0f);
+        }
+        for (size_t i = 0; i < tile.values.size(); ++i)
+            result.values[i] = isMean ? result.values[i] + tile.values[i] / static_cast<float>(info_.heads)
+                                      : std::max(result.values[i], tile.values[i]);
+    }
+    result.head = -1;
+    return result;
 }
 
 LanguageModel::DevicePattern LanguageModel::patternOnDevice(const SetViewCommand& request) {

@@ -11,6 +11,8 @@
 
 namespace attn {
 
+struct AnalysisResult;
+
 /// One named parameter of the loaded model, as stored by the engine (linear weights are [out, in]).
 struct ParameterInfo {
     std::string name;       ///< engine name, e.g. "blocks.0.attn.W_Q"
@@ -199,11 +201,11 @@ struct Failure {
     bool operator==(const Failure&) const = default;
 };
 
-enum class Activity { Idle, Loading, Prefilling, Generating, Exporting };
+enum class Activity { Idle, Loading, Prefilling, Generating, Exporting, Analysing };
 
 struct Status {
     Activity activity = Activity::Idle;
-    float progress = 0;         ///< 0..1 while Loading or Exporting
+    float progress = 0;         ///< 0..1 while Loading, Exporting or Analysing
     std::string detail;         ///< e.g. "blocks.3.mlp.W_in"
     std::string device;         ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
     double tokensPerSecond = 0; ///< of the last run of generation, 0 before one
@@ -229,9 +231,13 @@ struct Snapshot {
     std::shared_ptr<const WeightView> weight;
     std::shared_ptr<const LayerInputs> layerInputs;      ///< of the last CaptureInputsCommand
     std::shared_ptr<const std::vector<float>> headGates; ///< [layers, heads], 1 = whole
-    std::optional<ShowWeightsCommand> shown;             ///< the moment of a training run that the model is at
-    std::optional<Failure> failure; ///< of the last command that failed; cleared by the next that succeeds
-    uint64_t failureCount = 0;      ///< grows with each failure, so that a repeated one is noticed
+    std::shared_ptr<const Edits> edits;                  ///< null: none
+    bool isEdited = false;                               ///< a gate is not 1, or there are edits
+    std::shared_ptr<const NextToken> unedited;           ///< `next` without them, while edited and not generating
+    std::map<std::string, std::shared_ptr<const AnalysisResult>> analyses; ///< by Analysis::key(), the last of each
+    std::optional<ShowWeightsCommand> shown; ///< the moment of a training run that the model is at
+    std::optional<Failure> failure;          ///< of the last command that failed; cleared by the next that succeeds
+    uint64_t failureCount = 0;               ///< grows with each failure, so that a repeated one is noticed
     /// What opens the same model with the same weights again.
     std::string path() const { return shown ? shown->path : model ? model->path : std::string(); }
     std::string finishedExport; ///< path written by the last CaptureCommand

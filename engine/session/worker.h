@@ -51,6 +51,8 @@ private:
     void on(const ShowWeightCommand& command);
     void on(const CaptureCommand& command);
     void on(const CaptureInputsCommand& command);
+    void on(const SetEditsCommand& command);
+    void on(const RunAnalysisCommand& command);
 
     LanguageModel& model(); ///< @throws Error if none is open
     bool isStopped() const { return stops_ > 0; }
@@ -73,7 +75,11 @@ private:
     void generateOne();
     void finishGenerating();
     void refreshSequence(); ///< tokens, text, branches, logits, newest rows
-    void refreshViews();    ///< thumbnails and detail
+    /// What the model says without gates and edits; the cache is then empty if it had to run for that.
+    void refreshUnedited(std::span<const int> tokens);
+    void refreshEdits(); ///< works them out anew for another prompt or other weights
+    void runEdited();    ///< runs the present path anew under what is changed about the model
+    void refreshViews(); ///< thumbnails and detail
     void refreshDetail();
     void refreshProfile();
     void refineViews(); ///< a while, where they are coarse so far
@@ -102,6 +108,8 @@ private:
     Clock::duration visualCost_{};
     int generated_ = 0;
     bool canWarmUp_ = false, isRefining_ = false;
+    bool hasStaleEdits_ = false;      ///< the prompt or the weights are others since they were worked out
+    std::vector<int> uneditedTokens_; ///< of Snapshot::unedited
 
     // Shared.
     mutable std::mutex mutex_;

@@ -42,6 +42,7 @@ void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::str
     view_.layer = std::min(view_.layer, model_->info().layers - 1);
     view_.head = std::min(view_.head, model_->info().heads - 1);
     path_ = {};
+    uneditedTokens_.clear();
     promptText_.clear();
     refreshSequence();
     canWarmUp_ = true;
@@ -62,6 +63,8 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         next_.shown = command;
         if (next_.weight) next_.weight = std::make_shared<WeightView>(model_->weight(next_.weight->name, weightSize_));
         if (path_.tokens().empty()) return publish();
+        hasStaleEdits_ = true;
+        uneditedTokens_.clear();
         const auto cell = next_.explanation;
         runPath(cell ? std::optional(ExplainCellCommand{cell->layer, cell->head, cell->query, cell->key})
                      : std::nullopt);

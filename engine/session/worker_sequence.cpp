@@ -27,6 +27,7 @@ void Session::Worker::on(const SetPromptCommand& command) {
     for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     TokenPath path;
     path.setPrompt(tokens);
+    hasStaleEdits_ = true;
     moveTo(std::move(path),
            command.tokens.empty() || !model().tokenizer() ? command.text : model().tokenizer()->decode(tokens, true));
 }
@@ -74,6 +75,8 @@ void Session::Worker::runPath(const std::optional<ExplainCellCommand>& cell) {
     const Clock::time_point start = Clock::now();
     const std::vector<int> all = path_.tokens();
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
+    refreshEdits();
+    refreshUnedited(tokens);
     auto common = static_cast<size_t>(std::ranges::mismatch(tokens, model().tokens()).in1 - tokens.begin());
     if (common == tokens.size() && common > 0) --common; // the last token runs again for its logits
     next_.status.activity = Activity::Prefilling;
@@ -97,6 +100,7 @@ void Session::Worker::on(const GenerateCommand& command) {
     tokensPerSecond_ = command.tokensPerSecond;
     generationStart_ = nextToken_ = Clock::now();
     generated_ = 0;
+    next_.unedited.reset();
     next_.status.activity = Activity::Generating;
 }
 
@@ -144,6 +148,11 @@ void Session::Worker::finishGenerating() {
     remaining_ = 0;
     next_.status.activity = Activity::Idle;
     if (isCurrent()) { // else it was stopped while the rest ran again, and the last pictures stay
+        if (next_.isEdited) {
+            const std::vector<int> tokens = model().tokens();
+            refreshUnedited(tokens);
+            if (model().tokens().empty()) model().feed(tokens);
+        }
         refreshSequence();
         refreshViews();
     }
@@ -183,6 +192,7 @@ void Session::Worker::on(const RestoreBranchesCommand& command) {
         checkToken(token, "branches", "the session was saved with another model");
     TokenPath path;
     path.restore(command.nodes, command.current, command.promptLength);
+    hasStaleEdits_ = true;
     if (path.tokens().empty())
         throw Error({.what = "the saved session holds no tokens", .where = "branches", .hint = "type a prompt"});
     moveTo(std::move(path), command.prompt);
@@ -229,11 +239,7 @@ void Session::Worker::on(const ExplainCellCommand& command) {
 void Session::Worker::on(const SetHeadGateCommand& command) {
     model().setGate(command.layer, command.head, command.gate);
     next_.headGates = std::make_shared<std::vector<float>>(model().gates());
-    model().truncate(0);
-    if (!path_.tokens().empty())
-        runPath();
-    else
-        publish();
+    runEdited();
 }
 
 void Session::Worker::on(const ShowWeightCommand& command) {

@@ -3,15 +3,20 @@
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/branches_panel.h"
 #include "app/lab/panels/cell_panel.h"
+#include "app/lab/panels/compare_panel.h"
 #include "app/lab/panels/curves_panel.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/head_kinds_panel.h"
 #include "app/lab/panels/heads_panel.h"
+#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/lenses_panel.h"
 #include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/playground_panel.h"
 #include "app/lab/panels/profile_panel.h"
 #include "app/lab/panels/runs_panel.h"
 #include "app/lab/panels/samples_panel.h"
+#include "app/lab/panels/text_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/panels/vision_panel.h"
 
@@ -37,6 +42,11 @@ constexpr PanelDescriptor kPanels[] = {
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
     {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
+    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Interventions"), "heads", make<InterventionsPanel>},
+    {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), nullptr, make<HeadKindsPanel>},
+    {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), nullptr, make<LensesPanel>},
+    {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), nullptr, make<ComparePanel>},
+    {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), nullptr, make<TextPanel>},
 };
 
 } // namespace

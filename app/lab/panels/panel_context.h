@@ -3,6 +3,7 @@
 #include "app/figures/figure.h"
 #include "app/lab/preferences.h"
 #include "engine/session/commands.h"
+#include "engine/session/session.h"
 #include "engine/session/snapshot.h"
 #include "engine/training/recipe.h"
 
@@ -32,6 +33,10 @@ public:
                  PlaygroundBridge* playground = nullptr, VisionBridge* vision = nullptr)
         : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
           vision_(vision) {}
+
+    /// How the program was told to make sessions, for a second one.
+    const Session::Options& sessionOptions() const { return sessionOptions_; }
+    void setSessionOptions(const Session::Options& options) { sessionOptions_ = options; }
 
     void post(Command command) const { post_(std::move(command)); }
     /// For undo commands, which post again later.
@@ -77,6 +82,7 @@ private:
     RunListModel* runs_;
     PlaygroundBridge* playground_;
     VisionBridge* vision_;
+    Session::Options sessionOptions_;
     ThemeId theme_ = ThemeId::Light;
 };
 

@@ -22,6 +22,8 @@ QString activityText(const Status& status) {
         return StatusStrip::tr("Writing");
     case Activity::Exporting:
         return StatusStrip::tr("Exporting %1").arg(detail);
+    case Activity::Analysing:
+        return StatusStrip::tr("Working out %1").arg(detail);
     case Activity::Idle:
         break;
     }
@@ -87,7 +89,8 @@ void StatusStrip::showActivity(const QString& text, double progress) {
 
 void StatusStrip::setSnapshot(const Snapshot& snapshot) {
     const Status& status = snapshot.status;
-    const bool isLong = status.activity == Activity::Loading || status.activity == Activity::Exporting;
+    const bool isLong = status.activity == Activity::Loading || status.activity == Activity::Exporting ||
+                        status.activity == Activity::Analysing;
     sessionText_ = activityText(status);
     sessionProgress_ = isLong ? static_cast<double>(status.progress) : -1;
     if (work_.isEmpty()) showActivity(sessionText_, sessionProgress_);

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "app/cli/command.h"
+#include "engine/analysis/whole_run.h"
+#include "engine/session/analysis.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace attn::cli {
+
+/// The logit that an analysis asks about.
+struct TargetOptions {
+    std::string token, other;
+
+    void addTo(CLI::App& app);
+    /// @throws Error for text that is not one token
+    LogitTarget read(const LanguageModel& model) const;
+};
+
+/// Runs an analysis with its progress on standard error where that is a terminal.
+std::shared_ptr<AnalysisResult> runAnalysis(LanguageModel& model, std::vector<int> tokens, const Analysis& analysis);
+template <class Result>
+std::shared_ptr<Result> analyse(LanguageModel& model, std::vector<int> tokens, const Analysis& analysis) {
+    return std::static_pointer_cast<Result>(runAnalysis(model, std::move(tokens), analysis));
+}
+
+/// A token as listings show it: its text between quotes, or its number.
+std::string tokenText(const LanguageModel& model, int token);
+nlohmann::json tokenJson(const LanguageModel& model, int token);
+nlohmann::json targetJson(const LanguageModel& model, const LogitTarget& target);
+std::string targetText(const LanguageModel& model, const LogitTarget& target);
+void print(const nlohmann::json& json);
+
+} // namespace attn::cli

@@ -1,0 +1,68 @@
+#include "app/cli/analysis_options.h"
+
+#include "engine/analysis/head_detectors.h"
+
+#include <fmt/format.h>
+
+namespace attn::cli {
+namespace {
+
+struct Options {
+    ModelOptions model;
+    bool json = false;
+    std::vector<int> like;
+    double cluster = 0;
+};
+
+int detect(const Options& options) {
+    const auto model = options.model.open(true);
+    const auto found = analyse<HeadDetection>(*model, {}, HeadDetectionAnalysis{});
+    nlohmann::json json{{"model", model->info().name}, {"period", found->period}, {"text", found->text}};
+    for (const HeadScores& head : found->all) {
+        const std::vector<HeadKind> labels = head.labels();
+        nlohmann::json row{{"layer", head.layer}, {"head", head.head}, {"title", head.title()}};
+        for (size_t kind = 0; kind < kHeadKinds; ++kind)
+            row["scores"][std::string(nameOf(static_cast<HeadKind>(kind)))] = head.scores[kind];
+        json["heads"].push_back(row);
+        if (!options.json)
+            fmt::print("layer {:2}, head {:2}  {:16}  {}\n", head.layer, head.head, head.title(),
+                       labels.empty() ? "" : head.explanation(labels.front()));
+    }
+    if (options.like.size() == 2) {
+        if (!options.json) fmt::print("\nlike layer {}, head {}:\n", options.like[0], options.like[1]);
+        for (const SimilarHead& head : headsLike(*found, options.like[0], options.like[1], *found)) {
+            json["like"].push_back({{"layer", head.layer}, {"head", head.head}, {"similarity", head.similarity}});
+            if (!options.json)
+                fmt::print("{:6.3f}  layer {}, head {}\n", static_cast<double>(head.similarity), head.layer, head.head);
+        }
+    }
+    if (options.cluster > 0) {
+        if (!options.json) fmt::print("\ngroups of heads whose patterns are alike:\n");
+        for (const auto& group : headClusters(*found, static_cast<float>(options.cluster))) {
+            json["groups"].push_back(group);
+            std::string text;
+            for (const auto& [layer, head] : group) text += fmt::format(" {}.{}", layer, head);
+            if (!options.json) fmt::print("{}\n", text);
+        }
+    }
+    if (options.json) print(json);
+    return kDone;
+}
+
+} // namespace
+
+void addDetect(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("detect", "name what each head does: induction, previous token, sink ...");
+    const auto options = std::make_shared<Options>();
+    options->model.addTo(*command);
+    command->add_option("--like", options->like, "LAYER HEAD: list the others by how alike their patterns are")
+        ->expected(2);
+    command->add_option("--cluster", options->cluster, "group heads that are at least so alike, from 0 to 1")
+        ->check(CLI::Range(0.0, 1.0));
+    command->add_flag("--json", options->json, "machine-readable");
+    command->footer("Scores are measured on random tokens that repeat and on a short text.\n"
+                    "Example:\n  attention-cli detect builtin:induction-trained --like 1 0");
+    command->callback([=, &run] { run = [=] { return detect(*options); }; });
+}
+
+} // namespace attn::cli

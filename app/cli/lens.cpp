@@ -1,0 +1,283 @@
+#include "app/cli/analysis_options.h"
+
+#include "engine/analysis/head_circuits.h"
+#include "engine/analysis/input_attribution.h"
+#include "engine/analysis/logit_attribution.h"
+#include "engine/analysis/logit_lens.h"
+#include "engine/analysis/token_flow.h"
+#include "engine/analysis/weighted_attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace attn::cli {
+namespace {
+
+struct Options {
+    ModelOptions model;
+    PromptOptions prompt;
+    TargetOptions target;
+    std::string what = "logit";
+    int position = -1, layer = 0, head = 0, top = 5;
+    bool json = false;
+};
+
+using Json = nlohmann::json;
+
+struct Asked {
+    const Options& options;
+    LanguageModel& model;
+    std::vector<int> tokens;
+    std::string text(int token) const { return tokenText(model, token); }
+};
+
+Json tokensJson(const Asked& asked, const std::vector<int>& tokens) {
+    Json json = Json::array();
+    for (int token : tokens) json.push_back(tokenJson(asked.model, token));
+    return json;
+}
+
+int logit(const Asked& asked) {
+    LogitLensAnalysis analysis;
+    analysis.choices = asked.options.top;
+    const auto lens = analyse<LogitLens>(asked.model, asked.tokens, analysis);
+    if (!asked.options.json)
+        fmt::print("{:>4} {:16} {:10}  {:>6} {:>8}  says\n", "at", "token", "after", "rank", "p(final)");
+    Json rows = Json::array();
+    for (int token = 0; token < lens->tokens; ++token) {
+        if (asked.options.position >= 0 && token != asked.options.position) continue;
+        for (size_t stage = 0; stage < lens->stages.size(); ++stage) {
+            const size_t at = stage * static_cast<size_t>(lens->tokens) + static_cast<size_t>(token);
+            std::string says;
+            Json choices = Json::array();
+            for (size_t choice = 0; choice < static_cast<size_t>(lens->choices); ++choice) {
+                const int id = lens->ids[at * static_cast<size_t>(lens->choices) + choice];
+                const float share = lens->probabilities[at * static_cast<size_t>(lens->choices) + choice];
+                says += fmt::format("{} {:.0f} %  ", asked.text(id), static_cast<double>(share) * 100);
+                Json each = tokenJson(asked.model, id);
+                each["probability"] = share;
+                choices.push_back(each);
+            }
+            if (asked.options.json)
+                rows.push_back({{"position", token},
+                                {"stage", lens->stages[stage]},
+                                {"entropy", lens->entropy[at]},
+                                {"rankOfFinal", lens->finalRank[at]},
+                                {"probabilityOfFinal", lens->finalProbability[at]},
+                                {"choices", choices}});
+            else
+                fmt::print("{:4} {:16} {:10}  {:6} {:8.4f}  {}\n", token,
+                           asked.text(asked.tokens[static_cast<size_t>(token)]), lens->stages[stage],
+                           lens->finalRank[at] + 1, static_cast<double>(lens->finalProbability[at]), says);
+        }
+    }
+    if (asked.options.json) print({{"tokens", tokensJson(asked, asked.tokens)}, {"rows", rows}});
+    return kDone;
+}
+
+int attribution(const Asked& asked) {
+    LogitAttributionAnalysis analysis;
+    analysis.position = asked.options.position;
+    analysis.target = asked.options.target.read(asked.model);
+    const auto found = analyse<LogitAttribution>(asked.model, asked.tokens, analysis);
+    Json parts = Json::array();
+    double sum = 0;
+    for (const auto& component : found->components) {
+        sum += static_cast<double>(component.value);
+        parts.push_back({{"name", component.name()}, {"value", component.value}});
+        if (!asked.options.json) fmt::print("{:+10.4f}  {}\n", static_cast<double>(component.value), component.name());
+    }
+    if (asked.options.json)
+        print({{"position", found->position},
+               {"target", targetJson(asked.model, found->target)},
+               {"logit", found->logit},
+               {"sum", sum},
+               {"components", parts}});
+    else
+        fmt::print("{:+10.4f}  sum; {} after token {} is {:+.4f}\n", sum, targetText(asked.model, found->target),
+                   found->position, static_cast<double>(found->logit));
+    return kDone;
+}
+
+/// Two numbers of each token of the input.
+int byToken(const Asked& asked, const char* first, const std::vector<float>& a, const char* second,
+            const std::vector<float>& b, Json json) {
+    if (!asked.options.json) fmt::print("{:>20} {:>20}\n", first, b.empty() ? "" : second);
+    Json rows = Json::array();
+    for (size_t token = 0; token < a.size(); ++token) {
+        Json row = tokenJson(asked.model, asked.tokens[token]);
+        row[first] = a[token];
+        if (!b.empty()) row[second] = b[token];
+        rows.push_back(row);
+        if (asked.options.json) continue;
+        fmt::print("{:20.4f} {:>20}  {}\n", static_cast<double>(a[token]),
+                   b.empty() ? "" : fmt::format("{:.4f}", static_cast<double>(b[token])),
+                   asked.text(asked.tokens[token]));
+    }
+    json["tokens"] = rows;
+    if (asked.options.json) print(json);
+    return kDone;
+}
+
+int gradients(const Asked& asked) {
+    InputAttributionAnalysis analysis;
+    analysis.position = asked.options.position;
+    analysis.target = asked.options.target.read(asked.model);
+    const auto found = analyse<InputAttribution>(asked.model, asked.tokens, analysis);
+    if (!asked.options.json)
+        fmt::print("{} after token {}: {:+.4f}, of zeros {:+.4f}\n", targetText(asked.model, found->target),
+                   found->position, static_cast<double>(found->logit), static_cast<double>(found->baselineLogit));
+    return byToken(asked, "gradient x input", found->gradientTimesInput, "integrated", found->integratedGradients,
+                   {{"position", found->position},
+                    {"target", targetJson(asked.model, found->target)},
+                    {"logit", found->logit},
+                    {"baselineLogit", found->baselineLogit},
+                    {"steps", found->steps}});
+}
+
+int flow(const Asked& asked) {
+    TokenFlowAnalysis analysis;
+    analysis.query = asked.options.position;
+    const auto found = analyse<TokenFlow>(asked.model, asked.tokens, analysis);
+    return byToken(asked, "rollout", found->rollout, "flow", found->flow, {{"query", found->query}});
+}
+
+int weighted(const Asked& asked) {
+    WeightedAttentionAnalysis analysis;
+    analysis.layer = asked.options.layer;
+    analysis.head = asked.options.head;
+    const auto found = analyse<WeightedAttention>(asked.model, asked.tokens, analysis);
+    const int query =
+        asked.options.position < 0 ? found->tokens - 1 : std::min(asked.options.position, found->tokens - 1);
+    const auto row = [&](const std::vector<float>& map) {
+        const auto begin = map.begin() + static_cast<std::ptrdiff_t>(query) * found->tokens;
+        return std::vector<float>(begin, begin + found->tokens);
+    };
+    return byToken(
+        asked, "weight", row(found->pattern), "weight x norm", row(found->normWeighted),
+        {{"layer", found->layer}, {"head", found->head}, {"query", query}, {"outputNorms", found->outputNorms}});
+}
+
+int circuits(const Asked& asked) {
+    HeadCircuitsAnalysis analysis;
+    analysis.layer = asked.options.layer;
+    analysis.head = asked.options.head;
+    analysis.choices = asked.options.top;
+    const auto found = analyse<HeadCircuits>(asked.model, asked.tokens, analysis);
+    Json rows = Json::array();
+    if (!asked.options.json)
+        fmt::print("layer {}, head {}: copying score {:+.3f}\n", found->layer, found->head,
+                   static_cast<double>(found->copyingScore));
+    for (size_t token = 0; token < found->tokens.size(); ++token) {
+        Json row = tokenJson(asked.model, found->tokens[token]);
+        const auto list = [&](const HeadCircuits::Pairs& pairs, const char* name) {
+            std::string text;
+            for (size_t choice = 0; choice < static_cast<size_t>(found->choices); ++choice) {
+                const size_t at = token * static_cast<size_t>(found->choices) + choice;
+                text += fmt::format(" {} {:+.2f}", asked.text(pairs.ids[at]), static_cast<double>(pairs.values[at]));
+                Json each = tokenJson(asked.model, pairs.ids[at]);
+                each["value"] = pairs.values[at];
+                row[name].push_back(each);
+            }
+            return text;
+        };
+        const std::string reads = list(found->reads, "looksFor"), writes = list(found->writes, "raises");
+        rows.push_back(row);
+        if (!asked.options.json)
+            fmt::print("{}\n  looks for {}\n  looked at, raises {}\n", asked.text(found->tokens[token]), reads, writes);
+    }
+    if (asked.options.json)
+        print(
+            {{"layer", found->layer}, {"head", found->head}, {"copyingScore", found->copyingScore}, {"tokens", rows}});
+    return kDone;
+}
+
+int composition(const Asked& asked) {
+    const auto found = analyse<CompositionScores>(asked.model, asked.tokens, CompositionScoresAnalysis{});
+    struct Pair {
+        int kind, layer, head, earlierLayer, earlierHead;
+        float value;
+    };
+    std::vector<Pair> pairs;
+    for (int kind = 0; kind < 3; ++kind)
+        for (int layer = 1; layer < found->layers; ++layer)
+            for (int head = 0; head < found->heads; ++head)
+                for (int before = 0; before < layer; ++before)
+                    for (int other = 0; other < found->heads; ++other)
+                        pairs.push_back(
+                            {kind, layer, head, before, other,
+                             found->at(static_cast<CompositionScores::Kind>(kind), layer, head, before, other)});
+    std::ranges::stable_sort(pairs, std::greater(), &Pair::value);
+    constexpr std::array<const char*, 3> kNames{"Q", "K", "V"};
+    Json rows = Json::array();
+    const size_t shown =
+        asked.options.json ? pairs.size() : std::min(pairs.size(), static_cast<size_t>(asked.options.top) * 4);
+    for (const Pair& pair : std::span(pairs).first(shown)) {
+        if (asked.options.json)
+            rows.push_back({{"kind", kNames[static_cast<size_t>(pair.kind)]},
+                            {"layer", pair.layer},
+                            {"head", pair.head},
+                            {"earlierLayer", pair.earlierLayer},
+                            {"earlierHead", pair.earlierHead},
+                            {"score", pair.value}});
+        else
+            fmt::print("{:.3f}  {}  layer {}, head {} reads layer {}, head {}\n", static_cast<double>(pair.value),
+                       kNames[static_cast<size_t>(pair.kind)], pair.layer, pair.head, pair.earlierLayer,
+                       pair.earlierHead);
+    }
+    if (asked.options.json) print({{"pairs", rows}});
+    return kDone;
+}
+
+constexpr std::array<std::pair<const char*, int (*)(const Asked&)>, 7> kLenses{{{"logit", logit},
+                                                                                {"attribution", attribution},
+                                                                                {"gradients", gradients},
+                                                                                {"flow", flow},
+                                                                                {"weighted", weighted},
+                                                                                {"circuits", circuits},
+                                                                                {"composition", composition}}};
+
+} // namespace
+
+void addLens(CLI::App& app, Run& run) {
+    CLI::App* command =
+        app.add_subcommand("lens", "look inside a run: what layers say, what made a logit, what heads read and write");
+    const auto options = std::make_shared<Options>();
+    options->model.addTo(*command);
+    options->prompt.addTo(*command);
+    options->target.addTo(*command);
+    std::vector<std::string> names;
+    for (const auto& [name, function] : kLenses) names.emplace_back(name);
+    command
+        ->add_option(
+            "--what", options->what,
+            "logit: each layer's next tokens; attribution: what each head and MLP adds to a logit; gradients: how "
+            "much\n"
+            "each token mattered, by gradient x input and integrated gradients; flow: rollout and attention flow;\n"
+            "weighted: weights times the length of what they carry; circuits: what a head reads and writes by its\n"
+            "weights; composition: which heads read which")
+        ->check(CLI::IsMember(names))
+        ->capture_default_str();
+    command->add_option("--position", options->position,
+                        "token that is asked about; the last one, or all, when left out");
+    command->add_option("--layer", options->layer, "of weighted and circuits")->capture_default_str();
+    command->add_option("--head", options->head, "likewise")->capture_default_str();
+    command->add_option("--top", options->top, "how many of each")->check(CLI::Range(1, 100))->capture_default_str();
+    command->add_flag("--json", options->json, "machine-readable");
+    command->footer(
+        "Examples:\n  attention-cli lens builtin:stories --prompt 'The cat sat on the'\n"
+        "  attention-cli lens builtin:stories --what attribution --prompt 'Lily and Tom went to the' --target park");
+    command->callback([=, &run] {
+        run = [=] {
+            const auto model = options->model.open(true);
+            const Asked asked{*options, *model, options->prompt.encode(*model)};
+            const auto lens =
+                std::ranges::find_if(kLenses, [&](const auto& each) { return options->what == each.first; });
+            return lens->second(asked);
+        };
+    });
+}
+
+} // namespace attn::cli

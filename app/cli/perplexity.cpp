@@ -1,0 +1,81 @@
+#include "app/cli/analysis_options.h"
+
+#include "engine/analysis/logit_lens.h"
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+namespace attn::cli {
+namespace {
+
+struct Options {
+    ModelOptions model;
+    PromptOptions prompt;
+    std::string file;
+    bool json = false, each = false;
+};
+
+int perplexity(const Options& options) {
+    const auto model = options.model.open(false);
+    PromptOptions prompt = options.prompt;
+    if (!options.file.empty()) {
+        std::ifstream file(options.file, std::ios::binary);
+        prompt.text.assign(std::istreambuf_iterator<char>(file), {});
+        if (!file)
+            throw Error(
+                {.what = "cannot be read", .where = options.file, .hint = "give a text file that you may read"});
+    }
+    TokenScoresAnalysis analysis;
+    analysis.tokens = prompt.encode(*model);
+    const auto scores = analyse<TokenScores>(*model, {}, analysis);
+    if (!std::isfinite(scores->meanLoss()))
+        throw Error(
+            {.what = "one token has nothing to be told from", .where = "--prompt", .hint = "give a longer text"});
+    const auto predicted = scores->tokens.size() - 1;
+    if (options.json) {
+        nlohmann::json json{{"model", model->info().name},
+                            {"tokens", predicted},
+                            {"loss", scores->meanLoss()},
+                            {"perplexity", scores->perplexity()}};
+        if (options.each)
+            for (size_t token = 1; token < scores->tokens.size(); ++token) {
+                nlohmann::json each = tokenJson(*model, scores->tokens[token]);
+                each["loss"] = scores->loss[token];
+                each["entropy"] = scores->entropy[token];
+                each["rank"] = scores->rank[token];
+                json["each"].push_back(each);
+            }
+        print(json);
+        return kDone;
+    }
+    if (options.each)
+        for (size_t token = 1; token < scores->tokens.size(); ++token)
+            fmt::print("{:8.3f} nats  entropy {:6.3f}  rank {:5}  {}\n", static_cast<double>(scores->loss[token]),
+                       static_cast<double>(scores->entropy[token]), scores->rank[token] + 1,
+                       tokenText(*model, scores->tokens[token]));
+    fmt::print("perplexity {:.3f}  (loss {:.4f} nats over {} tokens)\n", scores->perplexity(), scores->meanLoss(),
+               predicted);
+    return kDone;
+}
+
+} // namespace
+
+void addPerplexity(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("perplexity", "how well a text is predicted, token by token");
+    const auto options = std::make_shared<Options>();
+    options->model.addTo(*command);
+    options->prompt.addTo(*command);
+    command->add_option("--text", options->file, "file to read instead of --prompt; may be longer than the context");
+    command->add_flag("--each", options->each, "also loss, entropy and rank of every token");
+    command->add_flag("--json", options->json, "machine-readable");
+    command->footer(
+        "Texts longer than the context are read in windows that overlap by half.\n"
+        "Example:\n  attention-cli perplexity builtin:stories --prompt 'Once upon a time there was a cat.' --each");
+    command->callback([=, &run] { run = [=] { return perplexity(*options); }; });
+}
+
+} // namespace attn::cli

@@ -1,0 +1,331 @@
+#include "app/lab/panels/compare_panel.h"
+
+#include "app/figures/token_label.h"
+#include "app/lab/bridge/session_bridge.h"
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "engine/session/sampling.h"
+
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSplitter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+constexpr int kMostTokens = 96; ///< of a pattern that is shown cell by cell
+constexpr int kShownTokens = 10;
+
+/// Mean over the rows of the Jensen-Shannon divergence, in bits; rows are scaled to sum 1 because pooled ones do not.
+double divergence(const PatternTile& a, const PatternTile& b) {
+    double total = 0;
+    for (int row = 0; row < a.rows; ++row) {
+        double sumA = 0, sumB = 0, sum = 0;
+        for (int column = 0; column < a.columns; ++column) {
+            sumA += static_cast<double>(a.at(row, column));
+            sumB += static_cast<double>(b.at(row, column));
+        }
+        if (sumA <= 0 || sumB <= 0) continue;
+        for (int column = 0; column < a.columns; ++column) {
+            const double p = static_cast<double>(a.at(row, column)) / sumA,
+                         q = static_cast<double>(b.at(row, column)) / sumB, m = (p + q) / 2;
+            if (p > 0) sum += p * std::log2(p / m) / 2;
+            if (q > 0) sum += q * std::log2(q / m) / 2;
+        }
+        total += sum;
+    }
+    return a.rows > 0 ? total / a.rows : 0;
+}
+
+} // namespace
+
+ComparePanel::ComparePanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), second_(std::make_shared<Snapshot>()), with_(new QComboBox),
+      text_(new QLineEdit), path_(new QLineEdit), compare_(new QPushButton(tr("Compare"))),
+      message_(makeHintLabel("compareMessage")), maps_(new QSplitter), a_(new MatrixView), b_(new MatrixView),
+      difference_(new MatrixView), heads_(new QTreeWidget), next_(new QTreeWidget) {
+    const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
+        widget->setObjectName(QString::fromLatin1(id));
+        widget->setAccessibleName(title);
+        widget->setToolTip(help.isEmpty() ? title : help);
+    };
+    name(with_, "compareWith", tr("Compare with"));
+    with_->addItems({tr("Compare with nothing"), tr("The same model without changes"),
+                     tr("The same model on another text"), tr("Another model or checkpoint")});
+    name(text_, "compareText", tr("The other text"));
+    text_->setPlaceholderText(tr("another text, best of as many tokens"));
+    name(path_, "comparePath", tr("The other model: a folder, a file or a built-in name"));
+    path_->setPlaceholderText(tr("folder, file, or builtin:stories"));
+    name(compare_, "compareRun", tr("Compare now"));
+    name(a_, "compareA", tr("A: the present run's pattern"));
+    name(b_, "compareB", tr("B: the other's pattern"));
+    name(difference_, "compareDifference", tr("A − B"), tr("How much more weight A gives to a cell than B"));
+    name(heads_, "compareHeads", tr("How far each head's patterns lie apart"),
+         tr("Jensen-Shannon divergence of the rows, in bits from 0 to 1; select a head to see it"));
+    heads_->setHeaderLabels({tr("Head"), tr("Divergence")});
+    name(next_, "compareNext", tr("Next tokens of both"), tr("Probabilities at temperature 1"));
+    next_->setHeaderLabels({tr("Next token"), tr("A"), tr("B"), tr("A − B")});
+    for (QTreeWidget* table : {heads_, next_}) {
+        table->setRootIsDecorated(false);
+        table->setUniformRowHeights(true);
+        table->header()->setStretchLastSection(false);
+        table->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+        for (int column = 1; column < table->columnCount(); ++column)
+            table->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
+        table->setMinimumHeight(fontMetrics().height() * 6);
+    }
+    maps_->setChildrenCollapsible(false);
+    for (MatrixView* view : {a_, b_, difference_}) {
+        maps_->addWidget(view);
+        connect(view, &MatrixView::pointedAt, this, &ComparePanel::link);
+    }
+    auto* top = new QHBoxLayout;
+    top->addWidget(with_);
+    top->addWidget(text_, 1);
+    top->addWidget(path_, 1);
+    top->addWidget(compare_);
+    auto* tables = new QHBoxLayout;
+    tables->addWidget(heads_, 1);
+    tables->addWidget(next_, 2);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addLayout(top);
+    column->addWidget(message_);
+    column->addWidget(maps_, 3);
+    column->addLayout(tables, 2);
+
+    connect(with_, &QComboBox::currentIndexChanged, this, &ComparePanel::choose);
+    connect(compare_, &QPushButton::clicked, this, [this] {
+        followed_ = 0;
+        follow();
+    });
+    for (QLineEdit* line : {text_, path_}) connect(line, &QLineEdit::returnPressed, compare_, &QPushButton::click);
+    connect(heads_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
+        if (!first_ || !first_->model) return;
+        const int at = item->data(0, Qt::UserRole).toInt();
+        context_.selectHead(at / first_->model->heads, at % first_->model->heads);
+    });
+    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
+        layer_ = layer;
+        head_ = head;
+        if (bridge_) bridge_->post(SetViewCommand{.layer = layer, .head = head, .detailSize = kMostTokens});
+        showMaps();
+    });
+    const auto setTheme = [this](ThemeId theme) {
+        for (MatrixView* view : {a_, b_, difference_}) view->setTheme(figureTheme(theme));
+    };
+    connect(&context_, &PanelContext::themeChanged, this, setTheme);
+    setTheme(context_.theme());
+    choose();
+}
+
+ComparePanel::~ComparePanel() = default;
+
+bool ComparePanel::waitIdle(double seconds) { return !bridge_ || bridge_->waitIdle(seconds); }
+
+void ComparePanel::choose() {
+    const int with = with_->currentIndex();
+    text_->setVisible(with == OtherText);
+    path_->setVisible(with == OtherModel);
+    compare_->setVisible(with == OtherText || with == OtherModel);
+    if (with == Nothing) {
+        bridge_.reset();
+        openPath_.clear();
+        second_ = std::make_shared<Snapshot>();
+    }
+    followed_ = 0;
+    follow();
+    showMaps();
+    showHeads();
+    showNext();
+}
+
+void ComparePanel::follow() {
+    const int with = with_->currentIndex();
+    const bool isReady = first_ && first_->model && first_->sequence && !first_->sequence->tokens.empty() &&
+                         first_->status.activity == Activity::Idle;
+    if (with == Nothing || !isReady || followed_ == first_->sequenceVersion) return;
+    if ((with == OtherText && text_->text().isEmpty()) || (with == OtherModel && path_->text().isEmpty())) return;
+    followed_ = first_->sequenceVersion;
+    if (!bridge_) {
+        bridge_ = std::make_unique<SessionBridge>(context_.sessionOptions());
+        connect(bridge_.get(), &SessionBridge::snapshotChanged, this,
+                [this](const std::shared_ptr<const Snapshot>& snapshot) {
+                    second_ = snapshot;
+                    if (first_) setSnapshot(first_);
+                    showMaps();
+                    showHeads();
+                    showNext();
+                });
+        connect(bridge_.get(), &SessionBridge::failed, this,
+                [this](const Failure& failure) { message_->setText(QString::fromStdString(failure.sentence())); });
+    }
+    std::vector<int> tokens;
+    for (const TokenInfo& token : first_->sequence->tokens) tokens.push_back(token.id);
+    std::string text = with == OtherText ? text_->text().toStdString() : std::string();
+    // Another model may cut the text into other tokens.
+    if (with == OtherModel) text = first_->model->hasTokenizer ? first_->sequence->text : std::string();
+    const std::string path = with == OtherModel ? path_->text().toStdString() : first_->path();
+    if (!text.empty()) tokens.clear();
+    if (openPath_ != path) {
+        openPath_ = path;
+        bridge_->post(OpenModelCommand{.path = path, .prompt = text, .promptTokens = tokens});
+    } else {
+        bridge_->post(SetPromptCommand{.text = text, .tokens = tokens});
+    }
+    const PatternGrid* grid = first_->grid.get();
+    const int size = grid && !grid->tiles.empty() ? std::max(8, grid->tiles.front().rows) : 64;
+    bridge_->post(SetViewCommand{.layer = layer_, .head = head_, .thumbnailSize = size, .detailSize = kMostTokens});
+    message_->setText(tr("B is running…"));
+}
+
+void ComparePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const auto before = std::exchange(first_, snapshot);
+    if (with_->currentIndex() == Nothing) return;
+    follow();
+    if (!before || before->detail != snapshot->detail) showMaps();
+    if (!before || before->grid != snapshot->grid) showHeads();
+    if (!before || before->next != snapshot->next) showNext();
+}
+
+void ComparePanel::showMaps() {
+    const auto figureOf = [&](const Snapshot* snapshot, const QString& title) {
+        MatrixFigure figure;
+        figure.title = title;
+        figure.rowTitle = tr("query");
+        figure.columnTitle = tr("key");
+        figure.kind = MatrixFigure::Kind::Weights;
+        const PatternTile* tile = snapshot ? snapshot->detail.get() : nullptr;
+        if (!tile || tile->layer != layer_ || tile->head != head_ || tile->rows == 0) return figure;
+        figure.setMatrix(tile->rows, tile->columns, tile->values);
+        if (!tile->isExact() || tile->queryBegin != 0 || tile->keyBegin != 0) {
+            figure.note = tr("a part, or several tokens to a pixel");
+            return figure;
+        }
+        figure.rowLabels = figure.columnLabels = tokenLabels(snapshot->sequence.get());
+        figure.rowLabels.resize(static_cast<size_t>(tile->rows));
+        figure.columnLabels.resize(static_cast<size_t>(tile->columns));
+        return figure;
+    };
+    const bool isOn = with_->currentIndex() != Nothing;
+    MatrixFigure a = figureOf(isOn ? first_.get() : nullptr, tr("A: layer %1, head %2").arg(layer_).arg(head_)),
+                 b = figureOf(second_.get(), tr("B"));
+    MatrixFigure difference;
+    difference.title = tr("A − B");
+    difference.rowTitle = tr("query");
+    difference.columnTitle = tr("key");
+    if (!a.isEmpty() && a.rows() == b.rows() && a.columns() == b.columns()) {
+        std::vector<float> values;
+        for (int row = 0; row < a.rows(); ++row)
+            for (int column = 0; column < a.columns(); ++column)
+                values.push_back(a.valueAt({row, column}) - b.valueAt({row, column}));
+        difference.setMatrix(a.rows(), a.columns(), std::move(values));
+        difference.rowLabels = a.rowLabels;
+        difference.columnLabels = a.columnLabels;
+    } else if (!a.isEmpty() && !b.isEmpty()) {
+        difference.note = tr("A has %1 tokens and B %2").arg(a.rows()).arg(b.rows());
+    }
+    maps_->setVisible(isOn);
+    a_->setFigure(std::move(a));
+    b_->setFigure(std::move(b));
+    difference_->setFigure(std::move(difference));
+}
+
+void ComparePanel::showHeads() {
+    heads_->clear();
+    const bool isOn = with_->currentIndex() != Nothing;
+    heads_->setVisible(isOn);
+    next_->setVisible(isOn);
+    if (!isOn) return message_->setText(tr("Choose what to compare the present run with."));
+    const PatternGrid *a = first_ ? first_->grid.get() : nullptr, *b = second_->grid.get();
+    if (!a || !b || second_->status.activity != Activity::Idle) return;
+    const bool fits = a->layers == b->layers && a->heads == b->heads && !a->tiles.empty() && !b->tiles.empty() &&
+                      a->tiles.front().rows == b->tiles.front().rows;
+    message_->setText(
+        fits ? tr("A: %1 · B: %2")
+                   .arg(QString::fromStdString(first_->model->name), QString::fromStdString(second_->model->name))
+             : tr("Heads are compared one by one where both models have as many layers and heads and the texts as many "
+                  "tokens."));
+    if (!fits) return;
+    std::vector<std::pair<double, int>> rows;
+    for (size_t at = 0; at < a->tiles.size(); ++at)
+        rows.emplace_back(divergence(a->tiles[at], b->tiles[at]), static_cast<int>(at));
+    std::ranges::stable_sort(rows, std::greater(), &std::pair<double, int>::first);
+    for (const auto& [value, at] : rows) {
+        auto* item = new QTreeWidgetItem(
+            heads_, {tr("layer %1, head %2").arg(at / a->heads).arg(at % a->heads), QString::number(value, 'f', 4)});
+        item->setData(0, Qt::UserRole, at);
+        item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+    }
+}
+
+void ComparePanel::showNext() {
+    next_->clear();
+    if (with_->currentIndex() == Nothing || !first_ || !first_->next || !second_->next ||
+        first_->next->logits.empty() || second_->next->logits.empty())
+        return;
+    const auto shares = [](const Snapshot& snapshot) { // by text, because ids may stand for others
+        std::map<QString, double> byText;
+        std::vector<QString> order;
+        for (const Candidate& each : rankCandidates(snapshot.next->logits, {.greedy = false}, {}, 200)) {
+            const auto at = static_cast<size_t>(each.token);
+            const auto& texts = snapshot.model->tokenTexts;
+            const QString label = at < texts.size() ? visibleText(QString::fromStdString(texts[at]))
+                                                    : QStringLiteral("#%1").arg(each.token);
+            if (byText.emplace(label, static_cast<double>(each.probability)).second) order.push_back(label);
+        }
+        return std::pair(byText, order);
+    };
+    const auto [a, orderA] = shares(*first_);
+    const auto [b, orderB] = shares(*second_);
+    std::vector<QString> shown;
+    for (size_t i = 0; i < std::max(orderA.size(), orderB.size()) && static_cast<int>(shown.size()) < kShownTokens; ++i)
+        for (const auto* order : {&orderA, &orderB})
+            if (i < order->size() && std::ranges::find(shown, (*order)[i]) == shown.end()) shown.push_back((*order)[i]);
+    const auto of = [](const std::map<QString, double>& from, const QString& label) {
+        const auto found = from.find(label);
+        return found == from.end() ? 0.0 : found->second * 100;
+    };
+    for (const QString& label : shown) {
+        const double own = of(a, label), other = of(b, label);
+        auto* item = new QTreeWidgetItem(
+            next_, {label, QStringLiteral("%1 %").arg(own, 0, 'f', 1), QStringLiteral("%1 %").arg(other, 0, 'f', 1),
+                    QStringLiteral("%1%2 %").arg(own >= other ? "+" : "−").arg(std::abs(own - other), 0, 'f', 1)});
+        for (int column : {1, 2, 3}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    }
+}
+
+void ComparePanel::link(const std::optional<Cell>& cell) {
+    for (MatrixView* view : {a_, b_, difference_})
+        if (view != sender()) view->setLinked(cell);
+}
+
+QJsonObject ComparePanel::saveView() const {
+    return {{"with", with_->currentIndex()}, {"text", text_->text()}, {"path", path_->text()}};
+}
+
+void ComparePanel::restoreView(const QJsonObject& view) {
+    text_->setText(view.value("text").toString());
+    path_->setText(view.value("path").toString());
+    with_->setCurrentIndex(std::clamp(view.value("with").toInt(), 0, with_->count() - 1));
+}
+
+QString ComparePanel::csv() const {
+    QString text = "head,divergence\n";
+    for (int row = 0; row < heads_->topLevelItemCount(); ++row)
+        text += '"' + heads_->topLevelItem(row)->text(0) + "\"," + heads_->topLevelItem(row)->text(1) + '\n';
+    return text;
+}
+
+std::vector<NumberArray> ComparePanel::numbers() const { return difference_->figure().numbers(); }
+
+} // namespace attn

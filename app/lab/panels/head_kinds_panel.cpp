@@ -1,0 +1,219 @@
+#include "app/lab/panels/head_kinds_panel.h"
+
+#include "app/figures/tile_image.h"
+#include "app/lab/widgets/hint_label.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QListWidget>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+constexpr int kPicture = 56;                              ///< pixels across a thumbnail
+constexpr float kAlike = 0.8f;                            ///< from which patterns are one group
+constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; others are a kind's score
+
+QString nameOf(const HeadScores& head) { return QStringLiteral("%1.%2").arg(head.layer).arg(head.head); }
+
+/// A head's pattern on the random tokens.
+QIcon pictureOf(const HeadDetection& found, const HeadScores& head) {
+    const auto print = found.printOf(head.layer, head.head);
+    const int tokens = 2 * found.period;
+    auto tile = std::make_shared<PatternTile>(PatternTile{.layer = head.layer,
+                                                          .head = head.head,
+                                                          .rows = tokens,
+                                                          .columns = tokens,
+                                                          .queryBegin = 0,
+                                                          .queryEnd = tokens,
+                                                          .keyBegin = 0,
+                                                          .keyEnd = tokens,
+                                                          .values = {print.begin(), print.end()}});
+    TileImage image;
+    image.update(tile, {}, ColourMapId::Viridis);
+    return QPixmap::fromImage(image.image().scaled(kPicture, kPicture, Qt::KeepAspectRatio, Qt::FastTransformation));
+}
+
+} // namespace
+
+HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), order_(new QComboBox), detect_(new QPushButton(tr("Find kinds"))),
+      alike_(new QPushButton(tr("Heads like this one"))), heads_(new QListWidget),
+      explanation_(makeHintLabel("kindExplanation")) {
+    order_->setObjectName("kindOrder");
+    order_->setAccessibleName(tr("Order of the heads"));
+    order_->setToolTip(order_->accessibleName());
+    order_->addItem(tr("By kind"), kByKind);
+    order_->addItem(tr("By layer"), kByPlace);
+    order_->addItem(tr("In groups of like patterns"), kByGroup);
+    for (size_t kind = 0; kind < kHeadKinds; ++kind) {
+        const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
+        order_->addItem(tr("By “%1”").arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))),
+                        static_cast<int>(kind));
+    }
+    detect_->setObjectName("kindDetect");
+    detect_->setAccessibleName(tr("Find out what kind each head is"));
+    detect_->setToolTip(tr("Runs random tokens that repeat and a short text, and scores every head"));
+    alike_->setObjectName("kindAlike");
+    alike_->setAccessibleName(tr("Sort the heads by how alike their patterns are to the selected one's"));
+    alike_->setToolTip(alike_->accessibleName());
+    heads_->setObjectName("kindHeads");
+    heads_->setAccessibleName(tr("Heads and their kinds"));
+    heads_->setToolTip(tr("Select a head to see why it is called so; it is then the one that the other panels show"));
+    heads_->setViewMode(QListView::IconMode);
+    heads_->setIconSize({kPicture, kPicture});
+    heads_->setResizeMode(QListView::Adjust);
+    heads_->setMovement(QListView::Static);
+    heads_->setUniformItemSizes(true);
+    heads_->setWordWrap(true);
+    heads_->setMinimumHeight(kPicture + 3 * fontMetrics().height());
+    auto* top = new QHBoxLayout;
+    top->addWidget(detect_);
+    top->addWidget(order_, 1);
+    top->addWidget(alike_);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addLayout(top);
+    column->addWidget(heads_, 1);
+    column->addWidget(explanation_);
+    connect(detect_, &QPushButton::clicked, this, &HeadKindsPanel::detect);
+    connect(order_, &QComboBox::activated, this, [this] {
+        likened_.reset();
+        list();
+    });
+    connect(alike_, &QPushButton::clicked, this, [this] {
+        if (const QListWidgetItem* item = heads_->currentItem()) {
+            const int at = item->data(Qt::UserRole).toInt();
+            likened_ = {at / found_->heads, at % found_->heads};
+        }
+        list();
+    });
+    connect(heads_, &QListWidget::currentItemChanged, this, [this](const QListWidgetItem* item) {
+        explain();
+        if (!item || !found_) return;
+        const int at = item->data(Qt::UserRole).toInt();
+        context_.selectHead(at / found_->heads, at % found_->heads);
+    });
+    list();
+}
+
+void HeadKindsPanel::detect() {
+    if (snapshot_ && snapshot_->model) context_.post(RunAnalysisCommand{std::make_shared<HeadDetectionAnalysis>()});
+}
+
+void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
+    snapshot_ = snapshot;
+    const auto result = snapshot->analyses.find(HeadDetectionAnalysis{}.key());
+    const auto found =
+        result == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const HeadDetection>(result->second);
+    if (!isNewModel && found == found_) return;
+    found_ = found;
+    likened_.reset();
+    list();
+}
+
+void HeadKindsPanel::list() {
+    const int order = order_->currentData().toInt();
+    heads_->clear();
+    if (found_) {
+        std::vector<std::pair<HeadScores, QString>> rows;
+        if (likened_) {
+            const auto& own = found_->all[static_cast<size_t>(likened_->first * found_->heads + likened_->second)];
+            rows.emplace_back(own, tr("this one"));
+            for (const SimilarHead& each : headsLike(*found_, likened_->first, likened_->second, *found_))
+                rows.emplace_back(found_->all[static_cast<size_t>(each.layer * found_->heads + each.head)],
+                                  tr("%1 % alike").arg(qRound(each.similarity * 100)));
+        } else if (order == kByGroup) {
+            int number = 1;
+            for (const auto& group : headClusters(*found_, kAlike)) {
+                for (const auto& [layer, head] : group)
+                    rows.emplace_back(found_->all[static_cast<size_t>(layer * found_->heads + head)],
+                                      tr("group %1").arg(number));
+                ++number;
+            }
+        } else {
+            for (const HeadScores& head : found_->all)
+                rows.emplace_back(head, order >= 0
+                                            ? tr("%1 %").arg(qRound(head.scores[static_cast<size_t>(order)] * 100))
+                                            : QString::fromStdString(head.title()));
+            const auto rank = [&](const HeadScores& head) { // of its first label, then of the score
+                const auto labels = head.labels();
+                return labels.empty() ? std::pair(static_cast<int>(kHeadKinds), 0.0f)
+                                      : std::pair(static_cast<int>(labels.front()), -head.of(labels.front()));
+            };
+            if (order == kByKind)
+                std::ranges::stable_sort(rows, std::less(), [&](const auto& row) { return rank(row.first); });
+            else if (order >= 0)
+                std::ranges::stable_sort(rows, std::greater(),
+                                         [&](const auto& row) { return row.first.scores[static_cast<size_t>(order)]; });
+        }
+        for (const auto& [head, remark] : rows) {
+            auto* item = new QListWidgetItem(pictureOf(*found_, head),
+                                             QStringLiteral("%1 %2").arg(nameOf(head), remark), heads_);
+            item->setData(Qt::UserRole, head.layer * found_->heads + head.head);
+            QStringList reasons;
+            for (HeadKind kind : head.labels()) reasons << QString::fromStdString(head.explanation(kind));
+            item->setToolTip(tr("Layer %1, head %2").arg(head.layer).arg(head.head) + "\n" + reasons.join("\n"));
+        }
+    }
+    explain();
+}
+
+void HeadKindsPanel::explain() {
+    alike_->setEnabled(heads_->currentItem() != nullptr);
+    order_->setEnabled(found_ != nullptr);
+    if (!found_) {
+        explanation_->setText(tr("Press Find kinds: induction, previous token, duplicate token, sinks and others are "
+                                 "told from what each head "
+                                 "looks at on random tokens that repeat, and on a short text."));
+        return;
+    }
+    const QListWidgetItem* item = heads_->currentItem();
+    if (!item) {
+        explanation_->setText(
+            tr("Patterns on %1 random tokens, twice. Select a head to see why it is called so.").arg(found_->period));
+        return;
+    }
+    const HeadScores& head = found_->all[static_cast<size_t>(item->data(Qt::UserRole).toInt())];
+    QStringList reasons;
+    for (HeadKind kind : head.labels()) {
+        const std::string_view name = attn::nameOf(kind);
+        reasons << tr("%1: %2").arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())),
+                                    QString::fromStdString(head.explanation(kind)));
+    }
+    explanation_->setText(tr("Layer %1, head %2 – ").arg(head.layer).arg(head.head) +
+                          (reasons.isEmpty() ? tr("mixed: no kind has 40 % of its weight") : reasons.join("; ")) + ".");
+}
+
+QString HeadKindsPanel::csv() const {
+    if (!found_) return {};
+    QString text = "layer,head,title";
+    for (size_t kind = 0; kind < kHeadKinds; ++kind) {
+        const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
+        text += "," + QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+    }
+    text += '\n';
+    for (const HeadScores& head : found_->all) {
+        text += QStringLiteral("%1,%2,%3").arg(head.layer).arg(head.head).arg(QString::fromStdString(head.title()));
+        for (float score : head.scores) text += QStringLiteral(",%1").arg(static_cast<double>(score));
+        text += '\n';
+    }
+    return text;
+}
+
+std::vector<NumberArray> HeadKindsPanel::numbers() const {
+    if (!found_) return {};
+    NumberArray scores{"scores", {found_->layers, found_->heads, static_cast<int64_t>(kHeadKinds)}, {}};
+    for (const HeadScores& head : found_->all)
+        scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
+    return {scores,
+            {"patterns", {found_->layers, found_->heads, 2 * found_->period, 2 * found_->period}, found_->prints}};
+}
+
+} // namespace attn

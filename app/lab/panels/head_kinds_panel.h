@@ -1,0 +1,40 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+#include "engine/analysis/head_detectors.h"
+
+class QComboBox;
+class QLabel;
+class QListWidget;
+class QPushButton;
+
+namespace attn {
+
+/// What kind of head each one is, by what it looks at on repeated random tokens and a short text; sorted, grouped, and
+/// by likeness.
+class HeadKindsPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit HeadKindsPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
+
+private:
+    void detect();
+    void list();
+    void explain();
+
+    PanelContext& context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    std::shared_ptr<const HeadDetection> found_;
+    QComboBox* order_;
+    QPushButton *detect_, *alike_;
+    QListWidget* heads_;
+    QLabel* explanation_;
+    std::optional<std::pair<int, int>> likened_; ///< the head that others are sorted by likeness to
+};
+
+} // namespace attn

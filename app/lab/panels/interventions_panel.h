@@ -1,0 +1,75 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+#include "engine/session/edits.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QSlider;
+class QSpinBox;
+class QTreeWidget;
+
+namespace attn {
+
+class MatrixView;
+struct Cell;
+
+/// Changes what flows through the model while it runs - values of hooks, patterns by hand - and shows what that does to
+/// the next token. A gate of a head is in Heads.
+class InterventionsPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit InterventionsPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QJsonObject saveView() const override;
+    void restoreView(const QJsonObject& view) override;
+    QString csv() const override;
+
+    /// Everything back to the model as it was loaded: edits and gates.
+    void reset();
+    /// Puts one more change after the others.
+    void add(const Intervention& intervention);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    QWidget* makeForm();
+    QWidget* makePattern();
+    const Edits& edits() const;
+    void apply(Edits after, const QString& text, const QString& what);
+    void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
+    Intervention described() const; ///< by the form
+    QString hookName() const;
+    void showForm();
+    void changeSelected();
+    void removeSelected();
+    void showPattern();
+    void showList();
+    void showTokens();
+    void showEffect();
+    void showWritten();
+    void paint(const Cell& cell);
+
+    PanelContext& context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    QLabel* title_;
+    QPushButton* reset_;
+    QComboBox *where_, *token_, *kind_;
+    QSpinBox *layer_, *head_, *textToken_;
+    QLineEdit *text_, *contrast_;
+    QLabel *textLabel_, *contrastLabel_, *amountText_;
+    QSlider *amount_, *brush_;
+    QPushButton *add_, *remove_;
+    MatrixView* pattern_;
+    QPushButton *uniform_, *pin_, *own_;
+    QTreeWidget *list_, *effect_;
+    QPushButton* write_;
+    QLabel* written_;
+};
+
+} // namespace attn

@@ -1,0 +1,334 @@
+#include "app/lab/panels/lens_pages.h"
+
+#include "app/figures/token_label.h"
+#include "engine/analysis/head_circuits.h"
+#include "engine/analysis/input_attribution.h"
+#include "engine/analysis/logit_attribution.h"
+#include "engine/analysis/logit_lens.h"
+#include "engine/analysis/sweeps.h"
+#include "engine/analysis/token_flow.h"
+#include "engine/analysis/weighted_attention.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("attn::Lens", text); }
+
+QString tokenName(const Snapshot& snapshot, int token) {
+    const auto& texts = snapshot.model->tokenTexts;
+    const auto at = static_cast<size_t>(token);
+    return token >= 0 && at < texts.size() ? visibleText(QString::fromStdString(texts[at]))
+                                           : QStringLiteral("#%1").arg(token);
+}
+
+QString targetName(const Snapshot& snapshot, const LogitTarget& target) {
+    const QString own = QStringLiteral("“%1”").arg(tokenName(snapshot, target.token));
+    return target.other < 0 ? tr("logit of %1").arg(own)
+                            : tr("logit of %1 less that of “%2”").arg(own, tokenName(snapshot, target.other));
+}
+
+QString number(float value, int digits = 3) { return QString::number(static_cast<double>(value), 'f', digits); }
+QString percent(float value) { return QStringLiteral("%1 %").arg(static_cast<double>(value) * 100, 0, 'f', 1); }
+
+std::vector<QString> labelsOf(const Snapshot& snapshot, size_t count) {
+    std::vector<QString> labels = tokenLabels(snapshot.sequence.get());
+    labels.resize(count);
+    return labels;
+}
+
+LensAnswer showLogitLens(const AnalysisResult& result, const Snapshot& snapshot) {
+    const auto& lens = static_cast<const LogitLens&>(result);
+    LensAnswer answer{
+        .summary = tr(
+            "How likely each layer finds what the model says in the end. Point at a cell to see what it would say.")};
+    answer.matrix.title = tr("Probability of the final next token");
+    answer.matrix.rowTitle = tr("after");
+    answer.matrix.columnTitle = tr("token");
+    answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.matrix.setMatrix(static_cast<int>(lens.stages.size()), lens.tokens, lens.finalProbability);
+    for (const std::string& stage : lens.stages) answer.matrix.rowLabels.push_back(QString::fromStdString(stage));
+    answer.matrix.columnLabels = labelsOf(snapshot, static_cast<size_t>(lens.tokens));
+    for (size_t cell = 0; cell < lens.finalRank.size(); ++cell) {
+        QStringList says;
+        for (size_t choice = 0; choice < static_cast<size_t>(lens.choices); ++choice) {
+            const size_t at = cell * static_cast<size_t>(lens.choices) + choice;
+            says << QStringLiteral("“%1” %2").arg(tokenName(snapshot, lens.ids[at]), percent(lens.probabilities[at]));
+        }
+        answer.remarks.push_back(tr("says %1; what comes in the end, “%2”, is number %3; entropy %4 nats")
+                                     .arg(says.join(", "))
+                                     .arg(tokenName(snapshot, lens.final[cell % static_cast<size_t>(lens.tokens)]))
+                                     .arg(lens.finalRank[cell] + 1)
+                                     .arg(number(lens.entropy[cell], 2)));
+    }
+    return answer;
+}
+
+LensAnswer showAttribution(const AnalysisResult& result, const Snapshot& snapshot) {
+    const auto& found = static_cast<const LogitAttribution&>(result);
+    double sum = 0;
+    LinesFigure::Line line{tr("contribution"), {}};
+    LensAnswer answer;
+    answer.columns = {tr("Part"), tr("Adds")};
+    std::vector<size_t> order(found.components.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (const auto& component : found.components) {
+        sum += static_cast<double>(component.value);
+        line.values.push_back(component.value);
+        answer.bars.placeNames.push_back(QString::fromStdString(component.name()));
+    }
+    std::ranges::stable_sort(order, std::greater(), [&](size_t at) { return std::abs(found.components[at].value); });
+    for (size_t at : order)
+        answer.rows.push_back(
+            {QString::fromStdString(found.components[at].name()), number(found.components[at].value, 4)});
+    answer.bars.title = tr("What each part adds to the %1").arg(targetName(snapshot, found.target));
+    answer.bars.placeTitle = tr("part");
+    answer.bars.isBars = true;
+    answer.bars.lines.push_back(std::move(line));
+    answer.summary = tr("After token %1 the %2 is %3; the parts sum to %4.")
+                         .arg(found.position)
+                         .arg(targetName(snapshot, found.target), number(found.logit, 4), QString::number(sum, 'f', 4));
+    return answer;
+}
+
+LensAnswer showGradients(const AnalysisResult& result, const Snapshot& snapshot) {
+    const auto& found = static_cast<const InputAttribution&>(result);
+    const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
+    LensAnswer answer{
+        .summary =
+            tr("The %1 after token %2 is %3, and %4 where all embeddings are zero: integrated gradients sum to %5.")
+                .arg(targetName(snapshot, found.target))
+                .arg(found.position)
+                .arg(number(found.logit), number(found.baselineLogit), QString::number(sum, 'f', 3))};
+    answer.bars.title = tr("How much each token of the input mattered");
+    answer.bars.placeTitle = tr("token");
+    answer.bars.placeNames = labelsOf(snapshot, found.gradientTimesInput.size());
+    answer.bars.lines = {{tr("gradient × input"), found.gradientTimesInput},
+                         {tr("integrated gradients"), found.integratedGradients}};
+    return answer;
+}
+
+LensAnswer showFlow(const AnalysisResult& result, const Snapshot& snapshot) {
+    const auto& found = static_cast<const TokenFlow&>(result);
+    LensAnswer answer{.summary = tr("How much of each token reaches token %1 through all layers.").arg(found.query)};
+    if (found.flow.empty())
+        answer.summary += ' ' + tr("Attention flow is worked out for up to %1 tokens.").arg(TokenFlow::kMostTokens);
+    answer.bars.title = tr("Attention rollout and flow");
+    answer.bars.placeTitle = tr("token");
+    answer.bars.placeNames = labelsOf(snapshot, found.rollout.size());
+    answer.bars.lines = {{tr("rollout"), found.rollout}};
+    if (!found.flow.empty()) answer.bars.lines.push_back({tr("flow"), found.flow});
+    return answer;
+}
+
+LensAnswer showWeighted(const AnalysisResult& result, const Snapshot& snapshot) {
+    const auto& found = static_cast<const WeightedAttention&>(result);
+    LensAnswer answer{.summary = tr("Layer %1, head %2: each weight times the length of what it carries. A large "
+                                    "weight on a short value moves little.")
+                                     .arg(found.layer)
+                                     .arg(found.head)};
+    answer.matrix.title = tr("Weight × length of the value through W_O");
+    answer.matrix.rowTitle = tr("query");
+    answer.matrix.columnTitle = tr("key");
+    answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.matrix.setMatrix(found.tokens, found.tokens, found.normWeighted);
+    answer.matrix.rowLabels = answer.matrix.columnLabels = labelsOf(snapshot, static_cast<size_t>(found.tokens));
+    for (size_t cell = 0; cell < found.pattern.size(); ++cell)
+        answer.remarks.push_back(tr("weight %1, length %2, weight × length of v %3")
+                                     .arg(number(found.pattern[cell]),
+                                          number(found.outputNorms[cell % static_cast<size_t>(found.tokens)]),
+                                          number(found.valueWeighted[cell])));
+    return answer;
+}
+
+LensAnswer showCircuits(const AnalysisResult& result, const Snapshot& snapshot) {
+    const auto& found = static_cast<const HeadCircuits&>(result);
+    LensAnswer answer{.summary = tr("Layer %1, head %2 by its weights alone. Copying score %3: 1 raises the token that "
+                                    "is looked at, −1 lowers it.")
+                                     .arg(found.layer)
+                                     .arg(found.head)
+                                     .arg(number(found.copyingScore, 2))};
+    answer.columns = {tr("Token"), tr("As a query looks for (QK)"), tr("Looked at, raises (OV)")};
+    for (size_t token = 0; token < found.tokens.size(); ++token) {
+        const auto list = [&](const HeadCircuits::Pairs& pairs) {
+            QStringList names;
+            for (size_t choice = 0; choice < static_cast<size_t>(found.choices); ++choice) {
+                const size_t at = token * static_cast<size_t>(found.choices) + choice;
+                names << QStringLiteral("“%1” %2").arg(tokenName(snapshot, pairs.ids[at]), number(pairs.values[at], 2));
+            }
+            return names.join("  ");
+        };
+        answer.rows.push_back({tokenName(snapshot, found.tokens[token]), list(found.reads), list(found.writes)});
+    }
+    return answer;
+}
+
+LensAnswer showComposition(const AnalysisResult& result, const Snapshot&) {
+    const auto& found = static_cast<const CompositionScores&>(result);
+    const int all = found.layers * found.heads;
+    LensAnswer answer{.summary = tr("How much later heads read what earlier ones write, by their weights: the largest "
+                                    "of Q-, K- and V-composition.")};
+    std::vector<float> largest(static_cast<size_t>(all * all), 0);
+    const auto name = [&](int at) { return QStringLiteral("%1.%2").arg(at / found.heads).arg(at % found.heads); };
+    for (int later = 0; later < all; ++later) {
+        answer.matrix.rowLabels.push_back(name(later));
+        answer.matrix.columnLabels.push_back(name(later));
+        for (int earlier = 0; earlier < all; ++earlier) {
+            float scores[3];
+            for (int kind = 0; kind < 3; ++kind)
+                scores[kind] = found.at(static_cast<CompositionScores::Kind>(kind), later / found.heads,
+                                        later % found.heads, earlier / found.heads, earlier % found.heads);
+            largest[static_cast<size_t>(later * all + earlier)] = *std::max_element(scores, scores + 3);
+            answer.remarks.push_back(
+                tr("head %1 reads head %2: Q %3, K %4, V %5")
+                    .arg(name(later), name(earlier), number(scores[0]), number(scores[1]), number(scores[2])));
+        }
+    }
+    answer.matrix.title = tr("Composition of heads, as layer.head");
+    answer.matrix.rowTitle = tr("later head");
+    answer.matrix.columnTitle = tr("earlier head");
+    answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.matrix.labelsAreNumbers = true;
+    answer.matrix.setMatrix(all, all, std::move(largest));
+    return answer;
+}
+
+LensAnswer showAblation(const AnalysisResult& result, const Snapshot& snapshot) {
+    const auto& found = static_cast<const AblationSweep&>(result);
+    LensAnswer answer{.summary =
+                          tr("The %1 is %2. Each cell: what it changes by when the head, or the MLP, is removed.")
+                              .arg(targetName(snapshot, found.target), number(found.whole))};
+    const int columns = found.heads + (found.mlpEffects.empty() ? 0 : 1);
+    std::vector<float> values;
+    for (int layer = 0; layer < found.layers; ++layer) {
+        answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
+        const auto begin = found.headEffects.begin() + static_cast<std::ptrdiff_t>(layer) * found.heads;
+        values.insert(values.end(), begin, begin + found.heads);
+        if (!found.mlpEffects.empty()) values.push_back(found.mlpEffects[static_cast<size_t>(layer)]);
+    }
+    for (int head = 0; head < found.heads; ++head) answer.matrix.columnLabels.push_back(QString::number(head));
+    if (!found.mlpEffects.empty()) answer.matrix.columnLabels.push_back(tr("MLP"));
+    answer.matrix.title = tr("Effect of removing each part");
+    answer.matrix.rowTitle = tr("layer");
+    answer.matrix.columnTitle = tr("head");
+    answer.matrix.labelsAreNumbers = true;
+    answer.matrix.setMatrix(found.layers, columns, std::move(values));
+    return answer;
+}
+
+LensAnswer showPatching(const AnalysisResult& result, const Snapshot& snapshot) {
+    const auto& found = static_cast<const PatchSweep&>(result);
+    LensAnswer answer{.summary = tr("The %1 is %2 here and %3 for the other text. Each cell: how much of the way there "
+                                    "it goes when the stream "
+                                    "before one layer at one token is the other's.")
+                                     .arg(targetName(snapshot, found.target), number(found.own), number(found.other))};
+    answer.matrix.title = tr("Share of the difference that is carried");
+    answer.matrix.rowTitle = tr("before layer");
+    answer.matrix.columnTitle = tr("token");
+    answer.matrix.setMatrix(found.layers, found.tokens, found.effects);
+    for (int layer = 0; layer < found.layers; ++layer) answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
+    answer.matrix.columnLabels = labelsOf(snapshot, static_cast<size_t>(found.tokens));
+    for (float logit : found.logits) answer.remarks.push_back(tr("logit %1").arg(number(logit)));
+    return answer;
+}
+
+template <class T> std::shared_ptr<const Analysis> makePlain(const LensQuestion&) { return std::make_shared<T>(); }
+template <class T> std::shared_ptr<const Analysis> makeOfHead(const LensQuestion& question) {
+    auto analysis = std::make_shared<T>();
+    analysis->layer = question.layer;
+    analysis->head = question.head;
+    return analysis;
+}
+template <class T> std::shared_ptr<const Analysis> makeOfLogit(const LensQuestion& question) {
+    auto analysis = std::make_shared<T>();
+    analysis->position = question.position;
+    analysis->target = question.target;
+    return analysis;
+}
+
+const LensPage kPages[] = {
+    {.id = "logit",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Logit lens"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What the model would say if it ended after each layer."),
+     .make = makePlain<LogitLensAnalysis>,
+     .show = showLogitLens},
+    {.id = "attribution",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Logit attribution"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What each head and MLP adds to a logit; the numbers sum to it."),
+     .usesPosition = true,
+     .usesTarget = true,
+     .make = makeOfLogit<LogitAttributionAnalysis>,
+     .show = showAttribution},
+    {.id = "gradients",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Input gradients"),
+     .explanation =
+         QT_TRANSLATE_NOOP("attn::Lens", "How much each token mattered: gradient × input, and integrated gradients."),
+     .usesPosition = true,
+     .usesTarget = true,
+     .make = makeOfLogit<InputAttributionAnalysis>,
+     .show = showGradients},
+    {.id = "flow",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Rollout and flow"),
+     .explanation =
+         QT_TRANSLATE_NOOP("attn::Lens", "How tokens mix through the layers, if half of each layer passes by."),
+     .usesPosition = true,
+     .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
+         auto analysis = std::make_shared<TokenFlowAnalysis>();
+         analysis->query = question.position;
+         return analysis;
+     },
+     .show = showFlow},
+    {.id = "weighted",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Weighted attention"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Weights times the length of what they carry."),
+     .usesHead = true,
+     .make = makeOfHead<WeightedAttentionAnalysis>,
+     .show = showWeighted},
+    {.id = "circuits",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "QK and OV circuits"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What a head looks for and what it writes, by its weights."),
+     .usesHead = true,
+     .make = makeOfHead<HeadCircuitsAnalysis>,
+     .show = showCircuits},
+    {.id = "composition",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Composition"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Which heads read which, by their weights."),
+     .isQuick = false,
+     .make = makePlain<CompositionScoresAnalysis>,
+     .show = showComposition},
+    {.id = "ablation",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
+     .explanation =
+         QT_TRANSLATE_NOOP("attn::Lens", "What removing each head and MLP does to the logit after the last token."),
+     .usesTarget = true,
+     .isQuick = false,
+     .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
+         auto analysis = std::make_shared<AblationSweepAnalysis>();
+         analysis->target = question.target;
+         return analysis;
+     },
+     .show = showAblation},
+    {.id = "patching",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where the difference to another text of as many tokens is held."),
+     .usesTarget = true,
+     .usesText = true,
+     .isQuick = false,
+     .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
+         auto analysis = std::make_shared<PatchSweepAnalysis>();
+         analysis->target = question.target;
+         analysis->text = question.text;
+         return analysis;
+     },
+     .show = showPatching},
+};
+
+} // namespace
+
+std::span<const LensPage> lensPages() { return kPages; }
+
+} // namespace attn

@@ -1,0 +1,257 @@
+#include "app/lab/panels/text_panel.h"
+
+#include "app/figures/token_label.h"
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/token_strip.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attn {
+namespace {
+
+constexpr double kDarkestNats = 8; ///< a loss that is shaded fully
+
+} // namespace
+
+TextPanel::TextPanel(PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), text_(new QPlainTextEdit), score_(new QPushButton(tr("Score"))),
+      prompt_(new QPushButton(tr("The prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Words"))),
+      summary_(new QLabel), reading_(makeHintLabel("textReading")), strip_(new TokenStrip),
+      alternatives_(new QTreeWidget) {
+    const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
+        widget->setObjectName(QString::fromLatin1(id));
+        widget->setAccessibleName(title);
+        widget->setToolTip(help.isEmpty() ? title : help);
+    };
+    name(text_, "scoredText", tr("Text to be scored"));
+    text_->setPlaceholderText(tr("Paste any text, also longer than the context"));
+    text_->setTabChangesFocus(true);
+    text_->setFixedHeight(fontMetrics().height() * 4);
+    name(score_, "textScore", tr("Score the text"), tr("How well the model predicts each token; Stop ends it"));
+    name(prompt_, "textPrompt", tr("Score the prompt and what was written on it"));
+    name(shade_, "textShade", tr("What the shade stands for"));
+    shade_->addItems({tr("Loss"), tr("Entropy"), tr("Rank"), tr("Attention of the head")});
+    name(words_, "textWords", tr("Whole words instead of tokens"),
+         tr("Adds up the loss and entropy of a word's tokens; take the tick away to see tokens"));
+    name(strip_, "textTokens", tr("The text, shaded"), tr("Click a token to see what the model would have said"));
+    name(alternatives_, "textAlternatives", tr("What the model would have said"));
+    alternatives_->setHeaderLabels({tr("Instead"), tr("Probability")});
+    alternatives_->setRootIsDecorated(false);
+    alternatives_->setUniformRowHeights(true);
+    alternatives_->header()->setStretchLastSection(false);
+    alternatives_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    alternatives_->setFixedHeight(fontMetrics().height() * 8);
+    summary_->setObjectName("textSummary");
+    summary_->setWordWrap(true);
+    auto* controls = new QHBoxLayout;
+    controls->addWidget(score_);
+    controls->addWidget(prompt_);
+    controls->addWidget(shade_, 1);
+    controls->addWidget(words_);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(text_);
+    column->addLayout(controls);
+    column->addWidget(summary_);
+    column->addWidget(strip_, 1);
+    column->addWidget(reading_);
+    column->addWidget(alternatives_);
+    connect(score_, &QPushButton::clicked, this, &TextPanel::score);
+    connect(prompt_, &QPushButton::clicked, this, [this] {
+        text_->clear();
+        score();
+    });
+    connect(shade_, &QComboBox::currentIndexChanged, this, &TextPanel::shade);
+    connect(words_, &QCheckBox::toggled, this, &TextPanel::cut);
+    connect(strip_, &TokenStrip::tokenClicked, this, &TextPanel::choose);
+    connect(strip_, &TokenStrip::tokenHovered, this, [this](int piece) {
+        context_.hoverToken(piece >= 0 && isPresent() ? static_cast<int>(pieces_[static_cast<size_t>(piece)].first)
+                                                      : -1);
+    });
+    connect(&context_, &PanelContext::headSelected, this, &TextPanel::shade);
+    const auto setTheme = [this](ThemeId theme) { strip_->setTheme(figureTheme(theme)); };
+    connect(&context_, &PanelContext::themeChanged, this, setTheme);
+    setTheme(context_.theme());
+    cut();
+}
+
+void TextPanel::score() {
+    if (!snapshot_ || !snapshot_->model) return;
+    auto analysis = std::make_shared<TokenScoresAnalysis>();
+    analysis->text = text_->toPlainText().toStdString();
+    context_.post(RunAnalysisCommand{std::move(analysis)});
+}
+
+bool TextPanel::isPresent() const {
+    if (!scores_ || !snapshot_->sequence || snapshot_->sequence->tokens.size() != scores_->tokens.size()) return false;
+    return std::ranges::equal(snapshot_->sequence->tokens, scores_->tokens, {}, &TokenInfo::id);
+}
+
+void TextPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const auto before = std::exchange(snapshot_, snapshot);
+    const auto result = snapshot->analyses.find(TokenScoresAnalysis{}.key());
+    const auto found =
+        result == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const TokenScores>(result->second);
+    if (found != scores_) {
+        scores_ = found;
+        cut();
+    } else if (before && before->detail != snapshot->detail && shade_->currentIndex() == HeadRow) {
+        shade();
+    }
+}
+
+void TextPanel::cut() {
+    pieces_.clear();
+    chosen_ = -1;
+    if (scores_ && snapshot_->model) {
+        const auto& texts = snapshot_->model->tokenTexts;
+        for (size_t token = 0; token < scores_->tokens.size(); ++token) {
+            const auto id = static_cast<size_t>(scores_->tokens[token]);
+            const QString text = id < texts.size() ? QString::fromStdString(texts[id]) : QStringLiteral("#%1 ").arg(id);
+            const bool continues = words_->isChecked() && !pieces_.empty() && token > 0 && !text.isEmpty() &&
+                                   text.front().isLetterOrNumber() && !pieces_.back().label.isEmpty() &&
+                                   pieces_.back().label.back().isLetterOrNumber();
+            if (continues) {
+                pieces_.back().label += visibleText(text);
+                pieces_.back().end = token + 1;
+            } else {
+                pieces_.push_back({words_->isChecked() ? visibleText(text.trimmed().isEmpty() ? text : text.trimmed())
+                                                       : visibleText(text),
+                                   token, token + 1});
+            }
+        }
+        summary_->setText(scores_->tokens.size() < 2 ? tr("One token has nothing to be told from.")
+                                                     : tr("Perplexity %1 · loss %2 nats a token over %3 tokens")
+                                                           .arg(scores_->perplexity(), 0, 'f', 2)
+                                                           .arg(scores_->meanLoss(), 0, 'f', 3)
+                                                           .arg(scores_->tokens.size() - 1));
+    } else {
+        summary_->setText(tr("Paste a text and press Score, or score the prompt."));
+    }
+    std::vector<QString> labels;
+    for (const Piece& piece : pieces_) labels.push_back(piece.label);
+    strip_->setLabels(std::move(labels));
+    shade();
+    choose(-1);
+}
+
+double TextPanel::valueOf(const Piece& piece) const {
+    const int by = shade_->currentIndex();
+    if (by == HeadRow) {
+        const PatternTile* tile = snapshot_->detail.get();
+        if (!isPresent() || !tile || !tile->isExact() || tile->queryBegin != 0 || tile->keyBegin != 0)
+            return std::numeric_limits<double>::quiet_NaN();
+        const int query =
+            chosen_ >= 0 ? static_cast<int>(pieces_[static_cast<size_t>(chosen_)].end) - 1 : tile->rows - 1;
+        double sum = 0;
+        for (size_t key = piece.first; key < piece.end; ++key)
+            sum += static_cast<double>(tile->at(query, static_cast<int>(key)));
+        return sum;
+    }
+    double value = 0;
+    for (size_t token = piece.first; token < piece.end; ++token) {
+        if (by == Rank)
+            value = std::max(value, static_cast<double>(scores_->rank[token]));
+        else
+            value += static_cast<double>(by == Loss ? scores_->loss[token] : scores_->entropy[token]);
+    }
+    return by == Rank && scores_->rank[piece.first] < 0 ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+void TextPanel::shade() {
+    std::vector<float> shades;
+    const double vocabulary = snapshot_ && snapshot_->model ? std::max(2, snapshot_->model->vocabulary) : 2;
+    for (const Piece& piece : pieces_) {
+        const double value = valueOf(piece);
+        const int by = shade_->currentIndex();
+        const double share = by == HeadRow ? value
+                             : by == Rank  ? std::log1p(value) / std::log(vocabulary)
+                             : by == Loss  ? value / kDarkestNats
+                                           : value / std::log(vocabulary);
+        shades.push_back(std::isfinite(share) ? static_cast<float>(std::clamp(share, 0.0, 1.0)) : 0.0f);
+    }
+    strip_->setShades(std::move(shades));
+    if (shade_->currentIndex() == HeadRow && scores_ && !isPresent())
+        reading_->setText(tr("A head's attention is known of the prompt alone: press The prompt."));
+}
+
+void TextPanel::choose(int piece) {
+    chosen_ = piece;
+    strip_->setMarks(piece, -1);
+    alternatives_->clear();
+    if (piece < 0 || !scores_) {
+        reading_->setText(pieces_.empty() ? QString() : tr("Click a token to see what the model would have said."));
+        return;
+    }
+    const Piece& each = pieces_[static_cast<size_t>(piece)];
+    const size_t token = each.first;
+    if (shade_->currentIndex() == HeadRow) shade();
+    if (scores_->rank[token] < 0) return reading_->setText(tr("The first token is not predicted from anything."));
+    double loss = 0;
+    for (size_t at = each.first; at < each.end; ++at) loss += static_cast<double>(scores_->loss[at]);
+    reading_->setText(tr("“%1”: loss %2 nats, probability %3 %, number %4 of the vocabulary, entropy %5 nats")
+                          .arg(each.label)
+                          .arg(loss, 0, 'f', 3)
+                          .arg(std::exp(-loss) * 100, 0, 'g', 3)
+                          .arg(scores_->rank[token] + 1)
+                          .arg(static_cast<double>(scores_->entropy[token]), 0, 'f', 2));
+    const auto& texts = snapshot_->model->tokenTexts;
+    for (size_t choice = 0; choice < static_cast<size_t>(scores_->choices); ++choice) {
+        const size_t at = token * static_cast<size_t>(scores_->choices) + choice;
+        const auto id = static_cast<size_t>(scores_->ids[at]);
+        auto* item = new QTreeWidgetItem(
+            alternatives_,
+            {id < texts.size() ? visibleText(QString::fromStdString(texts[id])) : QStringLiteral("#%1").arg(id),
+             QStringLiteral("%1 %").arg(static_cast<double>(scores_->probabilities[at]) * 100, 0, 'f', 2)});
+        item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+    }
+}
+
+QJsonObject TextPanel::saveView() const {
+    return {{"text", text_->toPlainText()}, {"shade", shade_->currentIndex()}, {"words", words_->isChecked()}};
+}
+
+void TextPanel::restoreView(const QJsonObject& view) {
+    text_->setPlainText(view.value("text").toString());
+    shade_->setCurrentIndex(std::clamp(view.value("shade").toInt(), 0, shade_->count() - 1));
+    words_->setChecked(view.value("words").toBool());
+}
+
+QString TextPanel::csv() const {
+    if (!scores_) return {};
+    QString text = "token,text,loss,entropy,rank\n";
+    for (size_t token = 0; token < scores_->tokens.size(); ++token) {
+        const auto id = static_cast<size_t>(scores_->tokens[token]);
+        QString label = id < snapshot_->model->tokenTexts.size()
+                            ? QString::fromStdString(snapshot_->model->tokenTexts[id])
+                            : QString();
+        text += QStringLiteral("%1,\"%2\",%3,%4,%5\n")
+                    .arg(id)
+                    .arg(label.replace('"', "\"\""))
+                    .arg(static_cast<double>(scores_->loss[token]))
+                    .arg(static_cast<double>(scores_->entropy[token]))
+                    .arg(scores_->rank[token]);
+    }
+    return text;
+}
+
+std::vector<NumberArray> TextPanel::numbers() const {
+    if (!scores_) return {};
+    const auto count = static_cast<int64_t>(scores_->tokens.size());
+    return {{"loss", {count}, scores_->loss}, {"entropy", {count}, scores_->entropy}};
+}
+
+} // namespace attn

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+#include "engine/analysis/logit_lens.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QPlainTextEdit;
+class QPushButton;
+class QTreeWidget;
+
+namespace attn {
+
+class TokenStrip;
+
+/// Any text as the model reads it: its tokens shaded by how surprising they are, its perplexity, and what the model
+/// would have said instead.
+class TextPanel : public Panel {
+    Q_OBJECT
+
+public:
+    explicit TextPanel(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QJsonObject saveView() const override;
+    void restoreView(const QJsonObject& view) override;
+    QString csv() const override;
+    std::vector<NumberArray> numbers() const override;
+
+private:
+    /// One shaded piece: a token, or the tokens of a word.
+    struct Piece {
+        QString label;
+        size_t first = 0, end = 0;
+    };
+    enum Shade { Loss, Entropy, Rank, HeadRow };
+    void score();
+    void cut();
+    void shade();
+    void choose(int piece);
+    double valueOf(const Piece& piece) const; ///< NaN: it has none
+    bool isPresent() const;                   ///< the text is the present sequence
+
+    PanelContext& context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    std::shared_ptr<const TokenScores> scores_;
+    QPlainTextEdit* text_;
+    QPushButton *score_, *prompt_;
+    QComboBox* shade_;
+    QCheckBox* words_;
+    QLabel *summary_, *reading_;
+    TokenStrip* strip_;
+    QTreeWidget* alternatives_;
+    std::vector<Piece> pieces_;
+    int chosen_ = -1;
+};
+
+} // namespace attn

@@ -1,0 +1,41 @@
+#include "engine/analysis/continuation.h"
+
+#include "engine/session/language_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+std::string textOf(const LanguageModel& model, const std::vector<int>& tokens) {
+    return model.tokenizer() ? model.tokenizer()->decode(tokens, true) : fmt::format("{}", fmt::join(tokens, ", "));
+}
+
+} // namespace
+
+std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+    auto result = std::make_shared<Continuation>();
+    const std::vector<int> stops = model.source().stopTokens();
+    for (const bool isEdited : {false, true}) {
+        model.bypassEdits(!isEdited);
+        model.truncate(0);
+        model.feed(input.tokens);
+        std::vector<int>& written = isEdited ? result->after : result->before;
+        while (static_cast<int>(written.size()) < length && static_cast<int>(model.tokens().size()) < model.capacity()) {
+            if (input.report)
+                input.report((isEdited ? 0.5f : 0.0f) + 0.5f * static_cast<float>(written.size()) / static_cast<float>(length), "continuations");
+            const int token = static_cast<int>(std::ranges::max_element(model.logits()) - model.logits().begin());
+            if (std::ranges::find(stops, token) != stops.end()) break;
+            written.push_back(token);
+            model.feed(std::span(&written.back(), 1));
+        }
+    }
+    model.bypassEdits(false);
+    result->textBefore = textOf(model, result->before);
+    result->textAfter = textOf(model, result->after);
+    return result;
+}
+
+} // namespace attn

@@ -1,0 +1,296 @@
+#include "engine/analysis/head_detectors.h"
+
+#include "engine/core/error.h"
+#include "engine/core/rng.h"
+#include "engine/session/language_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+namespace attn {
+namespace {
+
+constexpr const char* kProbeText =
+    "When the little girl saw the old dog by the river, she gave the dog a red ball. The old dog took the red ball and "
+    "ran to "
+    "the river. The girl and her brother looked for the dog, and the dog looked for the girl.";
+constexpr int kLongestPeriod = 24;
+constexpr int kLocal = 4, kFurthestOffset = 8;
+constexpr float kLeast = 0.4f; ///< a score from which a head is called so
+
+/// One head's pattern over some tokens.
+struct Pattern {
+    std::span<const float> cells;
+    int tokens;
+    float at(int query, int key) const { return cells[static_cast<size_t>(query * tokens + key)]; }
+};
+
+/// Mean over queries of what a cell function gives.
+template <class Cell> float meanOver(int from, int end, Cell&& cell) {
+    if (end <= from) return 0;
+    double sum = 0;
+    for (int query = from; query < end; ++query) sum += static_cast<double>(cell(query));
+    return static_cast<float>(sum / (end - from));
+}
+
+/// Share that goes to the same places in both.
+float agreement(const Pattern& a, const Pattern& b) {
+    return meanOver(1, a.tokens, [&](int query) {
+        float sum = 0;
+        for (int key = 0; key < a.tokens; ++key) sum += std::min(a.at(query, key), b.at(query, key));
+        return sum;
+    });
+}
+
+std::vector<int> randomTokens(const LanguageModel& model, int count, uint64_t seed) {
+    std::vector<int> allowed;
+    for (int id = 0; id < model.info().vocabulary; ++id)
+        if (!model.tokenizer() ||
+            (id < static_cast<int>(model.tokenizer()->vocabularySize()) && !model.tokenizer()->isSpecial(id)))
+            allowed.push_back(id);
+    std::vector<int> tokens;
+    // Different ones while they last, so that a token repeats where it should and nowhere else.
+    for (int i = 0; i < count; ++i) {
+        const auto left = allowed.size() - static_cast<size_t>(i) % allowed.size();
+        const auto chosen = static_cast<size_t>(uniform(seed, static_cast<uint64_t>(i)) * static_cast<double>(left));
+        std::swap(allowed[chosen], allowed[left - 1]);
+        tokens.push_back(allowed[left - 1]);
+    }
+    return tokens;
+}
+
+/// Patterns of all heads. @return [layers heads, T, T]
+std::vector<float> patternsOf(LanguageModel& model, const std::vector<int>& tokens) {
+    std::vector<float> all;
+    const auto captured = model.capture(tokens, "blocks.*.attn.hook_pattern");
+    if (static_cast<int>(captured.size()) != model.info().layers)
+        throw Error({.what = "not every layer forms a pattern",
+                     .where = model.info().name,
+                     .hint = "open a model whose attention has patterns"});
+    for (const auto& hook : captured) all.insert(all.end(), hook.values.begin(), hook.values.end());
+    return all;
+}
+
+} // namespace
+
+std::string_view nameOf(HeadKind kind) {
+    constexpr std::array<std::string_view, kHeadKinds> names{
+        "induction",   "duplicate token", "previous token", "current token",
+        "first token", "fixed offset",    "positional",     "local"};
+    return names[static_cast<size_t>(kind)];
+}
+
+std::vector<HeadKind> HeadScores::labels() const {
+    std::vector<HeadKind> found;
+    for (size_t kind = 0; kind < kHeadKinds; ++kind)
+        if (scores[kind] >= kLeast) found.push_back(static_cast<HeadKind>(kind));
+    const auto drop = [&](HeadKind kind) { std::erase(found, kind); };
+    // A more special name says it all.
+    const bool isNear = of(HeadKind::PreviousToken) >= kLeast || of(HeadKind::CurrentToken) >= kLeast;
+    if (isNear) drop(HeadKind::Local);
+    if (isNear || of(HeadKind::FirstToken) >= kLeast || of(HeadKind::FixedOffset) >= kLeast) drop(HeadKind::Positional);
+    std::ranges::stable_sort(found, [](HeadKind a, HeadKind b) {
+        const auto isBroad = [](HeadKind kind) { return kind == HeadKind::Positional || kind == HeadKind::Local; };
+        return !isBroad(a) && isBroad(b);
+    });
+    if (!found.empty() && found.front() != HeadKind::Positional && found.front() != HeadKind::Local)
+        std::ranges::stable_sort(
+            found.begin(),
+            std::ranges::find_if(found,
+                                 [](HeadKind kind) { return kind == HeadKind::Positional || kind == HeadKind::Local; }),
+            [this](HeadKind a, HeadKind b) { return of(a) > of(b); });
+    return found;
+}
+
+std::string HeadScores::title() const {
+    const std::vector<HeadKind> found = labels();
+    if (found.empty()) return "mixed";
+    return found.front() == HeadKind::FixedOffset ? fmt::format("{} back", offset) : std::string(nameOf(found.front()));
+}
+
+std::string HeadScores::explanation(HeadKind kind) const {
+    const std::string share = fmt::format("{:.0f} %", static_cast<double>(of(kind)) * 100);
+    switch (kind) {
+    case HeadKind::Induction:
+        return share + " of its weight on repeated random tokens goes to the token that followed the same one before";
+    case HeadKind::DuplicateToken:
+        return share + " of its weight on repeated random tokens goes to the same token before";
+    case HeadKind::PreviousToken:
+        return share + " of its weight goes to the token before";
+    case HeadKind::CurrentToken:
+        return share + " of its weight goes to the token itself";
+    case HeadKind::FirstToken:
+        return share + " of its weight goes to the first token";
+    case HeadKind::FixedOffset:
+        return fmt::format("{} of its weight goes {} tokens back", share, offset);
+    case HeadKind::Positional:
+        return share + " of its weight goes to the same places, whatever the tokens are";
+    case HeadKind::Local:
+        return fmt::format("{} of its weight goes to the last {} tokens", share, kLocal);
+    }
+    return {};
+}
+
+std::span<const float> HeadDetection::printOf(int layer, int head) const {
+    const auto cells = static_cast<size_t>(4 * period * period);
+    return std::span(prints).subspan(static_cast<size_t>(layer * heads + head) * cells, cells);
+}
+
+std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+    auto result = std::make_shared<HeadDetection>();
+    const auto& info = model.info();
+    result->layers = info.layers;
+    result->heads = info.heads;
+    const int period = std::min({kLongestPeriod, info.vocabulary / 2, model.capacity() / 2});
+    if (period < 4)
+        throw Error({.what = "the context or the vocabulary is too small to repeat random tokens",
+                     .where = info.name,
+                     .hint = "open a larger model"});
+    result->period = period;
+    const auto repeated = [&](uint64_t from) {
+        std::vector<int> tokens = randomTokens(model, period, from);
+        const std::vector<int> once = tokens;
+        tokens.insert(tokens.end(), once.begin(), once.end());
+        return patternsOf(model, tokens);
+    };
+    const auto report = [&](float share) {
+        if (input.report) input.report(share, "kinds of heads");
+    };
+    report(0);
+    const std::vector<float> first = repeated(seed);
+    report(0.3f);
+    const std::vector<float> second = repeated(seed + 1);
+    report(0.6f);
+    std::vector<float> ofText;
+    int textTokens = 0;
+    if (model.tokenizer()) try {
+            std::vector<int> tokens = model.tokenizer()->encode(kProbeText).ids;
+            if (tokens.size() > static_cast<size_t>(model.capacity()))
+                tokens.resize(static_cast<size_t>(model.capacity()));
+            ofText = patternsOf(model, tokens);
+            textTokens = static_cast<int>(tokens.size());
+            result->text = kProbeText;
+        } catch (const Error&) { // letters alone, say: random tokens are enough
+        }
+
+    const int tokens = 2 * period;
+    const auto cells = static_cast<size_t>(tokens * tokens), textCells = static_cast<size_t>(textTokens * textTokens);
+    for (int layer = 0; layer < info.layers; ++layer)
+        for (int head = 0; head < info.heads; ++head) {
+            const auto at = static_cast<size_t>(layer * info.heads + head);
+            const Pattern random{std::span(first).subspan(at * cells, cells), tokens},
+                other{std::span(second).subspan(at * cells, cells), tokens};
+            std::vector<Pattern> both{random};
+            if (textTokens > kFurthestOffset)
+                both.push_back({std::span(ofText).subspan(at * textCells, textCells), textTokens});
+            const auto mean = [&](int from, auto&& cell) {
+                float sum = 0;
+                for (const Pattern& pattern : both)
+                    sum += meanOver(from, pattern.tokens, [&](int query) { return cell(pattern, query); });
+                return sum / static_cast<float>(both.size());
+            };
+            HeadScores scores{.layer = layer, .head = head};
+            const auto set = [&](HeadKind kind, float value) { scores.scores[static_cast<size_t>(kind)] = value; };
+            set(HeadKind::Induction,
+                meanOver(period, tokens, [&](int query) { return random.at(query, query - period + 1); }));
+            set(HeadKind::DuplicateToken,
+                meanOver(period, tokens, [&](int query) { return random.at(query, query - period); }));
+            set(HeadKind::PreviousToken, mean(1, [](const Pattern& p, int query) { return p.at(query, query - 1); }));
+            set(HeadKind::CurrentToken, mean(1, [](const Pattern& p, int query) { return p.at(query, query); }));
+            set(HeadKind::FirstToken, mean(1, [](const Pattern& p, int query) { return p.at(query, 0); }));
+            for (int offset = 2; offset <= std::min(kFurthestOffset, period - 2);
+                 ++offset) { // an induction head is further
+                const float score =
+                    mean(offset, [&](const Pattern& p, int query) { return p.at(query, query - offset); });
+                if (score <= scores.of(HeadKind::FixedOffset)) continue;
+                set(HeadKind::FixedOffset, score);
+                scores.offset = offset;
+            }
+            set(HeadKind::Positional, agreement(random, other));
+            set(HeadKind::Local, mean(2 * kLocal, [](const Pattern& p, int query) {
+                    float sum = 0;
+                    for (int key = query - kLocal + 1; key <= query; ++key) sum += p.at(query, key);
+                    return sum;
+                }));
+            result->all.push_back(scores);
+        }
+    result->prints = first;
+    return result;
+}
+
+float similarity(std::span<const float> a, std::span<const float> b) {
+    const auto tokens = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(a.size()))));
+    double sum = 0;
+    for (size_t cell = 0; cell < a.size(); ++cell)
+        sum += std::sqrt(std::max(0.0, static_cast<double>(a[cell]) * static_cast<double>(b[cell])));
+    return static_cast<float>(sum / static_cast<double>(tokens));
+}
+
+std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, int head, const HeadDetection& others) {
+    if (detection.period != others.period)
+        throw Error({.what = fmt::format("one model was asked about {} tokens and the other about {}",
+                                         2 * detection.period, 2 * others.period),
+                     .where = "heads like this one",
+                     .hint = "compare models whose context and vocabulary hold as many"});
+    if (layer < 0 || layer >= detection.layers || head < 0 || head >= detection.heads)
+        throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
+                     .where = "heads like this one",
+                     .hint = fmt::format("the model has {} layers of {} heads", detection.layers, detection.heads)});
+    const auto own = detection.printOf(layer, head);
+    std::vector<SimilarHead> found;
+    for (int l = 0; l < others.layers; ++l)
+        for (int h = 0; h < others.heads; ++h)
+            if (&detection != &others || l != layer || h != head)
+                found.push_back({l, h, similarity(own, others.printOf(l, h))});
+    std::ranges::stable_sort(found, std::ranges::greater(), &SimilarHead::similarity);
+    return found;
+}
+
+std::vector<std::vector<std::pair<int, int>>> headClusters(const HeadDetection& detection, float least) {
+    const auto count = static_cast<size_t>(detection.layers * detection.heads);
+    std::vector<std::vector<double>> alike(count, std::vector<double>(count, 1)); // sums over pairs of members
+    std::vector<std::vector<size_t>> groups;
+    const auto printOf = [&](size_t at) {
+        return detection.printOf(static_cast<int>(at) / detection.heads, static_cast<int>(at) % detection.heads);
+    };
+    for (size_t a = 0; a < count; ++a) {
+        groups.push_back({a});
+        for (size_t b = 0; b < a; ++b)
+            alike[a][b] = alike[b][a] = static_cast<double>(similarity(printOf(a), printOf(b)));
+    }
+    while (true) {
+        size_t bestA = 0, bestB = 0;
+        double best = static_cast<double>(least);
+        for (size_t a = 0; a < count; ++a)
+            for (size_t b = 0; b < a; ++b) {
+                if (groups[a].empty() || groups[b].empty()) continue;
+                const double mean = alike[a][b] / static_cast<double>(groups[a].size() * groups[b].size());
+                if (mean < best) continue;
+                best = mean;
+                bestA = a;
+                bestB = b;
+            }
+        if (bestA == bestB) break;
+        groups[bestB].insert(groups[bestB].end(), groups[bestA].begin(), groups[bestA].end());
+        groups[bestA].clear();
+        for (size_t c = 0; c < count; ++c) alike[bestB][c] = alike[c][bestB] = alike[bestB][c] + alike[bestA][c];
+    }
+    std::erase_if(groups, [](const auto& group) { return group.empty(); });
+    std::vector<std::vector<std::pair<int, int>>> result;
+    for (auto& group : groups) {
+        std::ranges::sort(group);
+        result.emplace_back();
+        for (size_t at : group)
+            result.back().emplace_back(static_cast<int>(at) / detection.heads, static_cast<int>(at) % detection.heads);
+    }
+    std::ranges::stable_sort(result, [](const auto& a, const auto& b) { return a.size() > b.size(); });
+    return result;
+}
+
+} // namespace attn

@@ -1,0 +1,73 @@
+#include "engine/analysis/weighted_attention.h"
+
+#include "engine/analysis/whole_run.h"
+#include "engine/core/error.h"
+#include "engine/ops/tensor_ops.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+namespace {
+
+constexpr size_t kMostTokens = 1024; // whose T x T numbers are formed
+
+Tensor lengths(Tensor x) { // [..,T,C] -> [..,T,1]
+    return unary(reduce(unary(x, Unary::Square), Reduction::Sum, {-1}), Unary::SquareRoot);
+}
+
+} // namespace
+
+std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+    const auto& info = model.info();
+    if (layer < 0 || layer >= info.layers || head < 0 || head >= info.heads)
+        throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
+                     .where = info.name,
+                     .hint = fmt::format("the model has {} layers of {} heads", info.layers, info.heads)});
+    if (input.tokens.size() > kMostTokens)
+        throw Error({.what = fmt::format("{} tokens are too many for weighted patterns", input.tokens.size()),
+                     .where = info.name,
+                     .hint = fmt::format("use at most {}", kMostTokens)});
+    WholeRun whole(model, input.tokens);
+    const std::string prefix = fmt::format("blocks.{}.attn.hook_", layer);
+    const Tensor v = whole.hook(prefix + "v"); // [T,G,D]
+    const int64_t T = v.shape()[0], G = v.shape()[1], D = v.shape()[2], C = model.config().modelWidth;
+    const auto group = static_cast<int64_t>(head) / (int64_t{info.heads} / G);
+    const Tensor own = reshape(slice(v, 1, group, 1), {T, D});
+    const Tensor output = slice(whole.weight(layer, "attn.W_O", {C, info.heads * D}), 1, head * D, D);       // [C,D]
+    const Tensor values = lengths(own), outputs = lengths(batchedMatmul(own, output, {.transposeB = true})); // [T,1]
+    const Tensor pattern = reshape(slice(whole.hook(prefix + "pattern"), 0, head, 1), {T, T});
+    const auto weighted = [&](Tensor norms) { return multiply(pattern, reshape(norms, {1, T})); };
+    whole.compile({{"pattern", pattern},
+                   {"values", values},
+                   {"outputs", outputs},
+                   {"value_weighted", weighted(values)},
+                   {"norm_weighted", weighted(outputs)}});
+    whole.run();
+    auto result = std::make_shared<WeightedAttention>();
+    result->layer = layer;
+    result->head = head;
+    result->tokens = static_cast<int>(whole.tokens());
+    const auto count = static_cast<size_t>(whole.tokens());
+    const auto cells = [&](const char* name) { // of the tokens, without the padding
+        const std::vector<float> all = whole.result(name);
+        std::vector<float> square;
+        for (size_t row = 0; row < count; ++row) {
+            const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row * static_cast<size_t>(T));
+            square.insert(square.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+        }
+        return square;
+    };
+    const auto row = [&](const char* name) {
+        std::vector<float> all = whole.result(name);
+        all.resize(count);
+        return all;
+    };
+    result->pattern = cells("pattern");
+    result->valueNorms = row("values");
+    result->outputNorms = row("outputs");
+    result->valueWeighted = cells("value_weighted");
+    result->normWeighted = cells("norm_weighted");
+    return result;
+}
+
+} // namespace attn

@@ -1,0 +1,94 @@
+#include "engine/analysis/whole_run.h"
+
+#include "engine/core/error.h"
+#include "engine/session/capture_file.h"
+#include "engine/session/graph_sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+constexpr const char* kTarget = "analysis.target";
+/// The fused kernel's gradient takes rows by fours; more of them let neighbouring lengths share kernels.
+constexpr int64_t kRows = 8;
+
+int64_t lengthFor(const LanguageModel& model, std::span<const int> tokens) {
+    const auto count = static_cast<int64_t>(tokens.size());
+    if (count == 0)
+        throw Error({.what = "there are no tokens to work with", .where = model.info().name, .hint = "give a prompt"});
+    if (count > model.capacity())
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, model.capacity()),
+                     .where = model.info().name,
+                     .hint = "shorten the text"});
+    if (model.isComposed()) return model.capacity();
+    return std::min<int64_t>((count + kRows - 1) / kRows * kRows, std::max<int64_t>(model.capacity(), count));
+}
+
+} // namespace
+
+WholeRun::WholeRun(LanguageModel& model, std::span<const int> tokens, std::set<std::string> edited)
+    : model_(model), tokens_(tokens.begin(), tokens.end()), length_(lengthFor(model, tokens)),
+      built_(model.wholeGraph(length_, std::move(edited))) {}
+
+Tensor WholeRun::hook(const std::string& name) const {
+    const auto probe = graph().probes().find(name);
+    if (probe == graph().probes().end())
+        throw Error({.what = fmt::format("the model has no {}", name),
+                     .where = model_.info().name,
+                     .hint = "choose another view: its parts do not form this"});
+    return probe->second.tensor;
+}
+
+Tensor WholeRun::weight(int layer, const std::string& name, Shape shape) const {
+    const std::string own = fmt::format("blocks.{}.{}", layer, name);
+    return graph().parameter(model_.store().contains(own) ? own : "blocks.0." + name, std::move(shape));
+}
+
+void WholeRun::compile(const std::map<std::string, Tensor>& outputs) {
+    const auto plan = attn::compile(built_.graph, outputs);
+    writeConstants(model_.store(), *plan, built_.composed);
+    executor_ = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), plan);
+    prepare();
+}
+
+void WholeRun::prepare() { model_.writeWhole(*executor_, tokens_); }
+
+std::vector<float> WholeRun::result(const std::string& name) const { return denseResult(*executor_, name); }
+
+std::unique_ptr<GpuExecutor> weightRun(LanguageModel& model, const std::shared_ptr<Graph>& graph,
+                                       const std::map<std::string, Tensor>& outputs) {
+    return std::make_unique<GpuExecutor>(model.context(), model.kernels(), model.store(), compile(graph, outputs));
+}
+
+std::vector<int> tokensOf(const LanguageModel& model, const std::string& text) {
+    return model.tokenizer() ? model.tokenizer()->encode(text).ids : parseTokenIds(text);
+}
+
+LogitTarget resolved(LogitTarget target, std::span<const float> logits) {
+    for (int token : {target.token, target.other})
+        if (token >= static_cast<int>(logits.size()))
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, logits.size()),
+                         .where = "target",
+                         .hint = "choose a token of the model"});
+    if (target.token < 0) target.token = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
+    return target;
+}
+
+double logitOf(const LogitTarget& target, std::span<const float> logits) {
+    const double own = static_cast<double>(logits[static_cast<size_t>(target.token)]);
+    return target.other < 0 ? own : own - static_cast<double>(logits[static_cast<size_t>(target.other)]);
+}
+
+Tensor targetInput(Graph& graph, int64_t vocabulary) { return graph.input(kTarget, {.shape = {1, vocabulary}}); }
+
+void writeTarget(GpuExecutor& executor, const LogitTarget& target) {
+    const std::span<float> input = executor.input(kTarget);
+    std::ranges::fill(input, 0.0f);
+    input[static_cast<size_t>(target.token)] += 1;
+    if (target.other >= 0) input[static_cast<size_t>(target.other)] -= 1;
+}
+
+} // namespace attn

@@ -1,0 +1,139 @@
+#include "engine/session/edits.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace attn {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 4> kKinds{"zero", "mean", "patch", "steer"};
+constexpr std::array<std::string_view, 3> kPatternKinds{"rows", "pin", "uniform"};
+
+Error wrong(const std::string& what, const std::string& where) {
+    return Error({.what = what, .where = where, .hint = "the edits were written by another program or version"});
+}
+
+template <size_t N> size_t indexOf(const std::array<std::string_view, N>& names, const Json& object) {
+    const std::string name = object.value("kind", std::string());
+    for (size_t i = 0; i < N; ++i)
+        if (names[i] == name) return i;
+    throw wrong(fmt::format("\"{}\" is no kind of edit", name), "kind");
+}
+
+std::string quoted(const std::string& text) {
+    constexpr size_t kMost = 24;
+    if (text.empty()) return "the prompt";
+    size_t end = std::min(text.size(), kMost);
+    while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+    return fmt::format("\"{}{}\"", text.substr(0, end), end < text.size() ? "…" : "");
+}
+
+Json toJson(const Intervention& each) {
+    return {{"kind", kKinds[static_cast<size_t>(each.kind)]},
+            {"hook", each.hook},
+            {"head", each.head},
+            {"position", each.position},
+            {"amount", each.amount},
+            {"text", each.text},
+            {"textPosition", each.textPosition},
+            {"contrast", each.contrast}};
+}
+
+Intervention interventionOf(const Json& object) {
+    return {.kind = static_cast<Intervention::Kind>(indexOf(kKinds, object)),
+            .hook = object.at("hook").get<std::string>(),
+            .head = object.value("head", -1),
+            .position = object.value("position", -1),
+            .amount = object.value("amount", 1.0f),
+            .text = object.value("text", std::string()),
+            .textPosition = object.value("textPosition", -1),
+            .contrast = object.value("contrast", std::string())};
+}
+
+Json toJson(const PatternEdit& each) {
+    Json object{{"kind", kPatternKinds[static_cast<size_t>(each.kind)]}, {"layer", each.layer}, {"head", each.head}};
+    if (each.kind == PatternEdit::Kind::Pin) object["key"] = each.key;
+    if (each.kind != PatternEdit::Kind::Rows) return object;
+    object["rows"] = Json::array();
+    for (const auto& [query, weights] : each.rows) object["rows"].push_back({{"query", query}, {"weights", weights}});
+    return object;
+}
+
+PatternEdit patternEditOf(const Json& object) {
+    PatternEdit edit{.layer = object.at("layer").get<int>(),
+                     .head = object.at("head").get<int>(),
+                     .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object)),
+                     .key = object.value("key", 0)};
+    if (edit.kind == PatternEdit::Kind::Rows)
+        for (const Json& row : object.at("rows"))
+            edit.rows[row.at("query").get<int>()] = row.at("weights").get<std::vector<float>>();
+    return edit;
+}
+
+} // namespace
+
+std::string describe(const Intervention& intervention) {
+    const std::string place = fmt::format(
+        "{}{}{}", intervention.hook, intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "",
+        intervention.position >= 0 ? fmt::format(", token {}", intervention.position) : "");
+    const std::string token =
+        intervention.textPosition >= 0 ? fmt::format(", token {}", intervention.textPosition) : "";
+    const auto share = [&] {
+        return intervention.amount == 1 ? std::string() : fmt::format("{:.0f} % of ", intervention.amount * 100);
+    };
+    switch (intervention.kind) {
+    case Intervention::Kind::Zero:
+        return fmt::format("{}{} removed", share(), place);
+    case Intervention::Kind::Mean:
+        return fmt::format("{}{} replaced by the mean of {}", share(), place, quoted(intervention.text));
+    case Intervention::Kind::Patch:
+        return fmt::format("{}{} replaced by that of {}{}", share(), place, quoted(intervention.text), token);
+    case Intervention::Kind::Steer:
+        return fmt::format("{:+.2g} times {}{}{} added to {}", intervention.amount, quoted(intervention.text), token,
+                           intervention.contrast.empty() ? "" : " - " + quoted(intervention.contrast), place);
+    }
+    return {};
+}
+
+std::string describe(const PatternEdit& edit) {
+    const std::string head = fmt::format("pattern of layer {}, head {}", edit.layer, edit.head);
+    switch (edit.kind) {
+    case PatternEdit::Kind::Rows:
+        return fmt::format("{}: {} rows set by hand", head, edit.rows.size());
+    case PatternEdit::Kind::Pin:
+        return fmt::format("{}: pinned to token {}", head, edit.key);
+    case PatternEdit::Kind::Uniform:
+        return head + ": uniform";
+    }
+    return {};
+}
+
+std::string editsToJson(const Edits& edits) {
+    Json object{{"interventions", Json::array()}, {"patterns", Json::array()}};
+    for (const Intervention& each : edits.interventions) object["interventions"].push_back(toJson(each));
+    for (const PatternEdit& each : edits.patterns) object["patterns"].push_back(toJson(each));
+    return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Edits editsFromJson(const std::string& json) {
+    const Json object = Json::parse(json, nullptr, false);
+    if (!object.is_object()) throw wrong("this is no list of edits", "edits");
+    Edits edits;
+    try {
+        for (const Json& each : object.value("interventions", Json::array()))
+            edits.interventions.push_back(interventionOf(each));
+        for (const Json& each : object.value("patterns", Json::array())) edits.patterns.push_back(patternEditOf(each));
+    } catch (const Json::exception& error) {
+        throw wrong(error.what(), "edits");
+    }
+    return edits;
+}
+
+} // namespace attn

@@ -1,0 +1,78 @@
+#include "engine/session/hook_edits.h"
+
+#include <algorithm>
+
+namespace attn {
+
+void HookEdits::declare(const std::string& hook, int64_t heads, int64_t width) {
+    hooks_.try_emplace(hook, Hook{.heads = heads, .width = width, .rows = {}});
+}
+
+void HookEdits::add(const std::string& hook, Rows rows) { hooks_.at(hook).rows.push_back(std::move(rows)); }
+
+void HookEdits::clear(const std::string& hook) { hooks_.at(hook).rows.clear(); }
+
+std::set<std::string> HookEdits::hooks() const {
+    std::set<std::string> names;
+    for (const auto& [name, hook] : hooks_) names.insert(name);
+    return names;
+}
+
+std::set<int> HookEdits::patternLayers() const {
+    std::set<int> layers;
+    for (const auto& [head, edit] : patterns_) layers.insert(head.first);
+    return layers;
+}
+
+bool HookEdits::editsPatternOf(int layer) const { return patternLayers().contains(layer); }
+
+void HookEdits::write(const std::string& name, size_t first, size_t count, size_t stride, std::span<float> kept,
+                      std::span<float> added) const {
+    const Hook& hook = hooks_.at(name);
+    const auto heads = static_cast<size_t>(hook.heads), each = static_cast<size_t>(hook.width) / heads;
+    std::ranges::fill(kept.first(count * heads * stride), 1.0f);
+    std::ranges::fill(added.first(count * heads * stride), 0.0f);
+    for (const Rows& edit : hook.rows)
+        for (size_t row = 0; row < count; ++row) {
+            const size_t token = first + row;
+            if (edit.position >= 0 && token != static_cast<size_t>(edit.position)) continue;
+            const bool hasOwn = edit.position < 0 && edit.rows > 1;
+            if (hasOwn && token >= static_cast<size_t>(edit.rows)) continue;
+            for (size_t head = 0; head < heads; ++head) {
+                if (edit.head >= 0 && head != static_cast<size_t>(edit.head)) continue;
+                const size_t at = (row * heads + head) * stride;
+                const size_t from = (hasOwn ? token : 0) * static_cast<size_t>(hook.width) + head * each;
+                for (size_t i = 0; i < each; ++i) {
+                    kept[at + i] *= edit.keep;
+                    added[at + i] = added[at + i] * edit.keep + (edit.values.empty() ? 0.0f : edit.values[from + i]);
+                }
+            }
+        }
+}
+
+std::vector<float> editedRow(const PatternEdit& edit, int query, int begin, int end) {
+    const auto size = static_cast<size_t>(std::max(end, 0));
+    switch (edit.kind) {
+    case PatternEdit::Kind::Rows: {
+        const auto row = edit.rows.find(query);
+        if (row == edit.rows.end()) return {};
+        std::vector<float> weights = row->second;
+        weights.resize(size, 0);
+        return weights;
+    }
+    case PatternEdit::Kind::Pin: {
+        if (edit.key < begin || edit.key >= end) return {};
+        std::vector<float> weights(size, 0);
+        weights[static_cast<size_t>(edit.key)] = 1;
+        return weights;
+    }
+    case PatternEdit::Kind::Uniform: {
+        std::vector<float> weights(size, 0);
+        std::fill(weights.begin() + begin, weights.end(), 1 / static_cast<float>(end - begin));
+        return weights;
+    }
+    }
+    return {};
+}
+
+} // namespace attn

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "engine/session/edits.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// Changes to rows of hooks, worked out to numbers: x becomes keep * x + values.
+class HookEdits {
+public:
+    struct Rows {
+        int head = -1;     ///< of hooks with heads; -1: all
+        int position = -1; ///< token; -1: all
+        float keep = 1;
+        std::vector<float> values{}; ///< [rows, width of the hook]: row of the token, or the one row there is; tokens
+                                     ///< beyond the last row stay as they are. Empty: nothing is added
+        int64_t rows = 0;
+    };
+
+    /// The hook may be edited from now on. @param heads 1 for hooks without  @param width of all heads together
+    void declare(const std::string& hook, int64_t heads, int64_t width);
+    void add(const std::string& hook, Rows rows); ///< after those that are there
+    void clear(const std::string& hook);          ///< back to x itself; the hook stays declared
+    void set(PatternEdit edit) { patterns_[{edit.layer, edit.head}] = std::move(edit); }
+
+    bool empty() const { return hooks_.empty() && patterns_.empty(); }
+    std::set<std::string> hooks() const;
+    const std::map<std::pair<int, int>, PatternEdit>& patterns() const { return patterns_; } ///< by layer and head
+    bool editsPatternOf(int layer) const;
+    std::set<int> patternLayers() const;
+
+    /// Kept and added numbers of `count` tokens from `first` on. @param stride of a head's row, in floats
+    void write(const std::string& hook, size_t first, size_t count, size_t stride, std::span<float> kept,
+               std::span<float> added) const;
+
+private:
+    struct Hook {
+        int64_t heads = 1, width = 1;
+        std::vector<Rows> rows;
+    };
+    std::map<std::string, Hook> hooks_;
+    std::map<std::pair<int, int>, PatternEdit> patterns_;
+};
+
+/// Weights of all keys before `end` that an edit gives a query which sees those from `begin` on; empty where it leaves
+/// the row as it is.
+std::vector<float> editedRow(const PatternEdit& edit, int query, int begin, int end);
+
+} // namespace attn

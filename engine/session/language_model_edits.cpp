@@ -1,0 +1,301 @@
+#include "engine/core/error.h"
+#include "engine/runtime/dense_result.h"
+#include "engine/session/capture_file.h"
+#include "engine/session/edit_state.h"
+#include "engine/session/graph_sources.h"
+#include "engine/session/step_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+// Interventions: what flows through hooks instead of the model's own.
+
+namespace attn {
+namespace {
+
+std::string hookOf(int layer, const char* hook) { return fmt::format("blocks.{}.attn.hook_{}", layer, hook); }
+
+const Shape& inputShape(const Plan& plan, const std::string& name) {
+    return std::ranges::find(plan.tensors, name, &PlannedTensor::name)->type.shape;
+}
+
+constexpr size_t kMostTexts = 8; ///< whose values are kept
+
+struct HookShape {
+    int64_t heads = 1, width = 1; ///< of all heads together
+};
+
+/// @throws Error where rows of the hook cannot be changed
+HookShape shapeOf(const Graph& graph, const Intervention& edit, const std::string& model) {
+    const auto probe = graph.probes().find(edit.hook);
+    if (probe == graph.probes().end())
+        throw Error({.what = fmt::format("there is no hook \"{}\"", edit.hook),
+                     .where = model,
+                     .hint = "attention-cli models PATH --hooks lists them"});
+    const auto& [tensor, axes] = probe->second;
+    if (axes != "TC" && axes != "THD" && axes != "TGD")
+        throw Error({.what = fmt::format("{} cannot be changed token by token", edit.hook),
+                     .where = model,
+                     .hint = "change queries, keys, values, z, or what flows between the layers; patterns are set by "
+                             "hand"});
+    const Shape& shape = tensor.shape();
+    HookShape result{.heads = axes == "TC" ? 1 : shape[1], .width = axes == "TC" ? shape[1] : shape[1] * shape[2]};
+    if (edit.head >= result.heads || (axes == "TC" && edit.head >= 0))
+        throw Error({.what = fmt::format("{} has no head {}", edit.hook, edit.head),
+                     .where = model,
+                     .hint = result.heads == 1 ? "leave the head out"
+                                               : fmt::format("choose one from 0 to {}", result.heads - 1)});
+    if (!std::isfinite(edit.amount))
+        throw Error({.what = "the amount is no number", .where = edit.hook, .hint = "give a number"});
+    return result;
+}
+
+} // namespace
+
+void LanguageModel::setHookEdits(HookEdits edits) {
+    if (edits.hooks() != edits_->hooks.hooks() || edits.patternLayers() != edits_->hooks.patternLayers())
+        editedSteps_.clear();
+    edits_->hooks = std::move(edits);
+    grid_ = {};
+}
+
+const HookEdits& LanguageModel::hookEdits() const { return edits_->hooks; }
+
+bool LanguageModel::isEdited() const {
+    return !edits_->hooks.empty() || std::ranges::any_of(gates_, [](float gate) { return gate != 1; });
+}
+
+int64_t LanguageModel::streamWidth() const {
+    return buildForListing(config()).graph->probes().at("blocks.0.hook_resid_pre").tensor.shape().columns();
+}
+
+std::set<std::string> LanguageModel::editedHooks() const {
+    if (isBypassed_) return {};
+    std::set<std::string> names = edits_->hooks.hooks();
+    for (const auto& [head, edit] : edits_->hooks.patterns()) {
+        names.insert(hookPattern(head.first));
+        names.insert(hookOf(head.first, "z")); // carries the gates
+    }
+    return names;
+}
+
+void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
+    HookEdits worked;
+    const auto listing = buildForListing(config());
+    for (const Intervention& edit : edits.interventions) {
+        const HookShape shape = shapeOf(*listing.graph, edit, info_.name);
+        worked.declare(edit.hook, shape.heads, shape.width);
+        HookEdits::Rows rows{.head = edit.head, .position = edit.position, .keep = 1 - edit.amount};
+        if (edit.kind != Intervention::Kind::Zero) {
+            const CapturedHook& values = valuesOf(edit.text, prompt, edit.hook);
+            const auto count = static_cast<size_t>(values.shape[0]), width = static_cast<size_t>(shape.width);
+            const auto rowOf = [&](const CapturedHook& hook, size_t row) {
+                return std::span(hook.values).subspan(row * width, width);
+            };
+            // Of the prompt, which may be another one tomorrow, tokens that it lacks are left as they are.
+            if (edit.text.empty() && std::max(edit.position, edit.textPosition) >= static_cast<int>(count)) continue;
+            const auto checked = [&](int position) {
+                if (position >= static_cast<int>(count))
+                    throw Error({.what = fmt::format("the text has no token {}", position),
+                                 .where = edit.hook,
+                                 .hint = fmt::format("it has {}", count)});
+                return static_cast<size_t>(position);
+            };
+            rows.rows = 1;
+            rows.values.assign(width, 0);
+            switch (edit.kind) {
+            case Intervention::Kind::Mean:
+                for (size_t row = 0; row < count; ++row)
+                    for (size_t i = 0; i < width; ++i)
+                        rows.values[i] += rowOf(values, row)[i] / static_cast<float>(count);
+                break;
+            case Intervention::Kind::Patch:
+                if (edit.position < 0 && edit.textPosition < 0) {
+                    rows.values = values.values;
+                    rows.rows = static_cast<int64_t>(count);
+                } else {
+                    const int from = edit.textPosition >= 0 ? edit.textPosition : edit.position;
+                    std::ranges::copy(rowOf(values, checked(from)), rows.values.begin());
+                }
+                break;
+            default: {
+                rows.keep = 1;
+                const size_t from = edit.textPosition >= 0 ? checked(edit.textPosition) : count - 1;
+                std::ranges::copy(rowOf(values, from), rows.values.begin());
+                if (edit.contrast.empty()) break;
+                const CapturedHook& other = valuesOf(edit.contrast, prompt, edit.hook);
+                const auto last = rowOf(other, static_cast<size_t>(other.shape[0]) - 1);
+                for (size_t i = 0; i < width; ++i) rows.values[i] -= last[i];
+            }
+            }
+            for (float& value : rows.values) value *= edit.amount;
+        }
+        worked.add(edit.hook, std::move(rows));
+    }
+    for (const PatternEdit& edit : edits.patterns) {
+        if (edit.layer < 0 || edit.layer >= info_.layers || edit.head < 0 || edit.head >= info_.heads)
+            throw Error({.what = fmt::format("there is no head {} in layer {}", edit.head, edit.layer),
+                         .where = info_.name,
+                         .hint = fmt::format("the model has {} layers of {} heads", info_.layers, info_.heads)});
+        if (isComposed())
+            throw Error({.what = "patterns of composed attention cannot be set by hand",
+                         .where = info_.name,
+                         .hint = "close the head's gate, or change hook_z"});
+        worked.set(edit);
+        worked.declare(hookOf(edit.layer, "z"), info_.heads, int64_t{info_.heads} * info_.headWidth);
+    }
+    setHookEdits(std::move(worked));
+}
+
+const CapturedHook& LanguageModel::valuesOf(const std::string& text, std::span<const int> prompt,
+                                            const std::string& hook) {
+    std::vector<int> tokens(prompt.begin(), prompt.end());
+    if (!text.empty()) tokens = tokenizer() ? tokenizer()->encode(text).ids : parseTokenIds(text);
+    if (tokens.empty())
+        throw Error({.what = "there is no text to take values from", .where = hook, .hint = "type some text"});
+    for (int token : tokens)
+        if (token < 0 || token >= info_.vocabulary)
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
+                         .where = info_.name,
+                         .hint = "use the tokenizer that belongs to the model"});
+    if (edits_->captured.size() >= kMostTexts && !edits_->captured.contains(tokens)) edits_->captured.clear();
+    auto& hooks = edits_->captured[tokens];
+    if (const auto found = hooks.find(hook); found != hooks.end()) return found->second;
+    const bool wasBypassed = std::exchange(isBypassed_, true);
+    truncate(0);
+    try {
+        CapturedHook values = isComposed() ? std::move(capture(tokens, hook).front()) : fedValues(tokens, hook);
+        isBypassed_ = wasBypassed;
+        truncate(0);
+        return hooks.emplace(hook, std::move(values)).first->second;
+    } catch (...) {
+        isBypassed_ = wasBypassed;
+        truncate(0);
+        throw;
+    }
+}
+
+CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::string& hook) {
+    if (tokens.size() > static_cast<size_t>(capacity_))
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), capacity_),
+                     .where = info_.name,
+                     .hint = "shorten the text that values are taken from"});
+    CapturedHook values{.name = hook};
+    std::vector<int64_t> extents;
+    while (tokens_.size() < tokens.size()) {
+        const size_t left = tokens.size() - tokens_.size(), most = left > 1 ? left - 1 : left; // as feed() does
+        const auto step = makeStep(bucketFor(most), false, {hook});
+        const size_t count = std::min(most, static_cast<size_t>(step->queries));
+        runStep(*step, tokens.subspan(tokens_.size(), count), {});
+        const std::vector<float> rows = denseResult(*step->executor, hook);
+        extents = step->executor->plan().result(hook).type.shape.extents();
+        values.values.insert(
+            values.values.end(), rows.begin(),
+            rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / static_cast<size_t>(extents.front()) * count));
+    }
+    extents.front() = static_cast<int64_t>(tokens.size());
+    values.shape = Shape(extents);
+    return values;
+}
+
+void LanguageModel::writeEdits(GpuExecutor& executor, size_t first, size_t count) const {
+    if (isBypassed_) return;
+    for (const std::string& hook : edits_->hooks.hooks()) {
+        if (!executor.hasInput(decoder_names::kept(hook))) continue; // the last layer may only fill its cache
+        const std::span<float> kept = executor.input(decoder_names::kept(hook)),
+                               added = executor.input(decoder_names::added(hook));
+        const Shape& shape = inputShape(executor.plan(), decoder_names::kept(hook));
+        const auto stride = static_cast<size_t>(shape.rowStride());
+        edits_->hooks.write(hook, first, count, stride, kept, added);
+        for (int layer = 0; layer < info_.layers; ++layer) {
+            if (!edits_->hooks.editsPatternOf(layer) || hook != hookOf(layer, "z")) continue;
+            const auto heads = static_cast<size_t>(info_.heads);
+            for (size_t row = 0; row < count * heads; ++row) { // the kernel that knows gates does not run
+                const float gate = gates_[static_cast<size_t>(layer) * heads + row % heads];
+                for (size_t i = 0; i < stride; ++i) kept[row * stride + i] *= gate;
+            }
+        }
+    }
+    writePatterns(executor, first, count);
+}
+
+void LanguageModel::writePatterns(GpuExecutor& executor, size_t first, size_t count) const {
+    for (int layer = 0; layer < info_.layers; ++layer) {
+        const std::string hook = hookPattern(layer);
+        if (!edits_->hooks.editsPatternOf(layer) || !executor.hasInput(decoder_names::kept(hook))) continue;
+        const std::span<float> kept = executor.input(decoder_names::kept(hook)),
+                               added = executor.input(decoder_names::added(hook));
+        const Shape& shape = inputShape(executor.plan(), decoder_names::kept(hook)); // [H,T,S]
+        const auto rows = static_cast<size_t>(shape[1]), stride = static_cast<size_t>(shape.rowStride());
+        for (int head = 0; head < info_.heads; ++head) {
+            const auto edit = edits_->hooks.patterns().find({layer, head});
+            for (size_t row = 0; row < count; ++row) {
+                const auto at = (static_cast<size_t>(head) * rows + row) * stride;
+                const auto own = edit == edits_->hooks.patterns().end() ? std::vector<float>()
+                                                                        : editedRow(edit->second, layer, first + row);
+                std::ranges::fill(kept.subspan(at, stride), own.empty() ? 1.0f : 0.0f);
+                std::ranges::fill(added.subspan(at, stride), 0.0f);
+                std::ranges::copy(own, added.begin() + static_cast<std::ptrdiff_t>(at));
+            }
+        }
+    }
+}
+
+std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int layer, size_t query) const {
+    const auto window = static_cast<int>(config().layers[static_cast<size_t>(layer)].rule.window);
+    const int end = static_cast<int>(query) + 1;
+    return attn::editedRow(edit, end - 1, window > 0 ? std::max(0, end - window) : 0, end);
+}
+
+void LanguageModel::showPatternEdits(PatternTile& tile) const {
+    const auto edit = edits_->hooks.patterns().find({tile.layer, tile.head});
+    if (isBypassed_ || edit == edits_->hooks.patterns().end() || tile.rows == 0 || tile.columns == 0) return;
+    const int count = static_cast<int>(tokens_.size());
+    const auto begins = [](int begin, int end, int pixels, int pixel) { // of a pixel that covers as many as the others
+        return begin + static_cast<int>((static_cast<int64_t>(pixel) * (end - begin) + pixels - 1) / pixels);
+    };
+    for (int row = 0; row < tile.rows; ++row) {
+        const int first = begins(tile.queryBegin, tile.queryEnd, tile.rows, row),
+                  end = std::min(count, begins(tile.queryBegin, tile.queryEnd, tile.rows, row + 1));
+        std::vector<float> pooled;
+        bool isWhole = true;
+        for (int query = first; query < end; ++query) {
+            const auto weights = editedRow(edit->second, tile.layer, static_cast<size_t>(query));
+            if (weights.empty()) {
+                isWhole = false;
+                continue;
+            }
+            pooled.resize(static_cast<size_t>(tile.columns), 0);
+            for (int column = 0; column < tile.columns; ++column)
+                for (int key = begins(tile.keyBegin, tile.keyEnd, tile.columns, column);
+                     key < begins(tile.keyBegin, tile.keyEnd, tile.columns, column + 1) &&
+                     key < static_cast<int>(weights.size());
+                     ++key)
+                    pooled[static_cast<size_t>(column)] =
+                        std::max(pooled[static_cast<size_t>(column)], weights[static_cast<size_t>(key)]);
+        }
+        for (size_t column = 0; column < pooled.size(); ++column) {
+            float& value = tile.values[static_cast<size_t>(row * tile.columns) + column];
+            value = isWhole ? pooled[column] : std::max(value, pooled[column]);
+        }
+    }
+}
+
+void LanguageModel::showPatternEdits(PatternGrid& grid) const {
+    if (edits_->hooks.patterns().empty()) return;
+    for (PatternTile& tile : grid.tiles) {
+        if (tile.rows == 0) continue;
+        const int queryEnd = tile.queryEnd, keyEnd = tile.keyEnd;
+        int cells = 1; // a pixel of a thumbnail covers a power of two
+        while ((queryEnd + cells - 1) / cells > tile.rows) cells *= 2;
+        tile.queryEnd = tile.rows * cells;
+        tile.keyEnd = tile.columns * cells;
+        showPatternEdits(tile);
+        tile.queryEnd = queryEnd;
+        tile.keyEnd = keyEnd;
+    }
+}
+
+} // namespace attn

@@ -1,0 +1,206 @@
+#include "engine/analysis/sweeps.h"
+#include "engine/core/error.h"
+#include "engine/session/edits.h"
+#include "engine/session/hook_edits.h"
+#include "tests/analysis/golden_case.h"
+
+#include <fmt/format.h>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr int kLayer = 1, kHead = 2, kPosition = 12;
+constexpr const char* kModels[] = {"gpt2", "llama_gqa"};
+const std::string kZ = "blocks.1.attn.hook_z";
+
+std::vector<float> logitsOf(LanguageModel& model, const std::vector<int>& tokens) {
+    model.truncate(0);
+    REQUIRE(model.feed(tokens));
+    return {model.logits().begin(), model.logits().end()};
+}
+
+std::vector<float> changedLogits(GoldenCase& golden, const Edits& edits) {
+    golden.model.setEdits(edits, golden.tokens);
+    return logitsOf(golden.model, golden.tokens);
+}
+
+std::string sentenceOf(LanguageModel& model, const Edits& edits) {
+    try {
+        model.setEdits(edits, std::vector{1, 2, 3});
+    } catch (const Error& error) {
+        CHECK_FALSE(error.hint().empty());
+        return error.message();
+    }
+    return "accepted";
+}
+
+} // namespace
+
+TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") {
+    using Kind = Intervention::Kind;
+    for (const char* name : kModels) {
+        INFO(name);
+        GoldenCase golden(name);
+        const std::string other = textOf(golden.others), own = textOf(golden.tokens);
+        const std::vector<float> before = logitsOf(golden.model, golden.tokens);
+        const auto agrees = [&](const char* what, const Edits& edits) {
+            INFO(what);
+            CHECK(farthest(changedLogits(golden, edits), golden.values(what)) < 1e-4);
+        };
+        agrees("changed.zero", {{{.kind = Kind::Zero, .hook = kZ, .head = kHead, .amount = 0.75f}}, {}});
+        agrees("changed.mean", {{{.kind = Kind::Mean, .hook = kZ, .head = kHead}}, {}});
+        agrees("changed.patch",
+               {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kPosition, .text = other}}, {}});
+        agrees(
+            "changed.steer",
+            {{{.kind = Kind::Steer, .hook = "blocks.0.hook_mlp_out", .amount = 1.5f, .text = other, .contrast = own}},
+             {}});
+        agrees("changed.pin", {{}, {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Pin, .key = 3}}});
+        agrees("changed.uniform", {{}, {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Uniform}}});
+        CHECK(golden.model.isEdited());
+        CHECK(changedLogits(golden, {}) == before); // bit by bit
+        CHECK_FALSE(golden.model.isEdited());
+
+        // Token by token through the cache as at once.
+        golden.model.setEdits(
+            {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kPosition, .text = other}},
+             {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Pin, .key = 3}}},
+            golden.tokens);
+        const std::vector<float> atOnce = logitsOf(golden.model, golden.tokens);
+        golden.model.truncate(0);
+        for (int token : golden.tokens) REQUIRE(golden.model.feed(std::span(&token, 1)));
+        CHECK(farthest({golden.model.logits().begin(), golden.model.logits().end()}, atOnce) < 1e-4);
+    }
+}
+
+TEST_CASE("interventions: a patch with the run's own values changes no bit", "[analysis][gpu]") {
+    for (const char* name : kModels) {
+        INFO(name);
+        GoldenCase golden(name);
+        const std::vector<float> before = logitsOf(golden.model, golden.tokens);
+        for (const char* hook : {"hook_embed", "blocks.0.attn.hook_q", "blocks.0.attn.hook_v", "blocks.1.attn.hook_z",
+                                 "blocks.0.hook_attn_out", "blocks.1.hook_mlp_out", "blocks.1.hook_resid_pre"}) {
+            INFO(hook);
+            Edits edits;
+            edits.interventions.push_back({.kind = Intervention::Kind::Patch, .hook = hook});
+            const std::vector<float> whole = changedLogits(golden, edits);
+            edits.interventions.front().position = kPosition;
+            edits.interventions.front().text = textOf(golden.tokens);
+            CHECK(changedLogits(golden, edits) == whole);
+            // A sum that is otherwise a product's last step is rounded once more, and no further.
+            const std::string end = hook;
+            if (end.ends_with("_out"))
+                CHECK(farthest(whole, before) < 1e-5);
+            else
+                CHECK(whole == before);
+        }
+    }
+}
+
+TEST_CASE("interventions: rows set by hand are what views show and what the model runs on", "[analysis][gpu]") {
+    GoldenCase golden("llama_gqa");
+    PatternEdit edit{.layer = kLayer, .head = kHead};
+    edit.rows[5] = {0.25f, 0, 0, 0.75f};
+    golden.model.setEdits({{}, {edit}}, golden.tokens);
+    logitsOf(golden.model, golden.tokens);
+    const PatternTile tile = golden.model.patternTile({.layer = kLayer, .head = kHead});
+    CHECK(tile.at(5, 0) == 0.25f);
+    CHECK(tile.at(5, 1) == 0);
+    CHECK(tile.at(5, 3) == 0.75f);
+    const auto captured = golden.model.capture(golden.tokens, "blocks.1.attn.hook_pattern");
+    const auto count = golden.tokens.size();
+    for (size_t cell = 0; cell < count * count; ++cell)
+        CHECK(captured.front().values[kHead * count * count + cell] == Approx(tile.values[cell]).margin(1e-5));
+    logitsOf(golden.model, golden.tokens);
+    const CellExplanation cell = golden.model.explain({.layer = kLayer, .head = kHead, .query = 5, .key = 3});
+    CHECK(cell.displayed == 0.75f);
+    CHECK_FALSE(cell.remark.empty());
+    const PatternTile mean = golden.model.patternTile({.layer = kLayer, .aggregate = HeadAggregate::Mean});
+    double sum = 0;
+    for (int key = 0; key <= 5; ++key) sum += static_cast<double>(mean.at(5, key));
+    CHECK(sum == Approx(1).margin(1e-5));
+    const PatternGrid grid = golden.model.patternGrid(64);
+    CHECK(grid.at(kLayer, kHead).at(5, 3) == 0.75f);
+}
+
+TEST_CASE("interventions: what cannot be is refused in a sentence", "[analysis][gpu]") {
+    GoldenCase golden("gpt2");
+    const auto refused = [&](Intervention edit) { return sentenceOf(golden.model, {{std::move(edit)}, {}}); };
+    CHECK(refused({.hook = "blocks.9.attn.hook_z"}) == "there is no hook \"blocks.9.attn.hook_z\"");
+    CHECK(refused({.hook = "blocks.0.attn.hook_pattern"}) ==
+          "blocks.0.attn.hook_pattern cannot be changed token by token");
+    CHECK(refused({.hook = "logits"}) == "logits cannot be changed token by token");
+    CHECK(refused({.hook = kZ, .head = 4}) == kZ + " has no head 4");
+    CHECK(refused({.hook = "hook_embed", .head = 0}) == "hook_embed has no head 0");
+    CHECK(refused({.hook = kZ, .amount = NAN}) == "the amount is no number");
+    CHECK(refused({.kind = Intervention::Kind::Patch, .hook = kZ, .position = 9, .text = "1,2,3"}) ==
+          "the text has no token 9");
+    CHECK(refused({.kind = Intervention::Kind::Patch, .hook = kZ, .position = 9}) == "accepted"); // the prompt may grow
+    CHECK(sentenceOf(golden.model, {{}, {{.layer = 2}}}) == "there is no head 0 in layer 2");
+    CHECK(golden.model.hookEdits().patterns().empty()); // what was in force stays
+}
+
+TEST_CASE("edits: a session file's text gives them back", "[analysis]") {
+    PatternEdit rows{.layer = 1, .head = 2};
+    rows.rows[4] = {0.5f, 0.25f, 0.25f};
+    const Edits edits{{{.kind = Intervention::Kind::Steer,
+                        .hook = "blocks.0.hook_resid_pre",
+                        .amount = -2.5f,
+                        .text = "love \"and\" peace",
+                        .textPosition = 3,
+                        .contrast = "hate"},
+                       {.kind = Intervention::Kind::Mean, .hook = kZ, .head = 1, .position = 7}},
+                      {rows, {.layer = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 9}}};
+    CHECK(editsFromJson(editsToJson(edits)) == edits);
+    CHECK(editsFromJson("{}").empty());
+    for (const char* broken :
+         {"", "[]", "{\"interventions\": [{\"kind\": \"patch\"}]}", "{\"interventions\": [{\"kind\": \"x\"}]}",
+          "{\"patterns\": [{\"kind\": \"pin\", \"layer\": \"a\", \"head\": 0}]}", "{\"patterns\": 3}"})
+        CHECK_THROWS_AS(editsFromJson(broken), Error);
+    CHECK(describe(edits.patterns[1]) == "pattern of layer 0, head 1: pinned to token 9");
+    CHECK(describe(edits.interventions[1]) ==
+          "blocks.1.attn.hook_z, head 1, token 7 replaced by the mean of the prompt");
+}
+
+TEST_CASE("sweeps: effects are what single changes have", "[analysis][gpu]") {
+    GoldenCase golden("llama_gqa");
+    AblationSweepAnalysis ablation;
+    ablation.target.other = 5;
+    const auto effects = golden.run<AblationSweep>(ablation);
+    REQUIRE(effects->headEffects.size() == 12);
+    REQUIRE(effects->mlpEffects.size() == 2);
+    golden.model.setHookEdits({});
+    const std::vector<float> before = logitsOf(golden.model, golden.tokens);
+    CHECK(effects->whole == Approx(logitOf(effects->target, before)));
+    golden.model.setGate(0, 3, 0);
+    CHECK(effects->headEffects[3] ==
+          Approx(logitOf(effects->target, logitsOf(golden.model, golden.tokens)) - effects->whole).margin(1e-5));
+    golden.model.setGate(0, 3, 1);
+    golden.model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = "blocks.1.hook_mlp_out"}}, {}}, golden.tokens);
+    CHECK(effects->mlpEffects[1] ==
+          Approx(logitOf(effects->target, logitsOf(golden.model, golden.tokens)) - effects->whole).margin(1e-5));
+
+    golden.model.setEdits({}, golden.tokens);
+    PatchSweepAnalysis patch;
+    patch.text = textOf(golden.others);
+    const auto patched = golden.run<PatchSweep>(patch);
+    golden.model.setHookEdits({});
+    REQUIRE(patched->effects.size() == 2 * golden.tokens.size());
+    const std::vector<float> other = logitsOf(golden.model, golden.others);
+    CHECK(patched->own == Approx(logitOf(patched->target, before)).margin(1e-5));
+    CHECK(patched->other == Approx(logitOf(patched->target, other)).margin(1e-5));
+    // The last token's stream before the last layer, and keys and values of it are the other's: but for the earlier
+    // ones.
+    golden.model.setEdits({{{.kind = Intervention::Kind::Patch,
+                             .hook = "blocks.1.hook_resid_pre",
+                             .position = 18,
+                             .text = textOf(golden.others)}},
+                           {}},
+                          golden.tokens);
+    CHECK(patched->logits.back() ==
+          Approx(logitOf(patched->target, logitsOf(golden.model, golden.tokens))).margin(1e-4));
+    patch.text = textOf({golden.others.begin(), golden.others.end() - 1});
+    CHECK_THROWS_AS(golden.run<PatchSweep>(patch), Error);
+}

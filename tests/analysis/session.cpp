@@ -1,0 +1,122 @@
+#include "engine/analysis/head_detectors.h"
+#include "engine/analysis/logit_lens.h"
+#include "engine/analysis/sweeps.h"
+#include "engine/session/edits.h"
+#include "tests/session/session_test.h"
+#include "tests/support/catch.h"
+
+#include <chrono>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr const char* kPrompt = "the quick fox the qu";
+
+SetEditsCommand editsOf(Edits edits) { return {std::make_shared<const Edits>(std::move(edits))}; }
+
+template <class Result> std::shared_ptr<const Result> resultOf(const Snapshot& snapshot, const Analysis& analysis) {
+    return std::static_pointer_cast<const Result>(snapshot.analyses.at(analysis.key()));
+}
+
+} // namespace
+
+TEST_CASE("session: edits change the run and leave what it was beside it", "[analysis][gpu]") {
+    Session session({.validation = true});
+    auto snapshot = succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    const std::vector<float> before = snapshot->next->logits;
+    CHECK_FALSE(snapshot->isEdited);
+    CHECK(snapshot->unedited == nullptr);
+
+    snapshot = succeed(session, editsOf({{{.kind = Intervention::Kind::Zero, .hook = "blocks.1.attn.hook_z", .head = 0}}, {}}));
+    CHECK(snapshot->isEdited);
+    CHECK(snapshot->edits->interventions.size() == 1);
+    for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6)); // nothing else writes
+    REQUIRE(snapshot->unedited);
+    for (size_t i = 0; i < before.size(); ++i) CHECK(snapshot->unedited->logits[i] == Approx(before[i]).margin(1e-5));
+
+    // What is written under the edits is compared anew in the end.
+    snapshot = succeed(session, GenerateCommand{.maxTokens = 3});
+    REQUIRE(snapshot->unedited);
+    CHECK(snapshot->unedited->recentTokens.size() == snapshot->sequence->tokens.size());
+
+    // Another prompt under the same edits.
+    snapshot = succeed(session, SetPromptCommand{.text = "abcabcab"});
+    CHECK(snapshot->isEdited);
+    for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6));
+    CHECK(failureOf(session, editsOf({{{.hook = "nothing"}}, {}})) ==
+          "induction: there is no hook \"nothing\"; attention-cli models PATH --hooks lists them");
+    CHECK(session.latest()->edits->interventions.front().hook == "blocks.1.attn.hook_z"); // what was in force stays
+
+    snapshot = succeed(session, SetEditsCommand{});
+    CHECK_FALSE(snapshot->isEdited);
+    CHECK(snapshot->edits == nullptr);
+    CHECK(snapshot->unedited == nullptr);
+    Session fresh({.validation = true});
+    const auto other = succeed(fresh, OpenModelCommand{.path = "builtin:induction", .prompt = "abcabcab"});
+    CHECK(snapshot->next->logits == other->next->logits); // bit by bit
+
+    snapshot = succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.5f}); // a gate is an edit too
+    CHECK(snapshot->isEdited);
+    REQUIRE(snapshot->unedited);
+    CHECK(snapshot->unedited->logits == other->next->logits);
+}
+
+TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]") {
+    Session session({.validation = true});
+    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    const Edits edits{{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0},
+                       {.kind = Intervention::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
+                      {}};
+    succeed(session, editsOf(edits));
+    const auto moved = succeed(session, SetPromptCommand{.text = "abcabcab"}); // shorter than the patched token
+    Session fresh({.validation = true});
+    succeed(fresh, OpenModelCommand{.path = "builtin:induction", .prompt = "abcabcab"});
+    const auto direct = succeed(fresh, editsOf(edits));
+    CHECK(moved->next->logits == direct->next->logits);
+    CHECK(moved->edits->interventions.size() == 2);
+}
+
+TEST_CASE("session: analyses run between commands and leave the run as it was", "[analysis][gpu]") {
+    Session session({.validation = true});
+    auto before = succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    before = succeed(session, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.25f});
+    const auto lens = std::make_shared<LogitLensAnalysis>();
+    const auto sweep = std::make_shared<AblationSweepAnalysis>();
+    const auto kinds = std::make_shared<HeadDetectionAnalysis>();
+    for (const std::shared_ptr<const Analysis>& each : std::initializer_list<std::shared_ptr<const Analysis>>{lens, sweep, kinds})
+        succeed(session, RunAnalysisCommand{each});
+    const auto after = session.latest();
+    CHECK(after->analyses.size() == 3);
+    CHECK(resultOf<LogitLens>(*after, *lens)->tokens == static_cast<int>(before->sequence->tokens.size()));
+    CHECK(resultOf<LogitLens>(*after, *lens)->sequenceVersion == after->sequenceVersion);
+    CHECK(resultOf<AblationSweep>(*after, *sweep)->headEffects[2] < -1); // the induction head
+    CHECK(resultOf<HeadDetection>(*after, *kinds)->all.size() == 4);
+    CHECK(*after->headGates == *before->headGates);
+    CHECK(after->sequenceVersion == before->sequenceVersion);
+    // The cache goes on as if nothing had been asked.
+    const auto written = succeed(session, GenerateCommand{.maxTokens = 4});
+    Session fresh({.validation = true});
+    succeed(fresh, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(fresh, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.25f});
+    CHECK(succeed(fresh, GenerateCommand{.maxTokens = 4})->sequence->text == written->sequence->text);
+    // Another model forgets what was known of the old one.
+    CHECK(succeed(session, OpenModelCommand{.path = "builtin:sort"})->analyses.empty());
+}
+
+TEST_CASE("session: stop ends an analysis", "[analysis][gpu]") {
+    Session session;
+    succeed(session, OpenModelCommand{.path = "builtin:stories"});
+    auto scores = std::make_shared<TokenScoresAnalysis>();
+    for (int i = 0; i < 3000; ++i) scores->text += "Lily and Tom went to the park. ";
+    session.post(RunAnalysisCommand{scores});
+    REQUIRE(waitFor(session, [](const Snapshot& snapshot) { return snapshot.status.activity == Activity::Analysing; }));
+    const auto start = std::chrono::steady_clock::now();
+    session.post(StopCommand{});
+    REQUIRE(session.waitIdle(20));
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+    CHECK(session.latest()->status.activity == Activity::Idle);
+    CHECK(session.latest()->analyses.empty());
+    CHECK_FALSE(session.latest()->failure);
+}

@@ -1,0 +1,248 @@
+#include "app/lab/panels/compare_panel.h"
+#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/lens_pages.h"
+#include "app/lab/widgets/lines_view.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/token_strip.h"
+#include "engine/analysis/head_detectors.h"
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QAction>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTreeWidget>
+
+#include <cmath>
+
+using namespace attn;
+
+namespace {
+
+constexpr const char* kPrompt = "the quick fox the qu";
+
+void click(QWidget& widget) { QTest::mouseClick(&widget, Qt::LeftButton); }
+
+QStringList firstColumn(const QTreeWidget& table) {
+    QStringList texts;
+    for (int row = 0; row < table.topLevelItemCount(); ++row) texts << table.topLevelItem(row)->text(0);
+    return texts;
+}
+
+} // namespace
+
+TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[lab]") {
+    LabWindow lab("builtin:induction", kPrompt);
+    REQUIRE(lab.settle());
+    lab.showPanel("interventions");
+    const std::vector<float> before = lab.snapshot().next->logits;
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs as it was loaded.");
+    CHECK_FALSE(lab.find<QPushButton>("interventionsReset").isEnabled());
+    lab.find<QSpinBox>("interventionLayer").setValue(1);
+    click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
+    REQUIRE(lab.settle());
+    for (float logit : lab.snapshot().next->logits) CHECK(logit == Approx(0).margin(1e-6));
+    CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) == QStringList{"blocks.1.attn.hook_z, head 0 removed"});
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change(s).");
+    const auto* effect = &lab.find<QTreeWidget>("interventionsEffect");
+    REQUIRE(effect->topLevelItemCount() > 0);
+    CHECK(effect->topLevelItem(0)->text(0) == "i"); // what came next before
+    CHECK(effect->topLevelItem(0)->text(1).toDouble() == 0); // "99.9 %" is no number
+    CHECK(effect->topLevelItem(0)->text(3).startsWith("−"));
+
+    click(lab.find<QPushButton>("interventionsWrite"));
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QLabel>("interventionsWritten").text().contains("ick fox the quick fox"));
+
+    // The slider speaks of the change that was added.
+    lab.find<QSlider>("interventionAmount").setValue(0);
+    REQUIRE(lab.settle());
+    for (size_t i = 0; i < before.size(); ++i) CHECK(lab.snapshot().next->logits[i] == Approx(before[i]).margin(1e-4));
+    lab.find<QSlider>("interventionAmount").setValue(50);
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits->interventions.front().amount == Approx(0.5f));
+
+    const QString path = lab.folder() + "/edited.attnlab";
+    REQUIRE(lab.window().saveSessionAs(path));
+    while (lab.window().undoStack().canUndo()) lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().next->logits == before);
+    lab.window().openSession(path);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().edits != nullptr; }));
+    CHECK(lab.snapshot().edits->interventions.front().amount == Approx(0.5f));
+    lab.window().bridge().post(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change(s), 1 gate(s) not open.");
+    lab.press(lab.action("resetEdits"));
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.snapshot().isEdited);
+    CHECK(lab.snapshot().next->logits == before);
+    CHECK_FALSE(lab.action("resetEdits").isEnabled());
+}
+
+TEST_CASE("lab: a pattern is pinned, levelled and painted, and the model runs on it", "[lab]") {
+    LabWindow lab("builtin:induction", kPrompt);
+    REQUIRE(lab.settle());
+    lab.showPanel("interventions");
+    lab.find<QSpinBox>("interventionLayer").setValue(1);
+    REQUIRE(lab.settle());
+    auto& view = lab.find<MatrixView>("interventionPattern");
+    REQUIRE(lab.waitFor([&] { return !view.figure().isEmpty(); }));
+    lab.find<QComboBox>("interventionToken").setCurrentIndex(1 + 4);
+    click(lab.find<QPushButton>("interventionPin"));
+    REQUIRE(lab.settle());
+    CHECK(view.figure().valueAt({10, 4}) == 1);
+    const auto said = std::max_element(lab.snapshot().next->logits.begin(), lab.snapshot().next->logits.end()) -
+                      lab.snapshot().next->logits.begin();
+    CHECK(said == lab.snapshot().sequence->tokens[4].id); // it copies the letter that it is pinned to
+    click(lab.find<QPushButton>("interventionUniform"));
+    REQUIRE(lab.settle());
+    CHECK(view.figure().valueAt({9, 3}) == Approx(0.1f));
+    click(lab.find<QPushButton>("interventionOwn"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits == nullptr);
+
+    // By the pointer: the row's last cell, all of its weight.
+    const int last = static_cast<int>(lab.snapshot().sequence->tokens.size()) - 1;
+    const QRectF cell = view.figureLayout().cellRect({last, 2});
+    QTest::mouseClick(&view, Qt::LeftButton, {}, cell.center().toPoint());
+    REQUIRE(lab.settle());
+    REQUIRE(lab.snapshot().edits);
+    CHECK(lab.snapshot().edits->patterns.front().rows.at(last)[2] == Approx(1));
+    CHECK(lab.snapshot().detail->at(last, 2) == Approx(1));
+    const auto now = std::max_element(lab.snapshot().next->logits.begin(), lab.snapshot().next->logits.end()) -
+                     lab.snapshot().next->logits.begin();
+    CHECK(now == lab.snapshot().sequence->tokens[2].id);
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits == nullptr);
+}
+
+TEST_CASE("lab: every lens answers", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
+    REQUIRE(lab.settle());
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    CHECK(pages.count() == static_cast<int>(lensPages().size()));
+    lab.find<QLineEdit>("lensText").setText("Lily had a cat. She loved her");
+    for (int page = 0; page < pages.count(); ++page) {
+        INFO(pages.itemText(page).toStdString());
+        pages.setCurrentIndex(page);
+        if (!lensPages()[static_cast<size_t>(page)].isQuick) click(lab.find<QPushButton>("lensRun"));
+        REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }, 20'000));
+        CHECK_FALSE(lab.snapshot().failure);
+        const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() || lab.find<LinesView>("lensBars").isVisible() ||
+                               lab.find<QTreeWidget>("lensTable").isVisible();
+        CHECK(hasFigure);
+    }
+    // The last one was patching: where the dog became a cat, the stream before the first layer carries all of it.
+    const MatrixFigure& figure = lab.find<MatrixView>("lensMatrix").figure();
+    float largest = 0;
+    for (int column = 0; column < figure.columns(); ++column) largest = std::max(largest, figure.valueAt({0, column}));
+    CHECK(largest == Approx(1).margin(0.02));
+    pages.setCurrentIndex(1);
+    lab.find<QLineEdit>("lensTarget").setText("no such token");
+    click(lab.find<QPushButton>("lensRun"));
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.snapshot().failure);
+}
+
+TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
+    LabWindow lab("builtin:induction", kPrompt);
+    REQUIRE(lab.settle());
+    lab.showPanel("kinds");
+    auto& heads = lab.find<QListWidget>("kindHeads");
+    CHECK(heads.count() == 0);
+    click(lab.find<QPushButton>("kindDetect"));
+    REQUIRE(lab.waitFor([&] { return heads.count() == 4; }));
+    CHECK(heads.item(0)->text() == "1.0 induction");
+    heads.setCurrentRow(0);
+    CHECK(lab.find<QLabel>("kindExplanation").text().contains("the token that followed the same one before"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().detail->layer == 1); // the other panels follow
+    auto& order = lab.find<QComboBox>("kindOrder");
+    order.setCurrentIndex(order.findText("By “previous token”"));
+    emit order.activated(order.currentIndex());
+    CHECK(heads.item(0)->text().startsWith("0.0 "));
+    heads.setCurrentRow(0);
+    click(lab.find<QPushButton>("kindAlike"));
+    CHECK(heads.item(0)->text() == "0.0 this one");
+    CHECK(heads.count() == 4);
+    CHECK(heads.item(1)->text().endsWith("alike"));
+}
+
+TEST_CASE("lab: a text is scored by token and by word", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog.");
+    REQUIRE(lab.settle());
+    lab.showPanel("text");
+    click(lab.find<QPushButton>("textPrompt"));
+    auto& strip = lab.find<TokenStrip>("textTokens");
+    REQUIRE(lab.waitFor([&] { return strip.count() > 0; }));
+    CHECK(strip.count() == static_cast<int>(lab.snapshot().sequence->tokens.size()));
+    const int tokens = strip.count();
+    QTest::mouseClick(strip.viewport(), Qt::LeftButton, {}, strip.tokenRect(tokens - 1).center());
+    CHECK(lab.find<QLabel>("textReading").text().contains("probability"));
+    CHECK(lab.find<QTreeWidget>("textAlternatives").topLevelItemCount() == 5);
+    lab.find<QComboBox>("textShade").setCurrentIndex(3);
+    CHECK(strip.shades().size() == static_cast<size_t>(tokens));
+    double sum = 0;
+    for (float share : strip.shades()) sum += static_cast<double>(share);
+    CHECK(sum == Approx(1).margin(0.01)); // a row of attention
+    lab.find<QPlainTextEdit>("scoredText").setPlainText("Tom was happy. Tom was very very happy because Lily smiled.");
+    click(lab.find<QPushButton>("textScore"));
+    REQUIRE(lab.waitFor([&] { return strip.count() > tokens; }));
+    CHECK(lab.find<QLabel>("textSummary").text().startsWith("Perplexity "));
+    const int pieces = strip.count();
+    lab.find<QComboBox>("textShade").setCurrentIndex(0);
+    lab.find<QCheckBox>("textWords").click();
+    CHECK(strip.count() <= pieces);
+    lab.find<QCheckBox>("textWords").click();
+    CHECK(strip.count() == pieces);
+}
+
+TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
+    LabWindow lab("builtin:induction", kPrompt);
+    REQUIRE(lab.settle());
+    lab.showPanel("compare");
+    auto& panel = lab.find<ComparePanel>("compare");
+    auto& with = lab.find<QComboBox>("compareWith");
+    auto& heads = lab.find<QTreeWidget>("compareHeads");
+    lab.window().bridge().post(SetEditsCommand{std::make_shared<const Edits>(
+        Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+    REQUIRE(lab.settle());
+    with.setCurrentIndex(1); // without changes
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 20'000));
+    CHECK(heads.topLevelItem(0)->text(0) == "layer 1, head 0"); // the one that was levelled
+    CHECK(heads.topLevelItem(0)->text(1).toDouble() > 0.3);
+    CHECK(heads.topLevelItem(1)->text(1).toDouble() < 1e-3);
+    QTest::mouseClick(heads.viewport(), Qt::LeftButton, {}, heads.visualItemRect(heads.topLevelItem(0)).center());
+    auto& difference = lab.find<MatrixView>("compareDifference");
+    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && !difference.figure().isEmpty(); }, 20'000));
+    float most = 0;
+    for (int row = 0; row < difference.figure().rows(); ++row)
+        for (int column = 0; column < difference.figure().columns(); ++column)
+            most = std::max(most, std::abs(difference.figure().valueAt({row, column})));
+    CHECK(most > 0.5f);
+    CHECK(lab.find<QTreeWidget>("compareNext").topLevelItemCount() > 3);
+
+    with.setCurrentIndex(2); // another text
+    lab.find<QLineEdit>("compareText").setText("the brown fox the br");
+    click(lab.find<QPushButton>("compareRun"));
+    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
+                                     lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b"; }, 20'000));
+    with.setCurrentIndex(3); // another model
+    lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
+    click(lab.find<QPushButton>("compareRun"));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareMessage").text().contains("no-such"); }, 20'000));
+    with.setCurrentIndex(0);
+    CHECK(heads.isHidden());
+}
