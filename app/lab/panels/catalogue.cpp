@@ -1,5 +1,6 @@
 #include "app/lab/panels/catalogue.h"
 
+#include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/branches_panel.h"
 #include "app/lab/panels/cell_panel.h"
@@ -37,6 +38,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
     {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
+    {"lessons", QT_TRANSLATE_NOOP("attn::Panel", "Lessons"), nullptr, make<LessonPanel>},
 };
 
 } // namespace
