@@ -327,7 +327,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (remembersLayout_) {
         QSettings settings;
         settings.setValue("geometry", saveGeometry());
-        settings.setValue("layout", saveState(kLayoutVersion));
+        // A lesson arranges the panels for itself.
+        settings.setValue("layout", lessons_->before() ? lessons_->before()->layout : saveState(kLayoutVersion));
         preferences_.save();
     }
     if (autosave_) autosave_->finish();

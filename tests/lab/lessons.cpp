@@ -22,6 +22,7 @@
 #include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QSettings>
 #include <QSlider>
 #include <QSpinBox>
 #include <QToolButton>
@@ -446,6 +447,25 @@ TEST_CASE("lessons: the author's guide names every action and condition", "[lab]
     for (const LessonAction& action : lessonActions()) CHECK(text.contains(QStringLiteral("| `%1`").arg(action.name)));
     for (const LessonCondition& condition : lessonConditions())
         CHECK(text.contains(QStringLiteral("| `%1`").arg(condition.name)));
+}
+
+TEST_CASE("lessons: the window closed in the middle of one opens the next time as it was before", "[lab][lessons]") {
+    LabWindow lab;
+    Student student(lab);
+    student.start(1);
+    const QByteArray before = lab.window().lessons().before()->layout, during = lab.window().document().layout;
+    lab.window().close();
+    const QByteArray saved = QSettings().value("layout").toByteArray();
+    CHECK((saved == before && saved != during)); // in brackets: hundreds of bytes are no message
+}
+
+TEST_CASE("start page: is offered at the very first start, and once", "[lab][lessons]") {
+    LabWindow lab; // its settings are empty
+    for (const bool isFirst : {true, false}) {
+        MainWindow window({.preferences = Preferences{}, .session = {}, .greets = true});
+        window.show();
+        CHECK(window.findChild<QWidget*>("offerBanner")->isVisible() == isFirst);
+    }
 }
 
 TEST_CASE("start page: opens by its keys, shows each bundled model, and opens what is clicked", "[lab][lessons]") {

@@ -12,7 +12,6 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
-#include <QStackedWidget>
 #include <QVBoxLayout>
 
 namespace attn {
@@ -20,15 +19,17 @@ namespace {
 constexpr int kWidestLine = 100; // characters; longer lines are hard to read
 }
 
-LessonPanel::LessonPanel(PanelContext&, QWidget* parent)
-    : Panel(parent), pages_(new QStackedWidget), steps_(new LessonStepView) {
+LessonPanel::LessonPanel(PanelContext&, QWidget* parent) : Panel(parent), steps_(new LessonStepView) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 8, 8, 8);
-    pages_->addWidget(makeList());
-    pages_->addWidget(steps_);
-    pages_->setMaximumWidth(fontMetrics().averageCharWidth() * kWidestLine);
-    row->addWidget(pages_, 1);
+    page_ = makeList();
+    // No stack: that would be as high as the higher page.
+    for (QWidget* page : std::initializer_list<QWidget*>{page_, steps_}) {
+        page->setMaximumWidth(fontMetrics().averageCharWidth() * kWidestLine);
+        row->addWidget(page, 1);
+    }
     row->addStretch(0);
+    steps_->hide();
 }
 
 QWidget* LessonPanel::makeList() {
@@ -44,6 +45,7 @@ QWidget* LessonPanel::makeList() {
     list_->setAccessibleName(tr("Lessons"));
     list_->setToolTip(tr("Return starts the lesson; a tick stands before those that are done"));
     list_->setWordWrap(true);
+    list_->setSpacing(3);
     list_->setMinimumHeight(fontMetrics().height() * 9);
     summary_ = new QLabel;
     summary_->setObjectName("lessonSummary");
@@ -168,7 +170,8 @@ void LessonPanel::chooseFile() {
 void LessonPanel::showPlayer() {
     if (!player_->isPlaying()) {
         const bool hadFocus = steps_->isAncestorOf(QApplication::focusWidget()) || steps_->hasFocus();
-        pages_->setCurrentIndex(0);
+        steps_->hide();
+        page_->show();
         steps_->forget();
         if (hadFocus) list_->setFocus();
         return;
@@ -177,8 +180,9 @@ void LessonPanel::showPlayer() {
     LessonProgress progress = LessonProgress::load(player_->lesson().id);
     progress.step = player_->step();
     progress.save(player_->lesson().id);
-    pages_->setCurrentIndex(1);
+    page_->hide();
     steps_->refresh();
+    steps_->show();
 }
 
 /// Esc stops the model elsewhere; here it leaves the lesson.

@@ -6,7 +6,6 @@
 class QListWidget;
 class QPushButton;
 class QLabel;
-class QStackedWidget;
 
 namespace attn {
 
@@ -49,7 +48,7 @@ private:
     LessonPlayer* player_ = nullptr;
     const QWidget* window_ = nullptr;
     LessonLibrary library_;
-    QStackedWidget* pages_;
+    QWidget* page_; ///< of the list
     QListWidget* list_;
     QLabel *summary_, *problems_;
     QPushButton *start_, *again_;

@@ -64,6 +64,7 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
     arrangedFor_.clear();
     step_ = std::clamp(step, 0, static_cast<int>(lesson.steps.size()) - 1);
     window_.bridge().post(StopCommand{});
+    window_.training().session().pause(); // or its weights would take the place of the lesson's model
     looks_.start();
     enter();
 }
