@@ -40,7 +40,7 @@ QPushButton[primary="true"] { background: @accent; color: @accentText; border: 1
     padding: 7px 18px; font-weight: bold; }
 QPushButton[primary="true"]:hover { border-color: @text; }
 QPushButton[primary="true"]:pressed { background: @text; color: @base; }
-QPushButton[primary="true"]:disabled { background: @border; border-color: @border; color: @faint; }
+QPushButton[primary="true"]:disabled { background: @button; border-color: @border; color: @faint; }
 QPushButton[primary="true"]:focus { border: 2px solid @text; padding: 6px 17px; }
 QFrame#banner { border: none; border-bottom: 1px solid @border; }
 QFrame#banner[kind="failure"] { background: @failure; }
