@@ -1,5 +1,4 @@
 #include "app/lab/lessons/average_exercise.h"
-#include "app/lab/lessons/lesson_calls.h"
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/lessons/lesson_progress.h"
@@ -12,12 +11,8 @@
 #include <QAction>
 #include <QApplication>
 #include <QComboBox>
-#include <QDialog>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
 #include <QLabel>
 #include <QListWidget>
 #include <QPlainTextEdit>
@@ -25,7 +20,6 @@
 #include <QSettings>
 #include <QSlider>
 #include <QSpinBox>
-#include <QToolButton>
 #include <QTreeView>
 
 namespace attn {
@@ -149,33 +143,6 @@ public:
 private:
     LabWindow& lab_;
 };
-
-QJsonObject sampleStep() {
-    return {{"title", "t"},
-            {"text", "x"},
-            {"task", "do it"},
-            {"pointAt", "gate"},
-            {"allow", QJsonArray{"heads"}},
-            {"enter", QJsonArray{QJsonObject{{"prompt", "abc"}}}},
-            {"doneWhen", QJsonObject{{"head", QJsonArray{1, 0}}}}};
-}
-
-QByteArray lessonOf(const QJsonObject& step) {
-    return QJsonDocument(QJsonObject{{"title", "l"}, {"summary", "s"}, {"minutes", 1}, {"steps", QJsonArray{step}}})
-        .toJson();
-}
-
-QByteArray with(const char* key, const QJsonValue& value) {
-    QJsonObject step = sampleStep();
-    step[QLatin1String(key)] = value;
-    return lessonOf(step);
-}
-
-std::string sentenceFor(const QByteArray& json) {
-    const auto result = lessonFromJson(json, "mine.json");
-    const auto* failure = std::get_if<Failure>(&result);
-    return failure ? failure->sentence() : std::string();
-}
 
 } // namespace
 
@@ -387,66 +354,23 @@ TEST_CASE("lessons: the keyboard alone takes a step, and Esc leaves", "[lab][les
     CHECK_FALSE(student.player().isPlaying());
 }
 
-TEST_CASE("lessons: a file that means nothing is refused with its name, the step and the thing", "[lab][lessons]") {
-    REQUIRE(sentenceFor(lessonOf(sampleStep())).empty());
-    const std::pair<QByteArray, const char*> cases[] = {
-        {"", "not JSON"},
-        {"{]", "not JSON"},
-        {"[]", "\"title\""},
-        {QByteArray(R"({"title":"a","summary":"b","minutes":1,"steps":[]})"), "no steps"},
-        {with("enter", QJsonArray{QJsonObject{{"opn", "x"}}}), "step 1: there is no action \"opn\""},
-        {with("enter", QJsonArray{QJsonObject{{"head", 3}}}), "action \"head\""},
-        {with("enter", QJsonArray{"open"}), "\"enter\""},
-        {with("enter", QJsonArray{QJsonObject{{"playground", QJsonObject{{"spec", "mask=windw(3)"}}}}}), "window"},
-        {with("enter", QJsonArray{QJsonObject{{"recipe", QJsonObject{{"task", "fly"}}}}}), "fly"},
-        {with("doneWhen", QJsonObject{{"hed", 1}}), "there is no condition \"hed\""},
-        {with("doneWhen", QJsonObject{{"gateBelow", QJsonArray{1, 0}}}), "condition \"gateBelow\""},
-        {with("allow", QJsonArray{"hands"}), "there is no group of controls \"hands\""},
-        {with("panels", QJsonArray{"window"}), "there is no panel \"window\""},
-        {with("colour", "red"), "there is no field \"colour\""},
-        {with("text", 3), "\"text\""},
-        {with("text", "<img src=x>"), "<img"},
-        {with("task", ""), "doneWhen"},
-        {with("prediction", QJsonObject{{"question", "q"}}), "0 choices"},
-        {with("average", QJsonObject{{"labels", QJsonArray{"a"}}}), "three"},
-    };
-    for (const auto& [json, expected] : cases) {
-        const std::string sentence = sentenceFor(json);
-        INFO(sentence);
-        CAPTURE(expected);
-        CHECK(sentence.find("mine") != std::string::npos);
-        CHECK(sentence.find(expected) != std::string::npos);
-    }
-    CHECK(std::holds_alternative<Failure>(loadLesson("/nowhere/at-all.json")));
-}
-
-TEST_CASE("lessons: one that points at no control of the window is not begun", "[lab][lessons]") {
-    LabWindow lab;
-    const QString path = lab.folder() + "/mine.json";
-    QFile file(path);
-    REQUIRE(file.open(QIODevice::WriteOnly));
-    file.write(with("pointAt", "next/Temprature"));
-    file.close();
-    lab.window().openLesson(path);
-    CHECK_FALSE(lab.window().lessons().isPlaying());
-    const auto lesson = std::get<Lesson>(loadLesson(path));
-    const auto failure = checkControls(lesson, lab.window());
-    REQUIRE(failure);
-    CHECK(failure->sentence().find("mine, step 1: there is no control \"next/Temprature\"") != std::string::npos);
-    REQUIRE(file.open(QIODevice::WriteOnly));
-    file.write(with("pointAt", "next/Temperature"));
-    file.close();
-    lab.window().openLesson(path);
-    CHECK(lab.window().lessons().isPlaying());
-}
-
-TEST_CASE("lessons: the author's guide names every action and condition", "[lab][lessons]") {
-    QFile guide(QStringLiteral(ATTN_SOURCE_DIR "/assets/lessons/README.md"));
-    REQUIRE(guide.open(QIODevice::ReadOnly));
-    const QString text = QString::fromUtf8(guide.readAll());
-    for (const LessonAction& action : lessonActions()) CHECK(text.contains(QStringLiteral("| `%1`").arg(action.name)));
-    for (const LessonCondition& condition : lessonConditions())
-        CHECK(text.contains(QStringLiteral("| `%1`").arg(condition.name)));
+TEST_CASE("lessons: one begun while another is given back waits for that", "[lab][lessons]") {
+    LabWindow lab("builtin:sort", "3 1 2 =");
+    const std::string prompt = lab.snapshot().sequence->prompt;
+    Student student(lab);
+    student.start(4); // of another model
+    student.answer();
+    student.press("lessonLeave");
+    REQUIRE(lab.window().isRestoring());
+    student.press("lessonStart");
+    REQUIRE(lab.waitFor([&] { return student.player().isPlaying(); }, kPatienceMs));
+    CHECK(student.player().before()->modelPath == "builtin:sort");
+    student.answer();
+    student.press("lessonLeave");
+    REQUIRE(lab.waitFor([&] { return !student.player().before(); }, kPatienceMs));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().model->name == "sort");
+    CHECK(lab.snapshot().sequence->prompt == prompt);
 }
 
 TEST_CASE("lessons: the window closed in the middle of one opens the next time as it was before", "[lab][lessons]") {
@@ -457,40 +381,6 @@ TEST_CASE("lessons: the window closed in the middle of one opens the next time a
     lab.window().close();
     const QByteArray saved = QSettings().value("layout").toByteArray();
     CHECK((saved == before && saved != during)); // in brackets: hundreds of bytes are no message
-}
-
-TEST_CASE("start page: is offered at the very first start, and once", "[lab][lessons]") {
-    LabWindow lab; // its settings are empty
-    for (const bool isFirst : {true, false}) {
-        MainWindow window({.preferences = Preferences{}, .session = {}, .greets = true});
-        window.show();
-        CHECK(window.findChild<QWidget*>("offerBanner")->isVisible() == isFirst);
-    }
-}
-
-TEST_CASE("start page: opens by its keys, shows each bundled model, and opens what is clicked", "[lab][lessons]") {
-    LabWindow lab;
-    lab.press(lab.action("start"));
-    auto* page = lab.window().findChild<QDialog*>("startPage");
-    REQUIRE(page);
-    int pictures = 0;
-    for (auto* button : page->findChildren<QToolButton*>()) {
-        if (!button->objectName().startsWith("startModel.")) continue;
-        INFO(button->objectName().toStdString());
-        CHECK_FALSE(button->icon().pixmap(120, 90).isNull());
-        CHECK(QFileInfo(":/start/" + button->objectName().mid(11) + ".png").size() < 15'000);
-        ++pictures;
-    }
-    CHECK(pictures == 8);
-    QTest::mouseClick(page->findChild<QToolButton*>("startModel.sort"), Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }, kPatienceMs));
-    lab.press(lab.action("start"));
-    QTest::mouseClick(lab.window().findChild<QToolButton*>("startPlay"), Qt::LeftButton);
-    CHECK(lab.waitFor([&] { return !lab.find<QWidget>("playground").visibleRegion().isEmpty(); }));
-    QTest::qWait(10);
-    lab.press(lab.action("start"));
-    QTest::mouseClick(lab.window().findChild<QToolButton*>("startLearn"), Qt::LeftButton);
-    CHECK(lab.waitFor([&] { return lab.find<QListWidget>("lessonList").hasFocus(); }));
 }
 
 } // namespace attn

@@ -50,15 +50,18 @@ QWidget* LessonPlayer::target() const {
 }
 
 void LessonPlayer::start(const Lesson& lesson, int step) {
+    if (isGivingBack_) { // what was before is not there yet
+        next_ = std::pair(lesson, step);
+        return;
+    }
     if (lesson_) leaveStep();
-    if (!before_) { // else another lesson is still to be given back
+    if (!before_) { // else another lesson has not been left
         before_ = window_.document();
         gatesBefore_ = window_.snapshot() ? window_.snapshot()->headGates : nullptr;
         recipeBefore_ = window_.recipe();
         runBefore_ = window_.runs().active();
         tabBefore_ = playgroundTab(window_);
     }
-    isGivingBack_ = false;
     lesson_ = lesson;
     progress_.assign(lesson.steps.size(), {});
     arrangedFor_.clear();
@@ -175,23 +178,27 @@ void LessonPlayer::work() {
 
 /// The session first; the gates of its heads once its model is open again.
 void LessonPlayer::giveBack() {
-    if (before_) {
+    if (!hasRestored_) {
+        hasRestored_ = true;
         window_.training().session().pause();
         window_.setLessonLocks({});
         if (recipeBefore_) window_.setRecipe(*recipeBefore_);
         window_.runs().setActive(runBefore_);
         if (auto* views = window_.findChild<QTabWidget*>("playViews")) views->setCurrentIndex(tabBefore_);
-        const SessionDocument document = *std::exchange(before_, std::nullopt);
-        if (document.modelPath.isEmpty()) { // nothing was open yet
-            isGivingBack_ = false;
-            return;
+        if (!before_->modelPath.isEmpty()) { // else nothing was open yet
+            window_.bridge().post(SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+            window_.restore(*before_);
         }
-        window_.bridge().post(SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
-        window_.restore(document);
         window_.showPanel("lessons");
     }
     if (window_.isRestoring()) return;
-    isGivingBack_ = false;
+    isGivingBack_ = hasRestored_ = false;
+    before_.reset();
+    giveBackGates();
+    if (const auto next = std::exchange(next_, std::nullopt)) start(next->first, next->second);
+}
+
+void LessonPlayer::giveBackGates() {
     const auto& snapshot = window_.snapshot();
     if (!gatesBefore_ || !snapshot || !snapshot->model ||
         gatesBefore_->size() != static_cast<size_t>(snapshot->model->layers * snapshot->model->heads))

@@ -74,6 +74,7 @@ private:
     void look();
     void end(bool isFinished);
     void giveBack();
+    void giveBackGates();
 
     MainWindow& window_;
     std::optional<Lesson> lesson_;
@@ -81,7 +82,9 @@ private:
     std::vector<Progress> progress_;
     std::deque<LessonCall> waiting_;             ///< actions
     std::shared_ptr<const ModelInfo> opensFrom_; ///< the model that another is about to replace
-    bool isOpening_ = false, isGivingBack_ = false;
+    bool isOpening_ = false;
+    bool isGivingBack_ = false, hasRestored_ = false; ///< the session was asked back, and may wait for its model
+    std::optional<std::pair<Lesson, int>> next_;      ///< to be begun once all is given back
     std::optional<SessionDocument> before_;
     std::shared_ptr<const std::vector<float>> gatesBefore_;
     std::optional<Recipe> recipeBefore_;
