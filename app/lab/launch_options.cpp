@@ -20,9 +20,11 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
     const QCommandLineOption size("size", "Size of the window, as in 1280x800.", "WxH");
     const QCommandLineOption theme("theme", "light, dark or projector.", "theme");
     const QCommandLineOption session("session", "Session file to open.", "file");
+    const QCommandLineOption lesson("lesson", "Lesson to begin with: its number, its name, or a file of your own.",
+                                    "lesson");
     QCommandLineOption startupTime("startup-time", "Print the time to the first picture.");
     startupTime.setFlags(QCommandLineOption::HiddenFromHelp);
-    parser.addOptions({prompt, device, screenshot, size, theme, session, startupTime});
+    parser.addOptions({prompt, device, screenshot, size, theme, session, lesson, startupTime});
     const auto mistake = [](const QString& text) {
         return LaunchMessage{QStringLiteral("attention-lab: %1\nTry 'attention-lab --help'.\n").arg(text), 2};
     };
@@ -38,6 +40,7 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
                           .size = {},
                           .theme = {},
                           .session = parser.value(session),
+                          .lesson = parser.value(lesson),
                           .printsStartupTime = parser.isSet(startupTime)};
     if (options.session.isEmpty() && options.path.endsWith(".attnlab"))
         options.session = std::exchange(options.path, {});

@@ -20,6 +20,7 @@ struct LaunchOptions {
     std::optional<QSize> size;
     std::optional<ThemeId> theme;
     QString session;
+    QString lesson; ///< a file, or the name or number of one that the program brings
     bool printsStartupTime = false;
     bool operator==(const LaunchOptions&) const = default;
 };

@@ -44,7 +44,9 @@ int main(int argc, char** argv) {
     if (options.size) setup.size = *options.size;
     const QString data = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
     setup.runsFolder = data + "/runs";
+    setup.lessonFolder = data + "/lessons";
     const bool isScreenshot = !options.screenshot.isEmpty();
+    setup.greets = !isScreenshot && options.path.isEmpty() && options.session.isEmpty() && options.lesson.isEmpty();
     if (isScreenshot)
         setup.remembersLayout = false;
     else
@@ -61,5 +63,6 @@ int main(int argc, char** argv) {
     window.show();
     if (!options.session.isEmpty()) window.openSession(options.session);
     if (isForVision) window.open(options.path);
+    if (!options.lesson.isEmpty()) window.openLesson(options.lesson);
     return QApplication::exec();
 }

@@ -1,6 +1,8 @@
 #include "app/lab/main_window.h"
 
 #include "app/lab/autosave.h"
+#include "app/lab/lessons/lesson_panel.h"
+#include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/interventions_panel.h"
@@ -118,6 +120,8 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         restoreState(settings.value("layout").toByteArray(), kLayoutVersion);
     }
     makeAutosave(setup.autosaveFolder);
+    makeLessons(setup.lessonFolder);
+    if (setup.greets) greet();
     connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
     connect(&bridge_, &SessionBridge::failed, this, [this](const Failure& failure) {
         pending_.reset();
@@ -135,6 +139,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
 
 MainWindow::~MainWindow() {
     // Panels and undo commands post through the bridge; nothing may reach them once members go.
+    lessons_.reset();
     disconnect(qApp, nullptr, this, nullptr);
     disconnect(&bridge_, nullptr, this, nullptr);
     disconnect(&training_, nullptr, this, nullptr);
@@ -162,6 +167,7 @@ void MainWindow::makeDocks() {
         if (auto* vision = qobject_cast<VisionPanel*>(panel)) visionPanel_ = vision;
         if (auto* interventions = qobject_cast<InterventionsPanel*>(panel)) interventions_ = interventions;
         if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
+        if (auto* lessons = qobject_cast<LessonPanel*>(panel)) lessonPanel_ = lessons;
     }
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
         for (QWidget* up = now; up; up = up->parentWidget())
@@ -239,12 +245,15 @@ void MainWindow::makeBanners() {
 
 void MainWindow::makeAutosave(const QString& folder) {
     if (folder.isEmpty()) return;
-    autosave_ = std::make_unique<Autosave>(folder, [this] { return document(); });
+    // What a lesson sets up is not the user's own.
+    autosave_ = std::make_unique<Autosave>(
+        folder, [this] { return lessons_ && lessons_->before() ? *lessons_->before() : document(); });
     if (auto leftover = autosave_->takeLeftover()) {
         const QString text = tr("The last run ended without saving \"%1\".").arg(leftover->prompt.left(60));
         offerBanner_->present(
             Banner::Kind::Offer, text,
             {{tr("Restore"), tr("Go on where the last run ended"), [this, leftover] { restore(*leftover); }}});
+        leftover_ = std::move(leftover);
     }
     autosave_->setEnabled(preferences_.autosaves);
 }
@@ -303,15 +312,28 @@ void MainWindow::setPreferences(const Preferences& preferences) {
 
 void MainWindow::setLocks(const ControlLocks& locks) {
     locks_ = locks;
-    applyLocks(this, locks_);
+    showLocks();
+}
+
+void MainWindow::setLessonLocks(const std::optional<ControlLocks>& locks) {
+    lessonLocks_ = locks;
+    showLocks();
+}
+
+void MainWindow::showLocks() {
+    applyLocks(this, locksInForce());
     updateRemark();
+    refreshRecent();
     updateActions();
 }
 
 void MainWindow::updateRemark() {
     QStringList remarks;
     if (snapshot_ && snapshot_->isEdited) remarks << tr("model edited");
-    if (!locks_.isEmpty()) remarks << tr("locked for class");
+    if (lessonLocks_)
+        remarks << tr("lesson");
+    else if (!locks_.isEmpty())
+        remarks << tr("locked for class");
     status_->setRemark(remarks.join(QStringLiteral(" · ")));
 }
 
@@ -319,7 +341,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (remembersLayout_) {
         QSettings settings;
         settings.setValue("geometry", saveGeometry());
-        settings.setValue("layout", saveState(kLayoutVersion));
+        // A lesson arranges the panels for itself.
+        settings.setValue("layout", lessons_->before() ? lessons_->before()->layout : saveState(kLayoutVersion));
         preferences_.save();
     }
     if (autosave_) autosave_->finish();
@@ -328,7 +351,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     const auto urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.front().isLocalFile() && locks_.value("files") == ControlState::Free)
+    if (urls.size() == 1 && urls.front().isLocalFile() && locksInForce().value("files") == ControlState::Free)
         event->acceptProposedAction();
 }
 

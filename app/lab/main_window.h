@@ -28,6 +28,8 @@ class Autosave;
 class Banner;
 class GeneratePanel;
 class InterventionsPanel;
+class LessonPanel;
+class LessonPlayer;
 class NextTokenPanel;
 class StatusStrip;
 class TrainPanel;
@@ -50,6 +52,8 @@ public:
         QSize size{1280, 800};
         bool remembersLayout = true; ///< false: starts with the first arrangement and saves none
         ScopeStarter startScope{};   ///< empty: the attention-scope beside this program
+        QString lessonFolder{};      ///< of lessons of the user's own
+        bool greets = false;         ///< at the very first start, offers the lessons
     };
 
     explicit MainWindow(Setup setup, QWidget* parent = nullptr);
@@ -67,7 +71,27 @@ public:
     void setPreferences(const Preferences& preferences);
     /// Puts a recipe into the form of the Train panel.
     void setRecipe(const Recipe& recipe) { context_.requestRecipe(recipe); }
+    /// What that form says; empty while it says nothing that can be trained.
+    std::optional<Recipe> recipe() const;
     void setLocks(const ControlLocks& locks);
+    /// Those of a lesson, in place of the user's own until they are taken away.
+    void setLessonLocks(const std::optional<ControlLocks>& locks);
+    void selectHead(int layer, int head) { context_.selectHead(layer, head); }
+    const Sampling& sampling() const;
+    void setSampling(const Sampling& sampling);
+    bool hasPanel(const QString& id) const { return panels_.contains(id); }
+    Panel& panel(const QString& id) { return *panels_.at(id); }
+    void showPanel(const QString& id) { context_.showPanel(id); }
+    /// The lessons at the left and these panels alone beside them, the first the largest.
+    void arrangeFor(const QStringList& panels);
+    /// The session takes the place of what is open.
+    void restore(SessionDocument document);
+    /// Whether a session waits for its model.
+    bool isRestoring() const { return pending_.has_value(); }
+    LessonPlayer& lessons() { return *lessons_; }
+    /// A lesson's file, or the name or number of one that the program brings.
+    void openLesson(const QString& name);
+    void showStart();
 
     SessionBridge& bridge() { return bridge_; }
     TrainingBridge& training() { return training_; }
@@ -93,7 +117,7 @@ protected:
 
 private:
     // Grows when docks are added or renamed, so that an old arrangement is not forced onto a new window.
-    static constexpr int kLayoutVersion = 3;
+    static constexpr int kLayoutVersion = 4;
 
     struct ActionSpec {
         const char* id;
@@ -115,6 +139,11 @@ private:
     QAction* addAction(QMenu* menu, const ActionSpec& spec, std::function<void()> slot);
     void makeBanners();
     void makeAutosave(const QString& folder);
+    void makeLessons(const QString& folder);
+    void greet();
+    void openUnfinishedLesson();
+    const ControlLocks& locksInForce() const { return lessonLocks_ ? *lessonLocks_ : locks_; }
+    void showLocks();
     void refreshRecent();
     void updateActions();
     void updateRemark(); ///< of the status strip: what is not as usual
@@ -122,7 +151,6 @@ private:
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     void showFailure(const Failure& failure);
     void continueRestore();
-    void restore(SessionDocument document);
     void chooseModelFolder();
     void chooseModelFile();
     void chooseSession();
@@ -162,14 +190,18 @@ private:
     NextTokenPanel* nextToken_ = nullptr;
     TrainPanel* train_ = nullptr;
     VisionPanel* visionPanel_ = nullptr;
+    LessonPanel* lessonPanel_ = nullptr;
     StatusStrip* status_ = nullptr;
     Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;
     std::unique_ptr<Autosave> autosave_;
     QString sessionPath_;
     ControlLocks locks_;
-    std::optional<SessionDocument> pending_; ///< a session whose model is still being loaded
+    std::optional<ControlLocks> lessonLocks_;
+    std::optional<SessionDocument> leftover_; ///< of a run that ended without saving
+    std::optional<SessionDocument> pending_;  ///< a session whose model is still being loaded
     std::map<QString, QAction*> actions_;
     QList<QAction*> recentActions_;
+    std::unique_ptr<LessonPlayer> lessons_; ///< last: it speaks of all the others
 };
 
 } // namespace attn

@@ -2,6 +2,8 @@
 #include "app/lab/control_groups.h"
 #include "app/lab/dialogs/preferences_dialog.h"
 #include "app/lab/dialogs/shortcut_sheet.h"
+#include "app/lab/lessons/lesson_panel.h"
+#include "app/lab/lessons/lesson_player.h"
 #include "app/lab/main_window.h"
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
@@ -338,13 +340,22 @@ void MainWindow::makeViewMenu() {
                {QKeySequence("Ctrl+Alt+0")}},
               [this] {
                   arrangeDocks();
-                  applyLocks(this, locks_);
-                  updateActions();
+                  showLocks();
               });
 }
 
 void MainWindow::makeHelpMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
+    addAction(menu,
+              {"start",
+               tr("&Start page"),
+               tr("Go on, open, learn, train or play; and the models that come with the program"),
+               {QKeySequence("Alt+Home")}},
+              [this] { showStart(); });
+    addAction(menu, {"lessons", tr("&Lessons"), tr("Show the list of lessons"), {QKeySequence("Shift+F2")}}, [this] {
+        showPanel("lessons");
+        lessonPanel_->focusList();
+    });
     addAction(menu,
               {"shortcuts",
                tr("&Keyboard shortcuts"),
@@ -362,7 +373,7 @@ void MainWindow::refreshRecent() {
         const bool isUsed = i < paths.size();
         const QString path = isUsed ? paths[i] : QString();
         action->setVisible(isUsed);
-        action->setEnabled(isUsed && locks_.value("files") == ControlState::Free);
+        action->setEnabled(isUsed && locksInForce().value("files") == ControlState::Free);
         action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QFileInfo(path).fileName())
                                : tr("&%1 (empty)").arg(i + 1));
         action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Filled when you open models and sessions"));

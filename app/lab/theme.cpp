@@ -40,13 +40,22 @@ QPushButton[primary="true"] { background: @accent; color: @accentText; border: 1
     padding: 7px 18px; font-weight: bold; }
 QPushButton[primary="true"]:hover { border-color: @text; }
 QPushButton[primary="true"]:pressed { background: @text; color: @base; }
-QPushButton[primary="true"]:disabled { background: @border; border-color: @border; color: @faint; }
+QPushButton[primary="true"]:disabled { background: @button; border-color: @border; color: @faint; }
 QPushButton[primary="true"]:focus { border: 2px solid @text; padding: 6px 17px; }
 QFrame#banner { border: none; border-bottom: 1px solid @border; }
 QFrame#banner[kind="failure"] { background: @failure; }
 QFrame#banner[kind="offer"] { background: @offer; }
 QFrame#banner[kind="success"] { background: @success; }
 QFrame#banner QLabel { color: @text; }
+QFrame[card="question"] { background: @offer; border: none; border-radius: 6px; }
+QFrame[card="task"] { background: @base; border: 1px solid @accent; border-radius: 6px; }
+QFrame[card="outcome"] { background: @success; border: none; border-radius: 6px; }
+QPushButton[choice="true"] { background: @base; color: @text; border: 1px solid @border; border-radius: 6px; text-align: left; }
+QPushButton[choice="true"]:hover, QPushButton[choice="true"]:focus { border: 2px solid @accent; }
+QPushButton[choice="true"]:checked { background: @accent; border-color: @accent; }
+QToolButton[start="true"] { background: @base; color: @text; border: 1px solid @border; border-radius: 6px; padding: 8px; }
+QToolButton[start="true"]:hover, QToolButton[start="true"]:focus { border: 2px solid @accent; padding: 7px; }
+QToolButton[start="true"]:disabled { color: @faint; }
 QLabel[hint="true"] { color: @faint; }
 QToolTip { color: @text; background: @base; border: 1px solid @border; padding: 2px; }
 QDockWidget::title { padding: 5px 8px; background: @button; border-bottom: 1px solid @border; }

@@ -123,7 +123,7 @@ TEST_CASE("lab: every control of the window has an accessible name", "[lab]") {
 
 TEST_CASE("lab: every control of every dialog has an accessible name", "[lab]") {
     LabWindow lab;
-    for (const char* name : {"preferences", "lock", "shortcuts", "about"}) {
+    for (const char* name : {"preferences", "lock", "shortcuts", "about", "start"}) {
         lab.action(name).trigger();
         const auto dialogs = lab.window().findChildren<QDialog*>();
         REQUIRE(dialogs.size() == 1);

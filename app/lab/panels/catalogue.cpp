@@ -1,5 +1,6 @@
 #include "app/lab/panels/catalogue.h"
 
+#include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/branches_panel.h"
 #include "app/lab/panels/cell_panel.h"
@@ -42,6 +43,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
     {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
+    {"lessons", QT_TRANSLATE_NOOP("attn::Panel", "Lessons"), nullptr, make<LessonPanel>},
     {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Interventions"), "heads", make<InterventionsPanel>},
     {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), nullptr, make<HeadKindsPanel>},
     {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), nullptr, make<LensesPanel>},

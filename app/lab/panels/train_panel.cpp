@@ -246,6 +246,8 @@ void TrainPanel::start(bool plays) {
     if (!plays) session.step();
 }
 
+const std::optional<Recipe>& TrainPanel::recipe() const { return form_->recipe(); }
+
 void TrainPanel::playOrPause() {
     const bool isTraining = training_->state == TrainingSnapshot::State::Training;
     if (isTraining && continues()) return context_.training().session().pause();

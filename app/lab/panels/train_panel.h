@@ -29,6 +29,8 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
 
+    /// What the form says; empty while its fields contradict each other.
+    const std::optional<Recipe>& recipe() const;
     void playOrPause();
     void step();
     /// A new run of the same recipe, from its initial weights; the run so far stays in the list.

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QDialog>
+#include <QStringList>
+
+#include <functional>
+
+class QToolButton;
+class QVBoxLayout;
+
+namespace attn {
+
+/// The ways to begin: go on, open, learn, train, play; and the bundled models, with a picture each.
+class StartPage : public QDialog {
+    Q_OBJECT
+
+public:
+    /// What there is to go on with.
+    struct Offers {
+        QString lesson;      ///< title of the one that was left; empty: none
+        QString session;     ///< prompt of what an ended run left; empty: none
+        QStringList recent;  ///< paths
+        bool mayOpen = true; ///< false: opening is locked
+    };
+
+    explicit StartPage(const Offers& offers, QWidget* parent = nullptr);
+
+signals:
+    void lessonContinued();
+    void sessionContinued();
+    void modelChosen(const QString& path);
+    void openAsked();
+    void lessonsAsked();
+    void panelAsked(const QString& id);
+
+private:
+    void makeContinue(QVBoxLayout* column, const Offers& offers);
+    void makeWays(QVBoxLayout* column, const Offers& offers);
+    void makeModels(QVBoxLayout* column, const Offers& offers);
+    /// @param chosen runs once the page has closed
+    QToolButton* card(const QString& name, const QString& text, const QString& help, std::function<void()> chosen);
+};
+
+} // namespace attn

@@ -1,0 +1,224 @@
+#include "app/lab/bridge/sampling_fields.h"
+#include "app/lab/lessons/lesson_calls.h"
+#include "app/lab/main_window.h"
+#include "app/lab/panels/attention_panel.h"
+#include "app/lab/widgets/spec_line.h"
+#include "engine/core/error.h"
+#include "engine/training/tasks/catalogue.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTabWidget>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace attn {
+
+namespace lesson_argument {
+
+QString text(const QJsonValue& value) { return value.isString() ? QString() : QStringLiteral("it takes a text"); }
+
+QString flag(const QJsonValue& value) {
+    return value.isBool() && value.toBool() ? QString() : QStringLiteral("it takes true");
+}
+
+QString count(const QJsonValue& value) {
+    return value.isDouble() && value.toDouble() >= 0 ? QString() : QStringLiteral("it takes a number from 0");
+}
+
+QString object(const QJsonValue& value) {
+    return value.isObject() ? QString() : QStringLiteral("it takes an object of fields");
+}
+
+QString numbers(const QJsonValue& value, qsizetype count) {
+    const QJsonArray list = value.toArray();
+    const bool isRight =
+        list.size() == count && std::all_of(list.begin(), list.end(), [](const auto& each) { return each.isDouble(); });
+    return isRight ? QString() : QStringLiteral("it takes a list of %1 numbers").arg(count);
+}
+
+QString ids(const QJsonValue& value, std::initializer_list<const char*> known) {
+    QStringList names;
+    for (const char* name : known) names << QString::fromLatin1(name);
+    if (names.contains(value.toString())) return {};
+    return QStringLiteral("it takes one of %1").arg(names.join(QStringLiteral(", ")));
+}
+
+} // namespace lesson_argument
+
+namespace {
+
+namespace argument = lesson_argument;
+
+QString fieldsOf(const QJsonValue& value, std::initializer_list<const char*> known) {
+    if (!value.isObject()) return argument::object(value);
+    for (const QString& key : value.toObject().keys())
+        if (std::none_of(known.begin(), known.end(), [&](const char* name) { return key == QLatin1String(name); }))
+            return QStringLiteral("there is no field \"%1\"").arg(key);
+    return {};
+}
+
+QString headProblem(const QJsonValue& value) { return argument::numbers(value, 2); }
+QString gateProblem(const QJsonValue& value) { return argument::numbers(value, 3); }
+
+QString openProblem(const QJsonValue& value) {
+    if (value.isString()) return {};
+    const QString problem = fieldsOf(value, {"model", "prompt"});
+    return problem.isEmpty() ? argument::text(value.toObject().value("model")) : problem;
+}
+
+/// A model that is open already is not read again: its heads are switched on and it is given the prompt.
+void open(MainWindow& window, const QJsonValue& value) {
+    const QString path = value.isString() ? value.toString() : value.toObject().value("model").toString();
+    const QString prompt = value.toObject().value("prompt").toString();
+    const auto& snapshot = window.snapshot();
+    if (!snapshot || !snapshot->model || QString::fromStdString(snapshot->path()) != path)
+        return window.open(path, prompt);
+    window.bridge().post(StopCommand{});
+    window.bridge().post(SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+    if (!prompt.isEmpty()) window.bridge().post(SetPromptCommand{.text = prompt.toStdString(), .tokens = {}});
+}
+
+void setPrompt(MainWindow& window, const QJsonValue& value) {
+    window.bridge().post(SetPromptCommand{.text = value.toString().toStdString(), .tokens = {}});
+}
+
+void selectHead(MainWindow& window, const QJsonValue& value) {
+    window.selectHead(value.toArray()[0].toInt(), value.toArray()[1].toInt());
+}
+
+void setGate(MainWindow& window, const QJsonValue& value) {
+    const QJsonArray list = value.toArray();
+    window.bridge().post(SetHeadGateCommand{
+        .layer = list[0].toInt(), .head = list[1].toInt(), .gate = static_cast<float>(list[2].toDouble())});
+}
+
+void openGates(MainWindow& window, const QJsonValue&) {
+    window.bridge().post(SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+}
+
+QJsonObject merged(QJsonObject view, const QJsonObject& changes) {
+    for (auto each = changes.begin(); each != changes.end(); ++each) view[each.key()] = each.value();
+    return view;
+}
+
+QString attentionProblem(const QJsonValue& value) {
+    return fieldsOf(value, {"level", "layer", "head", "aggregate", "scale", "hidesFirst", "colours", "cell"});
+}
+
+void setAttention(MainWindow& window, const QJsonValue& value) {
+    Panel& panel = window.panel("attention");
+    panel.restoreView(merged(panel.saveView(), value.toObject()));
+}
+
+QString playgroundProblem(const QJsonValue& value) {
+    const QString problem = fieldsOf(
+        value, {"spec", "other", "head", "kind", "tokens", "keys", "width", "seed", "layer", "picture", "compared"});
+    if (!problem.isEmpty()) return problem;
+    for (const char* key : {"spec", "other"}) try {
+            if (const QString text = value.toObject().value(QLatin1String(key)).toString(); !text.isEmpty())
+                AttentionSpec::parse(text.toStdString());
+        } catch (const Error& error) {
+            return sentenceOf(error);
+        }
+    return {};
+}
+
+/// What is not named is as the playground first shows it, except for one attention alone and no comparison.
+void setPlayground(MainWindow& window, const QJsonValue& value) {
+    const QJsonObject plain{{"other", ""},   {"head", 0},   {"kind", "random"}, {"tokens", 16},
+                            {"keys", 0},     {"width", 16}, {"seed", 1},        {"from_query", 0},
+                            {"from_key", 0}, {"across", 0}, {"doublings", 0}};
+    Panel& panel = window.panel("playground");
+    panel.restoreView(merged(merged(panel.saveView(), plain), value.toObject()));
+}
+
+QString tabProblem(const QJsonValue& value) {
+    return argument::ids(value, {"maps", "paint", "cards", "positions", "cost"});
+}
+
+void setTab(MainWindow& window, const QJsonValue& value) {
+    const QStringList tabs{"maps", "paint", "cards", "positions", "cost"};
+    if (auto* views = window.findChild<QTabWidget*>("playViews"))
+        views->setCurrentIndex(static_cast<int>(tabs.indexOf(value.toString())));
+}
+
+QString samplingProblem(const QJsonValue& value) {
+    return fieldsOf(value, {"greedy", "temperature", "topK", "topP", "minP", "repetitionPenalty", "seed"});
+}
+
+/// What is not named is switched off.
+void setSampling(MainWindow& window, const QJsonValue& value) {
+    Sampling sampling{.greedy = false};
+    const QJsonObject fields = value.toObject();
+    for (auto each = fields.begin(); each != fields.end(); ++each)
+        setSamplingValue(sampling, each.key().toStdString(),
+                         each.value().isBool() ? each.value().toBool() : each.value().toDouble());
+    window.setSampling(sampling);
+}
+
+/// The fields over those that are suggested for the task. @throws Error
+Recipe recipeOf(const QJsonValue& value) {
+    nlohmann::json fields = nlohmann::json::parse(QJsonDocument(value.toObject()).toJson().toStdString());
+    nlohmann::json all = toJson(suggestedRecipe(taskNamed(fields.value("task", std::string("reverse")))));
+    if (fields.contains("values")) {
+        all["values"].update(fields["values"]);
+        fields.erase("values");
+    }
+    all.update(fields);
+    Recipe recipe = recipeFromJson(all, "recipe");
+    check(recipe);
+    return recipe;
+}
+
+QString recipeProblem(const QJsonValue& value) {
+    if (!value.isObject()) return argument::object(value);
+    try {
+        recipeOf(value);
+    } catch (const Error& error) {
+        return sentenceOf(error);
+    }
+    return {};
+}
+
+void setRecipe(MainWindow& window, const QJsonValue& value) { window.setRecipe(recipeOf(value)); }
+
+void stop(MainWindow& window, const QJsonValue&) {
+    window.bridge().post(StopCommand{});
+    window.training().session().pause();
+}
+
+constexpr LessonAction kActions[] = {
+    {"open", openProblem, open},
+    {"prompt", argument::text, setPrompt},
+    {"head", headProblem, selectHead},
+    {"gate", gateProblem, setGate},
+    {"gatesOn", argument::flag, openGates},
+    {"attention", attentionProblem, setAttention},
+    {"playground", playgroundProblem, setPlayground},
+    {"playgroundTab", tabProblem, setTab},
+    {"sampling", samplingProblem, setSampling},
+    {"recipe", recipeProblem, setRecipe},
+    {"stop", argument::flag, stop},
+};
+
+} // namespace
+
+std::span<const LessonAction> lessonActions() { return kActions; }
+
+void run(MainWindow& window, const LessonCall& action) {
+    const auto found = std::ranges::find(kActions, action.name,
+                                         [](const LessonAction& each) { return QString::fromLatin1(each.name); });
+    if (found != std::end(kActions)) found->run(window, action.argument);
+}
+
+QString modelOf(const LessonCall& action) {
+    if (action.name != QLatin1String("open")) return {};
+    return action.argument.isString() ? action.argument.toString()
+                                      : action.argument.toObject().value("model").toString();
+}
+
+} // namespace attn

@@ -1,0 +1,230 @@
+#include "app/lab/bridge/sampling_fields.h"
+#include "app/lab/lessons/average_exercise.h"
+#include "app/lab/lessons/lesson_calls.h"
+#include "app/lab/main_window.h"
+#include "app/lab/panels/attention_panel.h"
+#include "app/lab/widgets/spec_line.h"
+#include "engine/core/error.h"
+
+#include <QJsonArray>
+#include <QJsonObject>
+#include <QTabWidget>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+namespace argument = lesson_argument;
+
+QString pairProblem(const QJsonValue& value) { return argument::numbers(value, 2); }
+QString tripleProblem(const QJsonValue& value) { return argument::numbers(value, 3); }
+
+const AttentionSettings& attentionOf(MainWindow& window) {
+    return static_cast<AttentionPanel&>(window.panel("attention")).settings();
+}
+
+bool isHead(MainWindow& window, const QJsonValue& value) {
+    const HeadChoice& choice = attentionOf(window).choice;
+    return choice.layer == value.toArray()[0].toInt() && choice.head == value.toArray()[1].toInt();
+}
+
+QString levelProblem(const QJsonValue& value) { return argument::ids(value, {"all", "head", "cell"}); }
+
+bool isLevel(MainWindow& window, const QJsonValue& value) {
+    const QStringList levels{"all", "head", "cell"};
+    return static_cast<int>(attentionOf(window).level) == levels.indexOf(value.toString());
+}
+
+/// The arithmetic of this query and key is on the screen.
+bool isExplained(MainWindow& window, const QJsonValue& value) {
+    const auto& cell = window.snapshot()->explanation;
+    return cell && attentionOf(window).level == AttentionLevel::OneCell && cell->query == value.toArray()[0].toInt() &&
+           cell->key == value.toArray()[1].toInt();
+}
+
+float gateOf(MainWindow& window, int layer, int head) {
+    const auto& [model, gates] = std::pair(window.snapshot()->model, window.snapshot()->headGates);
+    if (!gates || !model || layer >= model->layers || head >= model->heads) return 1;
+    return (*gates)[static_cast<size_t>(layer * model->heads + head)];
+}
+
+bool isGateBelow(MainWindow& window, const QJsonValue& value) {
+    const QJsonArray list = value.toArray();
+    return static_cast<double>(gateOf(window, list[0].toInt(), list[1].toInt())) < list[2].toDouble();
+}
+
+bool areGatesOn(MainWindow& window, const QJsonValue&) {
+    const auto& gates = window.snapshot()->headGates;
+    return !gates || std::ranges::all_of(*gates, [](float gate) { return gate == 1; });
+}
+
+bool isPrompt(MainWindow& window, const QJsonValue& value) {
+    const auto& sequence = window.snapshot()->sequence;
+    return sequence && QString::fromStdString(sequence->prompt).trimmed() == value.toString();
+}
+
+/// Tokens that the model has written after the prompt.
+bool hasWritten(MainWindow& window, const QJsonValue& value) {
+    const auto& sequence = window.snapshot()->sequence;
+    return sequence &&
+           std::ranges::count(sequence->tokens, false, &TokenInfo::isPrompt) >= static_cast<int>(value.toDouble());
+}
+
+/// Ends of the tree of what was tried.
+bool hasBranches(MainWindow& window, const QJsonValue& value) {
+    const auto& tree = window.snapshot()->branches;
+    if (!tree) return false;
+    const auto ends = std::ranges::count_if(tree->nodes, [](const BranchNode& node) { return node.children.empty(); });
+    return static_cast<double>(ends) >= value.toDouble();
+}
+
+QString samplingProblem(const QJsonValue& value) {
+    if (!value.isObject() || value.toObject().isEmpty()) return argument::object(value);
+    for (const QJsonValue& range : value.toObject())
+        if (const QString problem = argument::numbers(range, 2); !problem.isEmpty())
+            return QStringLiteral("each field takes the least and the most: %1").arg(problem);
+    return {};
+}
+
+/// Each field lies in its range.
+bool isSampling(MainWindow& window, const QJsonValue& value) {
+    const Sampling sampling = window.sampling();
+    const QJsonObject fields = value.toObject();
+    for (auto each = fields.begin(); each != fields.end(); ++each) {
+        const double now = samplingValue(sampling, each.key().toStdString());
+        constexpr double kRounding = 1e-6; // of fields that are floats
+        if (now < each.value().toArray()[0].toDouble() - kRounding ||
+            now > each.value().toArray()[1].toDouble() + kRounding)
+            return false;
+    }
+    return true;
+}
+
+QString specProblem(const QJsonValue& value) {
+    if (!value.isString()) return argument::text(value);
+    try {
+        AttentionSpec::parse(value.toString().toStdString());
+    } catch (const Error& error) {
+        return sentenceOf(error);
+    }
+    return {};
+}
+
+/// The maps of this attention are on the screen.
+bool isComposed(MainWindow& window, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+    return !shown.maps.empty() && shown.query.spec == AttentionSpec::parse(value.toString().toStdString());
+}
+
+/// The maps are of an attention with this mask, whatever its other parts.
+bool isMasked(MainWindow& window, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+    return !shown.maps.empty() && shown.query.spec.mask == MaskExpression::parse(value.toString().toStdString());
+}
+
+/// The mask lets this query see this key.
+bool isCellOpen(MainWindow& window, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+    const auto query = static_cast<int64_t>(value.toArray()[0].toDouble()),
+               key = static_cast<int64_t>(value.toArray()[1].toDouble());
+    if (shown.maps.empty() || query >= shown.query.tokens || key >= shown.query.tokens) return false;
+    BitRow row;
+    shown.query.spec.mask.row({.queries = shown.query.tokens, .keys = shown.query.tokens}, query, row);
+    return row.test(key);
+}
+
+QString maskProblem(const QJsonValue& value) {
+    if (!value.isString()) return argument::text(value);
+    try {
+        MaskExpression::parse(value.toString().toStdString());
+    } catch (const Error& error) {
+        return sentenceOf(error);
+    }
+    return {};
+}
+
+/// The maps are of an attention with this position part, whatever its other parts.
+bool hasPosition(MainWindow& window, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+    return !shown.maps.empty() && shown.query.spec.part(Slot::Position).id == value.toString().toStdString();
+}
+
+QString seedProblem(const QJsonValue& value) { return argument::count(value); }
+
+bool hasOtherSeed(MainWindow& window, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+    return !shown.maps.empty() && shown.query.seed != static_cast<uint64_t>(value.toDouble());
+}
+
+bool hasWidth(MainWindow& window, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+    return !shown.maps.empty() && static_cast<double>(shown.query.width) >= value.toDouble();
+}
+
+QString tabProblem(const QJsonValue& value) {
+    return argument::ids(value, {"maps", "paint", "cards", "positions", "cost"});
+}
+
+bool isTab(MainWindow& window, const QJsonValue& value) {
+    const QStringList tabs{"maps", "paint", "cards", "positions", "cost"};
+    const auto* views = window.findChild<QTabWidget*>("playViews");
+    return views && views->currentIndex() == tabs.indexOf(value.toString());
+}
+
+bool isAverage(MainWindow& window, const QJsonValue& value) {
+    const auto* exercise = window.findChild<AverageExercise*>();
+    return exercise && exercise->isReached(value.toDouble());
+}
+
+bool hasTrained(MainWindow& window, const QJsonValue& value) {
+    const TrainingSnapshot& training = *window.training().snapshot();
+    return training.state != TrainingSnapshot::State::Preparing &&
+           training.folder == window.runs().active().toStdString() && !training.folder.empty() &&
+           static_cast<double>(training.step) >= value.toDouble();
+}
+
+/// The views show this moment of a run.
+bool isMoment(MainWindow& window, const QJsonValue& value) {
+    const auto& shown = window.snapshot()->shown;
+    return shown && shown->title == "step " + std::to_string(static_cast<int64_t>(value.toDouble()));
+}
+
+bool isInFront(MainWindow& window, const QJsonValue& value) {
+    return window.hasPanel(value.toString()) && !window.panel(value.toString()).visibleRegion().isEmpty();
+}
+
+constexpr LessonCondition kConditions[] = {
+    {"head", pairProblem, isHead},
+    {"level", levelProblem, isLevel},
+    {"cell", pairProblem, isExplained},
+    {"gateBelow", tripleProblem, isGateBelow},
+    {"gatesOn", argument::flag, areGatesOn},
+    {"prompt", argument::text, isPrompt},
+    {"written", argument::count, hasWritten},
+    {"branches", argument::count, hasBranches},
+    {"sampling", samplingProblem, isSampling},
+    {"spec", specProblem, isComposed},
+    {"mask", maskProblem, isMasked},
+    {"maskShows", pairProblem, isCellOpen},
+    {"position", argument::text, hasPosition},
+    {"seedIsNot", seedProblem, hasOtherSeed},
+    {"widthAtLeast", argument::count, hasWidth},
+    {"playgroundTab", tabProblem, isTab},
+    {"average", argument::count, isAverage},
+    {"trained", argument::count, hasTrained},
+    {"moment", argument::count, isMoment},
+    {"panel", argument::text, isInFront},
+};
+
+} // namespace
+
+std::span<const LessonCondition> lessonConditions() { return kConditions; }
+
+bool holds(MainWindow& window, const LessonCall& condition) {
+    const auto found = std::ranges::find(kConditions, condition.name,
+                                         [](const LessonCondition& each) { return QString::fromLatin1(each.name); });
+    return window.snapshot() && found != std::end(kConditions) && found->holds(window, condition.argument);
+}
+
+} // namespace attn

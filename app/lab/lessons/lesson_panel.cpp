@@ -1,0 +1,209 @@
+#include "app/lab/lessons/lesson_panel.h"
+
+#include "app/lab/lessons/lesson_player.h"
+#include "app/lab/lessons/lesson_progress.h"
+#include "app/lab/lessons/lesson_step_view.h"
+#include "app/lab/widgets/hint_label.h"
+
+#include <QApplication>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QListWidget>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace attn {
+namespace {
+constexpr int kWidestLine = 100; // characters; longer lines are hard to read
+}
+
+LessonPanel::LessonPanel(PanelContext&, QWidget* parent) : Panel(parent), steps_(new LessonStepView) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(8, 8, 8, 8);
+    page_ = makeList();
+    // No stack: that would be as high as the higher page.
+    for (QWidget* page : std::initializer_list<QWidget*>{page_, steps_}) {
+        page->setMaximumWidth(fontMetrics().averageCharWidth() * kWidestLine);
+        row->addWidget(page, 1);
+    }
+    row->addStretch(0);
+    steps_->hide();
+}
+
+QWidget* LessonPanel::makeList() {
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(makeHintLabel());
+    static_cast<QLabel*>(column->itemAt(0)->widget())
+        ->setText(tr("Each lesson runs in this program, on real models. It asks what you expect before it shows what "
+                     "happens, and gives back what you had open when you leave it."));
+    list_ = new QListWidget;
+    list_->setObjectName("lessonList");
+    list_->setAccessibleName(tr("Lessons"));
+    list_->setToolTip(tr("Return starts the lesson; a tick stands before those that are done"));
+    list_->setWordWrap(true);
+    list_->setSpacing(3);
+    list_->setMinimumHeight(fontMetrics().height() * 9);
+    summary_ = new QLabel;
+    summary_->setObjectName("lessonSummary");
+    summary_->setWordWrap(true);
+    summary_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
+    summary_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    problems_ = makeHintLabel("lessonProblems");
+    const auto button = [this](const char* name, const QString& text, const QString& help) {
+        auto* made = new QPushButton(text);
+        made->setObjectName(QString::fromLatin1(name));
+        made->setToolTip(help);
+        return made;
+    };
+    start_ = button("lessonStart", tr("&Start"), tr("Begin the lesson, or go on where it was left"));
+    start_->setProperty("primary", true);
+    again_ = button("lessonAgain", tr("From the &beginning"), tr("Begin the lesson at its first step"));
+    auto* file = button("lessonFile", tr("Open a lesson &file…"), tr("Try a lesson that you are writing"));
+    auto* forget = button("lessonForget", tr("Forget &progress"), tr("Take away the ticks and the places"));
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(start_, 1);
+    buttons->addWidget(again_);
+    auto* others = new QHBoxLayout;
+    others->addWidget(file);
+    others->addWidget(forget);
+    others->addStretch(1);
+    column->addWidget(list_, 1);
+    column->addWidget(summary_);
+    column->addLayout(buttons);
+    column->addLayout(others);
+    column->addWidget(problems_);
+    connect(list_, &QListWidget::currentRowChanged, this, &LessonPanel::showChosen);
+    connect(list_, &QListWidget::itemActivated, this, [this] { start_->click(); });
+    connect(start_, &QPushButton::clicked, this, [this] {
+        if (const Lesson* lesson = chosen()) start(*lesson);
+    });
+    connect(again_, &QPushButton::clicked, this, [this] {
+        if (const Lesson* lesson = chosen()) start(*lesson, 0);
+    });
+    connect(file, &QPushButton::clicked, this, &LessonPanel::chooseFile);
+    connect(forget, &QPushButton::clicked, this, [this] {
+        clearLessonProgress();
+        fillList();
+    });
+    return page;
+}
+
+void LessonPanel::setPlayer(LessonPlayer& player, const QWidget& window, const QString& userFolder) {
+    player_ = &player;
+    window_ = &window;
+    library_ = lessonLibrary(userFolder);
+    QStringList problems;
+    for (const Failure& failure : library_.failures) problems << QString::fromStdString(failure.sentence());
+    problems_->setText(problems.join('\n'));
+    problems_->setVisible(!problems.isEmpty());
+    steps_->setPlayer(player);
+    connect(&player, &LessonPlayer::changed, this, &LessonPanel::showPlayer);
+    connect(&player, &LessonPlayer::ended, this, [this](const QString& id, bool isFinished) {
+        LessonProgress progress = LessonProgress::load(id);
+        if (isFinished) progress = {.isDone = true, .step = 0};
+        progress.save(id);
+        fillList();
+    });
+    fillList();
+}
+
+void LessonPanel::fillList() {
+    const int row = std::max(0, list_->currentRow());
+    list_->clear();
+    int number = 0;
+    for (const Lesson& lesson : library_.lessons) {
+        const LessonProgress progress = LessonProgress::load(lesson.id);
+        const QString mark = progress.isDone ? QStringLiteral("✓") : QStringLiteral("○");
+        QString text = tr("%1  %2. %3 · %4 min").arg(mark).arg(++number).arg(lesson.title).arg(lesson.minutes);
+        if (progress.step > 0) text += tr(" · left at step %1").arg(progress.step + 1);
+        auto* item = new QListWidgetItem(text, list_);
+        item->setToolTip(lesson.summary);
+        item->setData(Qt::AccessibleDescriptionRole, progress.isDone ? tr("done") : tr("not done"));
+    }
+    list_->setCurrentRow(std::min(row, list_->count() - 1));
+    showChosen();
+}
+
+const Lesson* LessonPanel::chosen() const {
+    const int row = list_->currentRow();
+    return row >= 0 && row < static_cast<int>(library_.lessons.size()) ? &library_.lessons[static_cast<size_t>(row)]
+                                                                       : nullptr;
+}
+
+void LessonPanel::showChosen() {
+    const Lesson* lesson = chosen();
+    const int step = lesson ? LessonProgress::load(lesson->id).step : 0;
+    summary_->setText(lesson ? lesson->summary : QString());
+    start_->setEnabled(lesson && player_);
+    start_->setText(step > 0 ? tr("&Go on at step %1").arg(step + 1) : tr("&Start"));
+    again_->setVisible(step > 0);
+}
+
+void LessonPanel::start(const Lesson& lesson, int step) {
+    if (const auto failure = checkControls(lesson, *window_)) return emit failed(*failure);
+    if (step < 0) step = LessonProgress::load(lesson.id).step;
+    const Lesson taken = lesson; // its place in the library may go
+    player_->start(taken, step);
+    steps_->setFocus();
+}
+
+void LessonPanel::focusList() { list_->setFocus(); }
+
+void LessonPanel::chooseFile() {
+    auto* dialog = new QFileDialog(this, tr("Open a lesson file"));
+    dialog->setObjectName("fileDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    dialog->setNameFilter(tr("Lessons (*.json)"));
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        auto loaded = loadLesson(path);
+        if (const auto* failure = std::get_if<Failure>(&loaded)) return emit failed(*failure);
+        start(std::get<Lesson>(loaded), 0);
+    });
+    dialog->open();
+}
+
+void LessonPanel::showPlayer() {
+    if (!player_->isPlaying()) {
+        const bool hadFocus = steps_->isAncestorOf(QApplication::focusWidget()) || steps_->hasFocus();
+        steps_->hide();
+        page_->show();
+        steps_->forget();
+        if (hadFocus) list_->setFocus();
+        return;
+    }
+    // Where one goes on from after leaving, or after a crash.
+    LessonProgress progress = LessonProgress::load(player_->lesson().id);
+    progress.step = player_->step();
+    progress.save(player_->lesson().id);
+    page_->hide();
+    steps_->refresh();
+    steps_->show();
+}
+
+/// Esc stops the model elsewhere; here it leaves the lesson.
+bool LessonPanel::event(QEvent* event) {
+    if (event->type() == QEvent::ShortcutOverride && player_ && player_->isPlaying() &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();
+        return true;
+    }
+    return Panel::event(event);
+}
+
+void LessonPanel::keyPressEvent(QKeyEvent* event) {
+    if (!player_ || !player_->isPlaying()) return Panel::keyPressEvent(event);
+    const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+    auto* button = qobject_cast<QAbstractButton*>(QApplication::focusWidget());
+    if (event->key() == Qt::Key_Escape) return player_->leave();
+    if (isReturn && button && isAncestorOf(button)) return button->click();
+    if (isReturn) return player_->next();
+    if (event->key() >= Qt::Key_1 && event->key() <= Qt::Key_9) return player_->answer(event->key() - Qt::Key_1);
+    Panel::keyPressEvent(event);
+}
+
+} // namespace attn

@@ -1,0 +1,222 @@
+#include "app/lab/lessons/lesson_step_view.h"
+
+#include "app/lab/lessons/average_exercise.h"
+#include "app/lab/lessons/lesson_player.h"
+#include "app/lab/widgets/hint_label.h"
+
+#include <QDoubleSpinBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+QLabel* makeText(const char* name) {
+    auto* label = new QLabel;
+    label->setObjectName(QString::fromLatin1(name));
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::RichText);
+    return label;
+}
+
+/// A frame in one of the theme's colours.
+QFrame* makeCard(const char* kind) {
+    auto* card = new QFrame;
+    card->setProperty("card", QString::fromLatin1(kind));
+    auto* column = new QVBoxLayout(card);
+    column->setContentsMargins(10, 8, 10, 8);
+    return card;
+}
+
+void put(QLabel* label, const QString& text) {
+    label->setText(text);
+    label->setVisible(!text.isEmpty());
+}
+
+} // namespace
+
+ChoiceButton::ChoiceButton(const QString& key, const QString& text, QWidget* parent)
+    : QPushButton(parent), label_(new QLabel(QStringLiteral("<b>%1</b>&nbsp; %2").arg(key, text), this)) {
+    label_->setWordWrap(true);
+    label_->setTextFormat(Qt::RichText);
+    label_->setAttribute(Qt::WA_TransparentForMouseEvents);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(10, 7, 10, 7);
+    row->addWidget(label_);
+    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+    setProperty("choice", true);
+    setCheckable(true);
+    label_->setForegroundRole(QPalette::Text);
+    connect(this, &QPushButton::toggled, label_,
+            [this](bool on) { label_->setForegroundRole(on ? QPalette::HighlightedText : QPalette::Text); });
+}
+
+int ChoiceButton::heightForWidth(int width) const { return layout()->totalHeightForWidth(width); }
+QSize ChoiceButton::sizeHint() const { return {200, heightForWidth(200)}; }
+QSize ChoiceButton::minimumSizeHint() const { return {120, fontMetrics().height() + 14}; }
+
+LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
+    setFocusPolicy(Qt::StrongFocus);
+    setObjectName("lessonStep");
+    setAccessibleName(tr("Step of the lesson"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(8);
+    place_ = makeHintLabel("lessonPlace");
+    title_ = makeText("lessonTitle");
+    text_ = makeText("lessonText");
+    average_ = new AverageExercise;
+    for (QWidget* widget : std::initializer_list<QWidget*>{place_, title_, text_, average_}) column->addWidget(widget);
+    makeQuestion(column);
+    taskCard_ = makeCard("task");
+    task_ = makeText("lessonTask");
+    show_ = new QPushButton(tr("Go to &it"));
+    show_->setObjectName("lessonShow");
+    show_->setToolTip(tr("Put the cursor into the control with the ring"));
+    taskCard_->layout()->addWidget(task_);
+    taskCard_->layout()->addWidget(show_);
+    taskCard_->layout()->setAlignment(show_, Qt::AlignLeft);
+    outcomeCard_ = makeCard("outcome");
+    outcome_ = makeText("lessonOutcome");
+    outcomeCard_->layout()->addWidget(outcome_);
+    column->addWidget(taskCard_);
+    column->addWidget(outcomeCard_);
+    column->addStretch(1);
+    auto* buttons = new QHBoxLayout;
+    const auto button = [&](const char* name, const QString& text, const QString& help) {
+        auto* made = new QPushButton(text);
+        made->setObjectName(QString::fromLatin1(name));
+        made->setToolTip(help);
+        buttons->addWidget(made);
+        return made;
+    };
+    leave_ = button("lessonLeave", tr("&Leave"), tr("Back to what was open before the lesson (Esc)"));
+    buttons->addStretch(1);
+    back_ = button("lessonBack", tr("&Back"), tr("To the step before"));
+    next_ = button("lessonNext", tr("&Next"), tr("To the next step, once this one is done (Return)"));
+    next_->setProperty("primary", true);
+    column->addLayout(buttons);
+    connect(leave_, &QPushButton::clicked, this, [this] { player_->leave(); });
+    connect(back_, &QPushButton::clicked, this, [this] { player_->back(); });
+    connect(next_, &QPushButton::clicked, this, [this] { player_->next(); });
+    connect(show_, &QPushButton::clicked, this, [this] {
+        QWidget* target = player_->target();
+        // A group of controls takes no cursor itself: its first control does.
+        if (target && target->focusPolicy() == Qt::NoFocus)
+            for (QWidget* inner : target->findChildren<QWidget*>())
+                if (inner->focusPolicy() != Qt::NoFocus && inner->isVisible() && inner->isEnabled()) {
+                    target = inner;
+                    break;
+                }
+        if (target) target->setFocus(Qt::TabFocusReason);
+    });
+}
+
+void LessonStepView::makeQuestion(QVBoxLayout* column) {
+    questionCard_ = makeCard("question");
+    question_ = makeText("lessonQuestion");
+    choices_ = new QWidget;
+    auto* choices = new QVBoxLayout(choices_);
+    choices->setContentsMargins(0, 0, 0, 0);
+    choices->setSpacing(5);
+    numberRow_ = new QWidget;
+    auto* row = new QHBoxLayout(numberRow_);
+    row->setContentsMargins(0, 0, 0, 0);
+    number_ = new QDoubleSpinBox;
+    number_->setObjectName("lessonNumber");
+    number_->setAccessibleName(tr("Your prediction"));
+    number_->setToolTip(tr("What you expect"));
+    number_->setRange(-1e6, 1e6);
+    answer_ = new QPushButton(tr("&Answer"));
+    answer_->setObjectName("lessonAnswer");
+    answer_->setToolTip(tr("Give this number as your prediction"));
+    row->addWidget(number_, 1);
+    row->addWidget(answer_);
+    reply_ = makeText("lessonReply");
+    for (QWidget* widget : std::initializer_list<QWidget*>{question_, choices_, numberRow_, reply_})
+        questionCard_->layout()->addWidget(widget);
+    column->addWidget(questionCard_);
+    connect(answer_, &QPushButton::clicked, this, &LessonStepView::answer);
+}
+
+void LessonStepView::answer() {
+    number_->interpretText();
+    player_->answerNumber(number_->value());
+    setFocus();
+}
+
+/// What only another step changes.
+void LessonStepView::showStep() {
+    const LessonStep& step = player_->currentStep();
+    const QString now = QStringLiteral("%1/%2").arg(player_->lesson().id).arg(player_->step());
+    if (std::exchange(shown_, now) == now && player_->isAnswered()) return;
+    title_->setText(QStringLiteral("<b>%1</b>").arg(step.title));
+    put(text_, step.text);
+    average_->setVisible(step.average.has_value());
+    if (step.average) average_->setAverage(*step.average);
+    // The one that was clicked may be what is speaking just now.
+    for (auto* old : choices_->findChildren<ChoiceButton*>()) {
+        old->hide();
+        old->setObjectName({});
+        choices_->layout()->removeWidget(old);
+        old->deleteLater();
+    }
+    questionCard_->setVisible(step.prediction.has_value());
+    numberRow_->setVisible(step.prediction && step.prediction->number);
+    choices_->setVisible(step.prediction && !step.prediction->number);
+    if (!step.prediction) return;
+    question_->setText(tr("<b>What do you expect?</b> %1").arg(step.prediction->question));
+    number_->setValue(player_->progress().number.value_or(0));
+    for (size_t i = 0; i < step.prediction->choices.size(); ++i) {
+        const QString& text = step.prediction->choices[i].text;
+        auto* button = new ChoiceButton(QString::number(i + 1), text);
+        button->setObjectName(QStringLiteral("lessonChoice%1").arg(i));
+        button->setAccessibleName(tr("Choice %1: %2").arg(i + 1).arg(text));
+        button->setToolTip(tr("Press %1").arg(i + 1));
+        choices_->layout()->addWidget(button);
+        connect(button, &QPushButton::clicked, this, [this, i] {
+            player_->answer(static_cast<int>(i));
+            refresh();  // the click of an answer that stands has unchecked it
+            setFocus(); // so that Return goes on
+        });
+    }
+}
+
+void LessonStepView::refresh() {
+    const LessonStep& step = player_->currentStep();
+    const auto& progress = player_->progress();
+    const int count = static_cast<int>(player_->lesson().steps.size());
+    place_->setText(tr("%1 · step %2 of %3").arg(player_->lesson().title).arg(player_->step() + 1).arg(count));
+    showStep();
+    const bool isAnswered = player_->isAnswered();
+    const auto buttons = choices_->findChildren<ChoiceButton*>();
+    for (auto* button : buttons) {
+        if (!button->isVisibleTo(choices_)) continue;
+        const int choice = button->objectName().right(1).toInt();
+        button->setChecked(progress.choice == choice);
+        button->setEnabled(!isAnswered || progress.choice == choice);
+    }
+    number_->setEnabled(!isAnswered);
+    answer_->setEnabled(!isAnswered);
+    average_->setEnabled(isAnswered);
+    put(reply_, player_->reply());
+    taskCard_->setVisible(isAnswered && !step.task.isEmpty());
+    task_->setText((progress.isDone ? tr("<b>Done:</b> ") : tr("<b>Now:</b> ")) + step.task);
+    show_->setVisible(!step.pointAt.isEmpty());
+    const bool showsOutcome = progress.isDone && !step.outcome.isEmpty();
+    outcomeCard_->setVisible(showsOutcome);
+    const QString verdict = !step.prediction   ? QString()
+                            : progress.isRight ? tr("<b>As you expected.</b> ")
+                                               : tr("<b>Not what you expected?</b> ");
+    outcome_->setText(verdict + step.outcome);
+    back_->setEnabled(player_->step() > 0);
+    next_->setEnabled(progress.isDone);
+    next_->setText(player_->step() + 1 == count ? tr("Fi&nish") : tr("&Next"));
+}
+
+} // namespace attn

@@ -1,0 +1,153 @@
+#include "app/lab/launch_options.h"
+#include "app/lab/lessons/lesson_calls.h"
+#include "app/lab/lessons/lesson_player.h"
+#include "tests/lab/playground_test.h"
+#include "tests/support/catch.h"
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+
+namespace attn {
+namespace {
+
+QJsonObject sampleStep() {
+    return {{"title", "t"},
+            {"text", "x"},
+            {"task", "do it"},
+            {"pointAt", "gate"},
+            {"allow", QJsonArray{"heads"}},
+            {"enter", QJsonArray{QJsonObject{{"prompt", "abc"}}}},
+            {"doneWhen", QJsonObject{{"head", QJsonArray{1, 0}}}}};
+}
+
+QByteArray lessonOf(const QJsonObject& step) {
+    return QJsonDocument(QJsonObject{{"title", "l"}, {"summary", "s"}, {"minutes", 1}, {"steps", QJsonArray{step}}})
+        .toJson();
+}
+
+QByteArray with(const char* key, const QJsonValue& value) {
+    QJsonObject step = sampleStep();
+    step[QLatin1String(key)] = value;
+    return lessonOf(step);
+}
+
+std::string sentenceFor(const QByteArray& json) {
+    const auto result = lessonFromJson(json, "mine.json");
+    const auto* failure = std::get_if<Failure>(&result);
+    return failure ? failure->sentence() : std::string();
+}
+
+} // namespace
+
+TEST_CASE("lessons: a file that means nothing is refused with its name, the step and the thing", "[lab][lessons]") {
+    REQUIRE(sentenceFor(lessonOf(sampleStep())).empty());
+    const std::pair<QByteArray, const char*> cases[] = {
+        {"", "not JSON"},
+        {"{]", "not JSON"},
+        {"[]", "\"title\""},
+        {QByteArray(R"({"title":"a","summary":"b","minutes":1,"steps":[]})"), "no steps"},
+        {with("enter", QJsonArray{QJsonObject{{"opn", "x"}}}), "step 1: there is no action \"opn\""},
+        {with("enter", QJsonArray{QJsonObject{{"head", 3}}}), "action \"head\""},
+        {with("enter", QJsonArray{"open"}), "\"enter\""},
+        {with("enter", QJsonArray{QJsonObject{{"playground", QJsonObject{{"spec", "mask=windw(3)"}}}}}), "window"},
+        {with("enter", QJsonArray{QJsonObject{{"recipe", QJsonObject{{"task", "fly"}}}}}), "fly"},
+        {with("doneWhen", QJsonObject{{"hed", 1}}), "there is no condition \"hed\""},
+        {with("doneWhen", QJsonObject{{"gateBelow", QJsonArray{1, 0}}}), "condition \"gateBelow\""},
+        {with("allow", QJsonArray{"hands"}), "there is no group of controls \"hands\""},
+        {with("panels", QJsonArray{"window"}), "there is no panel \"window\""},
+        {with("colour", "red"), "there is no field \"colour\""},
+        {with("text", 3), "\"text\""},
+        {with("text", "<img src=x>"), "<img"},
+        {with("task", ""), "doneWhen"},
+        {with("prediction", QJsonObject{{"question", "q"}}), "0 choices"},
+        {with("average", QJsonObject{{"labels", QJsonArray{"a"}}}), "three"},
+    };
+    for (const auto& [json, expected] : cases) {
+        const std::string sentence = sentenceFor(json);
+        INFO(sentence);
+        CAPTURE(expected);
+        CHECK(sentence.find("mine") != std::string::npos);
+        CHECK(sentence.find(expected) != std::string::npos);
+    }
+    CHECK(std::holds_alternative<Failure>(loadLesson("/nowhere/at-all.json")));
+}
+
+TEST_CASE("lessons: one that points at no control of the window is not begun", "[lab][lessons]") {
+    LabWindow lab;
+    const QString path = lab.folder() + "/mine.json";
+    QFile file(path);
+    REQUIRE(file.open(QIODevice::WriteOnly));
+    file.write(with("pointAt", "next/Temprature"));
+    file.close();
+    lab.window().openLesson(path);
+    CHECK_FALSE(lab.window().lessons().isPlaying());
+    const auto lesson = std::get<Lesson>(loadLesson(path));
+    const auto failure = checkControls(lesson, lab.window());
+    REQUIRE(failure);
+    CHECK(failure->sentence().find("mine, step 1: there is no control \"next/Temprature\"") != std::string::npos);
+    REQUIRE(file.open(QIODevice::WriteOnly));
+    file.write(with("pointAt", "next/Temperature"));
+    file.close();
+    lab.window().openLesson(path);
+    CHECK(lab.window().lessons().isPlaying());
+}
+
+TEST_CASE("lessons: those of a folder of one's own follow, and what is none is told", "[lab][lessons]") {
+    QTemporaryDir folder;
+    for (const auto& [name, json] :
+         {std::pair("zz-mine.json", lessonOf(sampleStep())), {"broken.json", QByteArray("{")}}) {
+        QFile file(folder.filePath(name));
+        REQUIRE(file.open(QIODevice::WriteOnly));
+        file.write(json);
+    }
+    const LessonLibrary library = lessonLibrary(folder.path());
+    REQUIRE(library.lessons.size() == 8);
+    CHECK(library.lessons.back().id == "zz-mine");
+    REQUIRE(library.failures.size() == 1);
+    CHECK(library.failures[0].sentence().find("broken.json") != std::string::npos);
+    const auto options = parseLaunchOptions({"attention-lab", "--lesson", "3"});
+    CHECK(std::get<LaunchOptions>(options).lesson == "3");
+}
+
+TEST_CASE("lessons: conditions hold when what they name is so, and not before", "[lab][lessons]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    const auto isSo = [&](const char* name, const QJsonValue& argument) {
+        return holds(lab.window(), {name, argument});
+    };
+    const auto becomes = [&](const char* name, const QJsonValue& argument) {
+        return lab.waitFor([&] { return isSo(name, argument); }, 30'000);
+    };
+    CHECK(isSo("gatesOn", true));
+    run(lab.window(), {"gate", QJsonArray{1, 0, 0.5}});
+    CHECK(becomes("gateBelow", QJsonArray{1, 0, 0.6}));
+    CHECK_FALSE(isSo("gatesOn", true));
+    run(lab.window(), {"gatesOn", true});
+    CHECK(becomes("gatesOn", true));
+    CHECK_FALSE(isSo("cell", QJsonArray{5, 3}));
+    run(lab.window(),
+        {"attention", QJsonObject{{"level", "cell"}, {"layer", 1}, {"head", 0}, {"cell", QJsonArray{5, 3}}}});
+    CHECK(becomes("cell", QJsonArray{5, 3}));
+    CHECK(isSo("head", QJsonArray{1, 0}));
+    CHECK_FALSE(isSo("panel", "playground"));
+    REQUIRE(opens(lab));
+    CHECK(becomes("panel", "playground"));
+    CHECK_FALSE(isSo("seedIsNot", 1));
+    run(lab.window(), {"playground", QJsonObject{{"spec", "mask=window(4)"}, {"seed", 2}}});
+    CHECK(becomes("seedIsNot", 1));
+    CHECK(isSo("spec", "mask=window(4)"));
+    CHECK(isSo("maskShows", QJsonArray{8, 6}));
+    CHECK_FALSE(isSo("maskShows", QJsonArray{8, 1}));
+}
+
+TEST_CASE("lessons: the author's guide names every action and condition", "[lab][lessons]") {
+    QFile guide(QStringLiteral(ATTN_SOURCE_DIR "/assets/lessons/README.md"));
+    REQUIRE(guide.open(QIODevice::ReadOnly));
+    const QString text = QString::fromUtf8(guide.readAll());
+    for (const LessonAction& action : lessonActions()) CHECK(text.contains(QStringLiteral("| `%1`").arg(action.name)));
+    for (const LessonCondition& condition : lessonConditions())
+        CHECK(text.contains(QStringLiteral("| `%1`").arg(condition.name)));
+}
+
+} // namespace attn
