@@ -23,9 +23,12 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(LanguageModel& model, 
         model.truncate(0);
         model.feed(input.tokens);
         std::vector<int>& written = isEdited ? result->after : result->before;
-        while (static_cast<int>(written.size()) < length && static_cast<int>(model.tokens().size()) < model.capacity()) {
+        while (static_cast<int>(written.size()) < length &&
+               static_cast<int>(model.tokens().size()) < model.capacity()) {
             if (input.report)
-                input.report((isEdited ? 0.5f : 0.0f) + 0.5f * static_cast<float>(written.size()) / static_cast<float>(length), "continuations");
+                input.report((isEdited ? 0.5f : 0.0f) +
+                                 0.5f * static_cast<float>(written.size()) / static_cast<float>(length),
+                             "continuations");
             const int token = static_cast<int>(std::ranges::max_element(model.logits()) - model.logits().begin());
             if (std::ranges::find(stops, token) != stops.end()) break;
             written.push_back(token);

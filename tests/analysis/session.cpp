@@ -29,7 +29,8 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     CHECK_FALSE(snapshot->isEdited);
     CHECK(snapshot->unedited == nullptr);
 
-    snapshot = succeed(session, editsOf({{{.kind = Intervention::Kind::Zero, .hook = "blocks.1.attn.hook_z", .head = 0}}, {}}));
+    snapshot = succeed(session,
+                       editsOf({{{.kind = Intervention::Kind::Zero, .hook = "blocks.1.attn.hook_z", .head = 0}}, {}}));
     CHECK(snapshot->isEdited);
     CHECK(snapshot->edits->interventions.size() == 1);
     for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6)); // nothing else writes
@@ -85,7 +86,8 @@ TEST_CASE("session: analyses run between commands and leave the run as it was", 
     const auto lens = std::make_shared<LogitLensAnalysis>();
     const auto sweep = std::make_shared<AblationSweepAnalysis>();
     const auto kinds = std::make_shared<HeadDetectionAnalysis>();
-    for (const std::shared_ptr<const Analysis>& each : std::initializer_list<std::shared_ptr<const Analysis>>{lens, sweep, kinds})
+    for (const std::shared_ptr<const Analysis>& each :
+         std::initializer_list<std::shared_ptr<const Analysis>>{lens, sweep, kinds})
         succeed(session, RunAnalysisCommand{each});
     const auto after = session.latest();
     CHECK(after->analyses.size() == 3);

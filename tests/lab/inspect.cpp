@@ -49,11 +49,12 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
     REQUIRE(lab.settle());
     for (float logit : lab.snapshot().next->logits) CHECK(logit == Approx(0).margin(1e-6));
-    CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) == QStringList{"blocks.1.attn.hook_z, head 0 removed"});
+    CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) ==
+          QStringList{"blocks.1.attn.hook_z, head 0 removed"});
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change(s).");
     const auto* effect = &lab.find<QTreeWidget>("interventionsEffect");
     REQUIRE(effect->topLevelItemCount() > 0);
-    CHECK(effect->topLevelItem(0)->text(0) == "i"); // what came next before
+    CHECK(effect->topLevelItem(0)->text(0) == "i");          // what came next before
     CHECK(effect->topLevelItem(0)->text(1).toDouble() == 0); // "99.9 %" is no number
     CHECK(effect->topLevelItem(0)->text(3).startsWith("−"));
 
@@ -140,7 +141,8 @@ TEST_CASE("lab: every lens answers", "[lab]") {
         if (!lensPages()[static_cast<size_t>(page)].isQuick) click(lab.find<QPushButton>("lensRun"));
         REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }, 20'000));
         CHECK_FALSE(lab.snapshot().failure);
-        const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() || lab.find<LinesView>("lensBars").isVisible() ||
+        const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
+                               lab.find<LinesView>("lensBars").isVisible() ||
                                lab.find<QTreeWidget>("lensTable").isVisible();
         CHECK(hasFigure);
     }
@@ -149,6 +151,15 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     float largest = 0;
     for (int column = 0; column < figure.columns(); ++column) largest = std::max(largest, figure.valueAt({0, column}));
     CHECK(largest == Approx(1).margin(0.02));
+    auto& view = lab.find<MatrixView>("lensMatrix");
+    QTest::mouseDClick(&view, Qt::LeftButton, {}, view.figureLayout().cellRect({0, 4}).center().toPoint());
+    REQUIRE(lab.settle());
+    REQUIRE(lab.snapshot().edits);
+    CHECK(lab.snapshot().edits->interventions.front().hook == "blocks.0.hook_resid_pre");
+    CHECK(lab.snapshot().edits->interventions.front().position == 4);
+    lab.press(lab.action("resetEdits"));
+    REQUIRE(lab.settle());
+    lab.showPanel("lenses");
     pages.setCurrentIndex(1);
     lab.find<QLineEdit>("lensTarget").setText("no such token");
     click(lab.find<QPushButton>("lensRun"));
@@ -216,8 +227,8 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     auto& panel = lab.find<ComparePanel>("compare");
     auto& with = lab.find<QComboBox>("compareWith");
     auto& heads = lab.find<QTreeWidget>("compareHeads");
-    lab.window().bridge().post(SetEditsCommand{std::make_shared<const Edits>(
-        Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+    lab.window().bridge().post(SetEditsCommand{
+        std::make_shared<const Edits>(Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
     REQUIRE(lab.settle());
     with.setCurrentIndex(1); // without changes
     REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 20'000));
@@ -237,8 +248,12 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     with.setCurrentIndex(2); // another text
     lab.find<QLineEdit>("compareText").setText("the brown fox the br");
     click(lab.find<QPushButton>("compareRun"));
-    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
-                                     lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b"; }, 20'000));
+    REQUIRE(lab.waitFor(
+        [&] {
+            return panel.waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
+                   lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
+        },
+        20'000));
     with.setCurrentIndex(3); // another model
     lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
     click(lab.find<QPushButton>("compareRun"));

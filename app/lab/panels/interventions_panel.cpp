@@ -116,6 +116,7 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
         head_->setValue(which);
         showPattern();
     });
+    connect(&context_, &PanelContext::interventionRequested, this, &InterventionsPanel::add);
     const auto setTheme = [this](ThemeId theme) { pattern_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
@@ -438,7 +439,8 @@ void InterventionsPanel::showWritten() {
     }
     const auto& continuation = static_cast<const Continuation&>(*found->second);
     const auto line = [](const std::string& text) { return visibleText(QString::fromStdString(text)).toHtmlEscaped(); };
-    written_->setText(tr("<b>Before</b> %1<br><b>After</b> %2").arg(line(continuation.textBefore), line(continuation.textAfter)));
+    written_->setText(
+        tr("<b>Before</b> %1<br><b>After</b> %2").arg(line(continuation.textBefore), line(continuation.textAfter)));
 }
 
 void InterventionsPanel::showTokens() {

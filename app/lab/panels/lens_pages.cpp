@@ -311,7 +311,13 @@ const LensPage kPages[] = {
          analysis->target = question.target;
          return analysis;
      },
-     .show = showAblation},
+     .show = showAblation,
+     .change =
+         [](const AnalysisResult& result, const LensQuestion&, int row, int column) {
+             const bool isHead = column < static_cast<const AblationSweep&>(result).heads;
+             const std::string block = "blocks." + std::to_string(row);
+             return Intervention{.hook = block + (isHead ? ".attn.hook_z" : ".hook_mlp_out"), .head = isHead ? column : -1};
+         }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where the difference to another text of as many tokens is held."),
@@ -324,7 +330,14 @@ const LensPage kPages[] = {
          analysis->text = question.text;
          return analysis;
      },
-     .show = showPatching},
+     .show = showPatching,
+     .change =
+         [](const AnalysisResult& result, const LensQuestion& question, int row, int column) {
+             return Intervention{.kind = Intervention::Kind::Patch,
+                                 .hook = "blocks." + std::to_string(row) + "." + static_cast<const PatchSweep&>(result).hook,
+                                 .position = column,
+                                 .text = question.text};
+         }},
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "app/figures/matrix_figure.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/session/analysis.h"
+#include "engine/session/edits.h"
 #include "engine/session/snapshot.h"
 
 #include <QStringList>
@@ -45,6 +46,8 @@ struct LensPage {
     bool isQuick = true; ///< runs by itself when the text changes
     std::shared_ptr<const Analysis> (*make)(const LensQuestion& question);
     LensAnswer (*show)(const AnalysisResult& result, const Snapshot& snapshot);
+    /// What a double click on a cell of the matrix changes about the model; null: nothing.
+    Intervention (*change)(const AnalysisResult& result, const LensQuestion& question, int row, int column) = nullptr;
 };
 std::span<const LensPage> lensPages();
 

@@ -90,6 +90,12 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
                                (snapshot_ && snapshot_->sequence ? snapshot_->sequence->tokens.size() : 0);
         context_.hoverToken(cell && hasTokens ? cell->key : -1);
     });
+    connect(matrix_, &MatrixView::activated, this, [this] {
+        const auto& cell = matrix_->figure().hovered;
+        if (!cell || !shown_ || !page().change) return;
+        context_.requestIntervention(page().change(*shown_, question(), cell->query, cell->key));
+        context_.showPanel("interventions");
+    });
     connect(bars_, &LinesView::pointedAt, this, &LensesPanel::showReading);
     const auto setTheme = [this](ThemeId theme) {
         matrix_->setTheme(figureTheme(theme));
@@ -223,6 +229,7 @@ void LensesPanel::showReading() {
                    .arg(figure.rowName(cell->query), figure.columnName(cell->key))
                    .arg(static_cast<double>(figure.valueAt(*cell)), 0, 'g', 4);
         const auto at = static_cast<size_t>(cell->query * figure.columns() + cell->key);
+        if (page().change) text += QStringLiteral(" · ") + tr("double-click to change the model so");
         if (at < answer_.remarks.size()) text += QStringLiteral(" · ") + answer_.remarks[at];
     } else if (const QString reading = bars_->reading(); !bars_->isHidden() && !reading.isEmpty()) {
         text = reading;

@@ -3,6 +3,7 @@
 #include "app/figures/figure.h"
 #include "app/lab/preferences.h"
 #include "engine/session/commands.h"
+#include "engine/session/edits.h"
 #include "engine/session/session.h"
 #include "engine/session/snapshot.h"
 #include "engine/training/recipe.h"
@@ -59,6 +60,9 @@ public:
     /// Puts a recipe into the form, to be changed and trained.
     void requestRecipe(const Recipe& recipe) { emit recipeRequested(recipe); }
 
+    /// Changes the model while it runs, after the other changes.
+    void requestIntervention(const Intervention& intervention) { emit interventionRequested(intervention); }
+
     /// Shows a picture to the vision model. @param name for people
     void requestPicture(const std::shared_ptr<const Image>& picture, const QString& name) {
         emit pictureRequested(picture, name);
@@ -72,6 +76,7 @@ signals:
     void headSelected(int layer, int head);
     void tokenHovered(int index);
     void recipeRequested(const attn::Recipe& recipe);
+    void interventionRequested(const attn::Intervention& intervention);
     void pictureRequested(const std::shared_ptr<const attn::Image>& picture, const QString& name);
     void panelRequested(const QString& id);
 
