@@ -234,7 +234,11 @@ TEST_CASE("lessons: 6, writing, is done with the sampling, the text and the list
 TEST_CASE("lessons: 7, training, is done with Step, Train and the timeline", "[lab][lessons]") {
     LabWindow lab("builtin:induction", "abab");
     Student student(lab);
-    student.take(6, {[&] { student.press("trainStep"); }, [&] { student.press("train.play"); },
+    student.take(6, {[&] { student.press("trainStep"); },
+                     [&] {
+                         CHECK_FALSE(lab.find<QLabel>("trainHint").isVisible()); // it tells the answer
+                         student.press("train.play");
+                     },
                      [&] {
                          auto& timeline = lab.find<QSlider>("timeline");
                          REQUIRE(lab.waitFor([&] { return timeline.isEnabled(); }, kPatienceMs));

@@ -83,6 +83,11 @@ public:
     }
     bool has(const QString& key) const { return object_.contains(key); }
 
+    QStringList texts(const QString& key) const {
+        QStringList found;
+        for (const QJsonValue& value : list(key)) found << value.toString();
+        return found;
+    }
     QStringList names(const QString& key, const QString& kind, const QStringList& known) const {
         QStringList found;
         for (const QJsonValue& value : list(key)) {
@@ -169,7 +174,7 @@ LessonAverage averageFrom(const QJsonObject& object) {
 
 LessonStep stepFrom(const QJsonObject& object) {
     const Fields fields(object, {"title", "text", "panels", "enter", "prediction", "average", "task", "reveal",
-                                 "pointAt", "allow", "doneWhen", "outcome", "leave"});
+                                 "pointAt", "hide", "allow", "doneWhen", "outcome", "leave"});
     LessonStep step{.title = fields.text("title", true),
                     .text = fields.text("text", true),
                     .panels = fields.names("panels", "panel", panelIds()),
@@ -179,6 +184,7 @@ LessonStep stepFrom(const QJsonObject& object) {
                     .task = fields.text("task"),
                     .reveal = actionsFrom(fields, "reveal"),
                     .pointAt = fields.text("pointAt"),
+                    .hide = fields.texts("hide"),
                     .allow = fields.names("allow", "group of controls", groupIds()),
                     .doneWhen = {},
                     .outcome = fields.text("outcome"),
@@ -247,11 +253,13 @@ QWidget* findControl(const QWidget& window, const QString& name) {
 
 std::optional<Failure> checkControls(const Lesson& lesson, const QWidget& window) {
     for (size_t i = 0; i < lesson.steps.size(); ++i) {
-        const QString& name = lesson.steps[i].pointAt;
-        if (name.isEmpty() || findControl(window, name)) continue;
-        return failureOf({QStringLiteral("there is no control \"%1\" to point at").arg(name),
-                          QStringLiteral("the author's guide says how controls are named")},
-                         QStringLiteral("%1, step %2").arg(lesson.id).arg(i + 1));
+        QStringList names = lesson.steps[i].hide;
+        if (!lesson.steps[i].pointAt.isEmpty()) names << lesson.steps[i].pointAt;
+        for (const QString& name : names)
+            if (!findControl(window, name))
+                return failureOf({QStringLiteral("there is no control \"%1\"").arg(name),
+                                  QStringLiteral("the author's guide says how controls are named")},
+                                 QStringLiteral("%1, step %2").arg(lesson.id).arg(i + 1));
     }
     return {};
 }

@@ -57,6 +57,7 @@ struct LessonStep {
     QString task;                     ///< what to do, shown once the prediction is made
     std::vector<LessonCall> reveal;   ///< run once the prediction is made
     QString pointAt;                  ///< a control, as findControl() names it
+    QStringList hide;                 ///< controls that would give the outcome away
     QStringList allow;                ///< control groups that are not locked once the prediction is made
     std::vector<LessonCall> doneWhen; ///< all must hold; none: the step is done with its prediction
     QString outcome;                  ///< shown once the step is done
@@ -78,7 +79,7 @@ std::variant<Lesson, Failure> loadLesson(const QString& path);
 /// A control of the window by its object name, or of a part of it by the names of both: "next/Temperature". The second
 /// may be an accessible name. @return null: there is none
 QWidget* findControl(const QWidget& window, const QString& name);
-/// The first step that points at no control of the window.
+/// The first step that points at, or hides, what is no control of the window.
 std::optional<Failure> checkControls(const Lesson& lesson, const QWidget& window);
 
 /// The lessons that the program brings, in order, then those of a folder of the user's own.

@@ -75,6 +75,7 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
 void LessonPlayer::enter() {
     if (arrangedFor_ != currentStep().panels || arrangedFor_.isEmpty()) window_.arrangeFor(currentStep().panels);
     arrangedFor_ = currentStep().panels;
+    showHidden(false);
     run(currentStep().enter);
     if (isAnswered()) reveal();
     lock();
@@ -141,7 +142,13 @@ void LessonPlayer::leave() {
 
 void LessonPlayer::leaveStep() {
     waiting_.clear();
+    showHidden(true);
     run(currentStep().leave);
+}
+
+void LessonPlayer::showHidden(bool isShown) {
+    for (const QString& name : currentStep().hide)
+        if (QWidget* control = findControl(window_, name)) control->setVisible(isShown);
 }
 
 void LessonPlayer::end(bool isFinished) {

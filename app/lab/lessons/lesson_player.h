@@ -68,6 +68,7 @@ private:
     void reveal();
     void lock();
     void leaveStep();
+    void showHidden(bool isShown);
     void run(const std::vector<LessonCall>& actions);
     /// Runs what waits, up to a model that is being opened.
     void work();
