@@ -22,7 +22,8 @@ constexpr const char* kProbeText =
     "the river. The girl and her brother looked for the dog, and the dog looked for the girl.";
 constexpr int kLongestPeriod = 24;
 constexpr int kLocal = 4, kFurthestOffset = 8;
-constexpr float kLeast = 0.4f; ///< a score from which a head is called so
+constexpr float kLeast = 0.4f;  ///< a score from which a head is called so
+constexpr float kBroad = 0.75f; ///< likewise, of an even spread: every head has some of it
 
 /// One head's pattern over some tokens.
 struct Pattern {
@@ -39,11 +40,23 @@ template <class Cell> float meanOver(int from, int end, Cell&& cell) {
     return static_cast<float>(sum / (end - from));
 }
 
-/// Share that goes to the same places in both.
+/// Share that goes to the same places in both, beyond what would if it were spread evenly.
 float agreement(const Pattern& a, const Pattern& b) {
-    return meanOver(1, a.tokens, [&](int query) {
+    return meanOver(2 * kLocal, a.tokens, [&](int query) {
+        const float even = 1 / static_cast<float>(query + 1);
         float sum = 0;
-        for (int key = 0; key < a.tokens; ++key) sum += std::min(a.at(query, key), b.at(query, key));
+        for (int key = 0; key <= query; ++key)
+            sum += std::max(0.0f, std::min(a.at(query, key), b.at(query, key)) - even);
+        return sum;
+    });
+}
+
+/// Share of an even spread that a pattern covers.
+float evenness(const Pattern& pattern) {
+    return meanOver(2 * kLocal, pattern.tokens, [&](int query) {
+        const float even = 1 / static_cast<float>(query + 1);
+        float sum = 0;
+        for (int key = 0; key <= query; ++key) sum += std::min(pattern.at(query, key), even);
         return sum;
     });
 }
@@ -80,31 +93,23 @@ std::vector<float> patternsOf(LanguageModel& model, const std::vector<int>& toke
 } // namespace
 
 std::string_view nameOf(HeadKind kind) {
-    constexpr std::array<std::string_view, kHeadKinds> names{
-        "induction",   "duplicate token", "previous token", "current token",
-        "first token", "fixed offset",    "positional",     "local"};
+    constexpr std::array<std::string_view, kHeadKinds> names{"induction",     "duplicate token", "previous token",
+                                                             "current token", "first token",     "fixed offset",
+                                                             "positional",    "local",           "broad"};
     return names[static_cast<size_t>(kind)];
 }
 
 std::vector<HeadKind> HeadScores::labels() const {
     std::vector<HeadKind> found;
-    for (size_t kind = 0; kind < kHeadKinds; ++kind)
-        if (scores[kind] >= kLeast) found.push_back(static_cast<HeadKind>(kind));
-    const auto drop = [&](HeadKind kind) { std::erase(found, kind); };
+    for (HeadKind kind : {HeadKind::Induction, HeadKind::DuplicateToken, HeadKind::PreviousToken,
+                          HeadKind::CurrentToken, HeadKind::FirstToken, HeadKind::FixedOffset})
+        if (of(kind) >= kLeast) found.push_back(kind);
+    std::ranges::stable_sort(found, [this](HeadKind a, HeadKind b) { return of(a) > of(b); });
     // A more special name says it all.
-    const bool isNear = of(HeadKind::PreviousToken) >= kLeast || of(HeadKind::CurrentToken) >= kLeast;
-    if (isNear) drop(HeadKind::Local);
-    if (isNear || of(HeadKind::FirstToken) >= kLeast || of(HeadKind::FixedOffset) >= kLeast) drop(HeadKind::Positional);
-    std::ranges::stable_sort(found, [](HeadKind a, HeadKind b) {
-        const auto isBroad = [](HeadKind kind) { return kind == HeadKind::Positional || kind == HeadKind::Local; };
-        return !isBroad(a) && isBroad(b);
-    });
-    if (!found.empty() && found.front() != HeadKind::Positional && found.front() != HeadKind::Local)
-        std::ranges::stable_sort(
-            found.begin(),
-            std::ranges::find_if(found,
-                                 [](HeadKind kind) { return kind == HeadKind::Positional || kind == HeadKind::Local; }),
-            [this](HeadKind a, HeadKind b) { return of(a) > of(b); });
+    if (!found.empty()) return found;
+    for (HeadKind kind : {HeadKind::Positional, HeadKind::Local})
+        if (of(kind) >= kLeast) found.push_back(kind);
+    if (found.empty() && of(HeadKind::Broad) >= kBroad) found.push_back(HeadKind::Broad);
     return found;
 }
 
@@ -131,6 +136,8 @@ std::string HeadScores::explanation(HeadKind kind) const {
         return fmt::format("{} of its weight goes {} tokens back", share, offset);
     case HeadKind::Positional:
         return share + " of its weight goes to the same places, whatever the tokens are";
+    case HeadKind::Broad:
+        return fmt::format("its weight is spread evenly to {}", share);
     case HeadKind::Local:
         return fmt::format("{} of its weight goes to the last {} tokens", share, kLocal);
     }
@@ -165,7 +172,8 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
     report(0);
     const std::vector<float> first = repeated(seed);
     report(0.3f);
-    const std::vector<float> second = repeated(seed + 1);
+    // Others, of which none repeats: what follows repetitions is then elsewhere.
+    const std::vector<float> second = patternsOf(model, randomTokens(model, 2 * period, seed + 1));
     report(0.6f);
     std::vector<float> ofText;
     int textTokens = 0;
@@ -213,6 +221,7 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
                 scores.offset = offset;
             }
             set(HeadKind::Positional, agreement(random, other));
+            set(HeadKind::Broad, evenness(random));
             set(HeadKind::Local, mean(2 * kLocal, [](const Pattern& p, int query) {
                     float sum = 0;
                     for (int key = query - kLocal + 1; key <= query; ++key) sum += p.at(query, key);

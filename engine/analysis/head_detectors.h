@@ -19,10 +19,12 @@ enum class HeadKind : uint8_t {
     FirstToken,     ///< the first one, a sink. @source Xiao et al. 2023, arXiv:2309.17453
     FixedOffset,    ///< always as far back, by two tokens or more: a syntactic pattern. @source Clark et al. 2019,
                     ///< arXiv:1906.04341
-    Positional,     ///< the same places, whatever the tokens are. @source Voita et al. 2019, arXiv:1905.09418
-    Local           ///< the four tokens that end with itself
+    Positional, ///< the same places, whatever the tokens are, beyond what an even spread would give. @source Voita et
+                ///< al. 2019, arXiv:1905.09418
+    Local,      ///< the four tokens that end with itself
+    Broad       ///< all that it sees, nearly alike
 };
-inline constexpr size_t kHeadKinds = 8;
+inline constexpr size_t kHeadKinds = 9;
 std::string_view nameOf(HeadKind kind); ///< "previous token"
 
 /// How much of each kind one head is, and what it is called for that.

@@ -5,7 +5,9 @@
 #include "tests/session/session_test.h"
 #include "tests/support/catch.h"
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 
 using namespace attn;
 using namespace attn::test;
@@ -121,4 +123,33 @@ TEST_CASE("session: stop ends an analysis", "[analysis][gpu]") {
     CHECK(session.latest()->status.activity == Activity::Idle);
     CHECK(session.latest()->analyses.empty());
     CHECK_FALSE(session.latest()->failure);
+}
+
+// Prints what a gate, or the share of an intervention, takes from the command until all views are as it says.
+TEST_CASE("measure: a slider's way to the views", "[.measure]") {
+    for (const char* path : {"builtin:induction", "builtin:sort", "builtin:stories"}) {
+        Session session;
+        succeed(session, OpenModelCommand{.path = path});
+        const auto median = [&](const std::function<Command(float)>& command) {
+            std::vector<double> times;
+            for (int i = 0; i < 21; ++i) {
+                const auto start = std::chrono::steady_clock::now();
+                session.post(command(static_cast<float>(i) / 21));
+                session.waitIdle();
+                times.push_back(
+                    std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+            }
+            std::ranges::sort(times);
+            return std::pair(times[10], times.back());
+        };
+        const auto gate = median([](float share) { return SetHeadGateCommand{.layer = 0, .head = 0, .gate = share}; });
+        succeed(session, SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+        const auto edit = median([](float share) {
+            return editsOf(
+                {{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0, .amount = share}}, {}});
+        });
+        WARN(path << ", " << session.latest()->sequence->tokens.size() << " tokens: gate " << gate.first
+                  << " ms (worst " << gate.second << "), mean ablation " << edit.first << " ms (worst " << edit.second
+                  << ")");
+    }
 }

@@ -3,6 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/panels/panel_theme.h"
+#include "app/lab/panels/shown_tile.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/session/sampling.h"
@@ -161,7 +162,6 @@ void ComparePanel::follow() {
         connect(bridge_.get(), &SessionBridge::snapshotChanged, this,
                 [this](const std::shared_ptr<const Snapshot>& snapshot) {
                     second_ = snapshot;
-                    if (first_) setSnapshot(first_);
                     showMaps();
                     showHeads();
                     showNext();
@@ -192,7 +192,7 @@ void ComparePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
     const auto before = std::exchange(first_, snapshot);
     if (with_->currentIndex() == Nothing) return;
     follow();
-    if (!before || before->detail != snapshot->detail) showMaps();
+    if (!before || before->detail != snapshot->detail || before->grid != snapshot->grid) showMaps();
     if (!before || before->grid != snapshot->grid) showHeads();
     if (!before || before->next != snapshot->next) showNext();
 }
@@ -204,11 +204,11 @@ void ComparePanel::showMaps() {
         figure.rowTitle = tr("query");
         figure.columnTitle = tr("key");
         figure.kind = MatrixFigure::Kind::Weights;
-        const PatternTile* tile = snapshot ? snapshot->detail.get() : nullptr;
-        if (!tile || tile->layer != layer_ || tile->head != head_ || tile->rows == 0) return figure;
+        const auto tile = snapshot ? shownTile(*snapshot, layer_, head_) : nullptr;
+        if (!tile || tile->rows == 0) return figure;
         figure.setMatrix(tile->rows, tile->columns, tile->values);
-        if (!tile->isExact() || tile->queryBegin != 0 || tile->keyBegin != 0) {
-            figure.note = tr("a part, or several tokens to a pixel");
+        if (!tile->isExact()) {
+            figure.note = tr("several tokens to a pixel");
             return figure;
         }
         figure.rowLabels = figure.columnLabels = tokenLabels(snapshot->sequence.get());

@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -120,6 +121,7 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
 
 void HeadKindsPanel::list() {
     const int order = order_->currentData().toInt();
+    const QSignalBlocker quiet(heads_); // a list that is being cleared has no current head
     heads_->clear();
     if (found_) {
         std::vector<std::pair<HeadScores, QString>> rows;

@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/panels/panel_theme.h"
+#include "app/lab/panels/shown_tile.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
@@ -89,6 +90,7 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     connect(write_, &QPushButton::clicked, this,
             [this] { context_.post(RunAnalysisCommand{std::make_shared<ContinuationAnalysis>()}); });
     written_ = makeHintLabel("interventionsWritten");
+    written_->setAccessibleName(tr("What the model writes on without and with the changes"));
     written_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     auto* writeRow = new QHBoxLayout;
     writeRow->addWidget(write_, 0, Qt::AlignTop);
@@ -424,7 +426,7 @@ void InterventionsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snap
         head_->setMaximum(snapshot->model->heads - 1);
     }
     if (isNewModel || before->sequence != snapshot->sequence) showTokens();
-    if (isNewModel || before->detail != snapshot->detail) showPattern();
+    if (isNewModel || before->detail != snapshot->detail || before->grid != snapshot->grid) showPattern();
     if (isNewModel || before->edits != snapshot->edits || before->headGates != snapshot->headGates) showList();
     if (isNewModel || before->next != snapshot->next || before->unedited != snapshot->unedited) showEffect();
     showWritten();
@@ -460,17 +462,14 @@ void InterventionsPanel::showPattern() {
     figure.rowTitle = tr("query");
     figure.columnTitle = tr("key");
     figure.kind = MatrixFigure::Kind::Weights;
-    const PatternTile* tile = snapshot_ ? snapshot_->detail.get() : nullptr;
-    const bool isThis = tile && tile->layer == layer_->value() && tile->head == head_->value();
-    if (isThis && tile->isExact() && tile->queryBegin == 0 && tile->keyBegin == 0 && tile->rows == tile->columns &&
-        tile->rows <= kMostPainted) {
+    const auto tile = snapshot_ ? shownTile(*snapshot_, layer_->value(), head_->value()) : nullptr;
+    if (tile && tile->isExact() && tile->rows == tile->columns && tile->rows <= kMostPainted) {
         figure.setMatrix(tile->rows, tile->columns, tile->values);
         figure.rowLabels = figure.columnLabels = tokenLabels(snapshot_->sequence.get());
         figure.rowLabels.resize(static_cast<size_t>(tile->rows));
         figure.columnLabels.resize(static_cast<size_t>(tile->columns));
     } else {
-        figure.note = isThis ? tr("to paint, show all of at most %1 tokens").arg(kMostPainted)
-                             : tr("choose the head in Attention");
+        figure.note = tr("a pattern of up to %1 tokens can be painted").arg(kMostPainted);
     }
     pattern_->setFigure(std::move(figure));
 }

@@ -316,7 +316,8 @@ const LensPage kPages[] = {
          [](const AnalysisResult& result, const LensQuestion&, int row, int column) {
              const bool isHead = column < static_cast<const AblationSweep&>(result).heads;
              const std::string block = "blocks." + std::to_string(row);
-             return Intervention{.hook = block + (isHead ? ".attn.hook_z" : ".hook_mlp_out"), .head = isHead ? column : -1};
+             return Intervention{.hook = block + (isHead ? ".attn.hook_z" : ".hook_mlp_out"),
+                                 .head = isHead ? column : -1};
          }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
@@ -334,7 +335,8 @@ const LensPage kPages[] = {
      .change =
          [](const AnalysisResult& result, const LensQuestion& question, int row, int column) {
              return Intervention{.kind = Intervention::Kind::Patch,
-                                 .hook = "blocks." + std::to_string(row) + "." + static_cast<const PatchSweep&>(result).hook,
+                                 .hook = "blocks." + std::to_string(row) + "." +
+                                         static_cast<const PatchSweep&>(result).hook,
                                  .position = column,
                                  .text = question.text};
          }},

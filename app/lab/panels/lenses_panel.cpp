@@ -91,7 +91,8 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
         context_.hoverToken(cell && hasTokens ? cell->key : -1);
     });
     connect(matrix_, &MatrixView::activated, this, [this] {
-        const auto& cell = matrix_->figure().hovered;
+        const MatrixFigure& figure = matrix_->figure();
+        const auto& cell = figure.hovered ? figure.hovered : figure.selected;
         if (!cell || !shown_ || !page().change) return;
         context_.requestIntervention(page().change(*shown_, question(), cell->query, cell->key));
         context_.showPanel("interventions");

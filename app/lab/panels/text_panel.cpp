@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/panels/panel_theme.h"
+#include "app/lab/panels/shown_tile.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/token_strip.h"
 
@@ -81,7 +82,11 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
         context_.hoverToken(piece >= 0 && isPresent() ? static_cast<int>(pieces_[static_cast<size_t>(piece)].first)
                                                       : -1);
     });
-    connect(&context_, &PanelContext::headSelected, this, &TextPanel::shade);
+    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
+        layer_ = layer;
+        head_ = head;
+        shade();
+    });
     const auto setTheme = [this](ThemeId theme) { strip_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
@@ -108,7 +113,8 @@ void TextPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if (found != scores_) {
         scores_ = found;
         cut();
-    } else if (before && before->detail != snapshot->detail && shade_->currentIndex() == HeadRow) {
+    } else if (before && (before->detail != snapshot->detail || before->grid != snapshot->grid) &&
+               shade_->currentIndex() == HeadRow) {
         shade();
     }
 }
@@ -151,9 +157,8 @@ void TextPanel::cut() {
 double TextPanel::valueOf(const Piece& piece) const {
     const int by = shade_->currentIndex();
     if (by == HeadRow) {
-        const PatternTile* tile = snapshot_->detail.get();
-        if (!isPresent() || !tile || !tile->isExact() || tile->queryBegin != 0 || tile->keyBegin != 0)
-            return std::numeric_limits<double>::quiet_NaN();
+        const auto tile = shownTile(*snapshot_, layer_, head_);
+        if (!isPresent() || !tile || !tile->isExact()) return std::numeric_limits<double>::quiet_NaN();
         const int query =
             chosen_ >= 0 ? static_cast<int>(pieces_[static_cast<size_t>(chosen_)].end) - 1 : tile->rows - 1;
         double sum = 0;

@@ -53,7 +53,7 @@ private:
     TokenStrip* strip_;
     QTreeWidget* alternatives_;
     std::vector<Piece> pieces_;
-    int chosen_ = -1;
+    int chosen_ = -1, layer_ = 0, head_ = 0;
 };
 
 } // namespace attn
