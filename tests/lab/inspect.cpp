@@ -153,7 +153,10 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     for (int column = 0; column < figure.columns(); ++column) largest = std::max(largest, figure.valueAt({0, column}));
     CHECK(largest == Approx(1).margin(0.02));
     auto& view = lab.find<MatrixView>("lensMatrix");
-    QTest::mouseDClick(&view, Qt::LeftButton, {}, view.figureLayout().cellRect({0, 4}).center().toPoint());
+    QTest::qWait(50); // the panel lays out what has come
+    const QPoint cell = view.figureLayout().cellRect({0, 4}).center().toPoint();
+    QTest::mouseClick(&view, Qt::LeftButton, {}, cell);
+    QTest::mouseDClick(&view, Qt::LeftButton, {}, cell);
     REQUIRE(lab.settle());
     REQUIRE(lab.snapshot().edits);
     CHECK(lab.snapshot().edits->interventions.front().hook == "blocks.0.hook_resid_pre");
