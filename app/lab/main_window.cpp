@@ -191,7 +191,7 @@ void MainWindow::arrangeDocks() {
     std::vector<std::vector<QString>> piles = {{"generate", "train"},
                                                {"next", "branches", "runs"},
                                                {"attention", "model"},
-                                               {"heads", "interventions", "profile", "cell", "curves", "samples"}};
+                                               {"heads", "profile", "cell", "curves", "samples"}};
     for (const PanelDescriptor& descriptor : panelCatalogue()) {
         const QString id = QString::fromLatin1(descriptor.id);
         const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) {

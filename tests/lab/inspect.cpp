@@ -176,9 +176,12 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     REQUIRE(lab.settle());
     lab.showPanel("kinds");
     auto& heads = lab.find<QListWidget>("kindHeads");
-    CHECK(heads.count() == 0);
+    REQUIRE(lab.waitFor([&] { return heads.count() == 4; })); // by itself
+    lab.forget();
     click(lab.find<QPushButton>("kindDetect"));
-    REQUIRE(lab.waitFor([&] { return heads.count() == 4; }));
+    REQUIRE(lab.settle());
+    CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
+    CHECK(heads.count() == 4);
     CHECK(heads.item(0)->text() == "1.0 induction");
     heads.setCurrentRow(0);
     CHECK(lab.find<QLabel>("kindExplanation").text().contains("the token that followed the same one before"));

@@ -57,7 +57,6 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
     if (lesson_) leaveStep();
     if (!before_) { // else another lesson has not been left
         before_ = window_.document();
-        gatesBefore_ = window_.snapshot() ? window_.snapshot()->headGates : nullptr;
         recipeBefore_ = window_.recipe();
         runBefore_ = window_.runs().active();
         tabBefore_ = playgroundTab(window_);
@@ -183,7 +182,6 @@ void LessonPlayer::work() {
     if (isGivingBack_ && !isOpening_ && waiting_.empty()) giveBack();
 }
 
-/// The session first; the gates of its heads once its model is open again.
 void LessonPlayer::giveBack() {
     if (!hasRestored_) {
         hasRestored_ = true;
@@ -192,29 +190,13 @@ void LessonPlayer::giveBack() {
         if (recipeBefore_) window_.setRecipe(*recipeBefore_);
         window_.runs().setActive(runBefore_);
         if (auto* views = window_.findChild<QTabWidget*>("playViews")) views->setCurrentIndex(tabBefore_);
-        if (!before_->modelPath.isEmpty()) { // else nothing was open yet
-            window_.bridge().post(SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
-            window_.restore(*before_);
-        }
+        if (!before_->modelPath.isEmpty()) window_.restore(*before_); // else nothing was open yet
         window_.showPanel("lessons");
     }
     if (window_.isRestoring()) return;
     isGivingBack_ = hasRestored_ = false;
     before_.reset();
-    giveBackGates();
     if (const auto next = std::exchange(next_, std::nullopt)) start(next->first, next->second);
-}
-
-void LessonPlayer::giveBackGates() {
-    const auto& snapshot = window_.snapshot();
-    if (!gatesBefore_ || !snapshot || !snapshot->model ||
-        gatesBefore_->size() != static_cast<size_t>(snapshot->model->layers * snapshot->model->heads))
-        return;
-    for (size_t i = 0; i < gatesBefore_->size(); ++i)
-        if ((*gatesBefore_)[i] != 1)
-            window_.bridge().post(SetHeadGateCommand{.layer = static_cast<int>(i) / snapshot->model->heads,
-                                                     .head = static_cast<int>(i) % snapshot->model->heads,
-                                                     .gate = (*gatesBefore_)[i]});
 }
 
 void LessonPlayer::look() {

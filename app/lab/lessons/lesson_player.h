@@ -75,7 +75,6 @@ private:
     void look();
     void end(bool isFinished);
     void giveBack();
-    void giveBackGates();
 
     MainWindow& window_;
     std::optional<Lesson> lesson_;
@@ -87,7 +86,6 @@ private:
     bool isGivingBack_ = false, hasRestored_ = false; ///< the session was asked back, and may wait for its model
     std::optional<std::pair<Lesson, int>> next_;      ///< to be begun once all is given back
     std::optional<SessionDocument> before_;
-    std::shared_ptr<const std::vector<float>> gatesBefore_;
     std::optional<Recipe> recipeBefore_;
     QString runBefore_;
     int tabBefore_ = 0;

@@ -1,6 +1,7 @@
 #include "app/lab/panels/head_kinds_panel.h"
 
 #include "app/figures/tile_image.h"
+#include "app/lab/panels/front_watch.h"
 #include "app/lab/widgets/hint_label.h"
 
 #include <QComboBox>
@@ -36,7 +37,7 @@ QIcon pictureOf(const HeadDetection& found, const HeadScores& head) {
                                                           .keyEnd = tokens,
                                                           .values = {print.begin(), print.end()}});
     TileImage image;
-    image.update(tile, {}, ColourMapId::Viridis);
+    image.update(tile, {.kind = ScaleKind::RowMaximum}, ColourMapId::Viridis);
     return QPixmap::fromImage(image.image().scaled(kPicture, kPicture, Qt::KeepAspectRatio, Qt::FastTransformation));
 }
 
@@ -68,6 +69,7 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     heads_->setToolTip(tr("Select a head to see why it is called so; it is then the one that the other panels show"));
     heads_->setViewMode(QListView::IconMode);
     heads_->setIconSize({kPicture, kPicture});
+    heads_->setGridSize({kPicture + fontMetrics().horizontalAdvance("0.00  "), kPicture + 3 * fontMetrics().height()});
     heads_->setResizeMode(QListView::Adjust);
     heads_->setMovement(QListView::Static);
     heads_->setUniformItemSizes(true);
@@ -100,7 +102,16 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
         const int at = item->data(Qt::UserRole).toInt();
         context_.selectHead(at / found_->heads, at % found_->heads);
     });
+    front_ = new FrontWatch(this, [this](bool) { detectIfNew(); });
     list();
+}
+
+/// What is looked at for the first time is found out by itself.
+void HeadKindsPanel::detectIfNew() {
+    if (!front_->isInFront() || found_ || !snapshot_ || !snapshot_->model || asked_ == snapshot_->model) return;
+    if (snapshot_->status.activity != Activity::Idle) return;
+    asked_ = snapshot_->model;
+    detect();
 }
 
 void HeadKindsPanel::detect() {
@@ -113,10 +124,11 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const auto result = snapshot->analyses.find(HeadDetectionAnalysis{}.key());
     const auto found =
         result == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const HeadDetection>(result->second);
-    if (!isNewModel && found == found_) return;
+    if (!isNewModel && found == found_) return detectIfNew();
     found_ = found;
     likened_.reset();
     list();
+    detectIfNew();
 }
 
 void HeadKindsPanel::list() {

@@ -10,6 +10,8 @@ class QPushButton;
 
 namespace attn {
 
+class FrontWatch;
+
 /// What kind of head each one is, by what it looks at on repeated random tokens and a short text; sorted, grouped, and
 /// by likeness.
 class HeadKindsPanel : public Panel {
@@ -24,12 +26,15 @@ public:
 
 private:
     void detect();
+    void detectIfNew();
     void list();
     void explain();
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const HeadDetection> found_;
+    std::shared_ptr<const ModelInfo> asked_; ///< the model that was asked about by itself
+    FrontWatch* front_ = nullptr;
     QComboBox* order_;
     QPushButton *detect_, *alike_;
     QListWidget* heads_;

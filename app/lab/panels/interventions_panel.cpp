@@ -139,6 +139,8 @@ QWidget* InterventionsPanel::makeForm() {
                       tr("Embedding")});
     layer_ = named(new QSpinBox, "interventionLayer", tr("Layer"));
     head_ = named(new QSpinBox, "interventionHead", tr("Head"));
+    layer_->setPrefix(tr("layer "));
+    head_->setPrefix(tr("head "));
     token_ = named(new QComboBox, "interventionToken", tr("At which token"));
     kind_ = named(
         new QComboBox, "interventionKind", tr("How it is changed"),
@@ -512,6 +514,8 @@ void InterventionsPanel::showEffect() {
     std::vector<float> then(after.size(), 0), now(after.size(), 0);
     for (const Candidate& each : after) now[static_cast<size_t>(each.token)] = each.probability;
     const bool isEdited = snapshot_->unedited != nullptr && snapshot_->unedited->logits.size() == after.size();
+    for (int column : {2, 3}) effect_->setColumnHidden(column, !isEdited);
+    effect_->headerItem()->setText(1, isEdited ? tr("Before") : tr("Probability"));
     std::vector<int> shown;
     const auto take = [&](const std::vector<Candidate>& from) {
         for (const Candidate& each : from)

@@ -1,6 +1,7 @@
 #include "app/lab/panels/text_panel.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
 #include "app/lab/widgets/hint_label.h"
@@ -55,6 +56,7 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
     alternatives_->header()->setStretchLastSection(false);
     alternatives_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
     alternatives_->setFixedHeight(fontMetrics().height() * 8);
+    strip_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     summary_->setObjectName("textSummary");
     summary_->setWordWrap(true);
     auto* controls = new QHBoxLayout;
@@ -90,7 +92,18 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
     const auto setTheme = [this](ThemeId theme) { strip_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
+    front_ = new FrontWatch(this, [this](bool) { scoreIfNew(); });
     cut();
+}
+
+/// The prompt is scored by itself, until there is a text.
+void TextPanel::scoreIfNew() {
+    if (!front_->isInFront() || !text_->toPlainText().isEmpty() || !snapshot_ || !snapshot_->sequence) return;
+    if (snapshot_->status.activity != Activity::Idle || asked_ == snapshot_->sequenceVersion ||
+        snapshot_->sequence->tokens.size() < 2)
+        return;
+    asked_ = snapshot_->sequenceVersion;
+    score();
 }
 
 void TextPanel::score() {
@@ -117,6 +130,7 @@ void TextPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
                shade_->currentIndex() == HeadRow) {
         shade();
     }
+    scoreIfNew();
 }
 
 void TextPanel::cut() {
@@ -197,6 +211,7 @@ void TextPanel::choose(int piece) {
     chosen_ = piece;
     strip_->setMarks(piece, -1);
     alternatives_->clear();
+    alternatives_->setVisible(piece >= 0);
     if (piece < 0 || !scores_) {
         reading_->setText(pieces_.empty() ? QString() : tr("Click a token to see what the model would have said."));
         return;

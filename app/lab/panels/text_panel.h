@@ -12,6 +12,7 @@ class QTreeWidget;
 
 namespace attn {
 
+class FrontWatch;
 class TokenStrip;
 
 /// Any text as the model reads it: its tokens shaded by how surprising they are, its perplexity, and what the model
@@ -36,6 +37,7 @@ private:
     };
     enum Shade { Loss, Entropy, Rank, HeadRow };
     void score();
+    void scoreIfNew();
     void cut();
     void shade();
     void choose(int piece);
@@ -53,6 +55,8 @@ private:
     TokenStrip* strip_;
     QTreeWidget* alternatives_;
     std::vector<Piece> pieces_;
+    FrontWatch* front_ = nullptr;
+    uint64_t asked_ = 0; ///< the sequence that was scored by itself
     int chosen_ = -1, layer_ = 0, head_ = 0;
 };
 
