@@ -1,0 +1,90 @@
+#include "tests/support/catch.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include <sys/wait.h>
+
+// attention-cli perplexity, lens, ablate, patch and detect.
+
+namespace {
+
+struct Answer {
+    int code = -1;
+    std::string text;
+    nlohmann::json json() const { return nlohmann::json::parse(text); }
+};
+
+Answer runProgram(const std::string& arguments, const char* redirection = " 2>/dev/null") {
+    FILE* pipe = popen((std::string("'") + ATTN_CLI_PROGRAM + "' " + arguments + redirection).c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    Answer answer;
+    char piece[4096];
+    for (size_t count = 0; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) answer.text.append(piece, count);
+    const int status = pclose(pipe);
+    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return answer;
+}
+
+} // namespace
+
+TEST_CASE("attention-cli perplexity: the mean of the tokens' losses", "[analysis][cli][gpu]") {
+    const Answer answer = runProgram("perplexity builtin:stories --prompt 'Lily went to the park.' --each --json");
+    REQUIRE(answer.code == 0);
+    const auto json = answer.json();
+    double sum = 0;
+    for (const auto& each : json.at("each")) sum += each.at("loss").get<double>();
+    CHECK(json.at("tokens") == json.at("each").size());
+    CHECK(json.at("loss").get<double>() == Approx(sum / static_cast<double>(json.at("each").size())).margin(1e-5));
+    CHECK(json.at("perplexity").get<double>() == Approx(std::exp(json.at("loss").get<double>())));
+    const Answer one = runProgram("perplexity builtin:induction --prompt a", " 2>&1");
+    CHECK(one.code == 1);
+    CHECK(one.text.find("one token has nothing to be told from") != std::string::npos);
+}
+
+TEST_CASE("attention-cli lens: every kind answers in JSON", "[analysis][cli][gpu]") {
+    for (const char* what : {"logit", "attribution", "gradients", "flow", "weighted", "circuits", "composition"}) {
+        INFO(what);
+        const Answer answer =
+            runProgram(std::string("lens builtin:induction --prompt 'the quick fox the qu' --json --what ") + what);
+        CHECK(answer.code == 0);
+        CHECK(answer.json().is_object());
+    }
+    const auto parts =
+        runProgram("lens builtin:induction --prompt 'the quick fox the qu' --what attribution --target i --json")
+            .json();
+    CHECK(parts.at("sum").get<double>() == Approx(parts.at("logit").get<double>()).margin(1e-4));
+    CHECK(parts.at("target").at("token").at("text") == "i");
+    const Answer unknown = runProgram("lens builtin:induction --prompt abc --what attribution --target xyz", " 2>&1");
+    CHECK(unknown.code == 1);
+    CHECK(unknown.text.find("\"xyz\" is 3 tokens") != std::string::npos);
+    CHECK(runProgram("lens builtin:induction --prompt abc --what nonsense").code == 2);
+}
+
+TEST_CASE("attention-cli ablate, patch and detect: what the constructed model is made of", "[analysis][cli][gpu]") {
+    const auto ablated = runProgram("ablate builtin:induction --prompt 'the quick fox the qu' --json").json();
+    CHECK(ablated.at("target").at("token").at("text") == "i");
+    CHECK(ablated.at("without").size() == 4);
+    for (const auto& each : ablated.at("without"))
+        if (each.at("name") == "layer 1, head 0") CHECK(each.at("effect").get<double>() == Approx(-8).margin(0.01));
+    // The two prompts differ in what follows the "u" that comes again.
+    const auto patched = runProgram("patch builtin:induction --prompt 'quick qu' --from 'qumck qu' --json").json();
+    CHECK(patched.at("target").at("token").at("text") == "m");
+    CHECK(patched.at("target").at("against").at("text") == "i");
+    CHECK(patched.at("effects")[1][2].get<double>() ==
+          Approx(1).margin(0.05)); // that letter's stream before the induction head
+    CHECK(std::abs(patched.at("effects")[1][5].get<double>()) < 0.05);
+    const Answer longer = runProgram("patch builtin:induction --prompt abc --from abcd", " 2>&1");
+    CHECK(longer.code == 1);
+    CHECK(longer.text.find("the prompt has 3 tokens and the other text 4") != std::string::npos);
+    const auto detected = runProgram("detect builtin:induction --like 1 0 --cluster 0.5 --json").json();
+    CHECK(detected.at("heads")[2].at("title") == "induction");
+    CHECK(detected.at("like").size() == 3);
+    size_t grouped = 0;
+    for (const auto& group : detected.at("groups")) grouped += group.size();
+    CHECK(grouped == 4);
+    CHECK(runProgram("detect builtin:induction --like 5 0").code == 1);
+}
