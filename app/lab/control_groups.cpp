@@ -18,7 +18,7 @@ constexpr ControlGroup kGroups[] = {
     {"sampling", QT_TRANSLATE_NOOP("attn::ControlGroup", "Sampling: temperature, top-k, top-p …")},
     {"candidates", QT_TRANSLATE_NOOP("attn::ControlGroup", "Choosing the next token by hand")},
     {"branches", QT_TRANSLATE_NOOP("attn::ControlGroup", "The branch tree")},
-    {"heads", QT_TRANSLATE_NOOP("attn::ControlGroup", "Head gates (ablation)")},
+    {"heads", QT_TRANSLATE_NOOP("attn::ControlGroup", "Head gates and interventions")},
     {"attention", QT_TRANSLATE_NOOP("attn::ControlGroup", "Choosing layer, head, scale and colours")},
     {"cell", QT_TRANSLATE_NOOP("attn::ControlGroup", "The arithmetic of one cell")},
     {"model", QT_TRANSLATE_NOOP("attn::ControlGroup", "The model's weights and configuration")},
@@ -28,6 +28,7 @@ constexpr ControlGroup kGroups[] = {
     {"runs", QT_TRANSLATE_NOOP("attn::ControlGroup", "The list of runs")},
     {"playground", QT_TRANSLATE_NOOP("attn::ControlGroup", "The playground of attentions")},
     {"vision", QT_TRANSLATE_NOOP("attn::ControlGroup", "Pictures and vision models")},
+    {"inspect", QT_TRANSLATE_NOOP("attn::ControlGroup", "Kinds of heads, lenses, comparison and text")},
     {"export", QT_TRANSLATE_NOOP("attn::ControlGroup", "Export and copy")},
 };
 

@@ -199,12 +199,12 @@ TEST_CASE("lessons: 5, many heads, is done with the grid and the gate", "[lab][l
                      },
                      [&] {
                          CHECK(likeliest() == "h");
-                         student.closeGate(1, 0);
+                         student.closeGate(1, 1);
                          REQUIRE(lab.settle());
                          CHECK(likeliest() == "h");
                      },
                      [&] {
-                         student.closeGate(0, 1);
+                         student.closeGate(1, 0);
                          REQUIRE(lab.settle());
                          CHECK(likeliest() != "h");
                      }});

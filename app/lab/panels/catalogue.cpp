@@ -45,10 +45,10 @@ constexpr PanelDescriptor kPanels[] = {
     {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
     {"lessons", QT_TRANSLATE_NOOP("attn::Panel", "Lessons"), nullptr, make<LessonPanel>},
     {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Interventions"), "heads", make<InterventionsPanel>},
-    {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), nullptr, make<HeadKindsPanel>},
-    {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), nullptr, make<LensesPanel>},
-    {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), nullptr, make<ComparePanel>},
-    {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), nullptr, make<TextPanel>},
+    {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
+    {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
+    {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", make<ComparePanel>},
+    {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), "inspect", make<TextPanel>},
 };
 
 } // namespace
