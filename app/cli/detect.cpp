@@ -11,6 +11,7 @@ struct Options {
     ModelOptions model;
     bool json = false;
     std::vector<int> like;
+    std::string in;
     double cluster = 0;
 };
 
@@ -29,8 +30,14 @@ int detect(const Options& options) {
                        labels.empty() ? "" : head.explanation(labels.front()));
     }
     if (options.like.size() == 2) {
+        auto others = found;
+        if (!options.in.empty()) {
+            ModelOptions other = options.model;
+            other.path = options.in;
+            others = analyse<HeadDetection>(*other.open(true), {}, HeadDetectionAnalysis{});
+        }
         if (!options.json) fmt::print("\nlike layer {}, head {}:\n", options.like[0], options.like[1]);
-        for (const SimilarHead& head : headsLike(*found, options.like[0], options.like[1], *found)) {
+        for (const SimilarHead& head : headsLike(*found, options.like[0], options.like[1], *others)) {
             json["like"].push_back({{"layer", head.layer}, {"head", head.head}, {"similarity", head.similarity}});
             if (!options.json)
                 fmt::print("{:6.3f}  layer {}, head {}\n", static_cast<double>(head.similarity), head.layer, head.head);
@@ -57,6 +64,7 @@ void addDetect(CLI::App& app, Run& run) {
     options->model.addTo(*command);
     command->add_option("--like", options->like, "LAYER HEAD: list the others by how alike their patterns are")
         ->expected(2);
+    command->add_option("--in", options->in, "another model, whose heads --like lists");
     command->add_option("--cluster", options->cluster, "group heads that are at least so alike, from 0 to 1")
         ->check(CLI::Range(0.0, 1.0));
     command->add_flag("--json", options->json, "machine-readable");

@@ -20,7 +20,7 @@ constexpr const char* kProbeText =
     "When the little girl saw the old dog by the river, she gave the dog a red ball. The old dog took the red ball and "
     "ran to "
     "the river. The girl and her brother looked for the dog, and the dog looked for the girl.";
-constexpr int kLongestPeriod = 24;
+constexpr int kLongestPeriod = 24, kShortestPeriod = 4, kPrintPeriod = 8;
 constexpr int kLocal = 4, kFurthestOffset = 8;
 constexpr float kLeast = 0.4f;  ///< a score from which a head is called so
 constexpr float kBroad = 0.75f; ///< likewise, of an even spread: every head has some of it
@@ -145,7 +145,7 @@ std::string HeadScores::explanation(HeadKind kind) const {
 }
 
 std::span<const float> HeadDetection::printOf(int layer, int head) const {
-    const auto cells = static_cast<size_t>(4 * period * period);
+    const auto cells = static_cast<size_t>(printTokens * printTokens);
     return std::span(prints).subspan(static_cast<size_t>(layer * heads + head) * cells, cells);
 }
 
@@ -155,13 +155,13 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
     result->layers = info.layers;
     result->heads = info.heads;
     const int period = std::min({kLongestPeriod, info.vocabulary / 2, model.capacity() / 2});
-    if (period < 4)
+    if (period < kShortestPeriod)
         throw Error({.what = "the context or the vocabulary is too small to repeat random tokens",
                      .where = info.name,
                      .hint = "open a larger model"});
     result->period = period;
-    const auto repeated = [&](uint64_t from) {
-        std::vector<int> tokens = randomTokens(model, period, from);
+    const auto repeated = [&](int count, uint64_t from) {
+        std::vector<int> tokens = randomTokens(model, count, from);
         const std::vector<int> once = tokens;
         tokens.insert(tokens.end(), once.begin(), once.end());
         return patternsOf(model, tokens);
@@ -170,7 +170,7 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
         if (input.report) input.report(share, "kinds of heads");
     };
     report(0);
-    const std::vector<float> first = repeated(seed);
+    const std::vector<float> first = repeated(period, seed);
     report(0.3f);
     // Others, of which none repeats: what follows repetitions is then elsewhere.
     const std::vector<float> second = patternsOf(model, randomTokens(model, 2 * period, seed + 1));
@@ -229,7 +229,9 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
                 }));
             result->all.push_back(scores);
         }
-    result->prints = first;
+    report(0.9f);
+    result->printTokens = 2 * std::min(kPrintPeriod, period);
+    result->prints = repeated(result->printTokens / 2, seed);
     return result;
 }
 
@@ -242,11 +244,11 @@ float similarity(std::span<const float> a, std::span<const float> b) {
 }
 
 std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, int head, const HeadDetection& others) {
-    if (detection.period != others.period)
-        throw Error({.what = fmt::format("one model was asked about {} tokens and the other about {}",
-                                         2 * detection.period, 2 * others.period),
+    if (detection.printTokens != others.printTokens)
+        throw Error({.what = fmt::format("patterns over {} and over {} tokens cannot be compared",
+                                         detection.printTokens, others.printTokens),
                      .where = "heads like this one",
-                     .hint = "compare models whose context and vocabulary hold as many"});
+                     .hint = "compare models with 16 tokens or more"});
     if (layer < 0 || layer >= detection.layers || head < 0 || head >= detection.heads)
         throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
                      .where = "heads like this one",

@@ -45,8 +45,10 @@ struct HeadDetection : AnalysisResult {
     int layers = 0, heads = 0, period = 0; ///< tokens until the random ones repeat
     std::vector<HeadScores> all;
     std::string text; ///< the probe text; empty: none was read
-    /// [heads of all layers, 2 period, 2 period] patterns on the random tokens.
+    /// [heads of all layers, printTokens, printTokens] patterns on few random tokens, twice: as many for models of
+    /// different vocabularies, but for the smallest.
     std::vector<float> prints;
+    int printTokens = 0;
     std::span<const float> printOf(int layer, int head) const;
 };
 
@@ -66,7 +68,7 @@ struct SimilarHead {
     float similarity = 0;
 };
 /// Heads of `others` by falling similarity to one head; the head itself is left out where both are the same.
-/// @throws Error where they were asked about different numbers of tokens
+/// @throws Error if there is no such head, or the prints are of different numbers of tokens
 std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, int head, const HeadDetection& others);
 
 /// Groups of heads whose mean similarity is at least `least`, by joining the most alike first (average linkage). Each

@@ -196,6 +196,18 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     CHECK(heads.item(0)->text() == "0.0 this one");
     CHECK(heads.count() == 4);
     CHECK(heads.item(1)->text().endsWith("alike"));
+
+    // The same in another model.
+    order.setCurrentIndex(0);
+    emit order.activated(0);
+    heads.setCurrentRow(0);
+    click(lab.find<QPushButton>("kindAlike"));
+    lab.window().open("builtin:induction-trained");
+    REQUIRE(lab.waitFor([&] {
+        return heads.count() == 4 && heads.item(0)->text().startsWith("1.0 ") &&
+               heads.item(0)->text().endsWith("alike");
+    }));
+    CHECK(lab.find<QLabel>("kindExplanation").text().contains("layer 1, head 0 of induction."));
 }
 
 TEST_CASE("lab: a text is scored by token and by word", "[lab]") {

@@ -26,7 +26,7 @@ QString nameOf(const HeadScores& head) { return QStringLiteral("%1.%2").arg(head
 /// A head's pattern on the random tokens.
 QIcon pictureOf(const HeadDetection& found, const HeadScores& head) {
     const auto print = found.printOf(head.layer, head.head);
-    const int tokens = 2 * found.period;
+    const int tokens = found.printTokens;
     auto tile = std::make_shared<PatternTile>(PatternTile{.layer = head.layer,
                                                           .head = head.head,
                                                           .rows = tokens,
@@ -92,7 +92,8 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     connect(alike_, &QPushButton::clicked, this, [this] {
         if (const QListWidgetItem* item = heads_->currentItem()) {
             const int at = item->data(Qt::UserRole).toInt();
-            likened_ = {at / found_->heads, at % found_->heads};
+            likened_ =
+                Likened{found_, at / found_->heads, at % found_->heads, QString::fromStdString(snapshot_->model->name)};
         }
         list();
     });
@@ -125,8 +126,7 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const auto found =
         result == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const HeadDetection>(result->second);
     if (!isNewModel && found == found_) return detectIfNew();
-    found_ = found;
-    likened_.reset();
+    found_ = found; // of another model: sorted by the head that was likened in the one before
     list();
     detectIfNew();
 }
@@ -137,10 +137,12 @@ void HeadKindsPanel::list() {
     heads_->clear();
     if (found_) {
         std::vector<std::pair<HeadScores, QString>> rows;
+        if (likened_ && likened_->in->printTokens != found_->printTokens) likened_.reset(); // too small to compare
         if (likened_) {
-            const auto& own = found_->all[static_cast<size_t>(likened_->first * found_->heads + likened_->second)];
-            rows.emplace_back(own, tr("this one"));
-            for (const SimilarHead& each : headsLike(*found_, likened_->first, likened_->second, *found_))
+            if (likened_->in == found_)
+                rows.emplace_back(found_->all[static_cast<size_t>(likened_->layer * found_->heads + likened_->head)],
+                                  tr("this one"));
+            for (const SimilarHead& each : headsLike(*likened_->in, likened_->layer, likened_->head, *found_))
                 rows.emplace_back(found_->all[static_cast<size_t>(each.layer * found_->heads + each.head)],
                                   tr("%1 % alike").arg(qRound(each.similarity * 100)));
         } else if (order == kByGroup) {
@@ -189,6 +191,14 @@ void HeadKindsPanel::explain() {
         return;
     }
     const QListWidgetItem* item = heads_->currentItem();
+    if (!item && likened_) {
+        explanation_->setText(tr("Sorted by how alike the patterns are to those of layer %1, head %2 of %3. Open "
+                                 "another model to find heads like it there.")
+                                  .arg(likened_->layer)
+                                  .arg(likened_->head)
+                                  .arg(likened_->model));
+        return;
+    }
     if (!item) {
         explanation_->setText(
             tr("Patterns on %1 random tokens, twice. Select a head to see why it is called so.").arg(found_->period));
@@ -227,7 +237,7 @@ std::vector<NumberArray> HeadKindsPanel::numbers() const {
     for (const HeadScores& head : found_->all)
         scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
     return {scores,
-            {"patterns", {found_->layers, found_->heads, 2 * found_->period, 2 * found_->period}, found_->prints}};
+            {"patterns", {found_->layers, found_->heads, found_->printTokens, found_->printTokens}, found_->prints}};
 }
 
 } // namespace attn

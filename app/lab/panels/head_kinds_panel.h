@@ -39,7 +39,12 @@ private:
     QPushButton *detect_, *alike_;
     QListWidget* heads_;
     QLabel* explanation_;
-    std::optional<std::pair<int, int>> likened_; ///< the head that others are sorted by likeness to
+    struct Likened {
+        std::shared_ptr<const HeadDetection> in;
+        int layer = 0, head = 0;
+        QString model;
+    };
+    std::optional<Likened> likened_; ///< the head that others are sorted by likeness to; it may be another model's
 };
 
 } // namespace attn
