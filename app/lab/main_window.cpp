@@ -188,7 +188,7 @@ void MainWindow::arrangeDocks() {
         removeDockWidget(dock);
     }
     // Four places, each a pile of tabs with the first that exists in front. Panels named nowhere join the big one.
-    std::vector<std::vector<QString>> piles = {{"generate", "train"},
+    std::vector<std::vector<QString>> piles = {{"generate", "train", "lessons", "text"},
                                                {"next", "branches", "runs"},
                                                {"attention", "model"},
                                                {"heads", "profile", "cell", "curves", "samples"}};

@@ -35,6 +35,22 @@ std::string quoted(const std::string& text) {
     return fmt::format("\"{}{}\"", text.substr(0, end), end < text.size() ? "…" : "");
 }
 
+/// "layer 1, head 0"; the hook's own name where it has no better one.
+std::string placeOf(const Intervention& intervention) {
+    const std::string& hook = intervention.hook;
+    const std::string head = intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "";
+    if (hook == "hook_embed") return "embedding";
+    constexpr std::string_view kBlocks = "blocks.";
+    const size_t dot = hook.find('.', kBlocks.size());
+    if (!hook.starts_with(kBlocks) || dot == std::string::npos) return hook + head;
+    const std::string layer = hook.substr(kBlocks.size(), dot - kBlocks.size()), end = hook.substr(dot + 1);
+    if (end == "attn.hook_z") return fmt::format("layer {}{}", layer, head.empty() ? ", all heads" : head);
+    if (end == "hook_attn_out") return fmt::format("attention of layer {}", layer);
+    if (end == "hook_mlp_out") return fmt::format("MLP of layer {}", layer);
+    if (end == "hook_resid_pre") return fmt::format("stream before layer {}", layer);
+    return hook + head;
+}
+
 Json toJson(const Intervention& each) {
     return {{"kind", kKinds[static_cast<size_t>(each.kind)]},
             {"hook", each.hook},
@@ -80,9 +96,8 @@ PatternEdit patternEditOf(const Json& object) {
 } // namespace
 
 std::string describe(const Intervention& intervention) {
-    const std::string place = fmt::format(
-        "{}{}{}", intervention.hook, intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "",
-        intervention.position >= 0 ? fmt::format(", token {}", intervention.position) : "");
+    const std::string place =
+        placeOf(intervention) + (intervention.position >= 0 ? fmt::format(", token {}", intervention.position) : "");
     const std::string token =
         intervention.textPosition >= 0 ? fmt::format(", token {}", intervention.textPosition) : "";
     const auto share = [&] {

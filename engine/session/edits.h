@@ -50,7 +50,7 @@ struct Edits {
     bool operator==(const Edits&) const = default;
 };
 
-/// "patch L1 head 0 at 5 from \"...\"": what a list of changes says of it.
+/// "layer 1, head 0 removed": what a list of changes says of it.
 std::string describe(const Intervention& intervention);
 std::string describe(const PatternEdit& edit);
 

@@ -49,9 +49,8 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
     REQUIRE(lab.settle());
     for (float logit : lab.snapshot().next->logits) CHECK(logit == Approx(0).margin(1e-6));
-    CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) ==
-          QStringList{"blocks.1.attn.hook_z, head 0 removed"});
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change(s).");
+    CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) == QStringList{"layer 1, head 0 removed"});
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change.");
     const auto* effect = &lab.find<QTreeWidget>("interventionsEffect");
     REQUIRE(effect->topLevelItemCount() > 0);
     CHECK(effect->topLevelItem(0)->text(0) == "i");          // what came next before
@@ -83,7 +82,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     CHECK(lab.snapshot().edits->interventions.front().amount == Approx(0.5f));
     lab.window().bridge().post(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
     REQUIRE(lab.settle());
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change(s), 1 gate(s) not open.");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change, 1 gate not open.");
     lab.press(lab.action("resetEdits"));
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().isEdited);

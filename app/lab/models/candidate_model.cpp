@@ -1,5 +1,6 @@
 #include "app/lab/models/candidate_model.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "engine/core/error.h"
 
@@ -46,7 +47,9 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     case ProbabilityRole:
         return static_cast<double>(candidate.probability);
     case Qt::DisplayRole:
-        return index.column() == TokenColumn ? tokenLabel(text) : index.column() == ProbabilityColumn ? percent : logit;
+        return index.column() == TokenColumn         ? visibleText(text)
+               : index.column() == ProbabilityColumn ? percent
+                                                     : logit;
     case Qt::TextAlignmentRole:
         return static_cast<int>((index.column() == TokenColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case Qt::ForegroundRole:

@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/session_bridge.h"
+#include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
 #include "app/lab/widgets/hint_label.h"
@@ -277,10 +278,7 @@ void ComparePanel::showNext() {
         std::map<QString, double> byText;
         std::vector<QString> order;
         for (const Candidate& each : rankCandidates(snapshot.next->logits, {.greedy = false}, {}, 200)) {
-            const auto at = static_cast<size_t>(each.token);
-            const auto& texts = snapshot.model->tokenTexts;
-            const QString label = at < texts.size() ? visibleText(QString::fromStdString(texts[at]))
-                                                    : QStringLiteral("#%1").arg(each.token);
+            const QString label = visibleText(tokenText(snapshot, each.token));
             if (byText.emplace(label, static_cast<double>(each.probability)).second) order.push_back(label);
         }
         return std::pair(byText, order);

@@ -17,7 +17,7 @@
 namespace attn {
 namespace {
 
-constexpr int kPicture = 56;                              ///< pixels across a thumbnail
+constexpr int kPicture = 72;                              ///< pixels across a thumbnail
 constexpr float kAlike = 0.8f;                            ///< from which patterns are one group
 constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; others are a kind's score
 
@@ -69,11 +69,11 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     heads_->setToolTip(tr("Select a head to see why it is called so; it is then the one that the other panels show"));
     heads_->setViewMode(QListView::IconMode);
     heads_->setIconSize({kPicture, kPicture});
-    heads_->setGridSize({kPicture + fontMetrics().horizontalAdvance("0.00  "), kPicture + 3 * fontMetrics().height()});
+    heads_->setGridSize(
+        {fontMetrics().horizontalAdvance("00.00 duplicate token "), kPicture + 2 * fontMetrics().height()});
     heads_->setResizeMode(QListView::Adjust);
     heads_->setMovement(QListView::Static);
     heads_->setUniformItemSizes(true);
-    heads_->setWordWrap(true);
     heads_->setMinimumHeight(kPicture + 3 * fontMetrics().height());
     auto* top = new QHBoxLayout;
     top->addWidget(detect_);

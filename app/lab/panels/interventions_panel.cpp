@@ -1,6 +1,7 @@
 #include "app/lab/panels/interventions_panel.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
 #include "app/lab/undo_commands.h"
@@ -33,12 +34,8 @@ namespace {
 
 using EditsChange = StateEdit<Edits, 5>;
 
-constexpr int kSteps = 100;
-constexpr int kMostPainted = 64;    ///< tokens of a pattern that is painted
-constexpr int kShownTokens = 8;     ///< of the effect
-constexpr float kMostFactor = 4.0f; ///< of a direction, either way
-
-enum Where { HeadOutput, AttentionOut, MlpOut, Stream, Embedding };
+constexpr int kMostPainted = 64; ///< tokens of a pattern that is painted
+constexpr int kShownTokens = 8;  ///< of the effect
 
 } // namespace
 
@@ -127,135 +124,6 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     showEffect();
 }
 
-QWidget* InterventionsPanel::makeForm() {
-    const auto named = [](auto* widget, const char* id, const QString& name, const QString& help = {}) {
-        widget->setObjectName(QString::fromLatin1(id));
-        widget->setAccessibleName(name);
-        widget->setToolTip(help.isEmpty() ? name : help);
-        return widget;
-    };
-    where_ = named(new QComboBox, "interventionWhere", tr("What is changed"));
-    where_->addItems({tr("Output of head"), tr("Attention of layer"), tr("MLP of layer"), tr("Stream before layer"),
-                      tr("Embedding")});
-    layer_ = named(new QSpinBox, "interventionLayer", tr("Layer"));
-    head_ = named(new QSpinBox, "interventionHead", tr("Head"));
-    layer_->setPrefix(tr("layer "));
-    head_->setPrefix(tr("head "));
-    token_ = named(new QComboBox, "interventionToken", tr("At which token"));
-    kind_ = named(
-        new QComboBox, "interventionKind", tr("How it is changed"),
-        tr("Remove; put the mean over a text in its place (mean ablation); put the value of another text's run in its\n"
-           "place (activation patching); add the value of a text as a direction (steering)"));
-    kind_->addItems({tr("Remove"), tr("Mean of a text"), tr("Value from a text"), tr("Add a direction")});
-    text_ = named(new QLineEdit, "interventionText", tr("The text that the value is taken from"));
-    text_->setPlaceholderText(tr("this prompt"));
-    contrast_ = named(new QLineEdit, "interventionContrast", tr("Less the direction of this text"),
-                      tr("The value at its last token is taken away: the direction from this text to the other"));
-    contrast_->setPlaceholderText(tr("nothing"));
-    textToken_ = named(new QSpinBox, "interventionTextToken", tr("Token of the text"));
-    textToken_->setRange(-1, 1 << 20);
-    textToken_->setSpecialValueText(tr("the same"));
-    amount_ = named(
-        new QSlider(Qt::Horizontal), "interventionAmount", tr("How much"),
-        tr("The share that is replaced, or the factor of a direction; drag it for a change that is selected below"));
-    amountText_ = new QLabel;
-    amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
-    add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Change the model so"));
-    textLabel_ = new QLabel(tr("Text"));
-    contrastLabel_ = new QLabel(tr("Less"));
-
-    auto* form = new QWidget;
-    auto* rows = new QFormLayout(form);
-    rows->setContentsMargins(0, 0, 0, 0);
-    rows->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-    const auto row = [](std::initializer_list<QWidget*> widgets) {
-        auto* line = new QHBoxLayout;
-        for (QWidget* widget : widgets)
-            line->addWidget(widget, qobject_cast<QSpinBox*>(widget) || qobject_cast<QPushButton*>(widget) ||
-                                            qobject_cast<QLabel*>(widget)
-                                        ? 0
-                                        : 1);
-        return line;
-    };
-    rows->addRow(tr("Where"), row({where_, layer_, head_}));
-    rows->addRow(tr("Token"), token_);
-    rows->addRow(tr("How"), kind_);
-    rows->addRow(textLabel_, row({text_, textToken_}));
-    rows->addRow(contrastLabel_, contrast_);
-    rows->addRow(tr("Amount"), row({amount_, amountText_, add_}));
-    for (QComboBox* box : {where_, kind_})
-        connect(box, &QComboBox::currentIndexChanged, this, &InterventionsPanel::showForm);
-    for (QSpinBox* box : {layer_, head_})
-        connect(box, &QSpinBox::valueChanged, this, [this] {
-            showPattern();
-            if (where_->currentIndex() == HeadOutput) context_.selectHead(layer_->value(), head_->value());
-        });
-    connect(amount_, &QSlider::valueChanged, this, &InterventionsPanel::changeSelected);
-    connect(add_, &QPushButton::clicked, this, [this] { add(described()); });
-    for (QLineEdit* line : {text_, contrast_})
-        connect(line, &QLineEdit::returnPressed, this, [this] { add(described()); });
-    return form;
-}
-
-QWidget* InterventionsPanel::makePattern() {
-    pattern_ = new MatrixView;
-    pattern_->setObjectName("interventionPattern");
-    pattern_->setAccessibleName(tr("Pattern of the head, to paint on"));
-    pattern_->setToolTip(
-        tr("Press and drag to set weights: the rest of the row shares what is left. Return paints the framed cell."));
-    pattern_->installEventFilter(this);
-    connect(pattern_, &MatrixView::activated, this, [this] {
-        if (const auto& cell = pattern_->figure().hovered) paint(*cell);
-    });
-    brush_ = new QSlider(Qt::Horizontal);
-    brush_->setObjectName("interventionBrush");
-    brush_->setAccessibleName(tr("Weight that is painted"));
-    brush_->setToolTip(brush_->accessibleName());
-    brush_->setRange(0, kSteps);
-    brush_->setValue(kSteps);
-    const auto button = [this](const char* id, const QString& title, const QString& help) {
-        auto* made = new QPushButton(title);
-        made->setObjectName(QString::fromLatin1(id));
-        made->setAccessibleName(help);
-        made->setToolTip(help);
-        return made;
-    };
-    uniform_ = button("interventionUniform", tr("Uniform"), tr("Every query looks at all it sees alike"));
-    pin_ = button("interventionPin", tr("Pin"),
-                  tr("Every query looks at the token chosen above, or at the first, and at nothing else"));
-    own_ = button("interventionOwn", tr("Its own"), tr("The head's own pattern again"));
-    connect(uniform_, &QPushButton::clicked, this, [this] {
-        applyPattern([](PatternEdit& edit) { edit.kind = PatternEdit::Kind::Uniform; }, tr("uniform pattern"));
-    });
-    connect(pin_, &QPushButton::clicked, this, [this] {
-        const int key = std::max(0, token_->currentIndex() - 1);
-        applyPattern(
-            [key](PatternEdit& edit) {
-                edit.kind = PatternEdit::Kind::Pin;
-                edit.key = key;
-            },
-            tr("pinned pattern"));
-    });
-    connect(own_, &QPushButton::clicked, this, [this] {
-        Edits after = edits();
-        std::erase_if(after.patterns, [this](const PatternEdit& edit) {
-            return edit.layer == layer_->value() && edit.head == head_->value();
-        });
-        apply(std::move(after), tr("return to the head's own pattern"), "own");
-    });
-    auto* part = new QWidget;
-    auto* column = new QVBoxLayout(part);
-    column->setContentsMargins(0, 0, 0, 0);
-    auto* hint = makeHintLabel();
-    hint->setText(tr("Pattern by hand: paint, pin or level it"));
-    column->addWidget(hint);
-    column->addWidget(pattern_, 1);
-    auto* buttons = new QHBoxLayout;
-    for (QWidget* each : std::initializer_list<QWidget*>{brush_, uniform_, pin_, own_}) buttons->addWidget(each);
-    column->addLayout(buttons);
-    return part;
-}
-
 const Edits& InterventionsPanel::edits() const {
     static const Edits none;
     return snapshot_ && snapshot_->edits ? *snapshot_->edits : none;
@@ -287,53 +155,6 @@ void InterventionsPanel::reset() {
     }
     apply({}, tr("reset of all changes"), "reset");
     context_.undoStack().endMacro();
-}
-
-QString InterventionsPanel::hookName() const {
-    const QString block = QStringLiteral("blocks.%1.").arg(layer_->value());
-    switch (where_->currentIndex()) {
-    case HeadOutput:
-        return block + "attn.hook_z";
-    case AttentionOut:
-        return block + "hook_attn_out";
-    case MlpOut:
-        return block + "hook_mlp_out";
-    case Stream:
-        return block + "hook_resid_pre";
-    default:
-        return "hook_embed";
-    }
-}
-
-Intervention InterventionsPanel::described() const {
-    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
-    const bool isDirection = kind == Intervention::Kind::Steer;
-    const float share = static_cast<float>(amount_->value()) / kSteps;
-    Intervention made{.kind = kind,
-                      .hook = hookName().toStdString(),
-                      .head = where_->currentIndex() == HeadOutput ? head_->value() : -1,
-                      .position = token_->currentIndex() - 1,
-                      .amount = isDirection ? (2 * share - 1) * kMostFactor : share};
-    if (kind == Intervention::Kind::Zero) return made;
-    made.text = text_->text().toStdString();
-    if (kind != Intervention::Kind::Mean) made.textPosition = textToken_->value();
-    if (isDirection) made.contrast = contrast_->text().toStdString();
-    return made;
-}
-
-void InterventionsPanel::showForm() {
-    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
-    const bool isDirection = kind == Intervention::Kind::Steer, hasText = kind != Intervention::Kind::Zero;
-    for (QWidget* widget : std::initializer_list<QWidget*>{textLabel_, text_}) widget->setVisible(hasText);
-    textToken_->setVisible(kind == Intervention::Kind::Patch || isDirection);
-    textToken_->setSpecialValueText(isDirection ? tr("its last") : tr("the same"));
-    for (QWidget* widget : std::initializer_list<QWidget*>{contrastLabel_, contrast_}) widget->setVisible(isDirection);
-    layer_->setVisible(where_->currentIndex() != Embedding);
-    head_->setVisible(where_->currentIndex() == HeadOutput);
-    const QSignalBlocker quiet(amount_);
-    amount_->setRange(0, kSteps);
-    amount_->setValue(isDirection ? kSteps * 3 / 4 : kSteps);
-    amountText_->setText(QString::number(static_cast<double>(described().amount), 'f', 2));
 }
 
 /// The amount of the selected change follows the slider; without one it is that of the next.
@@ -499,8 +320,8 @@ void InterventionsPanel::showList() {
     if (snapshot_ && snapshot_->headGates)
         gates = static_cast<int>(std::ranges::count_if(*snapshot_->headGates, [](float gate) { return gate != 1; }));
     QStringList parts;
-    if (count > 0) parts << tr("%n change(s)", nullptr, count);
-    if (gates > 0) parts << tr("%n gate(s) not open", nullptr, gates);
+    if (count > 0) parts << (count == 1 ? tr("1 change") : tr("%1 changes").arg(count));
+    if (gates > 0) parts << (gates == 1 ? tr("1 gate not open") : tr("%1 gates not open").arg(gates));
     title_->setText(parts.isEmpty() ? tr("The model runs as it was loaded.")
                                     : tr("The model is edited: %1.").arg(parts.join(tr(", "))));
     reset_->setEnabled(!parts.isEmpty());
@@ -537,9 +358,7 @@ void InterventionsPanel::showEffect() {
     };
     for (int token : shown) {
         const auto at = static_cast<size_t>(token);
-        const auto& texts = snapshot_->model->tokenTexts;
-        const QString label =
-            at < texts.size() ? visibleText(QString::fromStdString(texts[at])) : QStringLiteral("#%1").arg(token);
+        const QString label = visibleText(tokenText(*snapshot_, token));
         const float difference = now[at] - then[at];
         auto* item = new QTreeWidgetItem(
             effect_, {label, isEdited ? percent(then[at]) : percent(now[at]), isEdited ? percent(now[at]) : QString(),

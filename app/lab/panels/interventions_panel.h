@@ -38,6 +38,9 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    enum Where { HeadOutput, AttentionOut, MlpOut, Stream, Embedding };
+    static constexpr int kSteps = 100;         ///< of sliders
+    static constexpr float kMostFactor = 4.0f; ///< of a direction, either way
     QWidget* makeForm();
     QWidget* makePattern();
     const Edits& edits() const;

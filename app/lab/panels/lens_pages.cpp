@@ -1,6 +1,7 @@
 #include "app/lab/panels/lens_pages.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/bridge/token_text.h"
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
@@ -19,12 +20,7 @@ namespace {
 
 QString tr(const char* text) { return QCoreApplication::translate("attn::Lens", text); }
 
-QString tokenName(const Snapshot& snapshot, int token) {
-    const auto& texts = snapshot.model->tokenTexts;
-    const auto at = static_cast<size_t>(token);
-    return token >= 0 && at < texts.size() ? visibleText(QString::fromStdString(texts[at]))
-                                           : QStringLiteral("#%1").arg(token);
-}
+QString tokenName(const Snapshot& snapshot, int token) { return visibleText(tokenText(snapshot, token)); }
 
 QString targetName(const Snapshot& snapshot, const LogitTarget& target) {
     const QString own = QStringLiteral("“%1”").arg(tokenName(snapshot, target.token));

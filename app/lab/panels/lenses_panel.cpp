@@ -185,6 +185,9 @@ void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         showAnswer();
     }
     askIfQuick();
+    const bool isOld = shown_ && shown_->sequenceVersion != snapshot->sequenceVersion;
+    explanation_->setText(isOld ? tr("This speaks of the text or the model before its last change: press Run.")
+                                : QCoreApplication::translate("attn::Lens", page().explanation));
     const auto found = snapshot->analyses.find(page().make({})->key());
     if (found == snapshot->analyses.end() || found->second == shown_ || !snapshot->model) return;
     shown_ = found->second;

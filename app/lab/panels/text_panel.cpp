@@ -1,6 +1,7 @@
 #include "app/lab/panels/text_panel.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
@@ -137,10 +138,8 @@ void TextPanel::cut() {
     pieces_.clear();
     chosen_ = -1;
     if (scores_ && snapshot_->model) {
-        const auto& texts = snapshot_->model->tokenTexts;
         for (size_t token = 0; token < scores_->tokens.size(); ++token) {
-            const auto id = static_cast<size_t>(scores_->tokens[token]);
-            const QString text = id < texts.size() ? QString::fromStdString(texts[id]) : QStringLiteral("#%1 ").arg(id);
+            const QString text = tokenText(*snapshot_, scores_->tokens[token]);
             const bool continues = words_->isChecked() && !pieces_.empty() && token > 0 && !text.isEmpty() &&
                                    text.front().isLetterOrNumber() && !pieces_.back().label.isEmpty() &&
                                    pieces_.back().label.back().isLetterOrNumber();
@@ -228,13 +227,11 @@ void TextPanel::choose(int piece) {
                           .arg(std::exp(-loss) * 100, 0, 'g', 3)
                           .arg(scores_->rank[token] + 1)
                           .arg(static_cast<double>(scores_->entropy[token]), 0, 'f', 2));
-    const auto& texts = snapshot_->model->tokenTexts;
     for (size_t choice = 0; choice < static_cast<size_t>(scores_->choices); ++choice) {
         const size_t at = token * static_cast<size_t>(scores_->choices) + choice;
-        const auto id = static_cast<size_t>(scores_->ids[at]);
         auto* item = new QTreeWidgetItem(
             alternatives_,
-            {id < texts.size() ? visibleText(QString::fromStdString(texts[id])) : QStringLiteral("#%1").arg(id),
+            {visibleText(tokenText(*snapshot_, scores_->ids[at])),
              QStringLiteral("%1 %").arg(static_cast<double>(scores_->probabilities[at]) * 100, 0, 'f', 2)});
         item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
     }

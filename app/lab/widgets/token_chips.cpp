@@ -1,5 +1,6 @@
 #include "app/lab/widgets/token_chips.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 
 #include <QHelpEvent>
@@ -31,7 +32,7 @@ void TokenChips::setTokens(std::vector<TokenInfo> tokens) {
     chips_.clear();
     QStringList spoken;
     for (TokenInfo& token : tokens) {
-        const QString label = tokenLabel(QString::fromStdString(token.text));
+        const QString label = visibleText(QString::fromStdString(token.text));
         spoken << tr("%1, id %2").arg(label).arg(token.id);
         chips_.push_back({std::move(token), label, {}});
     }

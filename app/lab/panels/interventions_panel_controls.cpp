@@ -1,0 +1,198 @@
+#include "app/lab/panels/interventions_panel.h"
+
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/matrix_view.h"
+
+#include <QComboBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+// The form that describes a change, and the pattern to paint on.
+
+namespace attn {
+
+QWidget* InterventionsPanel::makeForm() {
+    const auto named = [](auto* widget, const char* id, const QString& name, const QString& help = {}) {
+        widget->setObjectName(QString::fromLatin1(id));
+        widget->setAccessibleName(name);
+        widget->setToolTip(help.isEmpty() ? name : help);
+        return widget;
+    };
+    where_ = named(new QComboBox, "interventionWhere", tr("What is changed"));
+    where_->addItems({tr("Output of head"), tr("Attention of layer"), tr("MLP of layer"), tr("Stream before layer"),
+                      tr("Embedding")});
+    layer_ = named(new QSpinBox, "interventionLayer", tr("Layer"));
+    head_ = named(new QSpinBox, "interventionHead", tr("Head"));
+    layer_->setPrefix(tr("layer "));
+    head_->setPrefix(tr("head "));
+    token_ = named(new QComboBox, "interventionToken", tr("At which token"));
+    kind_ = named(
+        new QComboBox, "interventionKind", tr("How it is changed"),
+        tr("Remove; put the mean over a text in its place (mean ablation); put the value of another text's run in its\n"
+           "place (activation patching); add the value of a text as a direction (steering)"));
+    kind_->addItems({tr("Remove"), tr("Mean of a text"), tr("Value from a text"), tr("Add a direction")});
+    text_ = named(new QLineEdit, "interventionText", tr("The text that the value is taken from"));
+    text_->setPlaceholderText(tr("this prompt"));
+    contrast_ = named(new QLineEdit, "interventionContrast", tr("Less the direction of this text"),
+                      tr("The value at its last token is taken away: the direction from this text to the other"));
+    contrast_->setPlaceholderText(tr("nothing"));
+    textToken_ = named(new QSpinBox, "interventionTextToken", tr("Token of the text"));
+    textToken_->setRange(-1, 1 << 20);
+    textToken_->setSpecialValueText(tr("the same"));
+    amount_ = named(
+        new QSlider(Qt::Horizontal), "interventionAmount", tr("How much"),
+        tr("The share that is replaced, or the factor of a direction; drag it for a change that is selected below"));
+    amountText_ = new QLabel;
+    amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
+    add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Change the model so"));
+    textLabel_ = new QLabel(tr("Text"));
+    contrastLabel_ = new QLabel(tr("Less"));
+
+    auto* form = new QWidget;
+    auto* rows = new QFormLayout(form);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    const auto row = [](std::initializer_list<QWidget*> widgets) {
+        auto* line = new QHBoxLayout;
+        for (QWidget* widget : widgets)
+            line->addWidget(widget, qobject_cast<QSpinBox*>(widget) || qobject_cast<QPushButton*>(widget) ||
+                                            qobject_cast<QLabel*>(widget)
+                                        ? 0
+                                        : 1);
+        return line;
+    };
+    rows->addRow(tr("Where"), row({where_, layer_, head_}));
+    rows->addRow(tr("Token"), token_);
+    rows->addRow(tr("How"), kind_);
+    rows->addRow(textLabel_, row({text_, textToken_}));
+    rows->addRow(contrastLabel_, contrast_);
+    rows->addRow(tr("Amount"), row({amount_, amountText_, add_}));
+    for (QComboBox* box : {where_, kind_})
+        connect(box, &QComboBox::currentIndexChanged, this, &InterventionsPanel::showForm);
+    for (QSpinBox* box : {layer_, head_})
+        connect(box, &QSpinBox::valueChanged, this, [this] {
+            showPattern();
+            if (where_->currentIndex() == HeadOutput) context_.selectHead(layer_->value(), head_->value());
+        });
+    connect(amount_, &QSlider::valueChanged, this, &InterventionsPanel::changeSelected);
+    connect(add_, &QPushButton::clicked, this, [this] { add(described()); });
+    for (QLineEdit* line : {text_, contrast_})
+        connect(line, &QLineEdit::returnPressed, this, [this] { add(described()); });
+    return form;
+}
+
+QWidget* InterventionsPanel::makePattern() {
+    pattern_ = new MatrixView;
+    pattern_->setObjectName("interventionPattern");
+    pattern_->setAccessibleName(tr("Pattern of the head, to paint on"));
+    pattern_->setToolTip(
+        tr("Press and drag to set weights: the rest of the row shares what is left. Return paints the framed cell."));
+    pattern_->installEventFilter(this);
+    connect(pattern_, &MatrixView::activated, this, [this] {
+        if (const auto& cell = pattern_->figure().hovered) paint(*cell);
+    });
+    brush_ = new QSlider(Qt::Horizontal);
+    brush_->setObjectName("interventionBrush");
+    brush_->setAccessibleName(tr("Weight that is painted"));
+    brush_->setToolTip(brush_->accessibleName());
+    brush_->setRange(0, kSteps);
+    brush_->setValue(kSteps);
+    const auto button = [this](const char* id, const QString& title, const QString& help) {
+        auto* made = new QPushButton(title);
+        made->setObjectName(QString::fromLatin1(id));
+        made->setAccessibleName(help);
+        made->setToolTip(help);
+        return made;
+    };
+    uniform_ = button("interventionUniform", tr("Uniform"), tr("Every query looks at all it sees alike"));
+    pin_ = button("interventionPin", tr("Pin"),
+                  tr("Every query looks at the token chosen above, or at the first, and at nothing else"));
+    own_ = button("interventionOwn", tr("Its own"), tr("The head's own pattern again"));
+    connect(uniform_, &QPushButton::clicked, this, [this] {
+        applyPattern([](PatternEdit& edit) { edit.kind = PatternEdit::Kind::Uniform; }, tr("uniform pattern"));
+    });
+    connect(pin_, &QPushButton::clicked, this, [this] {
+        const int key = std::max(0, token_->currentIndex() - 1);
+        applyPattern(
+            [key](PatternEdit& edit) {
+                edit.kind = PatternEdit::Kind::Pin;
+                edit.key = key;
+            },
+            tr("pinned pattern"));
+    });
+    connect(own_, &QPushButton::clicked, this, [this] {
+        Edits after = edits();
+        std::erase_if(after.patterns, [this](const PatternEdit& edit) {
+            return edit.layer == layer_->value() && edit.head == head_->value();
+        });
+        apply(std::move(after), tr("return to the head's own pattern"), "own");
+    });
+    auto* part = new QWidget;
+    auto* column = new QVBoxLayout(part);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* hint = makeHintLabel();
+    hint->setText(tr("Pattern by hand: paint, pin or level it"));
+    column->addWidget(hint);
+    column->addWidget(pattern_, 1);
+    auto* buttons = new QHBoxLayout;
+    for (QWidget* each : std::initializer_list<QWidget*>{brush_, uniform_, pin_, own_}) buttons->addWidget(each);
+    column->addLayout(buttons);
+    return part;
+}
+
+QString InterventionsPanel::hookName() const {
+    const QString block = QStringLiteral("blocks.%1.").arg(layer_->value());
+    switch (where_->currentIndex()) {
+    case HeadOutput:
+        return block + "attn.hook_z";
+    case AttentionOut:
+        return block + "hook_attn_out";
+    case MlpOut:
+        return block + "hook_mlp_out";
+    case Stream:
+        return block + "hook_resid_pre";
+    default:
+        return "hook_embed";
+    }
+}
+
+Intervention InterventionsPanel::described() const {
+    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
+    const bool isDirection = kind == Intervention::Kind::Steer;
+    const float share = static_cast<float>(amount_->value()) / kSteps;
+    Intervention made{.kind = kind,
+                      .hook = hookName().toStdString(),
+                      .head = where_->currentIndex() == HeadOutput ? head_->value() : -1,
+                      .position = token_->currentIndex() - 1,
+                      .amount = isDirection ? (2 * share - 1) * kMostFactor : share};
+    if (kind == Intervention::Kind::Zero) return made;
+    made.text = text_->text().toStdString();
+    if (kind != Intervention::Kind::Mean) made.textPosition = textToken_->value();
+    if (isDirection) made.contrast = contrast_->text().toStdString();
+    return made;
+}
+
+void InterventionsPanel::showForm() {
+    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
+    const bool isDirection = kind == Intervention::Kind::Steer, hasText = kind != Intervention::Kind::Zero;
+    for (QWidget* widget : std::initializer_list<QWidget*>{textLabel_, text_}) widget->setVisible(hasText);
+    textToken_->setVisible(kind == Intervention::Kind::Patch || isDirection);
+    textToken_->setSpecialValueText(isDirection ? tr("its last") : tr("the same"));
+    for (QWidget* widget : std::initializer_list<QWidget*>{contrastLabel_, contrast_}) widget->setVisible(isDirection);
+    layer_->setVisible(where_->currentIndex() != Embedding);
+    head_->setVisible(where_->currentIndex() == HeadOutput);
+    const QSignalBlocker quiet(amount_);
+    amount_->setRange(0, kSteps);
+    amount_->setValue(isDirection ? kSteps * 3 / 4 : kSteps);
+    amountText_->setText(QString::number(static_cast<double>(described().amount), 'f', 2));
+}
+
+} // namespace attn
