@@ -141,6 +141,8 @@ TEST_CASE("lab: every lens answers", "[lab]") {
         if (!lensPages()[static_cast<size_t>(page)].isQuick) click(lab.find<QPushButton>("lensRun"));
         REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }, 20'000));
         CHECK_FALSE(lab.snapshot().failure);
+        CHECK(lab.find<QLabel>("lensExplanation").text() ==
+              lensPages()[static_cast<size_t>(page)].explanation); // not old
         const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
                                lab.find<LinesView>("lensBars").isVisible() ||
                                lab.find<QTreeWidget>("lensTable").isVisible();
@@ -163,6 +165,9 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     lab.press(lab.action("resetEdits"));
     REQUIRE(lab.settle());
     lab.showPanel("lenses");
+    lab.window().bridge().post(SetPromptCommand{.text = "Lily had a dog.", .tokens = {}});
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QLabel>("lensExplanation").text().contains("before its last change"));
     pages.setCurrentIndex(1);
     lab.find<QLineEdit>("lensTarget").setText("no such token");
     click(lab.find<QPushButton>("lensRun"));

@@ -73,6 +73,7 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
     column->addWidget(bars_, 2);
     column->addWidget(table_, 2);
     column->addWidget(reading_);
+    column->addStretch(0);
 
     connect(page_, &QComboBox::currentIndexChanged, this, &LensesPanel::choosePage);
     connect(position_, &QComboBox::activated, this, &LensesPanel::ask);
@@ -167,6 +168,7 @@ void LensesPanel::choosePage() {
 void LensesPanel::ask() {
     if (!snapshot_ || !snapshot_->model || !snapshot_->sequence || snapshot_->sequence->tokens.empty()) return;
     asked_ = snapshot_->sequenceVersion;
+    showReading();
     context_.post(RunAnalysisCommand{page().make(question())});
 }
 
@@ -185,14 +187,15 @@ void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         showAnswer();
     }
     askIfQuick();
+    const auto found = snapshot->analyses.find(page().make({})->key());
+    if (found != snapshot->analyses.end() && found->second != shown_ && snapshot->model) {
+        shown_ = found->second;
+        answer_ = page().show(*shown_, *snapshot);
+        showAnswer();
+    }
     const bool isOld = shown_ && shown_->sequenceVersion != snapshot->sequenceVersion;
     explanation_->setText(isOld ? tr("This speaks of the text or the model before its last change: press Run.")
                                 : QCoreApplication::translate("attn::Lens", page().explanation));
-    const auto found = snapshot->analyses.find(page().make({})->key());
-    if (found == snapshot->analyses.end() || found->second == shown_ || !snapshot->model) return;
-    shown_ = found->second;
-    answer_ = page().show(*shown_, *snapshot);
-    showAnswer();
 }
 
 void LensesPanel::showTokens() {
@@ -221,7 +224,10 @@ void LensesPanel::showAnswer() {
         auto* item = new QTreeWidgetItem(table_, row);
         for (int column = 0; column < row.size(); ++column) item->setToolTip(column, row[column]);
     }
-    for (int column = 0; column + 1 < answer_.columns.size(); ++column) table_->resizeColumnToContents(column);
+    // What the first column speaks of is short; lists share the rest.
+    for (int column = 0; column < answer_.columns.size(); ++column)
+        table_->header()->setSectionResizeMode(column,
+                                               column == 0 ? QHeaderView::ResizeToContents : QHeaderView::Stretch);
     showReading();
 }
 
@@ -238,7 +244,10 @@ void LensesPanel::showReading() {
     } else if (const QString reading = bars_->reading(); !bars_->isHidden() && !reading.isEmpty()) {
         text = reading;
     } else if (answer_.summary.isEmpty()) {
-        text = page().isQuick ? tr("Type a prompt under Generate.") : tr("Press Run.");
+        const bool isAsked = snapshot_ && snapshot_->sequence && asked_ == snapshot_->sequenceVersion;
+        text = isAsked          ? tr("Working it out…")
+               : page().isQuick ? tr("Type a prompt under Generate.")
+                                : tr("Press Run.");
     }
     reading_->setText(text);
 }
