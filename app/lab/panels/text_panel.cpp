@@ -5,6 +5,7 @@
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
+#include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/token_strip.h"
 
@@ -60,10 +61,10 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
     strip_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     summary_->setObjectName("textSummary");
     summary_->setWordWrap(true);
-    auto* controls = new QHBoxLayout;
+    auto* controls = new FlowLayout;
     controls->addWidget(score_);
     controls->addWidget(prompt_);
-    controls->addWidget(shade_, 1);
+    controls->addWidget(shade_);
     controls->addWidget(words_);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
