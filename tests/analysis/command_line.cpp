@@ -1,40 +1,27 @@
-#include "tests/support/catch.h"
+#include "tests/support/program.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstdio>
 #include <string>
-
-#include <sys/wait.h>
 
 // attention-cli perplexity, lens, ablate, patch and detect.
 
+using namespace attn::test;
+
 namespace {
 
-struct Answer {
-    int code = -1;
-    std::string text;
-    nlohmann::json json() const { return nlohmann::json::parse(text); }
-};
+constexpr const char* kJson = " 2>/dev/null"; ///< warnings are no JSON
 
-Answer runProgram(const std::string& arguments, const char* redirection = " 2>/dev/null") {
-    FILE* pipe = popen((std::string("'") + ATTN_CLI_PROGRAM + "' " + arguments + redirection).c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    Answer answer;
-    char piece[4096];
-    for (size_t count = 0; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) answer.text.append(piece, count);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
-}
+nlohmann::json jsonOf(const Answer& answer) { return nlohmann::json::parse(answer.text); }
 
 } // namespace
 
 TEST_CASE("attention-cli perplexity: the mean of the tokens' losses", "[analysis][cli][gpu]") {
-    const Answer answer = runProgram("perplexity builtin:stories --prompt 'Lily went to the park.' --each --json");
+    const Answer answer =
+        runProgram("perplexity builtin:stories --prompt 'Lily went to the park.' --each --json", kJson);
     REQUIRE(answer.code == 0);
-    const auto json = answer.json();
+    const auto json = jsonOf(answer);
     double sum = 0;
     for (const auto& each : json.at("each")) sum += each.at("loss").get<double>();
     CHECK(json.at("tokens") == json.at("each").size());
@@ -48,14 +35,13 @@ TEST_CASE("attention-cli perplexity: the mean of the tokens' losses", "[analysis
 TEST_CASE("attention-cli lens: every kind answers in JSON", "[analysis][cli][gpu]") {
     for (const char* what : {"logit", "attribution", "gradients", "flow", "weighted", "circuits", "composition"}) {
         INFO(what);
-        const Answer answer =
-            runProgram(std::string("lens builtin:induction --prompt 'the quick fox the qu' --json --what ") + what);
+        const Answer answer = runProgram(
+            std::string("lens builtin:induction --prompt 'the quick fox the qu' --json --what ") + what, kJson);
         CHECK(answer.code == 0);
-        CHECK(answer.json().is_object());
+        CHECK(jsonOf(answer).is_object());
     }
-    const auto parts =
-        runProgram("lens builtin:induction --prompt 'the quick fox the qu' --what attribution --target i --json")
-            .json();
+    const auto parts = jsonOf(runProgram(
+        "lens builtin:induction --prompt 'the quick fox the qu' --what attribution --target i --json", kJson));
     CHECK(parts.at("sum").get<double>() == Approx(parts.at("logit").get<double>()).margin(1e-4));
     CHECK(parts.at("target").at("token").at("text") == "i");
     const Answer unknown = runProgram("lens builtin:induction --prompt abc --what attribution --target xyz", " 2>&1");
@@ -65,13 +51,14 @@ TEST_CASE("attention-cli lens: every kind answers in JSON", "[analysis][cli][gpu
 }
 
 TEST_CASE("attention-cli ablate, patch and detect: what the constructed model is made of", "[analysis][cli][gpu]") {
-    const auto ablated = runProgram("ablate builtin:induction --prompt 'the quick fox the qu' --json").json();
+    const auto ablated = jsonOf(runProgram("ablate builtin:induction --prompt 'the quick fox the qu' --json", kJson));
     CHECK(ablated.at("target").at("token").at("text") == "i");
     CHECK(ablated.at("without").size() == 4);
     for (const auto& each : ablated.at("without"))
         if (each.at("name") == "layer 1, head 0") CHECK(each.at("effect").get<double>() == Approx(-8).margin(0.01));
     // The two prompts differ in what follows the "u" that comes again.
-    const auto patched = runProgram("patch builtin:induction --prompt 'quick qu' --from 'qumck qu' --json").json();
+    const auto patched =
+        jsonOf(runProgram("patch builtin:induction --prompt 'quick qu' --from 'qumck qu' --json", kJson));
     CHECK(patched.at("target").at("token").at("text") == "m");
     CHECK(patched.at("target").at("against").at("text") == "i");
     CHECK(patched.at("effects")[1][2].get<double>() ==
@@ -80,7 +67,7 @@ TEST_CASE("attention-cli ablate, patch and detect: what the constructed model is
     const Answer longer = runProgram("patch builtin:induction --prompt abc --from abcd", " 2>&1");
     CHECK(longer.code == 1);
     CHECK(longer.text.find("the prompt has 3 tokens and the other text 4") != std::string::npos);
-    const auto detected = runProgram("detect builtin:induction --like 1 0 --cluster 0.5 --json").json();
+    const auto detected = jsonOf(runProgram("detect builtin:induction --like 1 0 --cluster 0.5 --json", kJson));
     CHECK(detected.at("heads")[2].at("title") == "induction");
     CHECK(detected.at("like").size() == 3);
     size_t grouped = 0;

@@ -1,34 +1,16 @@
 #include "engine/io/safetensors.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/io/files.h"
+#include "tests/support/program.h"
 
 #include <QImage>
-
-#include <cstdio>
 
 using namespace attn;
 using namespace attn::test;
 
 namespace {
 
-struct Answer {
-    int code = -1;
-    std::string text; ///< standard output and standard error
-};
-
-/// Runs attention-cli by the shell. @param arguments quoted for it
-Answer runCli(const std::string& arguments) {
-    FILE* pipe = popen((std::string("'") + ATTN_CLI_PROGRAM + "' " + arguments + " 2>&1").c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    Answer answer;
-    char piece[4096];
-    for (size_t count = 0; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) answer.text.append(piece, count);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
-}
-
-Answer runMask(const std::string& arguments) { return runCli("mask " + arguments); }
+Answer runMask(const std::string& arguments) { return runProgram("mask " + arguments); }
 
 } // namespace
 
@@ -36,8 +18,8 @@ TEST_CASE("attention-cli attend: writes a window of an effective pattern of any 
     const TemporaryFolder folder;
     const std::string path = folder / "pattern.safetensors";
     const auto attend = [&](const std::string& spec, const std::string& window) {
-        return runCli("attend --validation --spec '" + spec + "' --random 4096,8 --window " + window + " --out '" +
-                      path + "'");
+        return runProgram("attend --validation --spec '" + spec + "' --random 4096,8 --window " + window + " --out '" +
+                          path + "'");
     };
     const Answer part = attend("heads=multi_head(2), normaliser=linear, mask=causal", "3000:3128,10:74");
     INFO(part.text);

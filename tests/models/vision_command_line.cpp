@@ -1,8 +1,8 @@
 #include "tests/models/vision_folder.h"
+#include "tests/support/program.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
 // attention-cli with a picture: classify, capture, render and models.
@@ -11,22 +11,6 @@ using namespace attn;
 using namespace attn::test;
 
 namespace {
-
-struct Answer {
-    int code = -1;
-    std::string text;
-};
-
-Answer runProgram(const std::string& arguments, const char* redirection = " 2>&1") {
-    FILE* pipe = popen((std::string("'") + ATTN_CLI_PROGRAM + "' " + arguments + redirection).c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    Answer answer;
-    char piece[4096];
-    for (size_t count = 0; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) answer.text.append(piece, count);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
-}
 
 /// The golden's picture as a file. @return its path, quoted
 std::string writePicture(const TemporaryFolder& folder, const std::string& model) {
