@@ -1,6 +1,5 @@
 #include "engine/analysis/input_attribution.h"
 
-#include "engine/core/error.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/session/hook_edits.h"
@@ -20,11 +19,7 @@ constexpr const char* kEmbed = "hook_embed";
 std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
     const bool isChanged = model.hookEdits().hooks().contains(kEmbed);
     WholeRun whole(model, input.tokens, {kEmbed});
-    const int at = position < 0 ? static_cast<int>(whole.tokens()) - 1 : position;
-    if (at >= whole.tokens())
-        throw Error({.what = fmt::format("there is no token {}", at),
-                     .where = "position",
-                     .hint = fmt::format("choose one from 0 to {}", whole.tokens() - 1)});
+    const int at = whole.position(position);
     Graph& graph = whole.graph();
     const Tensor row = graph.input("analysis.position", {.shape = {1}, .dtype = DType::I32});
     const Tensor logits = take(whole.logits(), row); // [1,V]

@@ -83,11 +83,7 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& mod
              .where = model.info().name,
              .hint = "use the logit lens, or input attributions"});
     WholeRun whole(model, input.tokens);
-    const int at = position < 0 ? static_cast<int>(whole.tokens()) - 1 : position;
-    if (at >= whole.tokens())
-        throw Error({.what = fmt::format("there is no token {}", at),
-                     .where = "position",
-                     .hint = fmt::format("choose one from 0 to {}", whole.tokens() - 1)});
+    const int at = whole.position(position);
     Graph& graph = whole.graph();
     const Tensor row = graph.input("analysis.position", {.shape = {1}, .dtype = DType::I32});
     Components parts(whole, row);

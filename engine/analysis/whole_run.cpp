@@ -33,6 +33,14 @@ WholeRun::WholeRun(LanguageModel& model, std::span<const int> tokens, std::set<s
     : model_(model), tokens_(tokens.begin(), tokens.end()), length_(lengthFor(model, tokens)),
       built_(model.wholeGraph(length_, std::move(edited))) {}
 
+int WholeRun::position(int position) const {
+    if (position < static_cast<int>(tokens_.size()))
+        return position < 0 ? static_cast<int>(tokens_.size()) - 1 : position;
+    throw Error({.what = fmt::format("there is no token {}", position),
+                 .where = "position",
+                 .hint = fmt::format("choose one from 0 to {}", tokens_.size() - 1)});
+}
+
 Tensor WholeRun::hook(const std::string& name) const {
     const auto probe = graph().probes().find(name);
     if (probe == graph().probes().end())

@@ -25,6 +25,8 @@ public:
     Tensor logits() const { return built_.logits; } ///< [length(),V]
     int64_t tokens() const { return static_cast<int64_t>(tokens_.size()); }
     int64_t length() const { return length_; } ///< rows of the graph: the tokens and padding
+    /// The token that an analysis is asked about. @param position -1: the last  @throws Error if there is none such
+    int position(int position) const;
     bool has(const std::string& hook) const { return graph().probes().contains(hook); }
     Tensor hook(const std::string& name) const; ///< @throws Error if there is none
     /// A weight of a layer, of the first one where layers share theirs.

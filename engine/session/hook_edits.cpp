@@ -10,8 +10,6 @@ void HookEdits::declare(const std::string& hook, int64_t heads, int64_t width) {
 
 void HookEdits::add(const std::string& hook, Rows rows) { hooks_.at(hook).rows.push_back(std::move(rows)); }
 
-void HookEdits::clear(const std::string& hook) { hooks_.at(hook).rows.clear(); }
-
 std::set<std::string> HookEdits::hooks() const {
     std::set<std::string> names;
     for (const auto& [name, hook] : hooks_) names.insert(name);
@@ -36,12 +34,11 @@ void HookEdits::write(const std::string& name, size_t first, size_t count, size_
         for (size_t row = 0; row < count; ++row) {
             const size_t token = first + row;
             if (edit.position >= 0 && token != static_cast<size_t>(edit.position)) continue;
-            const bool hasOwn = edit.position < 0 && edit.rows > 1;
-            if (hasOwn && token >= static_cast<size_t>(edit.rows)) continue;
+            if (edit.isByToken && token >= static_cast<size_t>(edit.rows)) continue;
             for (size_t head = 0; head < heads; ++head) {
                 if (edit.head >= 0 && head != static_cast<size_t>(edit.head)) continue;
                 const size_t at = (row * heads + head) * stride;
-                const size_t from = (hasOwn ? token : 0) * static_cast<size_t>(hook.width) + head * each;
+                const size_t from = (edit.isByToken ? token : 0) * static_cast<size_t>(hook.width) + head * each;
                 for (size_t i = 0; i < each; ++i) {
                     kept[at + i] *= edit.keep;
                     added[at + i] = added[at + i] * edit.keep + (edit.values.empty() ? 0.0f : edit.values[from + i]);

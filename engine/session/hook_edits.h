@@ -18,15 +18,15 @@ public:
         int head = -1;     ///< of hooks with heads; -1: all
         int position = -1; ///< token; -1: all
         float keep = 1;
-        std::vector<float> values{}; ///< [rows, width of the hook]: row of the token, or the one row there is; tokens
-                                     ///< beyond the last row stay as they are. Empty: nothing is added
+        std::vector<float> values{}; ///< [rows, width of the hook]; empty: nothing is added
         int64_t rows = 0;
+        bool isByToken = false; ///< each token has the row of its number, and those beyond the last stay as they are;
+                                ///< else there is one row for all
     };
 
     /// The hook may be edited from now on. @param heads 1 for hooks without  @param width of all heads together
     void declare(const std::string& hook, int64_t heads, int64_t width);
     void add(const std::string& hook, Rows rows); ///< after those that are there
-    void clear(const std::string& hook);          ///< back to x itself; the hook stays declared
     void set(PatternEdit edit) { patterns_[{edit.layer, edit.head}] = std::move(edit); }
 
     bool empty() const { return hooks_.empty() && patterns_.empty(); }

@@ -115,6 +115,7 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
                 if (edit.position < 0 && edit.textPosition < 0) {
                     rows.values = values.values;
                     rows.rows = static_cast<int64_t>(count);
+                    rows.isByToken = true;
                 } else {
                     const int from = edit.textPosition >= 0 ? edit.textPosition : edit.position;
                     std::ranges::copy(rowOf(values, checked(from)), rows.values.begin());
@@ -209,22 +210,25 @@ void LanguageModel::writeEdits(GpuExecutor& executor, size_t first, size_t count
         const Shape& shape = inputShape(executor.plan(), decoder_names::kept(hook));
         const auto stride = static_cast<size_t>(shape.rowStride());
         edits_->hooks.write(hook, first, count, stride, kept, added);
-        for (int layer = 0; layer < info_.layers; ++layer) {
-            if (!edits_->hooks.editsPatternOf(layer) || hook != hookOf(layer, "z")) continue;
-            const auto heads = static_cast<size_t>(info_.heads);
-            for (size_t row = 0; row < count * heads; ++row) { // the kernel that knows gates does not run
-                const float gate = gates_[static_cast<size_t>(layer) * heads + row % heads];
-                for (size_t i = 0; i < stride; ++i) kept[row * stride + i] *= gate;
-            }
-        }
+    }
+    // The kernel that knows gates does not run where a pattern is formed.
+    for (int layer : edits_->hooks.patternLayers()) {
+        const std::string name = decoder_names::kept(hookOf(layer, "z"));
+        if (!executor.hasInput(name)) continue;
+        const std::span<float> kept = executor.input(name);
+        const auto heads = static_cast<size_t>(info_.heads),
+                   stride = static_cast<size_t>(inputShape(executor.plan(), name).rowStride());
+        for (size_t row = 0; row < count * heads; ++row)
+            for (size_t i = 0; i < stride; ++i)
+                kept[row * stride + i] *= gates_[static_cast<size_t>(layer) * heads + row % heads];
     }
     writePatterns(executor, first, count);
 }
 
 void LanguageModel::writePatterns(GpuExecutor& executor, size_t first, size_t count) const {
-    for (int layer = 0; layer < info_.layers; ++layer) {
+    for (int layer : edits_->hooks.patternLayers()) {
         const std::string hook = hookPattern(layer);
-        if (!edits_->hooks.editsPatternOf(layer) || !executor.hasInput(decoder_names::kept(hook))) continue;
+        if (!executor.hasInput(decoder_names::kept(hook))) continue;
         const std::span<float> kept = executor.input(decoder_names::kept(hook)),
                                added = executor.input(decoder_names::added(hook));
         const Shape& shape = inputShape(executor.plan(), decoder_names::kept(hook)); // [H,T,S]

@@ -77,6 +77,8 @@ private:
     void refreshSequence(); ///< tokens, text, branches, logits, newest rows
     /// What the model says without gates and edits; the cache is then empty if it had to run for that.
     void refreshUnedited(std::span<const int> tokens);
+    void compareUnedited(); ///< the same after writing, where the cache must hold the edited run again
+    void workOut(const Edits& edits);
     void refreshEdits(); ///< works them out anew for another prompt or other weights
     void runEdited();    ///< runs the present path anew under what is changed about the model
     void refreshViews(); ///< thumbnails and detail

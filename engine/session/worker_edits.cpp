@@ -2,6 +2,7 @@
 #include "engine/session/hook_edits.h"
 #include "engine/session/worker.h"
 
+#include <algorithm>
 #include <utility>
 
 // What is changed about the model while it runs, and what is worked out about it.
@@ -10,8 +11,7 @@ namespace attn {
 
 void Session::Worker::on(const SetEditsCommand& command) {
     const Edits edits = command.edits ? *command.edits : Edits{};
-    const std::vector<int> tokens = path_.tokens();
-    model().setEdits(edits, std::span(tokens).first(static_cast<size_t>(path_.promptLength())));
+    workOut(edits);
     next_.edits = edits.empty() ? nullptr : command.edits;
     hasStaleEdits_ = false;
     runEdited();
@@ -19,8 +19,13 @@ void Session::Worker::on(const SetEditsCommand& command) {
 
 void Session::Worker::refreshEdits() {
     if (!std::exchange(hasStaleEdits_, false) || !next_.edits) return;
-    const std::vector<int> tokens = path_.tokens();
-    model().setEdits(*next_.edits, std::span(tokens).first(static_cast<size_t>(path_.promptLength())));
+    workOut(*next_.edits);
+}
+
+void Session::Worker::workOut(const Edits& edits) {
+    std::vector<int> prompt = path_.tokens(); // which may end within it
+    prompt.resize(std::min(prompt.size(), static_cast<size_t>(path_.promptLength())));
+    model().setEdits(edits, prompt);
 }
 
 void Session::Worker::runEdited() {
@@ -56,6 +61,13 @@ void Session::Worker::refreshUnedited(std::span<const int> tokens) {
     model().truncate(0);
     if (!isDone) throw Cancelled{};
     uneditedTokens_.assign(tokens.begin(), tokens.end());
+}
+
+void Session::Worker::compareUnedited() {
+    if (!next_.isEdited || next_.unedited || isStopped() || !isCurrent() || model().tokens().empty()) return;
+    const std::vector<int> tokens = model().tokens();
+    refreshUnedited(tokens);
+    if (model().tokens().empty()) model().feed(tokens); // the pictures stay: it is the same run
 }
 
 void Session::Worker::on(const RunAnalysisCommand& command) {

@@ -148,18 +148,17 @@ void Session::Worker::finishGenerating() {
     remaining_ = 0;
     next_.status.activity = Activity::Idle;
     if (isCurrent()) { // else it was stopped while the rest ran again, and the last pictures stay
-        if (next_.isEdited) {
-            const std::vector<int> tokens = model().tokens();
-            refreshUnedited(tokens);
-            if (model().tokens().empty()) model().feed(tokens);
-        }
         refreshSequence();
         refreshViews();
     }
+    compareUnedited();
     publish();
 }
 
-void Session::Worker::on(const StopCommand&) { publish(); }
+void Session::Worker::on(const StopCommand&) {
+    if (model_) compareUnedited();
+    publish();
+}
 
 void Session::Worker::on(const ResetCommand&) {
     TokenPath path = path_;

@@ -94,6 +94,15 @@ TEST_CASE("interventions: a patch with the run's own values changes no bit", "[a
     }
 }
 
+TEST_CASE("interventions: a text of one token patches that token alone", "[analysis][gpu]") {
+    GoldenCase golden("gpt2");
+    const std::string one = textOf({golden.others.front()});
+    Intervention edit{.kind = Intervention::Kind::Patch, .hook = "hook_embed", .text = one};
+    const std::vector<float> everywhere = changedLogits(golden, {{edit}, {}});
+    edit.position = 0;
+    CHECK(changedLogits(golden, {{edit}, {}}) == everywhere);
+}
+
 TEST_CASE("interventions: rows set by hand are what views show and what the model runs on", "[analysis][gpu]") {
     GoldenCase golden("llama_gqa");
     PatternEdit edit{.layer = kLayer, .head = kHead};

@@ -66,6 +66,31 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     CHECK(snapshot->unedited->logits == other->next->logits);
 }
 
+TEST_CASE("session: writing under edits that is stopped keeps all of its text", "[analysis][gpu]") {
+    Session session({.validation = true});
+    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(session, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.5f});
+    session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 40});
+    REQUIRE(waitFor(session, [](const Snapshot& snapshot) { return snapshot.sequence->tokens.size() > 24; }));
+    session.post(StopCommand{});
+    REQUIRE(session.waitIdle());
+    const auto snapshot = session.latest();
+    CHECK(snapshot->status.activity == Activity::Idle);
+    // The root is no token; what was written is in the text and in the tree, and compared.
+    CHECK(snapshot->sequence->tokens.size() + 1 == snapshot->branches->nodes.size());
+    REQUIRE(snapshot->unedited);
+    CHECK(snapshot->unedited->recentTokens.size() == snapshot->sequence->tokens.size());
+}
+
+TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gpu]") {
+    Session session({.validation = true});
+    auto snapshot = succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    snapshot = succeed(session, GoToBranchCommand{.node = snapshot->sequence->tokens[3].branchNode});
+    REQUIRE(snapshot->sequence->tokens.size() == 4);
+    snapshot = succeed(session, editsOf({{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z"}}, {}}));
+    CHECK(snapshot->isEdited);
+}
+
 TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]") {
     Session session({.validation = true});
     succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});

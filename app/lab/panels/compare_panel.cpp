@@ -167,8 +167,10 @@ void ComparePanel::follow() {
                     showHeads();
                     showNext();
                 });
-        connect(bridge_.get(), &SessionBridge::failed, this,
-                [this](const Failure& failure) { message_->setText(QString::fromStdString(failure.sentence())); });
+        connect(bridge_.get(), &SessionBridge::failed, this, [this](const Failure& failure) {
+            message_->setText(QString::fromStdString(failure.sentence()));
+            openPath_.clear(); // it may not have been opened
+        });
     }
     std::vector<int> tokens;
     for (const TokenInfo& token : first_->sequence->tokens) tokens.push_back(token.id);

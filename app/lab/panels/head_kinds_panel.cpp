@@ -69,8 +69,6 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     heads_->setToolTip(tr("Select a head to see why it is called so; it is then the one that the other panels show"));
     heads_->setViewMode(QListView::IconMode);
     heads_->setIconSize({kPicture, kPicture});
-    heads_->setGridSize(
-        {fontMetrics().horizontalAdvance("00.00 duplicate token "), kPicture + 2 * fontMetrics().height()});
     heads_->setResizeMode(QListView::Adjust);
     heads_->setMovement(QListView::Static);
     heads_->setUniformItemSizes(true);
@@ -172,6 +170,8 @@ void HeadKindsPanel::list() {
         for (const auto& [head, remark] : rows) {
             auto* item = new QListWidgetItem(pictureOf(*found_, head),
                                              QStringLiteral("%1 %2").arg(nameOf(head), remark), heads_);
+            item->setSizeHint(
+                {fontMetrics().horizontalAdvance("00.00 duplicate token "), kPicture + 2 * fontMetrics().height()});
             item->setData(Qt::UserRole, head.layer * found_->heads + head.head);
             QStringList reasons;
             for (HeadKind kind : head.labels()) reasons << QString::fromStdString(head.explanation(kind));
@@ -201,7 +201,8 @@ void HeadKindsPanel::explain() {
     }
     if (!item) {
         explanation_->setText(
-            tr("Patterns on %1 random tokens, twice. Select a head to see why it is called so.").arg(found_->period));
+            tr("Pictures: patterns on %1 random tokens, twice. Select a head to see why it is called so.")
+                .arg(found_->printTokens / 2));
         return;
     }
     const HeadScores& head = found_->all[static_cast<size_t>(item->data(Qt::UserRole).toInt())];
