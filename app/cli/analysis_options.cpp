@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <unistd.h>
 
@@ -83,6 +84,71 @@ std::string targetText(const LanguageModel& model, const LogitTarget& target) {
 
 void print(const nlohmann::json& json) {
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void printEffects(const TargetName& target, float whole, int layers, std::span<const float> heads,
+                  std::span<const float> mlps, bool isJson) {
+    struct Row {
+        std::string name;
+        float effect;
+    };
+    std::vector<Row> rows;
+    const auto each = heads.size() / static_cast<size_t>(layers);
+    for (size_t layer = 0; layer < static_cast<size_t>(layers); ++layer) {
+        for (size_t head = 0; head < each; ++head)
+            rows.push_back({fmt::format("layer {}, head {}", layer, head), heads[layer * each + head]});
+        if (!mlps.empty()) rows.push_back({fmt::format("layer {}, MLP", layer), mlps[layer]});
+    }
+    if (isJson) {
+        nlohmann::json json{{"target", target.json}, {"logit", whole}};
+        for (const Row& row : rows) json["without"].push_back({{"name", row.name}, {"effect", row.effect}});
+        return print(json);
+    }
+    fmt::print("{}: {:+.4f}; without\n", target.text, static_cast<double>(whole));
+    std::ranges::stable_sort(rows, std::less(), &Row::effect);
+    for (const Row& row : rows) fmt::print("{:+10.4f}  {}\n", static_cast<double>(row.effect), row.name);
+}
+
+void printPatching(const TargetName& target, const std::string& hook, float own, float other,
+                   const std::vector<std::string>& tokens, std::span<const float> effects, bool isJson) {
+    const size_t layers = effects.size() / tokens.size();
+    if (isJson) {
+        nlohmann::json json{{"target", target.json}, {"hook", hook}, {"own", own}, {"other", other}};
+        for (size_t layer = 0; layer < layers; ++layer) {
+            const auto row = effects.subspan(layer * tokens.size(), tokens.size());
+            json["effects"].push_back(std::vector<float>(row.begin(), row.end()));
+        }
+        return print(json);
+    }
+    fmt::print("{}: {:+.4f} here, {:+.4f} there. Share of the way that {} of one layer at one token goes:\n",
+               target.text, static_cast<double>(own), static_cast<double>(other), hook);
+    fmt::print("{:16}", "");
+    for (size_t layer = 0; layer < layers; ++layer) fmt::print(" {:>7}", fmt::format("L{}", layer));
+    fmt::print("\n");
+    for (size_t token = 0; token < tokens.size(); ++token) {
+        fmt::print("{:16}", tokens[token]);
+        for (size_t layer = 0; layer < layers; ++layer)
+            fmt::print(" {:6.1f}%", 100 * static_cast<double>(effects[layer * tokens.size() + token]));
+        fmt::print("\n");
+    }
+}
+
+void printContributions(const TargetName& target, float logit, std::span<const LogitAttribution::Component> components,
+                        nlohmann::json more, const std::string& where, bool isJson) {
+    more["components"] = nlohmann::json::array();
+    double sum = 0;
+    for (const auto& component : components) {
+        sum += static_cast<double>(component.value);
+        more["components"].push_back({{"name", component.name()}, {"value", component.value}});
+        if (!isJson) fmt::print("{:+10.4f}  {}\n", static_cast<double>(component.value), component.name());
+    }
+    more["target"] = target.json;
+    more["logit"] = logit;
+    more["sum"] = sum;
+    if (isJson)
+        print(more);
+    else
+        fmt::print("{:+10.4f}  sum; {}{} is {:+.4f}\n", sum, target.text, where, static_cast<double>(logit));
 }
 
 } // namespace attn::cli

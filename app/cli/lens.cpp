@@ -1,4 +1,5 @@
 #include "app/cli/analysis_options.h"
+#include "app/cli/vision_options.h"
 
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/input_attribution.h"
@@ -18,6 +19,7 @@ namespace {
 struct Options {
     ModelOptions model;
     PromptOptions prompt;
+    ImageOptions picture;
     TargetOptions target;
     std::string what = "logit";
     int position = -1, layer = 0, head = 0, top = 5;
@@ -82,22 +84,9 @@ int attribution(const Asked& asked) {
     analysis.position = asked.options.position;
     analysis.target = asked.options.target.read(asked.model);
     const auto found = analyse<LogitAttribution>(asked.model, asked.tokens, analysis);
-    Json parts = Json::array();
-    double sum = 0;
-    for (const auto& component : found->components) {
-        sum += static_cast<double>(component.value);
-        parts.push_back({{"name", component.name()}, {"value", component.value}});
-        if (!asked.options.json) fmt::print("{:+10.4f}  {}\n", static_cast<double>(component.value), component.name());
-    }
-    if (asked.options.json)
-        print({{"position", found->position},
-               {"target", targetJson(asked.model, found->target)},
-               {"logit", found->logit},
-               {"sum", sum},
-               {"components", parts}});
-    else
-        fmt::print("{:+10.4f}  sum; {} after token {} is {:+.4f}\n", sum, targetText(asked.model, found->target),
-                   found->position, static_cast<double>(found->logit));
+    printContributions({targetText(asked.model, found->target), targetJson(asked.model, found->target)}, found->logit,
+                       found->components, {{"position", found->position}},
+                       fmt::format(" after token {}", found->position), asked.options.json);
     return kDone;
 }
 
@@ -247,6 +236,7 @@ void addLens(CLI::App& app, Run& run) {
     const auto options = std::make_shared<Options>();
     options->model.addTo(*command);
     options->prompt.addTo(*command);
+    options->picture.addTo(*command, false);
     options->target.addTo(*command);
     std::vector<std::string> names;
     for (const auto& [name, function] : kLenses) names.emplace_back(name);
@@ -257,7 +247,7 @@ void addLens(CLI::App& app, Run& run) {
             "much\n"
             "each token mattered, by gradient x input and integrated gradients; flow: rollout and attention flow;\n"
             "weighted: weights times the length of what they carry; circuits: what a head reads and writes by its\n"
-            "weights; composition: which heads read which")
+            "weights; composition: which heads read which. Of a picture: logit, attribution and gradients, of classes")
         ->check(CLI::IsMember(names))
         ->capture_default_str();
     command->add_option("--position", options->position,
@@ -271,6 +261,9 @@ void addLens(CLI::App& app, Run& run) {
         "  attention-cli lens builtin:stories --what attribution --prompt 'Lily and Tom went to the' --target park");
     command->callback([=, &run] {
         run = [=] {
+            if (!options->picture.image.empty())
+                return lensVision({options->model, options->picture, options->target, options->json}, options->what,
+                                  options->top);
             const auto model = options->model.open(true);
             const Asked asked{*options, *model, options->prompt.encode(*model)};
             const auto lens =

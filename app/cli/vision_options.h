@@ -11,6 +11,7 @@
 namespace attn::cli {
 
 struct ModelOptions;
+struct TargetOptions;
 
 /// A picture and the size at which a vision model reads it.
 struct ImageOptions {
@@ -46,5 +47,21 @@ struct VisionView {
     bool isSmooth = false;
 };
 int renderVision(const ModelOptions& model, const ImageOptions& picture, const VisionView& view);
+
+/// A class by its number or its label. @throws Error naming what there is
+int labelNamed(const std::string& text, const VisionInfo& info);
+
+/// What `lens`, `ablate` and `patch` are asked about a picture.
+struct VisionQuestion {
+    const ModelOptions& model;
+    const ImageOptions& picture;
+    const TargetOptions& target; ///< classes
+    bool isJson = false;
+};
+/// @param what "logit", "attribution" or "gradients"  @param top how many classes of each layer
+int lensVision(const VisionQuestion& question, const std::string& what, int top);
+int ablateVision(const VisionQuestion& question);
+/// @param from the picture that values are taken from  @param hook of each layer
+int patchVision(const VisionQuestion& question, const std::string& from, const std::string& hook);
 
 } // namespace attn::cli

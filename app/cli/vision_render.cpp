@@ -61,18 +61,6 @@ void show(PatchOverlayFigure& figure, const VisionInfo& info, PatchRow row, cons
     if (looking.token && *looking.token >= before) figure.marked = *looking.token - before;
 }
 
-/// A class by its number or its label. @throws Error naming what there is
-int labelNamed(const std::string& text, const VisionInfo& info) {
-    for (int index = 0; index < info.classes; ++index)
-        if (info.labelOf(index) == text) return index;
-    const int index = numberOf(text);
-    if (index >= 0 && index < info.classes) return index;
-    throw Error({.what = fmt::format("there is no class \"{}\"", text),
-                 .where = info.name,
-                 .hint = info.classes == 0 ? "this model has no classifier"
-                                           : fmt::format("give a label, or a number from 0 to {}", info.classes - 1)});
-}
-
 void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
                    const VisionView& view) {
     const VisionInfo& info = model.info();
@@ -124,6 +112,17 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
 }
 
 } // namespace
+
+int labelNamed(const std::string& text, const VisionInfo& info) {
+    for (int index = 0; index < info.classes; ++index)
+        if (info.labelOf(index) == text) return index;
+    const int index = numberOf(text);
+    if (index >= 0 && index < info.classes) return index;
+    throw Error({.what = fmt::format("there is no class \"{}\"", text),
+                 .where = info.name,
+                 .hint = info.classes == 0 ? "this model has no classifier"
+                                           : fmt::format("give a label, or a number from 0 to {}", info.classes - 1)});
+}
 
 int renderVision(const ModelOptions& options, const ImageOptions& picture, const VisionView& view) {
     if (view.view != "attention" && view.view != "rollout")

@@ -111,6 +111,10 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     makeBanners();
     makeDocks();
     visionPanel_->setDefaultModel(setup.visionModel);
+    connect(visionPanel_, &VisionPanel::changed, this, [this] {
+        updateRemark();
+        updateActions();
+    });
     makeMenus();
     resize(setup.size);
     arrangeDocks();
@@ -330,6 +334,7 @@ void MainWindow::showLocks() {
 void MainWindow::updateRemark() {
     QStringList remarks;
     if (snapshot_ && snapshot_->isEdited) remarks << tr("model edited");
+    if (visionPanel_->isChanged()) remarks << tr("vision model edited");
     if (lessonLocks_)
         remarks << tr("lesson");
     else if (!locks_.isEmpty())

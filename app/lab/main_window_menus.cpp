@@ -9,6 +9,7 @@
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/interventions_panel.h"
 #include "app/lab/panels/train_panel.h"
+#include "app/lab/panels/vision_panel.h"
 #include "engine/models/bundled.h"
 
 #include <QActionGroup>
@@ -188,7 +189,10 @@ void MainWindow::makeEditMenu() {
                tr("Run the model as it was loaded: every gate open, nothing changed"),
                {QKeySequence("Ctrl+Backspace")},
                "heads"},
-              [this] { interventions_->reset(); });
+              [this] {
+                  interventions_->reset();
+                  visionPanel_->resetChanges();
+              });
     menu->addSeparator();
     addAction(menu,
               {"copyFigure",
@@ -389,7 +393,7 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("reset"), hasNext);
-    enableUnlessLocked(actions_.at("resetEdits"), snapshot_ && snapshot_->isEdited);
+    enableUnlessLocked(actions_.at("resetEdits"), (snapshot_ && snapshot_->isEdited) || visionPanel_->isChanged());
     enableUnlessLocked(actions_.at("capture"), hasNext);
     actions_.at("openInScope")->setEnabled(hasNext);
     enableUnlessLocked(actions_.at("saveSession"), snapshot_ && snapshot_->model);

@@ -75,28 +75,8 @@ std::vector<int> tokensOf(const LanguageModel& model, const std::string& text) {
     return model.tokenizer() ? model.tokenizer()->encode(text).ids : parseTokenIds(text);
 }
 
-LogitTarget resolved(LogitTarget target, std::span<const float> logits) {
-    for (int token : {target.token, target.other})
-        if (token >= static_cast<int>(logits.size()))
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, logits.size()),
-                         .where = "target",
-                         .hint = "choose a token of the model"});
-    if (target.token < 0) target.token = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
-    return target;
-}
-
-double logitOf(const LogitTarget& target, std::span<const float> logits) {
-    const double own = static_cast<double>(logits[static_cast<size_t>(target.token)]);
-    return target.other < 0 ? own : own - static_cast<double>(logits[static_cast<size_t>(target.other)]);
-}
-
 Tensor targetInput(Graph& graph, int64_t vocabulary) { return graph.input(kTarget, {.shape = {1, vocabulary}}); }
 
-void writeTarget(GpuExecutor& executor, const LogitTarget& target) {
-    const std::span<float> input = executor.input(kTarget);
-    std::ranges::fill(input, 0.0f);
-    input[static_cast<size_t>(target.token)] += 1;
-    if (target.other >= 0) input[static_cast<size_t>(target.other)] -= 1;
-}
+void writeTarget(GpuExecutor& executor, const LogitTarget& target) { writeTarget(executor.input(kTarget), target); }
 
 } // namespace attn

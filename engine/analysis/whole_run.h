@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/analysis/logit_target.h"
 #include "engine/runtime/dense_result.h"
 #include "engine/session/language_model.h"
 
@@ -57,15 +58,6 @@ std::unique_ptr<GpuExecutor> weightRun(LanguageModel& model, const std::shared_p
 /// A text as the model reads it: token ids separated by commas where it has no tokenizer.
 std::vector<int> tokensOf(const LanguageModel& model, const std::string& text);
 
-/// A question about logits: of one token, or how much more than that of another.
-struct LogitTarget {
-    int token = -1; ///< -1: the likeliest
-    int other = -1; ///< -1: none
-    bool operator==(const LogitTarget&) const = default;
-};
-/// @param logits that decide which token is the likeliest  @throws Error for tokens outside the vocabulary
-LogitTarget resolved(LogitTarget target, std::span<const float> logits);
-double logitOf(const LogitTarget& target, std::span<const float> logits);
 /// [1,V] input of a graph that picks it out of logits; writeTarget() fills it.
 Tensor targetInput(Graph& graph, int64_t vocabulary);
 void writeTarget(GpuExecutor& executor, const LogitTarget& target);

@@ -21,11 +21,7 @@ public:
                                                   .blocks = {},
                                                   .composed = {}},
           graph_(*result_.graph), blocks_(graph_, settings()) {
-        if (build.edited.empty()) return;
-        graph_.edit(build.edited, [](Tensor x, const std::string& hook) {
-            return add(multiply(x, x.graph->input(decoder_names::kept(hook), x.type())),
-                       x.graph->input(decoder_names::added(hook), x.type()));
-        });
+        makeEditable(graph_, build.edited);
     }
 
     DecoderGraph build() {
@@ -112,6 +108,14 @@ private:
 };
 
 } // namespace
+
+void makeEditable(Graph& graph, const std::set<std::string>& hooks) {
+    if (hooks.empty()) return;
+    graph.edit(hooks, [](Tensor x, const std::string& hook) {
+        return add(multiply(x, x.graph->input(decoder_names::kept(hook), x.type())),
+                   x.graph->input(decoder_names::added(hook), x.type()));
+    });
+}
 
 DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) {
     return DecoderBuilder(config, build, std::make_shared<Graph>()).build();

@@ -72,6 +72,9 @@ DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build
 /// @param x [N, C of all streams], of the graph that the result is in  @return logits [N,V]
 Tensor readOut(const DecoderConfig& config, Tensor x);
 
+/// To be called on a graph that is still empty: hooks get the inputs decoder_names::kept and added.
+void makeEditable(Graph& graph, const std::set<std::string>& hooks);
+
 /// A build that has every learned tensor in its final shape, for listing them.
 DecoderGraph buildForListing(const DecoderConfig& config);
 /// Whether some layer's attention is composed of parts: it runs whole sequences and has no cache.

@@ -2,6 +2,7 @@
 
 #include "engine/attention/block/block_flow.h"
 #include "engine/core/error.h"
+#include "engine/models/decoder.h"
 #include "engine/models/vision_layout.h"
 #include "engine/ops/tensor_ops.h"
 
@@ -54,10 +55,14 @@ public:
         : config_(config), build_(build), layers_(layersOf(config, build)), result_{.graph = std::make_shared<Graph>(),
                                                                                     .logits = {},
                                                                                     .pooled = {},
+                                                                                    .stages = {},
+                                                                                    .tokenStages = {},
                                                                                     .attention = {},
                                                                                     .blocks = {},
                                                                                     .composed = {}},
-          graph_(*result_.graph), blocks_(graph_, settings()) {}
+          graph_(*result_.graph), blocks_(graph_, settings()) {
+        makeEditable(graph_, build.edited);
+    }
 
     VisionGraph build() {
         Tensor x = graph_.probe(embedded(), "hook_embed", "TC");
@@ -71,6 +76,7 @@ public:
         Tensor positions =
             isPadded() ? graph_.input(vision_names::kPadding, {.shape = {build_.images * rows_}, .dtype = DType::I32})
                        : fill(graph_, {build_.images * rows_}, 0, DType::I32);
+        if (build_.readsAllLayers) addStage(x, -1);
         for (int64_t layer = 0; layer <= config_.lastLayer(); ++layer) {
             if (std::ranges::count(config_.merges, layer) > 0) x = merged(x, layer);
             const auto pool = std::ranges::find(config_.pools, layer, &TokenPool::layer);
@@ -83,14 +89,12 @@ public:
                                .keyPosition = positions,
                                .sequence = build_.images == 1 ? 0 : rows_,
                                .groups = groups ? &*groups : nullptr});
+            if (build_.readsAllLayers) addStage(x, layer);
         }
-        x = blocks_.gather(x);
-        const Tensor normalized =
-            graph_.probe(config_.normAfterPooling ? x : blocks_.finalNorm(x), vision_names::kNormalized, "TC");
-        const Tensor pooled = pooledOf(perImage(normalized));
-        result_.pooled =
-            graph_.probe(config_.normAfterPooling ? blocks_.finalNorm(pooled) : pooled, "hook_pooled", "BC");
-        if (config_.classes > 0) result_.logits = graph_.probe(logits(normalized), "logits", "BV");
+        const Reading read =
+            readBy(x, [&](Tensor of, const char* name, const char* axes) { return graph_.probe(of, name, axes); });
+        result_.pooled = read.pooled;
+        result_.logits = read.logits;
         result_.attention = std::move(blocks_.attention);
         result_.blocks = std::move(blocks_.blocks);
         result_.composed.parameters = std::move(blocks_.composed.parameters);
@@ -303,10 +307,37 @@ private:
         const Tensor weight = graph_.parameter(name + ".W_H", {config_.classes, x.shape().columns()});
         return matmul(x, weight, {.bias = graph_.parameter(name + ".b_H", {config_.classes})});
     }
-    Tensor logits(Tensor normalized) {
-        const Tensor own = head(result_.pooled, "head");
+    Tensor logits(Tensor pooled, Tensor distilled) { // the second of the distillation token
+        const Tensor own = head(pooled, "head");
         if (!config_.distillationHead) return own;
-        return scale(add(own, head(tokenOf(perImage(normalized), 1), "distillation_head")), 0.5);
+        return scale(add(own, head(distilled, "distillation_head")), 0.5);
+    }
+
+    struct Reading {
+        Tensor pooled, logits;
+    };
+    /// What the head makes of the stream behind a layer. @param named probes a tensor, or returns it as it is
+    template <class Named> Reading readBy(Tensor x, const Named& named) {
+        x = blocks_.gather(x);
+        const Tensor normalized =
+            named(config_.normAfterPooling ? x : blocks_.finalNorm(x), vision_names::kNormalized, "TC");
+        Tensor pooled = pooledOf(perImage(normalized));
+        pooled = named(config_.normAfterPooling ? blocks_.finalNorm(pooled) : pooled, "hook_pooled", "BC");
+        if (config_.classes == 0) return {pooled, {}};
+        const Tensor distilled = config_.distillationHead ? tokenOf(perImage(normalized), 1) : Tensor();
+        return {pooled, named(logits(pooled, distilled), "logits", "BV")};
+    }
+    /// @param layer -1: the embedding
+    void addStage(Tensor x, int64_t layer) {
+        const bool isReadable = config_.classes > 0 && (config_.merges.empty() || layer >= config_.merges.back());
+        const auto asIs = [](Tensor of, const char*, const char*) { return of; };
+        result_.stages.push_back(isReadable ? readBy(x, asIs).logits : Tensor());
+        Tensor each;
+        if (isReadable && config_.pooling != VisionPooling::ClsAndMean) {
+            each = blocks_.finalNorm(blocks_.gather(x));
+            each = logits(each, each);
+        }
+        result_.tokenStages.push_back(each);
     }
 
     const VisionConfig& config_;

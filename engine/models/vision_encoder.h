@@ -3,7 +3,9 @@
 #include "engine/models/vision_config.h"
 
 #include <memory>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -13,6 +15,8 @@ struct VisionBuild {
     int64_t images = 1; ///< B, of one size
     double dropout = 0; ///< of the embedding and what each block adds; for training
     bool mayTrain = false;
+    std::set<std::string> edited{}; ///< hooks through which something else may flow: decoder_names::kept and added
+    bool readsAllLayers = false;    ///< VisionGraph::stages are wanted
 };
 
 /// Names of the graph's inputs.
@@ -26,8 +30,12 @@ inline constexpr const char* kNormalized = "ln_final.hook_normalized";
 
 struct VisionGraph {
     std::shared_ptr<Graph> graph;
-    Tensor logits;                          ///< [B, classes]; null without a head
-    Tensor pooled;                          ///< [B, pooledWidth]: what the head reads
+    Tensor logits; ///< [B, classes]; null without a head
+    Tensor pooled; ///< [B, pooledWidth]: what the head reads
+    /// What the head would make of the embedding and of each layer, [B, classes]; null without a head, and before the
+    /// last merge, whose tokens it cannot read.
+    std::vector<Tensor> stages;
+    std::vector<Tensor> tokenStages; ///< of each token by itself, [T, classes]; null also where it reads two at once
     std::vector<AttentionInputs> attention; ///< per layer
     std::vector<NodeRange> blocks;          ///< the nodes of each
     ComposedNeeds composed;                 ///< of layers that have a spec, and sinusoidal positions

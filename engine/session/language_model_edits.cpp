@@ -3,6 +3,7 @@
 #include "engine/session/capture_file.h"
 #include "engine/session/edit_state.h"
 #include "engine/session/graph_sources.h"
+#include "engine/session/intervention_rows.h"
 #include "engine/session/step_plan.h"
 
 #include <fmt/format.h>
@@ -22,35 +23,6 @@ const Shape& inputShape(const Plan& plan, const std::string& name) {
 }
 
 constexpr size_t kMostTexts = 8; ///< whose values are kept
-
-struct HookShape {
-    int64_t heads = 1, width = 1; ///< of all heads together
-};
-
-/// @throws Error where rows of the hook cannot be changed
-HookShape shapeOf(const Graph& graph, const Intervention& edit, const std::string& model) {
-    const auto probe = graph.probes().find(edit.hook);
-    if (probe == graph.probes().end())
-        throw Error({.what = fmt::format("there is no hook \"{}\"", edit.hook),
-                     .where = model,
-                     .hint = "attention-cli models PATH --hooks lists them"});
-    const auto& [tensor, axes] = probe->second;
-    if (axes != "TC" && axes != "THD" && axes != "TGD")
-        throw Error({.what = fmt::format("{} cannot be changed token by token", edit.hook),
-                     .where = model,
-                     .hint = "change queries, keys, values, z, or what flows between the layers; patterns are set by "
-                             "hand"});
-    const Shape& shape = tensor.shape();
-    HookShape result{.heads = axes == "TC" ? 1 : shape[1], .width = axes == "TC" ? shape[1] : shape[1] * shape[2]};
-    if (edit.head >= result.heads || (axes == "TC" && edit.head >= 0))
-        throw Error({.what = fmt::format("{} has no head {}", edit.hook, edit.head),
-                     .where = model,
-                     .hint = result.heads == 1 ? "leave the head out"
-                                               : fmt::format("choose one from 0 to {}", result.heads - 1)});
-    if (!std::isfinite(edit.amount))
-        throw Error({.what = "the amount is no number", .where = edit.hook, .hint = "give a number"});
-    return result;
-}
 
 } // namespace
 
@@ -85,55 +57,14 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
     HookEdits worked;
     const auto listing = buildForListing(config());
     for (const Intervention& edit : edits.interventions) {
-        const HookShape shape = shapeOf(*listing.graph, edit, info_.name);
+        const HookShape shape = editableShape(*listing.graph, edit, info_.name);
         worked.declare(edit.hook, shape.heads, shape.width);
-        HookEdits::Rows rows{.head = edit.head, .position = edit.position, .keep = 1 - edit.amount};
-        if (edit.kind != Intervention::Kind::Zero) {
-            const CapturedHook& values = valuesOf(edit.text, prompt, edit.hook);
-            const auto count = static_cast<size_t>(values.shape[0]), width = static_cast<size_t>(shape.width);
-            const auto rowOf = [&](const CapturedHook& hook, size_t row) {
-                return std::span(hook.values).subspan(row * width, width);
-            };
-            // Of the prompt, which may be another one tomorrow, tokens that it lacks are left as they are.
-            if (edit.text.empty() && std::max(edit.position, edit.textPosition) >= static_cast<int>(count)) continue;
-            const auto checked = [&](int position) {
-                if (position >= static_cast<int>(count))
-                    throw Error({.what = fmt::format("the text has no token {}", position),
-                                 .where = edit.hook,
-                                 .hint = fmt::format("it has {}", count)});
-                return static_cast<size_t>(position);
-            };
-            rows.rows = 1;
-            rows.values.assign(width, 0);
-            switch (edit.kind) {
-            case Intervention::Kind::Mean:
-                for (size_t row = 0; row < count; ++row)
-                    for (size_t i = 0; i < width; ++i)
-                        rows.values[i] += rowOf(values, row)[i] / static_cast<float>(count);
-                break;
-            case Intervention::Kind::Patch:
-                if (edit.position < 0 && edit.textPosition < 0) {
-                    rows.values = values.values;
-                    rows.rows = static_cast<int64_t>(count);
-                    rows.isByToken = true;
-                } else {
-                    const int from = edit.textPosition >= 0 ? edit.textPosition : edit.position;
-                    std::ranges::copy(rowOf(values, checked(from)), rows.values.begin());
-                }
-                break;
-            default: {
-                rows.keep = 1;
-                const size_t from = edit.textPosition >= 0 ? checked(edit.textPosition) : count - 1;
-                std::ranges::copy(rowOf(values, from), rows.values.begin());
-                if (edit.contrast.empty()) break;
-                const CapturedHook& other = valuesOf(edit.contrast, prompt, edit.hook);
-                const auto last = rowOf(other, static_cast<size_t>(other.shape[0]) - 1);
-                for (size_t i = 0; i < width; ++i) rows.values[i] -= last[i];
-            }
-            }
-            for (float& value : rows.values) value *= edit.amount;
-        }
-        worked.add(edit.hook, std::move(rows));
+        std::optional<CapturedHook> values, contrast; // copies: the kept ones may go
+        if (edit.kind != Intervention::Kind::Zero) values = valuesOf(edit.text, prompt, edit.hook);
+        if (edit.kind == Intervention::Kind::Steer && !edit.contrast.empty())
+            contrast = valuesOf(edit.contrast, prompt, edit.hook);
+        if (auto rows = rowsOf(edit, shape, values ? &*values : nullptr, contrast ? &*contrast : nullptr))
+            worked.add(edit.hook, std::move(*rows));
     }
     for (const PatternEdit& edit : edits.patterns) {
         if (edit.layer < 0 || edit.layer >= info_.layers || edit.head < 0 || edit.head >= info_.heads)
@@ -207,7 +138,7 @@ void LanguageModel::writeEdits(GpuExecutor& executor, size_t first, size_t count
         if (!executor.hasInput(decoder_names::kept(hook))) continue; // the last layer may only fill its cache
         const std::span<float> kept = executor.input(decoder_names::kept(hook)),
                                added = executor.input(decoder_names::added(hook));
-        const Shape& shape = inputShape(executor.plan(), decoder_names::kept(hook));
+        const Shape shape = inputShape(executor.plan(), decoder_names::kept(hook));
         const auto stride = static_cast<size_t>(shape.rowStride());
         edits_->hooks.write(hook, first, count, stride, kept, added);
     }
@@ -231,7 +162,7 @@ void LanguageModel::writePatterns(GpuExecutor& executor, size_t first, size_t co
         if (!executor.hasInput(decoder_names::kept(hook))) continue;
         const std::span<float> kept = executor.input(decoder_names::kept(hook)),
                                added = executor.input(decoder_names::added(hook));
-        const Shape& shape = inputShape(executor.plan(), decoder_names::kept(hook)); // [H,T,S]
+        const Shape shape = inputShape(executor.plan(), decoder_names::kept(hook)); // [H,T,S]
         const auto rows = static_cast<size_t>(shape[1]), stride = static_cast<size_t>(shape.rowStride());
         for (int head = 0; head < info_.heads; ++head) {
             const auto edit = edits_->hooks.patterns().find({layer, head});

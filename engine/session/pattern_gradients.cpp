@@ -30,7 +30,8 @@ Source sourceOf(Graph& graph, const NodeRange& block, size_t layer) {
     const auto probe = graph.probes().find(fmt::format("blocks.{}.attn.hook_pattern", layer));
     if (probe == graph.probes().end()) return {};
     const Tensor probed = probe->second.tensor;
-    if (probed.shape().rank() == 4) return {.watched = probed, .values = {}, .isOne = false};
+    if (probed.shape().rank() == 4 || graph.isEdited(probe->first))
+        return {.watched = probed, .values = {}, .isOne = false};
     // The probe is a view without the axis of sequences; the layer reads what it is a view of.
     const Node& view = graph.node(probed.node);
     return {.watched = view.inputs.front(), .values = {}};

@@ -21,6 +21,8 @@ namespace {
 /// submitting thread.
 constexpr int64_t kInlineProducts = 16'000'000;
 
+constexpr size_t kMostCapturers = 3; // that are kept, each with the memory of a run
+
 constexpr const char* kResult = "result"; // the logits, or what a head would read
 constexpr const char* kLabel = "label";   // Input [1, classes]: 1 for the class whose logit is differentiated
 
@@ -106,6 +108,7 @@ bool VisionModel::takeWeights(std::unique_ptr<VisionSource>& source) {
         return false;
     source_ = std::move(source);
     info_.warnings = source_->warnings();
+    values_.clear();
     load({});
     return true;
 }
@@ -136,15 +139,27 @@ void VisionModel::setGate(int layer, int head, float gate) {
                 gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
 }
 
+VisionGraph VisionModel::wholeGraph(VisionBuild build) const {
+    build.edited.merge(editedHooks());
+    return buildVisionEncoder(config(), build);
+}
+
+std::unique_ptr<GpuExecutor> VisionModel::executorOf(const VisionGraph& encoder,
+                                                     const std::map<std::string, Tensor>& outputs) {
+    const auto plan = compile(encoder.graph, outputs, {}, {.alignment = 256});
+    writeConstants(*store_, *plan, encoder.composed);
+    return std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan);
+}
+
 std::unique_ptr<GpuExecutor> VisionModel::makeExecutor(const std::set<std::string>& probes) {
-    const VisionGraph encoder = buildVisionEncoder(config());
+    const VisionGraph encoder = wholeGraph({});
     const auto plan = compile(encoder.graph, {{kResult, encoder.logits ? encoder.logits : encoder.pooled}}, probes,
                               {.alignment = 256});
     writeConstants(*store_, *plan, encoder.composed);
     return std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan);
 }
 
-bool VisionModel::run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled) {
+void VisionModel::write(GpuExecutor& executor, std::span<const float> patches) const {
     const Shape shape{config().grid().area(), config().patchValues()};
     if (static_cast<int64_t>(patches.size()) != shape.elements())
         throw Error({.what = fmt::format("{} numbers are no {} patches of {}", patches.size(), shape[0], shape[1]),
@@ -154,33 +169,41 @@ bool VisionModel::run(GpuExecutor& executor, std::span<const float> patches, con
     writeRows(patches, shape, [&](const auto& fill) { fill(0, input); });
     for (int layer = 0; layer < info_.layers; ++layer) {
         const std::string name = fmt::format("blocks.{}.attn.gates", layer);
-        if (executor.hasInput(name))
-            std::copy_n(gates_.begin() + layer * info_.heads, info_.layerHeads[static_cast<size_t>(layer)],
-                        executor.input(name).begin());
+        if (!executor.hasInput(name)) continue;
+        const std::span<float> gates = executor.input(name);
+        const auto heads = static_cast<size_t>(info_.layerHeads[static_cast<size_t>(layer)]);
+        for (size_t head = 0; head < heads; ++head)
+            gates[head] = isBypassed_ ? 1 : gates_[static_cast<size_t>(layer * info_.heads) + head];
     }
+    writeEdits(executor);
+}
+
+bool VisionModel::run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled) {
+    write(executor, patches);
     return executor.run({}, isCancelled);
 }
 
 std::vector<float> VisionModel::classify(std::span<const float> patches, const Cancelled& isCancelled) {
     requireHead();
-    if (!classifier_) classifier_ = makeExecutor({});
-    if (!run(*classifier_, patches, isCancelled)) return {};
-    const auto logits = classifier_->result(kResult);
+    auto& classifier = runs().classifier;
+    if (!classifier) classifier = makeExecutor({});
+    if (!run(*classifier, patches, isCancelled)) return {};
+    const auto logits = classifier->result(kResult);
     return {logits.begin(), logits.begin() + info_.classes};
 }
 
 std::vector<CapturedHook> VisionModel::capture(std::span<const float> patches, const std::string& hooks) {
     const std::vector<std::string> names = matchHooks(info_.hooks, hooks, info_.name);
     const std::set<std::string> probes(names.begin(), names.end());
-    if (!capturer_ || probes != captured_) {
-        capturer_ = makeExecutor(probes);
-        captured_ = probes;
-    }
-    run(*capturer_, patches, {});
+    auto& capturers = runs().capturers;
+    if (capturers.size() >= kMostCapturers && !capturers.contains(probes)) capturers.clear();
+    auto& capturer = capturers[probes];
+    if (!capturer) capturer = makeExecutor(probes);
+    run(*capturer, patches, {});
     std::vector<CapturedHook> captured;
     for (const std::string& name : names) {
-        const Shape& shape = capturer_->plan().result(name).type.shape;
-        captured.push_back({name, shape, denseValues(capturer_->result(name), shape)});
+        const Shape& shape = capturer->plan().result(name).type.shape;
+        captured.push_back({name, shape, denseValues(capturer->result(name), shape)});
     }
     return captured;
 }
@@ -222,7 +245,7 @@ void VisionModel::requireHead() const {
 }
 
 std::unique_ptr<GpuExecutor> VisionModel::makeDifferentiator() {
-    const VisionGraph encoder = buildVisionEncoder(config(), {.mayTrain = true});
+    const VisionGraph encoder = wholeGraph({.mayTrain = true});
     const Tensor label = encoder.graph->input(kLabel, {.shape = {1, config().classes}});
     const std::vector<Tensor> gradients = attn::patternGradients(encoder, sum(multiply(encoder.logits, label)));
     std::map<std::string, Tensor> outputs;
@@ -234,9 +257,7 @@ std::unique_ptr<GpuExecutor> VisionModel::makeDifferentiator() {
                          .hint = "gradients are of the patterns of all layers"});
         outputs.emplace(gradientName(layer), gradient);
     }
-    const auto plan = compile(encoder.graph, outputs, {}, {.alignment = 256});
-    writeConstants(*store_, *plan, encoder.composed);
-    return std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan);
+    return executorOf(encoder, outputs);
 }
 
 std::vector<std::vector<float>> VisionModel::patternGradients(std::span<const float> patches, int label,
@@ -246,15 +267,16 @@ std::vector<std::vector<float>> VisionModel::patternGradients(std::span<const fl
         throw Error({.what = fmt::format("there is no class {}", label),
                      .where = info_.name,
                      .hint = fmt::format("classes are 0 to {}", info_.classes - 1)});
-    if (!differentiator_) differentiator_ = makeDifferentiator();
-    const std::span<float> labels = differentiator_->input(kLabel);
+    auto& differentiator = runs().differentiator;
+    if (!differentiator) differentiator = makeDifferentiator();
+    const std::span<float> labels = differentiator->input(kLabel);
     std::ranges::fill(labels, 0.0f);
     labels[static_cast<size_t>(label)] = 1;
-    if (!run(*differentiator_, patches, isCancelled)) return {};
+    if (!run(*differentiator, patches, isCancelled)) return {};
     std::vector<std::vector<float>> result;
     for (int layer = 0; layer < info_.layers; ++layer) {
         const std::string name = gradientName(layer);
-        result.push_back(denseValues(differentiator_->result(name), differentiator_->plan().result(name).type.shape));
+        result.push_back(denseValues(differentiator->result(name), differentiator->plan().result(name).type.shape));
     }
     return result;
 }

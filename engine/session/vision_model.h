@@ -1,13 +1,18 @@
 #pragma once
 
+#include "engine/models/vision_encoder.h"
 #include "engine/models/vision_source.h"
 #include "engine/runtime/gpu_executor.h"
+#include "engine/session/edits.h"
 #include "engine/session/graph_sources.h"
+#include "engine/session/hook_edits.h"
 #include "engine/session/hooks.h"
 #include "engine/session/layer_pattern.h"
 #include "engine/session/vision_info.h"
 
+#include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -48,7 +53,27 @@ public:
     /// What the model is given. @return [patches, channels patch patch], normalised
     std::vector<float> patchesOf(const Image& image) const;
 
+    void requireHead() const; ///< @throws Error where the model has no classifier
+
     void setGate(int layer, int head, float gate); ///< negative: all of them; takes effect with the next run
+    const std::vector<float>& gates() const { return gates_; } ///< [layers, heads]
+
+    /// Changes what flows through hooks from the next run on; other numbers for the same hooks plan nothing again.
+    /// @param own patches of the picture that edits mean by an empty text
+    /// @param other those of the picture that any other text stands for; empty: there is none
+    /// @throws Error naming what does not fit the model; the edits are as before then
+    void setEdits(const Edits& edits, std::span<const float> own, std::span<const float> other);
+    void setHookEdits(HookEdits edits);
+    const HookEdits& hookEdits() const { return edits_; }
+    void bypassEdits(bool isBypassed) { isBypassed_ = isBypassed; } ///< while true neither gates nor edits are in force
+    bool isEdited() const;                                          ///< a gate is not 1 or a hook is edited
+
+    /// A graph of one picture, changed as the model is now: for analyses that add to it.
+    VisionGraph wholeGraph(VisionBuild build) const;
+    /// Runs what was added. @param encoder of wholeGraph()
+    std::unique_ptr<GpuExecutor> executorOf(const VisionGraph& encoder, const std::map<std::string, Tensor>& outputs);
+    /// Patches, gates and edits of such a run. @throws Error for another count of numbers
+    void write(GpuExecutor& executor, std::span<const float> patches) const;
 
     /// @param patches of one picture  @throws Error for another count of numbers, or where the model has no head
     /// @return logits [classes]; empty if it was cancelled
@@ -80,9 +105,17 @@ public:
     std::vector<float> patchFilters() const;
 
 private:
+    /// What is planned for one set of edited hooks.
+    struct Runs {
+        std::unique_ptr<GpuExecutor> classifier, differentiator;
+        std::map<std::set<std::string>, std::unique_ptr<GpuExecutor>> capturers; ///< by the hooks that they capture
+    };
+    Runs& runs() { return editedHooks().empty() ? plain_ : edited_; }
+    std::set<std::string> editedHooks() const;
     std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
     std::unique_ptr<GpuExecutor> makeDifferentiator();
-    void requireHead() const;
+    const CapturedHook& valuesOf(bool isOther, const std::string& hook, bool isMean);
+    void writeEdits(GpuExecutor& executor) const;
     bool run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled);
     void load(const Progress& progress);
     void describe(const Graph& graph);
@@ -91,11 +124,12 @@ private:
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;
     std::unique_ptr<TensorStore> store_;
-    std::unique_ptr<GpuExecutor> classifier_;
-    std::unique_ptr<GpuExecutor> capturer_;
-    std::unique_ptr<GpuExecutor> differentiator_;
-    std::set<std::string> captured_; ///< the hooks of capturer_
-    std::vector<float> gates_;       ///< [layers, heads]
+    Runs plain_, edited_;
+    std::vector<float> gates_; ///< [layers, heads]
+    HookEdits edits_;
+    bool isBypassed_ = false;
+    std::array<std::vector<float>, 2> sources_;  ///< patches that edits take values from: own and other
+    std::map<std::string, CapturedHook> values_; ///< of them, by where they are from and the hook
     VisionInfo info_;
 };
 

@@ -8,40 +8,101 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <span>
+#include <type_traits>
 
 namespace attn {
 
 class VisionSession::Worker {
 public:
+    using Asked = std::shared_ptr<const VisionAnalysis>;
+
     explicit Worker(Options options)
         : options_(std::move(options)),
-          thread_([this](const std::variant<VisionQuery>& asked) { answer(std::get<VisionQuery>(asked)); }) {}
+          thread_([this](const auto& asked) { std::visit([this](const auto& each) { on(each); }, asked); }) {}
 
-    void show(const VisionQuery& query) { thread_.ask(query); }
+    void show(const VisionQuery& query) {
+        isStopped_ = true;
+        thread_.ask(query);
+    }
+    void analyse(Asked analysis) {
+        isStopped_ = false;
+        thread_.ask(std::move(analysis));
+    }
+    void stopAnalysis() { isStopped_ = true; }
     Publisher<VisionSnapshot>& snapshots() { return snapshots_; }
     bool waitIdle(double timeoutSeconds) { return thread_.waitIdle(timeoutSeconds); }
 
 private:
     using Clock = std::chrono::steady_clock;
 
+    struct Cancelled {};
+
+    void on(const Asked& analysis) {
+        if (!model_ || !snapshots_.latest()->answer) return;
+        VisionSnapshot next = *snapshots_.latest();
+        auto last = Clock::now();
+        const auto report = [&](float fraction, const std::string& what) {
+            if (isStopped_) throw Cancelled{};
+            if (next.analysing && Clock::now() - last < std::chrono::milliseconds(50)) return;
+            last = Clock::now();
+            next.analysing = VisionSnapshot::Analysing{.key = analysis->key(), .what = what, .fraction = fraction};
+            snapshots_.publish(next);
+        };
+        next.analysisFailure.reset();
+        const std::vector<float> patches = patchesOf(next.query), gates = model_->gates(),
+                                 other = next.query.other ? model_->patchesOf(*next.query.other) : std::vector<float>();
+        const HookEdits edits = model_->hookEdits();
+        try {
+            next.analysisFailure = attempt("analysis", [&] {
+                auto result = analysis->run(*model_, {.patches = patches, .other = other, .report = report});
+                result->answerVersion = next.answerVersion;
+                next.analyses[analysis->key()] = std::move(result);
+            });
+        } catch (const Cancelled&) { // what is asked next comes at once
+        }
+        setGates(gates);
+        model_->setHookEdits(edits);
+        model_->bypassEdits(false);
+        next.analysing.reset();
+        snapshots_.publish(std::move(next));
+    }
+
+    void setGates(const std::vector<float>& gates) {
+        const VisionInfo& info = model_->info();
+        const bool fits = gates.size() == static_cast<size_t>(info.layers * info.heads);
+        for (int layer = 0; layer < info.layers; ++layer)
+            for (int head = 0; head < info.heads; ++head)
+                model_->setGate(layer, head, fits ? gates[static_cast<size_t>(layer * info.heads + head)] : 1);
+    }
+
     /// What did not change since the query before is kept.
-    void answer(const VisionQuery& query) {
+    void on(const VisionQuery& query) {
         VisionSnapshot next = *snapshots_.latest();
         const VisionQuery before = std::exchange(next.query, query);
         const bool isOther = query.model != before.model || query.weights != before.weights;
         next.failure = attempt("vision", [&] {
             if (isOther) open(next);
             if (!model_) return;
-            if (isOther || !next.answer || query.picture != before.picture || query.hidden != before.hidden) {
+            if (isOther) next.analyses.clear();
+            const bool isOtherPicture =
+                isOther || !next.answer || query.picture != before.picture || query.hidden != before.hidden;
+            const bool isOtherEdit =
+                query.gates != before.gates || query.edits != before.edits || query.other != before.other;
+            if (isOtherPicture || isOtherEdit) {
                 next.answer.reset();
                 next.rollout.reset();
-                if (query.picture) next.answer = answered(query);
+                ++next.answerVersion;
+                if (isOtherPicture) forgetUnedited(next);
+                if (query.picture) answer(next);
             }
             const bool isOtherRollout = query.rollout != before.rollout || query.rolloutClass != before.rolloutClass;
-            if (next.answer && (!next.rollout || isOtherRollout)) next.rollout = rolledOut(next);
+            if (next.answer && (!next.rollout || isOtherRollout)) next.rollout = rolledOut(query, *next.answer);
+            if (next.unedited && (!next.uneditedRollout || isOtherRollout))
+                next.uneditedRollout = unchanged([&] { return rolledOut(query, *next.unedited); });
             if (query.embedding && !next.embedding)
                 next.embedding = std::make_shared<const PatchEmbedding>(patchEmbedding(*model_));
         });
@@ -49,6 +110,7 @@ private:
             if (isOther) model_.reset(); // it may hold half of the other's weights
             next.answer.reset();
             next.rollout.reset();
+            forgetUnedited(next);
         }
         next.progress = 1;
         snapshots_.publish(std::move(next));
@@ -87,6 +149,17 @@ private:
         snapshots_.publish(next); // the first answer takes longest
     }
 
+    /// As the model is changed, and beside it as it is unchanged.
+    void answer(VisionSnapshot& next) {
+        const VisionQuery& query = next.query;
+        setGates(query.gates);
+        model_->setEdits(query.edits, query.edits.empty() ? std::vector<float>() : model_->patchesOf(*query.picture),
+                         query.edits.empty() || !query.other ? std::vector<float>() : model_->patchesOf(*query.other));
+        if (!model_->isEdited()) forgetUnedited(next);
+        if (model_->isEdited() && !next.unedited) next.unedited = unchanged([&] { return answered(query); });
+        next.answer = answered(query);
+    }
+
     std::shared_ptr<const VisionAnswer> answered(const VisionQuery& query) {
         VisionAnswer answer{.seen = std::make_shared<const Image>(model_->seen(*query.picture)),
                             .patterns = {},
@@ -117,13 +190,28 @@ private:
         return patches;
     }
 
-    std::shared_ptr<const TokenMap> rolledOut(const VisionSnapshot& snapshot) const {
-        const auto& patterns = snapshot.answer->patterns;
+    static void forgetUnedited(VisionSnapshot& next) {
+        next.unedited.reset();
+        next.uneditedRollout.reset();
+    }
+
+    /// What the work gives with neither gates nor edits in force.
+    template <class Work> std::invoke_result_t<Work> unchanged(const Work& work) {
+        struct Restore {
+            VisionModel* model;
+            ~Restore() { model->bypassEdits(false); }
+        } restore{model_.get()};
+        model_->bypassEdits(true);
+        return work();
+    }
+
+    std::shared_ptr<const TokenMap> rolledOut(const VisionQuery& query, const VisionAnswer& answer) const {
+        const auto& patterns = answer.patterns;
         if (std::ranges::any_of(patterns, [](const LayerPattern& layer) { return layer.values.empty(); })) return {};
-        if (snapshot.query.rolloutClass)
-            return std::make_shared<const TokenMap>(gradientRollout(
-                patterns, model_->patternGradients(patchesOf(snapshot.query), *snapshot.query.rolloutClass)));
-        return std::make_shared<const TokenMap>(attentionRollout(patterns, snapshot.query.rollout));
+        if (query.rolloutClass)
+            return std::make_shared<const TokenMap>(
+                gradientRollout(patterns, model_->patternGradients(patchesOf(query), *query.rolloutClass)));
+        return std::make_shared<const TokenMap>(attentionRollout(patterns, query.rollout));
     }
 
     // The session's thread only.
@@ -131,13 +219,16 @@ private:
     std::unique_ptr<VisionModel> model_;
 
     // Shared.
+    std::atomic<bool> isStopped_ = false;
     Publisher<VisionSnapshot> snapshots_;
-    QueryThread<VisionQuery> thread_;
+    QueryThread<VisionQuery, Asked> thread_;
 };
 
 VisionSession::VisionSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
 VisionSession::~VisionSession() = default;
 void VisionSession::show(const VisionQuery& query) { worker_->show(query); }
+void VisionSession::analyse(std::shared_ptr<const VisionAnalysis> analysis) { worker_->analyse(std::move(analysis)); }
+void VisionSession::stopAnalysis() { worker_->stopAnalysis(); }
 std::shared_ptr<const VisionSnapshot> VisionSession::latest() const { return worker_->snapshots().latest(); }
 void VisionSession::setListener(std::function<void()> listener) {
     worker_->snapshots().setListener(std::move(listener));

@@ -1,3 +1,4 @@
+#include "tests/models/vision_folder.h"
 #include "tests/support/program.h"
 
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 
 // attention-cli perplexity, lens, ablate, patch and detect.
 
+using namespace attn;
 using namespace attn::test;
 
 namespace {
@@ -74,4 +76,35 @@ TEST_CASE("attention-cli ablate, patch and detect: what the constructed model is
     for (const auto& group : detected.at("groups")) grouped += group.size();
     CHECK(grouped == 4);
     CHECK(runProgram("detect builtin:induction --like 5 0").code == 1);
+}
+
+TEST_CASE("attention-cli lens, ablate and patch: a picture", "[analysis][vision][cli][gpu]") {
+    const TemporaryFolder folder;
+    const auto write = [&](const char* name, const std::string& pixels) {
+        writeFile(folder / name, "P6\n16 16\n255\n" + pixels);
+        return " '" + (folder / name).string() + "'";
+    };
+    const Image image = Golden("deit").image();
+    const std::string golden = "'" + (kGoldenRoot / "deit").string() + "'";
+    REQUIRE(image.rgb.size() == 16 * 16 * 3);
+    const std::string picture = write("a.ppm", {image.rgb.begin(), image.rgb.end()}),
+                      other = write("b.ppm", {image.rgb.rbegin(), image.rgb.rend()});
+    const std::string asked = golden + " --image" + picture + " --json";
+    const auto lens = jsonOf(runProgram("lens " + asked + " --top 2", kJson));
+    REQUIRE(lens.at("rows").size() == 3);
+    const auto said = jsonOf(runProgram("classify " + asked, kJson)).at("classes").at(0);
+    CHECK(lens.at("rows").at(2).at("choices").at(0).at("index") == said.at("index"));
+    const auto parts = jsonOf(runProgram("lens " + asked + " --what attribution", kJson));
+    CHECK(parts.at("sum").get<double>() == Approx(parts.at("logit").get<double>()).margin(1e-4));
+    CHECK(parts.at("target").at("class").at("index") == said.at("index"));
+    CHECK(jsonOf(runProgram("lens " + asked + " --what gradients --target 2", kJson)).at("patches").size() == 16);
+    CHECK(jsonOf(runProgram("ablate " + asked, kJson)).at("without").size() == 2 * 4); // three heads and an MLP each
+    const auto patching = jsonOf(runProgram("patch " + asked + " --from" + other, kJson));
+    REQUIRE(patching.at("effects").size() == 2);
+    CHECK(patching.at("effects").at(0).size() == 18);
+    const Answer refused = runProgram("lens " + golden + " --image" + picture + " --what circuits", " 2>&1");
+    CHECK(refused.code == 1);
+    CHECK(refused.text.find("circuits is a lens on text") != std::string::npos);
+    CHECK(runProgram("ablate " + golden + " --image" + picture + " --target nothing", " 2>&1")
+              .text.find("there is no class \"nothing\"") != std::string::npos);
 }

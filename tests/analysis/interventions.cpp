@@ -140,7 +140,7 @@ TEST_CASE("interventions: what cannot be is refused in a sentence", "[analysis][
     CHECK(refused({.hook = "hook_embed", .head = 0}) == "hook_embed has no head 0");
     CHECK(refused({.hook = kZ, .amount = NAN}) == "the amount is no number");
     CHECK(refused({.kind = Intervention::Kind::Patch, .hook = kZ, .position = 9, .text = "1,2,3"}) ==
-          "the text has no token 9");
+          "what values are taken from has no token 9");
     CHECK(refused({.kind = Intervention::Kind::Patch, .hook = kZ, .position = 9}) == "accepted"); // the prompt may grow
     CHECK(sentenceOf(golden.model, {{}, {{.layer = 2}}}) == "there is no head 0 in layer 2");
     CHECK(golden.model.hookEdits().patterns().empty()); // what was in force stays

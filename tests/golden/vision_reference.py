@@ -28,6 +28,18 @@ TIMM = {"prefix": "", "patch": "patch_embed.proj", "cls": "cls_token", "dist": "
         "scale2": "ls2.gamma", "in": "mlp.fc1", "out": "mlp.fc2", "norm": "norm", "epsilon": 1e-6, "antialias": True}
 
 
+class Hooks(dict):
+    """What was met by name; `change(name, value)` gives what goes on in a value's place."""
+
+    def __init__(self, change=None):
+        super().__init__()
+        self.change = change
+
+    def put(self, name, value):
+        self[name] = value if self.change is None else self.change(name, value)
+        return self[name]
+
+
 class VisionModel:
     """config: config.json; weights: {name: tensor} as in the file."""
 
@@ -72,7 +84,7 @@ class VisionModel:
         before, after = self.positions(rows, columns, len(specials))
         if not len(before):
             before = torch.zeros_like(torch.cat(specials))
-        hooks["hook_embed"] = torch.cat([*specials, registers, patches])
+        hooks.put("hook_embed", torch.cat([*specials, registers, patches]))
         hooks["hook_pos_embed"] = torch.cat([before, torch.zeros_like(registers), after])
         return hooks["hook_embed"] + hooks["hook_pos_embed"], len(specials) + len(registers)
 
@@ -84,10 +96,10 @@ class VisionModel:
             q, k, v = (self.linear(x, prefix + self.names[part]) for part in "qkv")
         q, k, v = (part.reshape(len(x), heads, -1) for part in (q, k, v))
         scores = torch.einsum("thd,shd->hts", q, k) * q.shape[-1] ** -0.5
-        pattern = torch.softmax(scores, -1)
-        z = torch.einsum("hts,shd->thd", pattern, v)
-        for name, value in (("q", q), ("k", k), ("v", v), ("attn_scores", scores), ("pattern", pattern), ("z", z)):
+        for name, value in (("q", q), ("k", k), ("v", v), ("attn_scores", scores)):
             hooks[f"{at}attn.hook_{name}"] = value
+        pattern = hooks.put(f"{at}attn.hook_pattern", torch.softmax(scores, -1))
+        z = hooks.put(f"{at}attn.hook_z", torch.einsum("hts,shd->thd", pattern, v))
         return self.linear(z.reshape(len(x), -1), prefix + self.names["o"])
 
     def feed_forward(self, prefix, x):
@@ -101,26 +113,28 @@ class VisionModel:
         scale = self.get(name)
         return x if scale is None else x * scale
 
-    def run(self, pixels):
-        """pixels [channels, height, width]; returns {hook: tensor}."""
-        hooks = {}
+    def run(self, pixels, change=None):
+        """pixels [channels, height, width]; returns {hook: tensor}. change: as Hooks takes it."""
+        hooks = Hooks(change)
         x, before = self.embed(hooks, pixels.to(next(iter(self.weights.values())).dtype))
         for layer in range(self.names["layers"]):
             at, prefix = f"blocks.{layer}.", self.names["block"].format(layer)
-            hooks[at + "hook_resid_pre"] = x
-            hooks[at + "hook_attn_out"] = self.scaled(self.attention(hooks, at, prefix, self.norm(x, prefix + self.names["norm1"])),
-                                                      prefix + self.names["scale1"])
-            x = hooks[at + "hook_resid_mid"] = x + hooks[at + "hook_attn_out"]
-            hooks[at + "hook_mlp_out"] = self.scaled(self.feed_forward(prefix, self.norm(x, prefix + self.names["norm2"])),
-                                                     prefix + self.names["scale2"])
-            x = hooks[at + "hook_resid_post"] = x + hooks[at + "hook_mlp_out"]
+            x = hooks.put(at + "hook_resid_pre", x)
+            added = self.scaled(self.attention(hooks, at, prefix, self.norm(x, prefix + self.names["norm1"])), prefix + self.names["scale1"])
+            x = hooks.put(at + "hook_resid_mid", x + hooks.put(at + "hook_attn_out", added))
+            added = self.scaled(self.feed_forward(prefix, self.norm(x, prefix + self.names["norm2"])), prefix + self.names["scale2"])
+            x = hooks.put(at + "hook_resid_post", x + hooks.put(at + "hook_mlp_out", added))
+        self.read(hooks, x, before)
+        return hooks
+
+    def read(self, hooks, x, before):
+        """The stream behind a layer through the final norm and the head."""
         if self.get("fc_norm.weight") is not None:  # timm's pooling by the mean norms afterwards
             hooks["hook_pooled"] = self.norm(x[before:].mean(0), "fc_norm")[None]
         else:
             x = hooks["ln_final.hook_normalized"] = self.norm(x, self.names["norm"])
             hooks["hook_pooled"] = x[:1]
         self.heads(hooks, x, before)
-        return hooks
 
     def heads(self, hooks, x, before):
         kind = self.config.get("model_type", "timm")

@@ -28,6 +28,7 @@ public:
         file_.read(tensor, 0, values);
         return values;
     }
+    std::vector<int> integers(const std::string& name) const { return file_.readIntegers(file_.tensors().at(name)); }
     /// The picture that it was given.
     Image image() const {
         const std::vector<float> pixels = values("image");

@@ -66,28 +66,10 @@ LensAnswer showLogitLens(const AnalysisResult& result, const Snapshot& snapshot)
 
 LensAnswer showAttribution(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const LogitAttribution&>(result);
-    double sum = 0;
-    LinesFigure::Line line{tr("contribution"), {}};
-    LensAnswer answer;
-    answer.columns = {tr("Part"), tr("Adds")};
-    std::vector<size_t> order(found.components.size());
-    std::iota(order.begin(), order.end(), 0);
-    for (const auto& component : found.components) {
-        sum += static_cast<double>(component.value);
-        line.values.push_back(component.value);
-        answer.bars.placeNames.push_back(QString::fromStdString(component.name()));
-    }
-    std::ranges::stable_sort(order, std::greater(), [&](size_t at) { return std::abs(found.components[at].value); });
-    for (size_t at : order)
-        answer.rows.push_back(
-            {QString::fromStdString(found.components[at].name()), number(found.components[at].value, 4)});
-    answer.bars.title = tr("What each part adds to the %1").arg(targetName(snapshot, found.target));
-    answer.bars.placeTitle = tr("part");
-    answer.bars.isBars = true;
-    answer.bars.lines.push_back(std::move(line));
-    answer.summary = tr("After token %1 the %2 is %3; the parts sum to %4.")
+    LensAnswer answer = contributionsAnswer(found.components, targetName(snapshot, found.target));
+    answer.summary = tr("After token %1 the %2 is %3; %4.")
                          .arg(found.position)
-                         .arg(targetName(snapshot, found.target), number(found.logit, 4), QString::number(sum, 'f', 4));
+                         .arg(targetName(snapshot, found.target), number(found.logit, 4), answer.summary);
     return answer;
 }
 
@@ -195,25 +177,8 @@ LensAnswer showComposition(const AnalysisResult& result, const Snapshot&) {
 
 LensAnswer showAblation(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const AblationSweep&>(result);
-    LensAnswer answer{.summary =
-                          tr("The %1 is %2. Each cell: what it changes by when the head, or the MLP, is removed.")
-                              .arg(targetName(snapshot, found.target), number(found.whole))};
-    const int columns = found.heads + (found.mlpEffects.empty() ? 0 : 1);
-    std::vector<float> values;
-    for (int layer = 0; layer < found.layers; ++layer) {
-        answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
-        const auto begin = found.headEffects.begin() + static_cast<std::ptrdiff_t>(layer) * found.heads;
-        values.insert(values.end(), begin, begin + found.heads);
-        if (!found.mlpEffects.empty()) values.push_back(found.mlpEffects[static_cast<size_t>(layer)]);
-    }
-    for (int head = 0; head < found.heads; ++head) answer.matrix.columnLabels.push_back(QString::number(head));
-    if (!found.mlpEffects.empty()) answer.matrix.columnLabels.push_back(tr("MLP"));
-    answer.matrix.title = tr("Effect of removing each part");
-    answer.matrix.rowTitle = tr("layer");
-    answer.matrix.columnTitle = tr("head");
-    answer.matrix.labelsAreNumbers = true;
-    answer.matrix.setMatrix(found.layers, columns, std::move(values));
-    return answer;
+    return effectsAnswer(found.layers, found.headEffects, found.mlpEffects, found.whole,
+                         targetName(snapshot, found.target));
 }
 
 LensAnswer showPatching(const AnalysisResult& result, const Snapshot& snapshot) {
@@ -341,5 +306,51 @@ const LensPage kPages[] = {
 } // namespace
 
 std::span<const LensPage> lensPages() { return kPages; }
+
+LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> components, const QString& target) {
+    double sum = 0;
+    LinesFigure::Line line{tr("contribution"), {}};
+    LensAnswer answer;
+    answer.columns = {tr("Part"), tr("Adds")};
+    std::vector<size_t> order(components.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (const auto& component : components) {
+        sum += static_cast<double>(component.value);
+        line.values.push_back(component.value);
+        answer.bars.placeNames.push_back(QString::fromStdString(component.name()));
+    }
+    std::ranges::stable_sort(order, std::greater(), [&](size_t at) { return std::abs(components[at].value); });
+    for (size_t at : order)
+        answer.rows.push_back({QString::fromStdString(components[at].name()), number(components[at].value, 4)});
+    answer.bars.title = tr("What each part adds to the %1").arg(target);
+    answer.bars.placeTitle = tr("part");
+    answer.bars.isBars = true;
+    answer.bars.lines.push_back(std::move(line));
+    answer.summary = tr("the parts sum to %1").arg(sum, 0, 'f', 4);
+    return answer;
+}
+
+LensAnswer effectsAnswer(int layers, std::span<const float> heads, std::span<const float> mlps, float whole,
+                         const QString& target) {
+    LensAnswer answer{.summary =
+                          tr("The %1 is %2. Each cell: what it changes by when the head, or the MLP, is removed.")
+                              .arg(target, number(whole))};
+    const size_t each = heads.size() / static_cast<size_t>(layers);
+    std::vector<float> values;
+    for (int layer = 0; layer < layers; ++layer) {
+        answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
+        const auto row = heads.subspan(static_cast<size_t>(layer) * each, each);
+        values.insert(values.end(), row.begin(), row.end());
+        if (!mlps.empty()) values.push_back(mlps[static_cast<size_t>(layer)]);
+    }
+    for (size_t head = 0; head < each; ++head) answer.matrix.columnLabels.push_back(QString::number(head));
+    if (!mlps.empty()) answer.matrix.columnLabels.push_back(tr("MLP"));
+    answer.matrix.title = tr("Effect of removing each part");
+    answer.matrix.rowTitle = tr("layer");
+    answer.matrix.columnTitle = tr("head");
+    answer.matrix.labelsAreNumbers = true;
+    answer.matrix.setMatrix(layers, static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
+    return answer;
+}
 
 } // namespace attn

@@ -1,19 +1,15 @@
 #pragma once
 
-#include "app/figures/lines_figure.h"
-#include "app/figures/matrix_figure.h"
-#include "engine/analysis/whole_run.h"
+#include "app/lab/widgets/lens_answer_view.h"
+#include "engine/analysis/logit_attribution.h"
 #include "engine/session/analysis.h"
 #include "engine/session/edits.h"
 #include "engine/session/snapshot.h"
-
-#include <QStringList>
 
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace attn {
 
@@ -24,17 +20,6 @@ struct LensQuestion {
     LogitTarget target;
     std::string text; ///< of patching
     bool operator==(const LensQuestion&) const = default;
-};
-
-/// How an answer is drawn: as a matrix, as bars, or as a table, each of which may be empty.
-struct LensAnswer {
-    QString summary;
-    MatrixFigure matrix;
-    LinesFigure bars;
-    QStringList columns;
-    std::vector<QStringList> rows;
-    /// Of a matrix: what is said of a cell beyond its number; one for each, row-major. Empty: nothing.
-    std::vector<QString> remarks;
 };
 
 /// One way of looking inside a run. A new lens is one entry of the catalogue.
@@ -50,5 +35,12 @@ struct LensPage {
     Intervention (*change)(const AnalysisResult& result, const LensQuestion& question, int row, int column) = nullptr;
 };
 std::span<const LensPage> lensPages();
+
+/// What each part adds to a logit, as bars and as a table by size. @param target "logit of “cat”"
+LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> components, const QString& target);
+/// What removing each head and each MLP does, as a matrix.
+/// @param heads [layers, H] effects  @param mlps [layers]; empty: none
+LensAnswer effectsAnswer(int layers, std::span<const float> heads, std::span<const float> mlps, float whole,
+                         const QString& target);
 
 } // namespace attn

@@ -4,18 +4,14 @@
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/hint_label.h"
-#include "app/lab/widgets/lines_view.h"
-#include "app/lab/widgets/matrix_view.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QFormLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
-#include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include <utility>
@@ -25,8 +21,7 @@ namespace attn {
 LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), page_(new QComboBox), position_(new QComboBox), target_(new QLineEdit),
       against_(new QLineEdit), text_(new QLineEdit), run_(new QPushButton(tr("Run"))),
-      explanation_(makeHintLabel("lensExplanation")), summary_(new QLabel), reading_(makeHintLabel("lensReading")),
-      form_(new QFormLayout), matrix_(new MatrixView), bars_(new LinesView), table_(new QTreeWidget) {
+      explanation_(makeHintLabel("lensExplanation")), form_(new QFormLayout), view_(new LensAnswerView("lens")) {
     const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
         widget->setObjectName(QString::fromLatin1(id));
         widget->setAccessibleName(title);
@@ -43,14 +38,6 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
     against_->setPlaceholderText(tr("nothing"));
     name(text_, "lensText", tr("The other text, of as many tokens"));
     name(run_, "lensRun", tr("Work it out"), tr("Work it out; Stop ends it"));
-    name(matrix_, "lensMatrix", tr("Lens as a matrix"));
-    name(bars_, "lensBars", tr("Lens as lines"));
-    name(table_, "lensTable", tr("Lens as a table"));
-    table_->setRootIsDecorated(false);
-    table_->setUniformRowHeights(true);
-    table_->setMinimumHeight(fontMetrics().height() * 4);
-    summary_->setObjectName("lensSummary");
-    summary_->setWordWrap(true);
 
     auto* targets = new QHBoxLayout;
     targets->addWidget(target_);
@@ -68,12 +55,7 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
     column->addLayout(top);
     column->addWidget(explanation_);
     column->addLayout(form_);
-    column->addWidget(summary_);
-    column->addWidget(matrix_, 3);
-    column->addWidget(bars_, 2);
-    column->addWidget(table_, 2);
-    column->addWidget(reading_);
-    column->addStretch(0);
+    column->addWidget(view_, 1);
 
     connect(page_, &QComboBox::currentIndexChanged, this, &LensesPanel::choosePage);
     connect(position_, &QComboBox::activated, this, &LensesPanel::ask);
@@ -85,24 +67,17 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
         head_ = head;
         if (page().usesHead) ask();
     });
-    connect(matrix_, &MatrixView::pointedAt, this, [this](const std::optional<Cell>& cell) {
-        showReading();
-        const bool hasTokens = static_cast<size_t>(matrix_->figure().columns()) ==
+    connect(view_, &LensAnswerView::pointedAt, this, [this](const std::optional<Cell>& cell) {
+        const bool hasTokens = static_cast<size_t>(view_->answer().matrix.columns()) ==
                                (snapshot_ && snapshot_->sequence ? snapshot_->sequence->tokens.size() : 0);
         context_.hoverToken(cell && hasTokens ? cell->key : -1);
     });
-    connect(matrix_, &MatrixView::activated, this, [this] {
-        const MatrixFigure& figure = matrix_->figure();
-        const auto& cell = figure.hovered ? figure.hovered : figure.selected;
-        if (!cell || !shown_ || !page().change) return;
-        context_.requestIntervention(page().change(*shown_, question(), cell->query, cell->key));
+    connect(view_, &LensAnswerView::activated, this, [this](const Cell& cell) {
+        if (!shown_ || !page().change) return;
+        context_.requestIntervention(page().change(*shown_, question(), cell.query, cell.key));
         context_.showPanel("interventions");
     });
-    connect(bars_, &LinesView::pointedAt, this, &LensesPanel::showReading);
-    const auto setTheme = [this](ThemeId theme) {
-        matrix_->setTheme(figureTheme(theme));
-        bars_->setTheme(figureTheme(theme));
-    };
+    const auto setTheme = [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
     front_ = new FrontWatch(this, [this](bool isInFront) {
@@ -140,7 +115,7 @@ LensQuestion LensesPanel::question() {
         if (page().usesTarget && !line->text().isEmpty() && *token < 0) unknown << line->text();
     }
     if (!unknown.isEmpty())
-        summary_->setText(tr("“%1” is no token of the model: the likeliest is taken.").arg(unknown.join("”, “")));
+        view_->setSummary(tr("“%1” is no token of the model: the likeliest is taken.").arg(unknown.join("”, “")));
     return question;
 }
 
@@ -159,16 +134,15 @@ void LensesPanel::choosePage() {
     showRow(1, now.usesTarget);
     showRow(2, now.usesText);
     shown_.reset();
-    answer_ = {};
     asked_ = 0;
-    showAnswer();
+    showAnswer({});
     askIfQuick();
 }
 
 void LensesPanel::ask() {
     if (!snapshot_ || !snapshot_->model || !snapshot_->sequence || snapshot_->sequence->tokens.empty()) return;
     asked_ = snapshot_->sequenceVersion;
-    showReading();
+    showWaiting();
     context_.post(RunAnalysisCommand{page().make(question())});
 }
 
@@ -183,15 +157,13 @@ void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if (!before || before->sequence != snapshot->sequence) showTokens();
     if (!before || before->model != snapshot->model) {
         shown_.reset();
-        answer_ = {};
-        showAnswer();
+        showAnswer({});
     }
     askIfQuick();
     const auto found = snapshot->analyses.find(page().make({})->key());
     if (found != snapshot->analyses.end() && found->second != shown_ && snapshot->model) {
         shown_ = found->second;
-        answer_ = page().show(*shown_, *snapshot);
-        showAnswer();
+        showAnswer(page().show(*shown_, *snapshot));
     }
     const bool isOld = shown_ && shown_->sequenceVersion != snapshot->sequenceVersion;
     explanation_->setText(isOld ? tr("This speaks of the text or the model before its last change: press Run.")
@@ -209,47 +181,16 @@ void LensesPanel::showTokens() {
     position_->setCurrentIndex(current >= 0 && current < position_->count() ? current : 0);
 }
 
-void LensesPanel::showAnswer() {
-    summary_->setText(answer_.summary);
-    summary_->setVisible(!answer_.summary.isEmpty());
-    matrix_->setVisible(!answer_.matrix.isEmpty());
-    bars_->setVisible(!answer_.bars.isEmpty());
-    table_->setVisible(!answer_.rows.empty());
-    matrix_->setFigure(answer_.matrix);
-    bars_->setFigure(answer_.bars);
-    table_->clear();
-    table_->setColumnCount(static_cast<int>(std::max<qsizetype>(1, answer_.columns.size())));
-    table_->setHeaderLabels(answer_.columns);
-    for (const QStringList& row : answer_.rows) {
-        auto* item = new QTreeWidgetItem(table_, row);
-        for (int column = 0; column < row.size(); ++column) item->setToolTip(column, row[column]);
-    }
-    // What the first column speaks of is short; lists share the rest.
-    for (int column = 0; column < answer_.columns.size(); ++column)
-        table_->header()->setSectionResizeMode(column,
-                                               column == 0 ? QHeaderView::ResizeToContents : QHeaderView::Stretch);
-    showReading();
+void LensesPanel::showAnswer(LensAnswer answer) {
+    showWaiting();
+    view_->setAnswer(std::move(answer), page().change != nullptr);
 }
 
-void LensesPanel::showReading() {
-    QString text;
-    if (const auto& cell = matrix_->figure().hovered; cell && !matrix_->figure().isEmpty()) {
-        const MatrixFigure& figure = matrix_->figure();
-        text = tr("%1, %2: %3")
-                   .arg(figure.rowName(cell->query), figure.columnName(cell->key))
-                   .arg(static_cast<double>(figure.valueAt(*cell)), 0, 'g', 4);
-        const auto at = static_cast<size_t>(cell->query * figure.columns() + cell->key);
-        if (page().change) text += QStringLiteral(" · ") + tr("double-click to change the model so");
-        if (at < answer_.remarks.size()) text += QStringLiteral(" · ") + answer_.remarks[at];
-    } else if (const QString reading = bars_->reading(); !bars_->isHidden() && !reading.isEmpty()) {
-        text = reading;
-    } else if (answer_.summary.isEmpty()) {
-        const bool isAsked = snapshot_ && snapshot_->sequence && asked_ == snapshot_->sequenceVersion;
-        text = isAsked          ? tr("Working it out…")
-               : page().isQuick ? tr("Type a prompt under Generate.")
-                                : tr("Press Run.");
-    }
-    reading_->setText(text);
+void LensesPanel::showWaiting() {
+    const bool isAsked = snapshot_ && snapshot_->sequence && asked_ == snapshot_->sequenceVersion;
+    view_->setWaiting(isAsked          ? tr("Working it out…")
+                      : page().isQuick ? tr("Type a prompt under Generate.")
+                                       : tr("Press Run."));
 }
 
 QJsonObject LensesPanel::saveView() const {
@@ -266,21 +207,7 @@ void LensesPanel::restoreView(const QJsonObject& view) {
     if (const int at = page_->findData(view.value("page").toString()); at >= 0) page_->setCurrentIndex(at);
 }
 
-QString LensesPanel::csv() const {
-    if (!answer_.matrix.isEmpty()) return answer_.matrix.csv();
-    if (!answer_.bars.isEmpty()) return answer_.bars.csv();
-    QString text;
-    for (const QStringList& row : answer_.rows) {
-        QStringList cells;
-        for (QString cell : row) cells << '"' + cell.replace('"', "\"\"") + '"';
-        text += cells.join(',') + '\n';
-    }
-    return text.isEmpty() ? text : answer_.columns.join(',') + '\n' + text;
-}
-
-std::vector<NumberArray> LensesPanel::numbers() const {
-    if (!answer_.matrix.isEmpty()) return answer_.matrix.numbers();
-    return answer_.bars.numbers();
-}
+QString LensesPanel::csv() const { return view_->csv(); }
+std::vector<NumberArray> LensesPanel::numbers() const { return view_->numbers(); }
 
 } // namespace attn

@@ -8,13 +8,10 @@ class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QPushButton;
-class QTreeWidget;
 
 namespace attn {
 
 class FrontWatch;
-class LinesView;
-class MatrixView;
 
 /// Lenses on the present run: what layers say, what made a logit, what heads read and write, and sweeps of changes.
 class LensesPanel : public Panel {
@@ -36,8 +33,8 @@ private:
     void choosePage();
     void ask();        ///< whether or not it is quick
     void askIfQuick(); ///< when something it depends on has changed
-    void showAnswer();
-    void showReading();
+    void showAnswer(LensAnswer answer);
+    void showWaiting();
     void showTokens();
 
     PanelContext& context_;
@@ -46,13 +43,10 @@ private:
     QComboBox *page_, *position_;
     QLineEdit *target_, *against_, *text_;
     QPushButton* run_;
-    QLabel *explanation_, *summary_, *reading_;
+    QLabel* explanation_;
     QFormLayout* form_;
-    MatrixView* matrix_;
-    LinesView* bars_;
-    QTreeWidget* table_;
+    LensAnswerView* view_;
     int layer_ = 0, head_ = 0;
-    LensAnswer answer_;
     std::shared_ptr<const AnalysisResult> shown_;
     uint64_t asked_ = 0; ///< sequence that was asked about by itself
 };

@@ -161,6 +161,10 @@ void VisionComparison::ask() {
     if (other_.startsWith(QLatin1String(kModel))) query.model = other_.section(':', 1).toStdString();
     const bool isSameModel = query.model == query_.model;
     const bool isKnown = second_->model && second_->query.model == query.model && first_->model;
+    if (!isSameModel) { // the changes are of the first's layers
+        query.gates.clear();
+        query.edits = {};
+    }
     if (!isSameModel && !(isKnown && second_->model->grid == first_->model->grid)) query.hidden.clear();
     query.rolloutClass = isSameModel ? query_.rolloutClass : isKnown ? sameClass(query_.rolloutClass) : std::nullopt;
     if (query.model.empty()) return;

@@ -98,15 +98,13 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     connect(overlay_, &PatchOverlayView::chosen, this, choosePatch);
     connect(overlay_, &PatchOverlayView::crossed, this, &VisionPanel::cross);
     connect(overlay_, &PatchOverlayView::crossingEnded, this, [this] {
+        if (!hide_->isChecked()) return;
         const VisionSetup after = setup_;
         setup_ = before_;
-        edit(after, QStringLiteral("patches %1").arg(context_.undoStack().count()));
+        edit(after, tr("hidden patches"), QStringLiteral("patches %1").arg(context_.undoStack().count()));
     });
-    connect(hide_, &QCheckBox::toggled, this, [this](bool hides) {
-        overlay_->setHiding(hides);
-        pointed_.reset();
-        showLook();
-    });
+    connect(hide_, &QCheckBox::toggled, this, &VisionPanel::setCrossing);
+    connectChanges();
     connect(views_, &VisionViews::headChosen, this, [this](int layer, int head) {
         view_->setCurrentIndex(0);
         layerBox_->setValue(layer);
@@ -121,7 +119,7 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     connect(&context_.training(), &TrainingBridge::visionMoment, this, &VisionPanel::showMoment);
     connect(&context_, &PanelContext::pictureRequested, this,
             [this](const std::shared_ptr<const Image>& picture, const QString& name) {
-                edit({.name = name, .picture = picture, .hidden = {}}, "picture");
+                editPicture(name, picture);
                 context_.showPanel("vision");
             });
     apply(*setupOf(QLatin1String(builtInPictures().front().id)));
@@ -163,7 +161,9 @@ void VisionPanel::showOtherModel() {
         for (const std::filesystem::path& path : examplePictures(model_.toStdString()))
             examples_ << QString::fromStdString(path.string());
     const auto first = examples_.isEmpty() ? std::nullopt : setupOf(examples_.front());
-    apply(first.value_or(setup_)); // asks
+    VisionSetup next = first.value_or(setup_);
+    next.change = {}; // it was of the other's layers
+    apply(next);      // asks
 }
 
 void VisionPanel::showEvent(QShowEvent* event) {
@@ -174,14 +174,14 @@ void VisionPanel::showEvent(QShowEvent* event) {
 std::optional<VisionSetup> VisionPanel::setupOf(const QString& name) {
     auto result = readPicture(name);
     if (auto* image = std::get_if<Image>(&result))
-        return VisionSetup{name, std::make_shared<const Image>(std::move(*image)), {}};
+        return VisionSetup{name, std::make_shared<const Image>(std::move(*image)), {}, setup_.change};
     message_->setText(message(std::get<Failure>(result)));
     message_->show();
     return {};
 }
 
 void VisionPanel::openPicture(const QString& name) {
-    if (const auto setup = setupOf(name)) edit(*setup, "picture");
+    if (const auto setup = setupOf(name)) editPicture(setup->name, setup->picture);
 }
 
 void VisionPanel::openPictures(const QString& folder) {
@@ -206,6 +206,9 @@ void VisionPanel::ask() {
         .moment = moment_.toStdString(),
         .picture = setup_.picture,
         .hidden = setup_.hidden,
+        .gates = setup_.change.gates,
+        .edits = setup_.change.edits,
+        .other = setup_.change.other,
         .rollout = {.fusion = static_cast<HeadFusion>(fusion_->currentIndex()), .discard = discard_->value() / 100.0},
         .rolloutClass = weighted >= 0 ? std::optional(weighted) : std::nullopt,
         .embedding = views_->needsEmbedding()};
@@ -213,11 +216,16 @@ void VisionPanel::ask() {
     views_->follow(query);
 }
 
-void VisionPanel::edit(const VisionSetup& setup, const QString& what) {
+void VisionPanel::editPicture(const QString& name, std::shared_ptr<const Image> picture) {
+    edit({.name = name, .picture = std::move(picture), .hidden = {}, .change = setup_.change}, tr("another picture"),
+         "picture");
+}
+
+void VisionPanel::edit(const VisionSetup& setup, const QString& text, const QString& what) {
     if (setup == setup_) return;
     const QPointer<VisionPanel> panel = this;
     context_.undoStack().push(new VisionEdit(
-        what == "picture" ? tr("another picture") : tr("hidden patches"),
+        text,
         [panel](const VisionSetup& state) {
             if (panel) panel->apply(state);
         },
@@ -228,11 +236,14 @@ void VisionPanel::apply(const VisionSetup& setup) {
     setup_ = setup;
     listPictures();
     showAll_->setEnabled(!setup_.hidden.empty());
+    views_->changes().setChange(setup_.change);
     ask();
+    emit changed();
 }
 
 /// The first patch of a drag says whether it hides or shows.
 void VisionPanel::cross(int patch, bool isFirst) {
+    if (views_->changes().isPainting()) return views_->changes().paint(patch, isFirst);
     const auto at = std::ranges::lower_bound(setup_.hidden, patch);
     const bool isHidden = at != setup_.hidden.end() && *at == patch;
     if (isFirst) {
@@ -252,7 +263,7 @@ void VisionPanel::cross(int patch, bool isFirst) {
 void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot) {
     const bool isOther = snapshot->model != shown_->model;
     shown_ = snapshot;
-    if (snapshot->answer && snapshot->query.hidden.empty()) {
+    if (snapshot->answer && snapshot->query.hidden.empty() && !snapshot->unedited) {
         plain_ = snapshot->answer->probabilities;
         plainOf_ = snapshot->query.picture;
     }
@@ -266,7 +277,8 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
         message_->setText(snapshot->progress < 1 ? tr("Loading: %1 %").arg(qRound(snapshot->progress * 100))
                                                  : tr("Looking at the picture…"));
     showAnswers();
-    views_->showAnswer(shown_, look());
+    views_->showState(shown_);
+    views_->showAnswer(drawn(), look());
     showOverlay();
     if (!snapshot->query.moment.empty() && (snapshot->answer || snapshot->failure))
         context_.training().onVisionShown(snapshot->query.weights, QString::fromStdString(snapshot->query.model));
@@ -336,8 +348,11 @@ void VisionPanel::showAnswers() {
         return probabilities[static_cast<size_t>(a)] > probabilities[static_cast<size_t>(b)];
     });
     order.resize(std::min<size_t>(order.size(), kMostAnswers));
-    const bool hasChange =
-        !shown_->query.hidden.empty() && plainOf_ == shown_->query.picture && plain_.size() == probabilities.size();
+    const bool hasPlain = !shown_->query.hidden.empty() && plainOf_ == shown_->query.picture;
+    const std::vector<float> before = shown_->unedited ? shown_->unedited->probabilities
+                                      : hasPlain       ? plain_
+                                                       : std::vector<float>();
+    const bool hasChange = before.size() == probabilities.size();
     answers_->setColumnHidden(2, !hasChange);
     const QTreeWidgetItem* current = answers_->currentItem();
     const int kept = current ? current->data(0, Qt::UserRole).toInt() : -1;
@@ -352,7 +367,7 @@ void VisionPanel::showAnswers() {
         item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
         item->setTextAlignment(2, Qt::AlignRight | Qt::AlignVCenter);
         if (!hasChange) continue;
-        const double change = (value - static_cast<double>(plain_[at])) * 100;
+        const double change = (value - static_cast<double>(before[at])) * 100;
         item->setText(2, QStringLiteral("%1%2").arg(change >= 0 ? "+" : "−").arg(std::abs(change), 0, 'f', 1));
     }
 }
@@ -376,7 +391,10 @@ VisionLook VisionPanel::look() const {
 bool VisionPanel::showsRollout() const { return view_->currentIndex() == 1; }
 
 void VisionPanel::showOverlay() {
-    PatchOverlayFigure figure = overlayFigure(*shown_, look());
+    const auto shown = drawn();
+    PatchOverlayFigure figure = overlayFigure(*shown, look());
+    if (views_->changes().run() == VisionChanges::Run::Difference && shown_->unedited && shown_->answer)
+        figure = differenceFigure(shown_, look());
     figure.marked = patch_;
     figure.hovered = pointed_;
     overlay_->setFigure(std::move(figure));
@@ -401,9 +419,7 @@ void VisionPanel::dragEnterEvent(QDragEnterEvent* event) {
 void VisionPanel::dropEvent(QDropEvent* event) {
     if (event->mimeData()->hasImage()) {
         const auto image = qvariant_cast<QImage>(event->mimeData()->imageData());
-        edit({.name = tr("Dropped"), .picture = std::make_shared<const Image>(imageFrom(image)), .hidden = {}},
-             "picture");
-        return;
+        return editPicture(tr("Dropped"), std::make_shared<const Image>(imageFrom(image)));
     }
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty() || !urls.front().isLocalFile()) return;
@@ -426,6 +442,7 @@ QJsonObject VisionPanel::saveView() const {
             {"discard", discard_->value()},
             {"weighted", weighted_->currentData().toInt()},
             {"views", views_->saveView()},
+            {"change", saveChange()},
             {"colours", colours_->currentData().toString()},
             {"opacity", opacity_->value()},
             {"smooth", smooth_->isChecked()}};
@@ -443,6 +460,7 @@ void VisionPanel::restoreView(const QJsonObject& view) {
     smooth_->setChecked(view["smooth"].toBool());
     layerBox_->setValue(view["layer"].toInt(layerBox_->value()));
     views_->restoreView(view["views"].toObject());
+    restoreChange(view["change"].toObject());
     if (const int at = head_->findData(view["head"].toInt(VisionLook::Mean)); at >= 0) head_->setCurrentIndex(at);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/lab/panels/panel_context.h"
+#include "app/lab/panels/vision_changes.h"
 #include "app/lab/widgets/vision_look.h"
 
 class QCheckBox;
@@ -19,11 +20,12 @@ namespace attn {
 class PatchOverlayView;
 class VisionViews;
 
-/// The picture that a vision model is shown, as undo keeps it.
+/// The picture that a vision model is shown, and how the model is changed, as undo keeps it.
 struct VisionSetup {
     QString name;                         ///< of a built-in picture, a path, or what it was pasted as
     std::shared_ptr<const Image> picture; ///< null: none
     std::vector<int> hidden;              ///< patches, in rising order
+    VisionChange change{};
     bool operator==(const VisionSetup&) const = default;
 };
 
@@ -52,8 +54,14 @@ public:
     void openPictures(const QString& folder);
     const VisionSetup& setup() const { return setup_; }
     const std::shared_ptr<const VisionSnapshot>& shown() const { return shown_; }
+    bool isChanged() const { return !setup_.change.isNone(); }
+    void resetChanges(); ///< the model as it was loaded
     /// "step 120": of the run that is shown; empty for a model that is none.
     QString momentTitle() const { return QString::fromStdString(shown_->query.moment); }
+
+signals:
+    /// Whether the model runs as it was loaded may be another matter now.
+    void changed();
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -77,8 +85,16 @@ private:
     void receive(const std::shared_ptr<const VisionSnapshot>& snapshot);
     void ask();
     void apply(const VisionSetup& setup);
-    void edit(const VisionSetup& setup, const QString& what);
+    void edit(const VisionSetup& setup, const QString& text, const QString& what);
+    /// Another picture, all of it, with the model changed as before.
+    void editPicture(const QString& name, std::shared_ptr<const Image> picture);
+    void connectChanges();
+    void chooseOther(const QString& name);
+    QJsonObject saveChange() const;
+    void restoreChange(const QJsonObject& saved);
+    std::shared_ptr<const VisionSnapshot> drawn() const; ///< with the run that is chosen as its answer
     void cross(int patch, bool isFirst);
+    void setCrossing();
     void showModel();
     void showModelText();
     void showAnswers();

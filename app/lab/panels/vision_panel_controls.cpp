@@ -1,5 +1,6 @@
 #include "app/figures/read_image.h"
 #include "app/lab/panels/vision_panel.h"
+#include "app/lab/panels/vision_views.h"
 #include "app/lab/widgets/file_dialog.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/picture_patches.h"
@@ -119,7 +120,7 @@ void VisionPanel::makePictureControls(QVBoxLayout* column) {
     connect(showAll_, &QPushButton::clicked, this, [this] {
         VisionSetup next = setup_;
         next.hidden.clear();
-        edit(next, "show all");
+        edit(next, tr("hidden patches"), "show all");
     });
 }
 
@@ -246,17 +247,23 @@ void VisionPanel::pastePicture() {
         message_->show();
         return;
     }
-    edit({.name = tr("Pasted"), .picture = std::make_shared<const Image>(imageFrom(image)), .hidden = {}}, "picture");
+    editPicture(tr("Pasted"), std::make_shared<const Image>(imageFrom(image)));
 }
 
 /// The model's own pictures, those of a folder, those drawn by code, and what is shown.
 void VisionPanel::listPictures() {
     const QSignalBlocker quiet(picture_);
     picture_->clear();
-    for (const QString& example : examples_) picture_->addItem(QFileInfo(example).completeBaseName(), example);
-    for (const QString& other : others_) picture_->addItem(QFileInfo(other).fileName(), other);
+    QList<std::pair<QString, QString>> pictures;
+    for (const QString& example : examples_) pictures.append({QFileInfo(example).completeBaseName(), example});
+    for (const QString& other : others_) pictures.append({QFileInfo(other).fileName(), other});
     for (const BuiltInPicture& picture : builtInPictures())
-        picture_->addItem(QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id));
+        pictures.append({QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id)});
+    for (const auto& [title, name] : pictures) picture_->addItem(title, name);
+    if (const QString& other = setup_.change.otherName; !other.isEmpty()) // from a file
+        if (std::ranges::none_of(pictures, [&](const auto& each) { return each.second == other; }))
+            pictures.append({QFileInfo(other).fileName(), other});
+    views_->changes().setPictures(pictures);
     if (picture_->findData(setup_.name) < 0) picture_->addItem(QFileInfo(setup_.name).fileName(), setup_.name);
     picture_->addItem(tr("From a file…"));
     picture_->addItem(tr("From a folder…"), QLatin1String(kFolder));

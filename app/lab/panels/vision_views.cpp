@@ -1,12 +1,15 @@
 #include "app/lab/panels/vision_views.h"
 
 #include "app/lab/panels/panel_theme.h"
+#include "app/lab/panels/vision_changes.h"
 #include "app/lab/panels/vision_comparison.h"
+#include "app/lab/panels/vision_lenses.h"
 #include "app/lab/widgets/head_overlays_view.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "app/lab/widgets/vision_figures.h"
 
 #include <QComboBox>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
@@ -19,7 +22,8 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
       distance_(new PointedView(tr("How far every head looks"))),
       positions_(new PointedView(tr("Similarity of positions"))),
       filters_(new PointedView(tr("Filters of the patch embedding"))), page_(new QComboBox), filterKind_(new QComboBox),
-      pages_(new QStackedWidget), comparison_(new VisionComparison(context)) {
+      pages_(new QStackedWidget), comparison_(new VisionComparison(context)), changes_(new VisionChanges),
+      lenses_(new VisionLenses(context)) {
     page_->setObjectName("visionBeside");
     page_->setAccessibleName(tr("What is shown beside the picture"));
     heads_->setObjectName("visionHeads");
@@ -45,8 +49,15 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     add(positions_, tr("Similarity of positions"), tr("Which places have position embeddings alike"));
     add(filters, tr("Patch filters"), tr("What the patch embedding reacts to"));
     add(comparison_, tr("Compare"), tr("The same look at another picture, or of another model"));
-    page_->setToolTip(tr("What is shown beside the picture: every head, how far they look, positions, filters, or "
-                         "another picture or model"));
+    auto* scroll = new QScrollArea;
+    scroll->setAccessibleName(tr("Changes of the model"));
+    scroll->setWidget(changes_);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    add(scroll, tr("Changes"), tr("Close heads, change values, set patterns by hand"));
+    add(lenses_, tr("Lenses"), tr("What layers say, what made a class likely, what each head does"));
+    page_->setToolTip(tr("What is shown beside the picture: every head, how far they look, positions, filters, "
+                         "another picture or model, changes of the model, or lenses on it"));
     auto* all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
     all->addWidget(page_);
@@ -57,6 +68,8 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
         emit pageChanged();
     });
     connect(heads_, &HeadOverlaysView::chosen, this, &VisionViews::headChosen);
+    connect(changes_, &VisionChanges::headChosen, this, &VisionViews::headChosen);
+    connect(lenses_, &VisionLenses::changeRequested, this, &VisionViews::changeRequested);
     connect(distance_, &PointedView::chosen, this,
             [this](int item) { emit headChosen(item / shown_->model->heads, item % shown_->model->heads); });
     connect(positions_, &PointedView::chosen, this, &VisionViews::patchChosen);
@@ -72,7 +85,16 @@ void VisionViews::setTheme(ThemeId theme) {
     heads_->setTheme(colours);
     for (PointedView* view : {distance_, positions_, filters_}) view->setTheme(colours);
     comparison_->setTheme(colours);
+    changes_->setTheme(colours);
+    lenses_->setTheme(colours);
 }
+
+void VisionViews::showState(const std::shared_ptr<const VisionSnapshot>& snapshot) {
+    changes_->setSnapshot(snapshot);
+    lenses_->setSnapshot(snapshot);
+}
+
+void VisionViews::showChanges() { page_->setCurrentIndex(Changes); }
 
 void VisionViews::showAnswer(const std::shared_ptr<const VisionSnapshot>& snapshot, const VisionLook& look) {
     const bool isOther = snapshot->embedding != shown_->embedding || snapshot->model != shown_->model;
@@ -95,6 +117,7 @@ void VisionViews::setSelected(int layer, int head) {
     const bool isHead = shown_->model && head >= 0;
     distance_->setChosen(isHead ? std::optional(layer * shown_->model->heads + head) : std::nullopt);
     positions_->setChosen(look_.patch);
+    changes_->setChosen(layer, head, look_.patch);
 }
 
 void VisionViews::follow(const VisionQuery& query) { comparison_->follow(query); }
@@ -142,13 +165,18 @@ const PointedView* VisionViews::pointed() const {
 
 QWidget* VisionViews::figure() const {
     if (page() == Compare) return comparison_->figure();
+    if (page() == Changes) return changes_;
+    if (page() == Lenses) return lenses_;
     return const_cast<PointedView*>(pointed());
 }
 QString VisionViews::csv() const {
+    if (page() == Changes) return changes_->csv();
+    if (page() == Lenses) return lenses_->csv();
     return page() == Compare ? comparison_->csv() : pointed() ? pointed()->figure()->csv() : QString();
 }
 std::vector<NumberArray> VisionViews::numbers() const {
     if (page() == Compare) return comparison_->numbers();
+    if (page() == Lenses) return lenses_->numbers();
     return pointed() ? pointed()->figure()->numbers() : std::vector<NumberArray>{};
 }
 
@@ -156,11 +184,13 @@ QJsonObject VisionViews::saveView() const {
     QJsonObject view = comparison_->saveView();
     view["page"] = page_->currentIndex();
     view["filters"] = filterKind_->currentIndex();
+    view["lenses"] = lenses_->saveView();
     return view;
 }
 
 void VisionViews::restoreView(const QJsonObject& view) {
     comparison_->restoreView(view);
+    lenses_->restoreView(view["lenses"].toObject());
     filterKind_->setCurrentIndex(std::clamp(view["filters"].toInt(), 0, filterKind_->count() - 1));
     page_->setCurrentIndex(std::clamp(view["page"].toInt(), 0, page_->count() - 1));
 }

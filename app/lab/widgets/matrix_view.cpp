@@ -31,6 +31,11 @@ void MatrixView::setTheme(const FigureTheme& theme) {
     update();
 }
 
+void MatrixView::setSelected(std::optional<Cell> cell) {
+    figure_.selected = cell && cell->query < figure_.rows() && cell->key < figure_.columns() ? cell : std::nullopt;
+    update();
+}
+
 void MatrixView::setLinked(std::optional<Cell> cell) {
     if (cell && (cell->query >= figure_.rows() || cell->key >= figure_.columns())) cell.reset();
     if (cell == figure_.hovered) return;
@@ -56,6 +61,7 @@ void MatrixView::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton) return;
     figure_.selected = figure_.cellAt(event->position(), figureLayout());
     update();
+    if (figure_.selected) emit chosen(*figure_.selected);
 }
 
 void MatrixView::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -73,6 +79,7 @@ void MatrixView::keyPressEvent(QKeyEvent* event) {
         figure_.selected = cell;
         update();
         point(cell);
+        emit chosen(cell);
     };
     switch (event->key()) {
     case Qt::Key_Up:

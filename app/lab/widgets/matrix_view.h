@@ -16,6 +16,7 @@ public:
     /// Takes over what is shown; the cells that are pointed at and selected stay where there still are such.
     void setFigure(MatrixFigure figure);
     void setTheme(const FigureTheme& theme);
+    void setSelected(std::optional<Cell> cell);
     /// Marks a cell that is pointed at in another view.
     void setLinked(std::optional<Cell> cell);
     const MatrixFigure& figure() const { return figure_; }
@@ -27,6 +28,8 @@ public:
 signals:
     /// @param cell none when the pointer has left
     void pointedAt(const std::optional<attn::Cell>& cell);
+    /// A click, or the arrow keys.
+    void chosen(const attn::Cell& cell);
     /// A double click or Return.
     void activated();
 

@@ -5,6 +5,8 @@
 #include <QCoreApplication>
 #include <QPainter>
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 
@@ -85,6 +87,26 @@ PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLoo
         figure.note = Text::tr("relevance: what raises the class");
     else if (!info.prefix.empty())
         figure.note = Text::tr("%1 % goes to tokens that are no patches").arg(row.elsewhere * 100, 0, 'f', 1);
+    return figure;
+}
+
+std::shared_ptr<const VisionSnapshot> uneditedSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot) {
+    if (!snapshot->unedited) return snapshot;
+    auto plain = std::make_shared<VisionSnapshot>(*snapshot);
+    plain->answer = snapshot->unedited;
+    plain->rollout = snapshot->uneditedRollout;
+    return plain;
+}
+
+PatchOverlayFigure differenceFigure(const std::shared_ptr<const VisionSnapshot>& snapshot, const VisionLook& look) {
+    PatchOverlayFigure figure = overlayFigure(*snapshot, look);
+    const PatchRow after = rowOf(*snapshot, look), before = rowOf(*uneditedSnapshot(snapshot), look);
+    if (figure.isEmpty() || after.patches.size() != before.patches.size()) return figure;
+    const VisionInfo& info = *snapshot->model;
+    figure.isSigned = true;
+    figure.opacity = std::max(look.opacity, 0.75);
+    figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), difference(after, before));
+    figure.title = Text::tr("%1, after − before").arg(figure.title);
     return figure;
 }
 

@@ -27,5 +27,9 @@ PatchRow rowOf(const VisionSnapshot& snapshot, const VisionLook& look);
 QImage shownPicture(const VisionSnapshot& snapshot);
 /// Empty where there is no answer.
 PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLook& look);
+/// The snapshot of the model as it is unchanged; the same where nothing is changed.
+std::shared_ptr<const VisionSnapshot> uneditedSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
+/// With the changes of the model less without them.
+PatchOverlayFigure differenceFigure(const std::shared_ptr<const VisionSnapshot>& snapshot, const VisionLook& look);
 
 } // namespace attn

@@ -1,0 +1,165 @@
+#include "app/cli/analysis_options.h"
+#include "app/cli/vision_options.h"
+
+#include "engine/analysis/class_attribution.h"
+#include "engine/analysis/class_lens.h"
+#include "engine/analysis/class_sweeps.h"
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include <unistd.h>
+
+// What `lens`, `ablate` and `patch` say of a picture.
+
+namespace attn::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A model with the patches of the picture that is asked about.
+struct Asked {
+    explicit Asked(const VisionQuestion& asked)
+        : question(asked), model(openVision(asked.model, asked.picture.asked())),
+          patches(model->patchesOf(asked.picture.read())) {}
+
+    LogitTarget target() const {
+        const auto read = [&](const std::string& text) { return text.empty() ? -1 : labelNamed(text, model->info()); };
+        return {.token = read(question.target.token), .other = read(question.target.other)};
+    }
+    template <class Result>
+    std::shared_ptr<Result> run(const VisionAnalysis& analysis, std::span<const float> other = {}) {
+        const bool showsProgress = isatty(STDERR_FILENO) == 1;
+        const auto report = [&](float fraction, const std::string& what) {
+            if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
+        };
+        auto result = analysis.run(*model, {.patches = patches, .other = other, .report = report});
+        if (showsProgress) fmt::print(stderr, "\r\x1b[K");
+        return std::static_pointer_cast<Result>(result);
+    }
+    Json classJson(int index) const { return {{"index", index}, {"label", model->info().labelOf(index)}}; }
+    TargetName name(const LogitTarget& target) const {
+        TargetName name{fmt::format("logit of \"{}\"", model->info().labelOf(target.token)),
+                        {{"class", classJson(target.token)}}};
+        if (target.other < 0) return name;
+        name.text += fmt::format(" less that of \"{}\"", model->info().labelOf(target.other));
+        name.json["against"] = classJson(target.other);
+        return name;
+    }
+
+    const VisionQuestion& question;
+    std::unique_ptr<VisionModel> model;
+    std::vector<float> patches;
+};
+
+void classes(Asked& asked, int top) {
+    const auto lens = asked.run<ClassLens>(ClassLensAnalysis{});
+    Json rows = Json::array();
+    for (const ClassLens::Stage& stage : lens->stages) {
+        std::vector<int> order(stage.probabilities.size());
+        std::iota(order.begin(), order.end(), 0);
+        const auto shareOf = [&](int index) { return stage.probabilities[static_cast<size_t>(index)]; };
+        std::ranges::stable_sort(order, std::greater(), shareOf);
+        order.resize(std::min(order.size(), static_cast<size_t>(top)));
+        const std::string name = stage.layer < 0 ? "embedding" : fmt::format("layer {}", stage.layer);
+        std::string says;
+        Json choices = Json::array();
+        for (const int index : order) {
+            says += fmt::format("  {} {:.1f} %", asked.model->info().labelOf(index),
+                                static_cast<double>(shareOf(index)) * 100);
+            Json each = asked.classJson(index);
+            each["probability"] = shareOf(index);
+            choices.push_back(each);
+        }
+        rows.push_back({{"stage", name}, {"choices", choices}});
+        if (!asked.question.isJson) fmt::print("{:10}{}\n", name, says);
+    }
+    if (asked.question.isJson) print({{"rows", rows}});
+}
+
+void contributions(Asked& asked) {
+    ClassAttributionAnalysis analysis;
+    analysis.target = asked.target();
+    const auto found = asked.run<ClassAttribution>(analysis);
+    printContributions(asked.name(found->target), found->logit, found->components, Json::object(), "",
+                       asked.question.isJson);
+}
+
+void patchGradients(Asked& asked) {
+    PatchAttributionAnalysis analysis;
+    analysis.target = asked.target();
+    const auto found = asked.run<PatchAttribution>(analysis);
+    const TargetName target = asked.name(found->target);
+    Json rows = Json::array();
+    if (!asked.question.isJson)
+        fmt::print("{}: {:+.4f}, of the mean colour {:+.4f}\n{:>20} {:>20}\n", target.text,
+                   static_cast<double>(found->logit), static_cast<double>(found->baselineLogit), "gradient x input",
+                   "integrated");
+    const int64_t columns = asked.model->info().grid.width;
+    for (size_t patch = 0; patch < found->gradientTimesInput.size(); ++patch) {
+        const int64_t row = static_cast<int64_t>(patch) / columns, column = static_cast<int64_t>(patch) % columns;
+        rows.push_back({{"row", row},
+                        {"column", column},
+                        {"gradient x input", found->gradientTimesInput[patch]},
+                        {"integrated", found->integratedGradients[patch]}});
+        if (!asked.question.isJson)
+            fmt::print("{:20.4f} {:20.4f}  patch {}, {}\n", static_cast<double>(found->gradientTimesInput[patch]),
+                       static_cast<double>(found->integratedGradients[patch]), row, column);
+    }
+    if (asked.question.isJson)
+        print({{"target", target.json},
+               {"logit", found->logit},
+               {"baselineLogit", found->baselineLogit},
+               {"steps", found->steps},
+               {"patches", rows}});
+}
+
+} // namespace
+
+int lensVision(const VisionQuestion& question, const std::string& what, int top) {
+    if (what != "logit" && what != "attribution" && what != "gradients")
+        throw Error({.what = fmt::format("{} is a lens on text", what),
+                     .where = "--what",
+                     .hint = "give logit, attribution or gradients with --image; render draws rollout"});
+    Asked asked(question);
+    if (what == "logit")
+        classes(asked, top);
+    else if (what == "attribution")
+        contributions(asked);
+    else
+        patchGradients(asked);
+    return kDone;
+}
+
+int ablateVision(const VisionQuestion& question) {
+    Asked asked(question);
+    ClassAblationAnalysis analysis;
+    analysis.target = asked.target();
+    const auto found = asked.run<ClassAblation>(analysis);
+    printEffects(asked.name(found->target), found->whole, found->layers, found->headEffects, found->mlpEffects,
+                 question.isJson);
+    return kDone;
+}
+
+int patchVision(const VisionQuestion& question, const std::string& from, const std::string& hook) {
+    ImageOptions picture;
+    picture.image = from;
+    Asked asked(question);
+    ClassPatchSweepAnalysis analysis;
+    analysis.hook = hook;
+    analysis.target = asked.target();
+    const auto found = asked.run<ClassPatchSweep>(analysis, asked.model->patchesOf(picture.read()));
+    const VisionInfo& info = asked.model->info();
+    std::vector<std::string> names = info.prefix;
+    for (int64_t patch = 0; patch < info.grid.area(); ++patch)
+        names.push_back(fmt::format("patch {}, {}", patch / info.grid.width, patch % info.grid.width));
+    printPatching(asked.name(found->target), found->hook, found->own, found->other, names, found->effects,
+                  question.isJson);
+    return kDone;
+}
+
+} // namespace attn::cli

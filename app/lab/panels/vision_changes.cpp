@@ -1,0 +1,312 @@
+#include "app/lab/panels/vision_changes.h"
+
+#include "app/lab/panels/vision_lens_pages.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/matrix_view.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTreeWidget>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace attn {
+namespace {
+
+constexpr int kSteps = 100;         ///< of sliders
+constexpr float kMostFactor = 4.0f; ///< of a direction, either way
+
+} // namespace
+
+bool VisionChange::isNone() const {
+    return edits.empty() && std::ranges::all_of(gates, [](float gate) { return gate == 1; });
+}
+
+// Gates ---------------------------------------------------------------------------------------------------------------
+
+int VisionChanges::headsOf(int layer) const {
+    return shown_->model ? shown_->model->layerHeads[static_cast<size_t>(layer)] : 1;
+}
+
+int VisionChanges::tokens() const { return shown_->model ? shown_->model->tokens() : 0; }
+
+float VisionChanges::gateOf(int layer, int head) const {
+    if (!shown_->model) return 1;
+    const auto at = static_cast<size_t>(layer * shown_->model->heads + head);
+    return at < change_.gates.size() ? change_.gates[at] : 1;
+}
+
+void VisionChanges::setGate(float gate) {
+    const VisionInfo* info = shown_->model.get();
+    if (!info || head_->value() >= headsOf(layer_->value())) return;
+    VisionChange after = change_;
+    const auto all = static_cast<size_t>(info->layers * info->heads);
+    if (after.gates.size() != all) after.gates.assign(all, 1);
+    after.gates[static_cast<size_t>(layer_->value() * info->heads + head_->value())] = gate;
+    emit edited(after, tr("gate of a head"), QStringLiteral("gate %1.%2").arg(layer_->value()).arg(head_->value()));
+}
+
+void VisionChanges::showGates() {
+    const VisionInfo* info = shown_->model.get();
+    MatrixFigure figure = gates_->figure();
+    std::vector<float> values;
+    for (int layer = 0; info && layer < info->layers; ++layer)
+        for (int head = 0; head < info->heads; ++head)
+            values.push_back(head < headsOf(layer) ? gateOf(layer, head) : std::nanf(""));
+    figure.title = tr("Gates of the heads");
+    figure.rowTitle = tr("layer");
+    figure.columnTitle = tr("head");
+    figure.kind = MatrixFigure::Kind::Weights;
+    figure.setMatrix(info ? info->layers : 0, info ? info->heads : 0, std::move(values));
+    gates_->setFigure(std::move(figure));
+    gates_->setSelected(Cell{layer_->value(), head_->value()});
+    const QSignalBlocker quiet(gate_);
+    const float gate = gateOf(layer_->value(), head_->value());
+    gate_->setValue(qRound(gate * kSteps));
+    gateText_->setText(
+        tr("layer %1, head %2: %3").arg(layer_->value()).arg(head_->value()).arg(static_cast<double>(gate), 0, 'f', 2));
+}
+
+// Changes of values ---------------------------------------------------------------------------------------------------
+
+void VisionChanges::add(const Intervention& intervention) {
+    VisionChange after = change_;
+    Intervention made = intervention;
+    if (!made.text.empty()) made.text = change_.otherName.toStdString(); // what lists say
+    after.edits.interventions.push_back(made);
+    emit edited(after, tr("change of the model"), "add");
+    list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
+}
+
+void VisionChanges::addDescribed() {
+    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
+    const bool isDirection = kind == Intervention::Kind::Steer, isOther = source_->currentIndex() == 1 || isDirection;
+    const float share = static_cast<float>(amount_->value()) / kSteps;
+    Intervention made{.kind = kind,
+                      .head = where_->currentIndex() == HeadOutput ? head_->value() : -1,
+                      .position = token_->currentIndex() - 1,
+                      .amount = isDirection ? (2 * share - 1) * kMostFactor : share};
+    if (kind != Intervention::Kind::Zero && isOther) made.text = change_.otherName.toStdString();
+    if (isDirection) made.contrast = "this picture";
+    const std::string block = "blocks." + std::to_string(layer_->value()) + ".";
+    std::vector<std::string> hooks;
+    switch (where_->currentIndex()) {
+    case HeadOutput:
+        hooks = {block + "attn.hook_z"};
+        break;
+    case AttentionOut:
+        hooks = {block + "hook_attn_out"};
+        break;
+    case MlpOut:
+        hooks = {block + "hook_mlp_out"};
+        break;
+    case WholeLayer:
+        hooks = {block + "hook_attn_out", block + "hook_mlp_out"};
+        break;
+    case Stream:
+        hooks = {block + "hook_resid_pre"};
+        break;
+    default:
+        hooks = {"hook_embed"};
+    }
+    VisionChange after = change_;
+    for (const std::string& hook : hooks) {
+        made.hook = hook;
+        after.edits.interventions.push_back(made);
+    }
+    emit edited(after, tr("change of the model"), "add");
+    list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
+}
+
+/// Of the change that is selected in the list.
+void VisionChanges::changeSelected() {
+    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
+    const float share = static_cast<float>(amount_->value()) / kSteps;
+    const auto amountOf = [&](Intervention::Kind of) {
+        return of == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
+    };
+    amountText_->setText(QString::number(static_cast<double>(amountOf(kind)), 'f', 2));
+    const QTreeWidgetItem* item = list_->currentItem();
+    if (!item || !item->isSelected()) return;
+    const auto at = static_cast<size_t>(list_->indexOfTopLevelItem(const_cast<QTreeWidgetItem*>(item)));
+    if (at >= change_.edits.interventions.size()) return; // a pattern
+    VisionChange after = change_;
+    Intervention& changed = after.edits.interventions[at];
+    changed.amount = amountOf(changed.kind);
+    emit edited(after, tr("amount of a change"), QStringLiteral("amount %1").arg(at));
+}
+
+void VisionChanges::removeSelected() {
+    const QTreeWidgetItem* item = list_->currentItem();
+    if (!item) return;
+    const auto at = static_cast<size_t>(list_->indexOfTopLevelItem(const_cast<QTreeWidgetItem*>(item)));
+    VisionChange after = change_;
+    const size_t values = after.edits.interventions.size();
+    if (at < values)
+        after.edits.interventions.erase(after.edits.interventions.begin() + static_cast<std::ptrdiff_t>(at));
+    else
+        after.edits.patterns.erase(after.edits.patterns.begin() + static_cast<std::ptrdiff_t>(at - values));
+    emit edited(after, tr("removal of a change"), "remove");
+}
+
+void VisionChanges::showList() {
+    const int row = list_->currentItem() && list_->currentItem()->isSelected()
+                        ? list_->indexOfTopLevelItem(list_->currentItem())
+                        : -1;
+    list_->clear();
+    for (const Intervention& each : change_.edits.interventions)
+        new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
+    for (const PatternEdit& each : change_.edits.patterns)
+        new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
+    for (int at = 0; at < list_->topLevelItemCount(); ++at)
+        list_->topLevelItem(at)->setToolTip(0, list_->topLevelItem(at)->text(0));
+    if (row >= 0 && row < list_->topLevelItemCount()) list_->setCurrentItem(list_->topLevelItem(row));
+    remove_->setEnabled(list_->currentItem() != nullptr);
+}
+
+// Patterns by hand ----------------------------------------------------------------------------------------------------
+
+void VisionChanges::applyPattern(const PatternEdit& edit, const QString& text) {
+    VisionChange after = change_;
+    std::erase_if(after.edits.patterns,
+                  [&](const PatternEdit& each) { return each.layer == edit.layer && each.head == edit.head; });
+    if (edit.kind != PatternEdit::Kind::Rows || !edit.rows.empty()) after.edits.patterns.push_back(edit);
+    emit edited(after, text, QStringLiteral("pattern %1.%2").arg(edit.layer).arg(edit.head));
+}
+
+std::vector<int> VisionChanges::queries() const {
+    const auto before = static_cast<int>(shown_->model->prefix.size());
+    if (patch_) return {before + *patch_};
+    if (before > 0) return {0};
+    std::vector<int> all; // the classifier reads the mean of the patches
+    for (int token = 0; token < tokens(); ++token) all.push_back(token);
+    return all;
+}
+
+void VisionChanges::paint(int patch, bool isFirst) {
+    if (!shown_->model) return;
+    const auto found = std::ranges::find_if(change_.edits.patterns, [this](const PatternEdit& each) {
+        return each.layer == layer_->value() && each.head == head_->value();
+    });
+    PatternEdit edit{.layer = layer_->value(), .head = head_->value()};
+    if (found != change_.edits.patterns.end() && found->kind == PatternEdit::Kind::Rows) edit = *found;
+    const std::vector<int> rows = queries();
+    const auto key = static_cast<size_t>(static_cast<int>(shown_->model->prefix.size()) + patch);
+    std::set<size_t> painted;
+    if (const auto row = edit.rows.find(rows.front()); row != edit.rows.end())
+        for (size_t at = 0; at < row->second.size(); ++at)
+            if (row->second[at] > 0) painted.insert(at);
+    if (isFirst) paintsMore_ = !painted.contains(key);
+    if (painted.contains(key) == paintsMore_) return;
+    if (paintsMore_)
+        painted.insert(key);
+    else
+        painted.erase(key);
+    for (const int row : rows) {
+        if (painted.empty()) {
+            edit.rows.erase(row);
+            continue;
+        }
+        std::vector<float>& weights = edit.rows[row];
+        weights.assign(static_cast<size_t>(tokens()), 0);
+        for (const size_t at : painted) weights[at] = 1 / static_cast<float>(painted.size());
+    }
+    applyPattern(edit, tr("painted attention"));
+}
+
+VisionChanges::Run VisionChanges::run() const { return static_cast<Run>(run_->currentIndex()); }
+bool VisionChanges::isPainting() const { return paint_->isChecked(); }
+void VisionChanges::stopPainting() { paint_->setChecked(false); }
+
+// State ---------------------------------------------------------------------------------------------------------------
+
+void VisionChanges::setTheme(const FigureTheme& theme) { gates_->setTheme(theme); }
+
+void VisionChanges::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot) {
+    const bool isOther = snapshot->model != shown_->model;
+    shown_ = snapshot;
+    if (isOther) {
+        const VisionInfo* info = shown_->model.get();
+        const QSignalBlocker quietLayer(layer_), quietHead(head_);
+        layer_->setRange(0, info ? info->layers - 1 : 0);
+        head_->setRange(0, info ? info->heads - 1 : 0);
+        layer_->setValue(layer_->maximum());
+        token_->clear();
+        token_->addItem(tr("every token"));
+        for (int token = 0; info && token < std::min(tokens(), 4096); ++token)
+            token_->addItem(visionTokenName(*info, token));
+        showGates();
+    }
+    showState();
+}
+
+void VisionChanges::setChange(const VisionChange& change) {
+    change_ = change;
+    other_->setCurrentIndex(other_->findData(change_.otherName));
+    showGates();
+    showList();
+    showState();
+}
+
+void VisionChanges::setChosen(int layer, int head, std::optional<int> patch) {
+    const QSignalBlocker quietLayer(layer_), quietHead(head_);
+    layer_->setValue(layer);
+    if (head >= 0) head_->setValue(head);
+    if (patch != patch_ && patch && token_->currentIndex() > 0)
+        token_->setCurrentIndex(1 + static_cast<int>(shown_->model ? shown_->model->prefix.size() : 0) + *patch);
+    patch_ = patch;
+    showGates();
+    showState();
+}
+
+void VisionChanges::setPictures(const QList<std::pair<QString, QString>>& pictures) {
+    const QSignalBlocker quiet(other_);
+    other_->clear();
+    other_->addItem(tr("choose one"), QString());
+    for (const auto& [title, name] : pictures) other_->addItem(title, name);
+    other_->addItem(tr("From a file…"), QStringLiteral("file:"));
+    other_->setCurrentIndex(std::max(0, other_->findData(change_.otherName)));
+}
+
+void VisionChanges::showForm() {
+    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
+    const bool isDirection = kind == Intervention::Kind::Steer;
+    source_->setVisible(kind == Intervention::Kind::Mean || kind == Intervention::Kind::Patch);
+    const QSignalBlocker quiet(amount_);
+    amount_->setValue(isDirection ? kSteps * 3 / 4 : kSteps);
+    const float share = static_cast<float>(amount_->value()) / kSteps;
+    amountText_->setText(
+        QString::number(static_cast<double>(isDirection ? (2 * share - 1) * kMostFactor : share), 'f', 2));
+    showState();
+}
+
+void VisionChanges::showState() {
+    const bool hasModel = shown_->model != nullptr, isNone = change_.isNone();
+    title_->setText(!hasModel ? tr("Open a vision model to change it.")
+                    : isNone  ? tr("The model runs as it was loaded.")
+                              : tr("The model is changed."));
+    reset_->setEnabled(!isNone);
+    run_->setEnabled(!isNone);
+    if (isNone && run_->currentIndex() != 0) run_->setCurrentIndex(0);
+    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
+    const bool needsOther =
+        kind == Intervention::Kind::Steer || (kind != Intervention::Kind::Zero && source_->currentIndex() == 1);
+    add_->setEnabled(hasModel && !(needsOther && !change_.other));
+    add_->setToolTip(needsOther && !change_.other ? tr("Choose the other picture first") : tr("Change the model so"));
+    for (QWidget* widget : std::initializer_list<QWidget*>{gates_, gate_, uniform_, own_, paint_, layer_, head_})
+        widget->setEnabled(hasModel);
+    pin_->setEnabled(hasModel && patch_.has_value());
+    head_->setVisible(where_->currentIndex() == HeadOutput);
+    layer_->setVisible(where_->currentIndex() != Embedding);
+    patternHint_->setText(tr("Pattern of layer %1, head %2 by hand").arg(layer_->value()).arg(head_->value()));
+}
+
+QString VisionChanges::csv() const { return gates_->figure().csv(); }
+
+} // namespace attn

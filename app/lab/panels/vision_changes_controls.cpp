@@ -1,0 +1,178 @@
+#include "app/lab/panels/vision_changes.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/matrix_view.h"
+
+#include <QComboBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+// What a person sets about a vision model while it runs.
+
+namespace attn {
+namespace {
+
+template <class Widget> Widget* named(Widget* widget, const char* id, const QString& name, const QString& help) {
+    widget->setObjectName(QString::fromLatin1(id));
+    widget->setAccessibleName(name);
+    widget->setToolTip(help);
+    return widget;
+}
+
+QHBoxLayout* rowOf(std::initializer_list<QWidget*> widgets, QWidget* stretched) {
+    auto* row = new QHBoxLayout;
+    for (QWidget* widget : widgets) row->addWidget(widget, widget == stretched ? 1 : 0);
+    return row;
+}
+
+QComboBox* makeChoice(const char* id, const QString& name, const QString& help, const QStringList& items) {
+    auto* choice = named(new QComboBox, id, name, help);
+    choice->addItems(items);
+    choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    choice->setMinimumContentsLength(8);
+    return choice;
+}
+
+} // namespace
+
+VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
+    title_ = new QLabel;
+    title_->setObjectName("visionChangesTitle");
+    title_->setWordWrap(true);
+    reset_ = named(new QPushButton(tr("Reset")), "visionChangesReset", tr("Run the model as it was loaded"),
+                   tr("Take back every change and open every gate"));
+    run_ = makeChoice("visionChangesRun", tr("Which run is drawn"),
+                      tr("The picture and the heads with the changes, without them, or what differs"),
+                      {tr("Show after"), tr("Show before"), tr("Show difference")});
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 4, 0, 0);
+    column->addLayout(rowOf({title_, run_, reset_}, title_));
+    makeGates();
+    column->addWidget(gates_, 1);
+    column->addLayout(rowOf({gate_, gateText_}, gate_));
+    column->addWidget(makeForm());
+    list_ = named(new QTreeWidget, "visionChangesList", tr("What is changed"),
+                  tr("Select a change to set how much of it, or to remove it"));
+    list_->setHeaderHidden(true);
+    list_->setRootIsDecorated(false);
+    list_->setUniformRowHeights(true);
+    list_->setFixedHeight(fontMetrics().height() * 5);
+    remove_ = named(new QPushButton(tr("Remove")), "visionChangesRemove", tr("Take back the selected change"),
+                    tr("Take back the selected change"));
+    column->addLayout(rowOf({list_, remove_}, list_));
+    makePattern();
+    column->addWidget(patternHint_);
+    column->addLayout(rowOf({paint_, pin_, uniform_, own_}, nullptr));
+    connect(reset_, &QPushButton::clicked, this, [this] {
+        emit edited({.otherName = change_.otherName, .other = change_.other}, tr("reset of the model"), "reset");
+    });
+    connect(run_, &QComboBox::currentIndexChanged, this, &VisionChanges::runChosen);
+    connect(list_, &QTreeWidget::itemSelectionChanged, this,
+            [this] { remove_->setEnabled(list_->currentItem() != nullptr); });
+    connect(remove_, &QPushButton::clicked, this, &VisionChanges::removeSelected);
+    setPictures({});
+    showForm();
+    setChange({});
+}
+
+void VisionChanges::makeGates() {
+    gates_ = named(new MatrixView, "visionGates", tr("Gates of the heads"),
+                   tr("Click a head to choose it; double-click, or press Return, to close or open it"));
+    gate_ = named(new QSlider(Qt::Horizontal), "visionGate", tr("Gate of the chosen head"),
+                  tr("How much of the head's output goes on: 0 closes it"));
+    gate_->setRange(0, 100);
+    gateText_ = new QLabel;
+    gateText_->setObjectName("visionGateText");
+    gateText_->setMinimumWidth(
+        fontMetrics().horizontalAdvance(tr("layer %1, head %2: %3").arg(99).arg(99).arg("0.00")));
+    connect(gate_, &QSlider::valueChanged, this, [this](int value) { setGate(static_cast<float>(value) / 100); });
+    connect(gates_, &MatrixView::chosen, this, [this](const Cell& cell) { emit headChosen(cell.query, cell.key); });
+    connect(gates_, &MatrixView::activated, this,
+            [this] { setGate(gateOf(layer_->value(), head_->value()) > 0 ? 0.0f : 1.0f); });
+}
+
+QWidget* VisionChanges::makeForm() {
+    where_ = makeChoice("visionChangeWhere", tr("What is changed"), tr("Which part of the model is changed"),
+                        {tr("Output of head"), tr("Attention of layer"), tr("MLP of layer"), tr("Whole layer"),
+                         tr("Stream before layer"), tr("Embedding")});
+    layer_ = named(new QSpinBox, "visionChangeLayer", tr("Layer"), tr("Which layer is changed, from 0"));
+    head_ = named(new QSpinBox, "visionChangeHead", tr("Head"), tr("Which head is changed, from 0"));
+    layer_->setPrefix(tr("layer "));
+    head_->setPrefix(tr("head "));
+    token_ = makeChoice("visionChangeToken", tr("At which token"),
+                        tr("Every token, or one of them; a patch that is clicked in the picture is taken over"), {});
+    kind_ = makeChoice(
+        "visionChangeKind", tr("How it is changed"),
+        tr("Remove; put the mean over a picture's tokens in its place (mean ablation); put the value of another "
+           "picture's run in its place (activation patching); add the direction from this picture to the other "
+           "(steering)"),
+        {tr("Remove"), tr("Mean of a picture"), tr("Value from a picture"), tr("Add a direction")});
+    source_ = makeChoice("visionChangeSource", tr("Where the value is taken from"),
+                         tr("This picture with no patch hidden and nothing changed, or the other one"),
+                         {tr("of this picture"), tr("of the other")});
+    otherLabel_ = new QLabel(tr("Other picture"));
+    other_ = makeChoice("visionChangeOther", tr("The other picture"),
+                        tr("The picture that values are taken from, for changes and for patching"), {});
+    otherLabel_->setBuddy(other_);
+    amount_ = named(
+        new QSlider(Qt::Horizontal), "visionChangeAmount", tr("How much"),
+        tr("The share that is replaced, or the factor of a direction; drag it for a change that is selected below"));
+    amount_->setRange(0, 100);
+    amountText_ = new QLabel;
+    amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
+    add_ = named(new QPushButton(tr("Add")), "visionChangeAdd", tr("Change the model so"), tr("Change the model so"));
+    auto* form = new QWidget;
+    auto* rows = new QFormLayout(form);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    rows->addRow(tr("Where"), rowOf({where_, layer_, head_}, where_));
+    rows->addRow(tr("Token"), token_);
+    rows->addRow(tr("How"), rowOf({kind_, source_}, kind_));
+    rows->addRow(otherLabel_, other_);
+    rows->addRow(tr("Amount"), rowOf({amount_, amountText_, add_}, amount_));
+    for (QComboBox* box : {where_, kind_, source_})
+        connect(box, &QComboBox::currentIndexChanged, this, &VisionChanges::showForm);
+    for (QSpinBox* box : {layer_, head_})
+        connect(box, &QSpinBox::valueChanged, this, [this] { emit headChosen(layer_->value(), head_->value()); });
+    connect(other_, &QComboBox::activated, this,
+            [this](int index) { emit otherChosen(other_->itemData(index).toString()); });
+    connect(amount_, &QSlider::valueChanged, this, &VisionChanges::changeSelected);
+    connect(add_, &QPushButton::clicked, this, &VisionChanges::addDescribed);
+    return form;
+}
+
+void VisionChanges::makePattern() {
+    patternHint_ = makeHintLabel("visionPatternHint");
+    paint_ = named(new QPushButton(tr("Paint")), "visionPatternPaint", tr("Paint where the head looks"),
+                   tr("Drag over the picture: the chosen patch, or the classifier's token, looks at those patches "
+                      "alone; drag over them again to take them away"));
+    paint_->setCheckable(true);
+    pin_ = named(new QPushButton(tr("Pin")), "visionPatternPin", tr("Pin the pattern to the chosen patch"),
+                 tr("Every token looks at the patch that is chosen in the picture, and at nothing else"));
+    uniform_ = named(new QPushButton(tr("Uniform")), "visionPatternUniform", tr("Level the pattern"),
+                     tr("Every token looks at all tokens alike"));
+    own_ = named(new QPushButton(tr("Its own")), "visionPatternOwn", tr("The head's own pattern again"),
+                 tr("The head's own pattern again"));
+    connect(paint_, &QPushButton::toggled, this, &VisionChanges::paintingChanged);
+    connect(pin_, &QPushButton::clicked, this, [this] {
+        const auto before = static_cast<int>(shown_->model->prefix.size());
+        applyPattern({.layer = layer_->value(),
+                      .head = head_->value(),
+                      .kind = PatternEdit::Kind::Pin,
+                      .key = before + patch_.value_or(0)},
+                     tr("pinned pattern"));
+    });
+    connect(uniform_, &QPushButton::clicked, this, [this] {
+        applyPattern({.layer = layer_->value(), .head = head_->value(), .kind = PatternEdit::Kind::Uniform},
+                     tr("uniform pattern"));
+    });
+    connect(own_, &QPushButton::clicked, this, [this] {
+        applyPattern({.layer = layer_->value(), .head = head_->value()}, tr("return to the head's own pattern"));
+    });
+}
+
+} // namespace attn

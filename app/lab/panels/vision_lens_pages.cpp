@@ -1,0 +1,250 @@
+#include "app/lab/panels/vision_lens_pages.h"
+
+#include "app/lab/panels/lens_pages.h"
+#include "app/lab/widgets/vision_look.h"
+#include "engine/analysis/class_attribution.h"
+#include "engine/analysis/class_lens.h"
+#include "engine/analysis/class_sweeps.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+constexpr size_t kMostClasses = 12; ///< columns of classes by layer
+
+QString tr(const char* text) { return QCoreApplication::translate("attn::Lens", text); }
+
+QString className(const VisionSnapshot& snapshot, int index) {
+    return QString::fromStdString(snapshot.model->labelOf(index));
+}
+
+QString targetName(const VisionSnapshot& snapshot, const LogitTarget& target) {
+    const QString own = tr("logit of “%1”").arg(className(snapshot, target.token));
+    return target.other < 0 ? own : tr("%1 less that of “%2”").arg(own, className(snapshot, target.other));
+}
+
+QString number(float value) { return QString::number(static_cast<double>(value), 'f', 3); }
+
+/// The likeliest in the end, as columns of the matrix.
+std::vector<int> shownClasses(const ClassLens& lens) {
+    const std::vector<float>& last = lens.stages.back().probabilities;
+    std::vector<int> order(last.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater(), [&](int index) { return last[static_cast<size_t>(index)]; });
+    order.resize(std::min(order.size(), kMostClasses));
+    return order;
+}
+
+QString stageName(const ClassLens::Stage& stage) {
+    return stage.layer < 0 ? tr("embedding") : tr("layer %1").arg(stage.layer);
+}
+
+LensAnswer showClasses(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+    const auto& lens = static_cast<const ClassLens&>(result);
+    LensAnswer answer{.summary = tr("What the picture would be taken for if the model ended after each layer. Point at "
+                                    "a cell to see which patches, each by itself, would be taken for that class.")};
+    const std::vector<int> classes = shownClasses(lens);
+    std::vector<float> values;
+    for (const ClassLens::Stage& stage : lens.stages) {
+        answer.matrix.rowLabels.push_back(stageName(stage));
+        for (const int index : classes) values.push_back(stage.probabilities[static_cast<size_t>(index)]);
+    }
+    for (const int index : classes) answer.matrix.columnLabels.push_back(className(snapshot, index));
+    answer.matrix.title = tr("Probability of each class");
+    answer.matrix.rowTitle = tr("after");
+    answer.matrix.columnTitle = tr("class");
+    answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.matrix.setMatrix(static_cast<int>(lens.stages.size()), static_cast<int>(classes.size()), std::move(values));
+    return answer;
+}
+
+/// Numbers of the tokens of a layer laid over the picture.
+PatchOverlayFigure overlayOf(const VisionSnapshot& snapshot, const LayerLayout& layout, bool isSigned,
+                             const std::function<float(size_t token)>& valueOf) {
+    PatchOverlayFigure figure;
+    figure.isSigned = isSigned;
+    const VisionInfo& info = *snapshot.model;
+    figure.image = shownPicture(snapshot);
+    figure.opacity = 0.75;
+    std::vector<float> values;
+    for (const int32_t token : layout.tokenOf) values.push_back(valueOf(static_cast<size_t>(token)));
+    figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(values));
+    if (layout.tokens < info.tokens()) figure.tokens = layout.tokenOf;
+    return figure;
+}
+
+PatchOverlayFigure overlayClasses(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
+                                  const std::optional<Cell>& cell) {
+    const auto& lens = static_cast<const ClassLens&>(result);
+    const size_t row = cell ? static_cast<size_t>(cell->query) : lens.stages.size() - 1;
+    const ClassLens::Stage& stage = lens.stages[row];
+    const auto index = static_cast<size_t>(shownClasses(lens)[cell ? static_cast<size_t>(cell->key) : 0]);
+    const auto& layout = snapshot.answer->patterns[static_cast<size_t>(std::max(stage.layer, 0))].layout;
+    if (stage.byToken.empty() || stage.tokens != layout.tokens) return {};
+    PatchOverlayFigure figure = overlayOf(snapshot, layout, false, [&](size_t token) {
+        return stage.byToken[token * static_cast<size_t>(lens.classes) + index];
+    });
+    figure.title =
+        tr("“%1” by each patch, after %2").arg(className(snapshot, static_cast<int>(index)), stageName(stage));
+    figure.note = tr("probability if the classifier read that patch alone");
+    return figure;
+}
+
+LensAnswer showContributions(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+    const auto& found = static_cast<const ClassAttribution&>(result);
+    LensAnswer answer = contributionsAnswer(found.components, targetName(snapshot, found.target));
+    answer.summary =
+        tr("The %1 is %2; %3.").arg(targetName(snapshot, found.target), number(found.logit), answer.summary);
+    return answer;
+}
+
+LensAnswer showPatches(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+    const auto& found = static_cast<const PatchAttribution&>(result);
+    const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
+    LensAnswer answer{.summary =
+                          tr("The %1 is %2, and %3 for a picture of the mean colour: integrated gradients sum to %4.")
+                              .arg(targetName(snapshot, found.target), number(found.logit), number(found.baselineLogit))
+                              .arg(sum, 0, 'f', 3)};
+    answer.bars.title = tr("How much each patch mattered");
+    answer.bars.placeTitle = tr("patch");
+    const auto columns = static_cast<int>(snapshot.model->grid.width);
+    for (int patch = 0; patch < static_cast<int>(found.gradientTimesInput.size()); ++patch)
+        answer.bars.placeNames.push_back(QStringLiteral("%1, %2").arg(patch / columns).arg(patch % columns));
+    answer.bars.lines = {{tr("gradient × input"), found.gradientTimesInput},
+                         {tr("integrated gradients"), found.integratedGradients}};
+    return answer;
+}
+
+PatchOverlayFigure overlayPatches(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
+                                  const std::optional<Cell>&) {
+    const auto& found = static_cast<const PatchAttribution&>(result);
+    PatchOverlayFigure figure;
+    figure.image = shownPicture(snapshot);
+    figure.isSigned = true;
+    figure.opacity = 0.75;
+    figure.setValues(static_cast<int>(snapshot.model->grid.height), static_cast<int>(snapshot.model->grid.width),
+                     found.integratedGradients);
+    figure.title = tr("Integrated gradients");
+    figure.note = tr("what raises and what lowers the %1").arg(targetName(snapshot, found.target));
+    return figure;
+}
+
+LensAnswer showEffects(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+    const auto& found = static_cast<const ClassAblation&>(result);
+    return effectsAnswer(found.layers, found.headEffects, found.mlpEffects, found.whole,
+                         targetName(snapshot, found.target));
+}
+
+LensAnswer showPatching(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+    const auto& found = static_cast<const ClassPatchSweep&>(result);
+    LensAnswer answer{.summary = tr("The %1 is %2 here and %3 for the other picture. Each cell: how much of the way "
+                                    "there it goes when the stream before one layer at one token is the other's.")
+                                     .arg(targetName(snapshot, found.target), number(found.own), number(found.other))};
+    answer.matrix.title = tr("Share of the difference that is carried");
+    answer.matrix.rowTitle = tr("before layer");
+    answer.matrix.columnTitle = tr("token");
+    answer.matrix.setMatrix(found.layers, found.tokens, found.effects);
+    for (int layer = 0; layer < found.layers; ++layer) answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
+    for (int token = 0; token < found.tokens; ++token)
+        answer.matrix.columnLabels.push_back(visionTokenName(*snapshot.model, token));
+    return answer;
+}
+
+PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
+                                   const std::optional<Cell>& cell) {
+    const auto& found = static_cast<const ClassPatchSweep&>(result);
+    const auto layer = static_cast<size_t>(cell ? cell->query : 0);
+    PatchOverlayFigure figure = overlayOf(snapshot, snapshot.answer->patterns.front().layout, true, [&](size_t token) {
+        return found.effects[layer * static_cast<size_t>(found.tokens) + token];
+    });
+    figure.title = tr("Carried by each patch, before layer %1").arg(layer);
+    return figure;
+}
+
+const VisionLensPage kPages[] = {
+    {.id = "classes",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Classes by layer"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What the classifier would say of each layer's stream."),
+     .make = [](const LogitTarget&) -> std::shared_ptr<const VisionAnalysis> {
+         return std::make_shared<ClassLensAnalysis>();
+     },
+     .show = showClasses,
+     .overlay = overlayClasses},
+    {.id = "contributions",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "What adds to a class"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What each head and MLP adds to a logit; the numbers sum to it."),
+     .usesTarget = true,
+     .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
+         auto analysis = std::make_shared<ClassAttributionAnalysis>();
+         analysis->target = target;
+         return analysis;
+     },
+     .show = showContributions},
+    {.id = "patches",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Which patches matter"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Gradients of a class by the pixels of each patch."),
+     .usesTarget = true,
+     .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
+         auto analysis = std::make_shared<PatchAttributionAnalysis>();
+         analysis->target = target;
+         return analysis;
+     },
+     .show = showPatches,
+     .overlay = overlayPatches},
+    {.id = "effects",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What removing each head and MLP does to the logit of a class."),
+     .usesTarget = true,
+     .isQuick = false,
+     .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
+         auto analysis = std::make_shared<ClassAblationAnalysis>();
+         analysis->target = target;
+         return analysis;
+     },
+     .show = showEffects,
+     .change =
+         [](const VisionAnalysisResult& result, int row, int column) {
+             const bool isHead = column < static_cast<const ClassAblation&>(result).heads;
+             const std::string block = "blocks." + std::to_string(row);
+             return Intervention{.hook = block + (isHead ? ".attn.hook_z" : ".hook_mlp_out"),
+                                 .head = isHead ? column : -1};
+         }},
+    {.id = "patching",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
+     .explanation =
+         QT_TRANSLATE_NOOP("attn::Lens", "Where the difference to the other picture, chosen under Changes, is held."),
+     .usesOther = true,
+     .isQuick = false,
+     .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
+         auto analysis = std::make_shared<ClassPatchSweepAnalysis>();
+         analysis->target = target;
+         return analysis;
+     },
+     .show = showPatching,
+     .overlay = overlayPatching,
+     .change =
+         [](const VisionAnalysisResult& result, int row, int column) {
+             return Intervention{.kind = Intervention::Kind::Patch,
+                                 .hook = "blocks." + std::to_string(row) + "." +
+                                         static_cast<const ClassPatchSweep&>(result).hook,
+                                 .position = column,
+                                 .text = "the other picture"};
+         }},
+};
+
+} // namespace
+
+std::span<const VisionLensPage> visionLensPages() { return kPages; }
+
+QString visionTokenName(const VisionInfo& info, int token) {
+    const auto before = static_cast<int>(info.prefix.size()), columns = static_cast<int>(info.grid.width);
+    if (token < before) return QString::fromStdString(info.prefix[static_cast<size_t>(token)]);
+    return tr("patch %1, %2").arg((token - before) / columns).arg((token - before) % columns);
+}
+
+} // namespace attn

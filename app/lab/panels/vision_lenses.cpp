@@ -1,0 +1,179 @@
+#include "app/lab/panels/vision_lenses.h"
+
+#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/patch_overlay_view.h"
+
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace attn {
+
+VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
+    : QWidget(parent), context_(context), page_(new QComboBox), target_(new QComboBox),
+      explanation_(makeHintLabel("visionLensExplanation")), targetLabel_(new QLabel(tr("Class"))),
+      run_(new QPushButton), progress_(new QProgressBar), overlay_(new PatchOverlayView),
+      view_(new LensAnswerView("visionLens")) {
+    const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help) {
+        widget->setObjectName(QString::fromLatin1(id));
+        widget->setAccessibleName(title);
+        widget->setToolTip(help);
+    };
+    name(page_, "visionLensPage", tr("Lens"), tr("What to look at inside the model"));
+    for (const VisionLensPage& page : visionLensPages())
+        page_->addItem(QCoreApplication::translate("attn::Lens", page.title), QString::fromLatin1(page.id));
+    name(target_, "visionLensTarget", tr("Class"), tr("The class whose logit is asked about"));
+    target_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    target_->setMinimumContentsLength(8);
+    name(run_, "visionLensRun", tr("Run or stop"), tr("Work it out; Stop ends it"));
+    name(progress_, "visionLensProgress", tr("Progress of the lens"), tr("How much is worked out"));
+    progress_->setRange(0, 100);
+    name(overlay_, "visionLensPicture", tr("Lens over the picture"), tr("What the lens says of each patch"));
+    view_->insert(overlay_, 4);
+
+    auto* top = new QHBoxLayout;
+    top->addWidget(page_, 1);
+    top->addWidget(run_);
+    auto* row = new QHBoxLayout;
+    row->addWidget(targetLabel_);
+    row->addWidget(target_, 1);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 4, 0, 0);
+    column->addLayout(top);
+    column->addWidget(explanation_);
+    column->addLayout(row);
+    column->addWidget(progress_);
+    column->addWidget(view_, 1);
+
+    connect(page_, &QComboBox::currentIndexChanged, this, &VisionLenses::choosePage);
+    connect(target_, &QComboBox::activated, this, &VisionLenses::ask);
+    connect(run_, &QPushButton::clicked, this, [this] {
+        if (shown_->analysing)
+            context_.vision().session().stopAnalysis();
+        else
+            ask();
+    });
+    connect(view_, &LensAnswerView::pointedAt, this, &VisionLenses::showOverlay);
+    connect(view_, &LensAnswerView::activated, this, [this](const Cell& cell) {
+        if (result_ && page().change) emit changeRequested(page().change(*result_, cell.query, cell.key));
+    });
+    listClasses();
+    choosePage();
+}
+
+const VisionLensPage& VisionLenses::page() const {
+    return visionLensPages()[static_cast<size_t>(std::max(0, page_->currentIndex()))];
+}
+
+void VisionLenses::setTheme(const FigureTheme& theme) {
+    overlay_->setTheme(theme);
+    view_->setTheme(theme);
+}
+
+void VisionLenses::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    askIfQuick();
+}
+
+void VisionLenses::choosePage() {
+    targetLabel_->setVisible(page().usesTarget);
+    target_->setVisible(page().usesTarget);
+    result_.reset();
+    asked_ = 0;
+    const auto found = shown_->analyses.find(page().make({})->key());
+    if (found != shown_->analyses.end() && shown_->answer && found->second->answerVersion == shown_->answerVersion)
+        result_ = found->second;
+    showAnswer();
+    askIfQuick();
+}
+
+void VisionLenses::listClasses() {
+    const QSignalBlocker quiet(target_);
+    target_->clear();
+    target_->addItem(tr("the likeliest"), -1);
+    for (int index = 0; shown_->model && index < shown_->model->classes; ++index)
+        target_->addItem(QString::fromStdString(shown_->model->labelOf(index)), index);
+}
+
+void VisionLenses::ask() {
+    if (!shown_->answer) return;
+    asked_ = shown_->answerVersion;
+    context_.vision().session().analyse(page().make({.token = target_->currentData().toInt()}));
+}
+
+void VisionLenses::askIfQuick() {
+    if (isVisible() && page().isQuick && asked_ != shown_->answerVersion) ask();
+}
+
+void VisionLenses::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot) {
+    const auto before = std::exchange(shown_, snapshot);
+    if (before->model != shown_->model) {
+        listClasses();
+        result_.reset();
+        asked_ = 0;
+        showAnswer();
+    }
+    askIfQuick();
+    const auto found = shown_->analyses.find(page().make({})->key());
+    if (found != shown_->analyses.end() && found->second != result_ && shown_->answer &&
+        found->second->answerVersion == shown_->answerVersion) {
+        result_ = found->second;
+        showAnswer();
+    }
+    showState();
+}
+
+void VisionLenses::showAnswer() {
+    view_->setAnswer(result_ ? page().show(*result_, *shown_) : LensAnswer{}, page().change != nullptr);
+    showOverlay({});
+    showState();
+}
+
+void VisionLenses::showOverlay(const std::optional<Cell>& cell) {
+    const bool isCurrent = result_ && shown_->answer && result_->answerVersion == shown_->answerVersion;
+    if (isCurrent && page().overlay)
+        overlay_->setFigure(page().overlay(*result_, *shown_, cell));
+    else if (!result_ || !page().overlay)
+        overlay_->setFigure({});
+    overlay_->setVisible(!overlay_->figure().isEmpty());
+}
+
+void VisionLenses::showState() {
+    const bool isAnalysing = shown_->analysing.has_value();
+    run_->setText(isAnalysing ? tr("Stop") : tr("Run"));
+    run_->setEnabled(isAnalysing || shown_->answer);
+    progress_->setVisible(isAnalysing && !page().isQuick);
+    if (isAnalysing) progress_->setValue(qRound(shown_->analysing->fraction * 100));
+    const bool isOld = result_ && result_->answerVersion != shown_->answerVersion;
+    explanation_->setText(isOld && !page().isQuick
+                              ? tr("This speaks of the picture or the model before its last change: press Run.")
+                              : QCoreApplication::translate("attn::Lens", page().explanation));
+    view_->setWaiting(!shown_->model ? tr("Open a vision model first.")
+                      : shown_->analysisFailure && asked_ == shown_->answerVersion
+                          ? QString::fromStdString(shown_->analysisFailure->sentence())
+                      : isAnalysing || page().isQuick ? tr("Working it out…")
+                                                      : tr("Press Run."));
+}
+
+std::vector<NumberArray> VisionLenses::numbers() const {
+    std::vector<NumberArray> all = view_->numbers();
+    for (NumberArray& array : overlay_->figure().numbers())
+        all.push_back({.name = "overlay", .shape = array.shape, .values = array.values});
+    return all;
+}
+
+QJsonObject VisionLenses::saveView() const { return {{"lens", page_->currentData().toString()}}; }
+
+void VisionLenses::restoreView(const QJsonObject& view) {
+    if (const int at = page_->findData(view["lens"].toString()); at >= 0) page_->setCurrentIndex(at);
+}
+
+} // namespace attn

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "app/lab/panels/panel_context.h"
+#include "app/lab/panels/vision_lens_pages.h"
+
+class QComboBox;
+class QLabel;
+class QProgressBar;
+class QPushButton;
+
+namespace attn {
+
+class PatchOverlayView;
+
+/// Lenses on what a vision model makes of its picture: what layers say, what made a class likely, and sweeps.
+class VisionLenses : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit VisionLenses(PanelContext& context, QWidget* parent = nullptr);
+
+    void setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
+    void setTheme(const FigureTheme& theme);
+    QString csv() const { return view_->csv(); }
+    std::vector<NumberArray> numbers() const;
+    QJsonObject saveView() const;
+    void restoreView(const QJsonObject& view);
+
+signals:
+    void changeRequested(const attn::Intervention& intervention);
+
+protected:
+    void showEvent(QShowEvent* event) override;
+
+private:
+    const VisionLensPage& page() const;
+    void choosePage();
+    void ask();
+    void askIfQuick();
+    void listClasses();
+    void showAnswer();
+    void showOverlay(const std::optional<Cell>& cell);
+    void showState();
+
+    PanelContext& context_;
+    std::shared_ptr<const VisionSnapshot> shown_ = std::make_shared<VisionSnapshot>();
+    std::shared_ptr<const VisionAnalysisResult> result_;
+    uint64_t asked_ = 0; ///< answer that was asked about by itself
+    QComboBox *page_, *target_;
+    QLabel *explanation_, *targetLabel_;
+    QPushButton* run_;
+    QProgressBar* progress_;
+    PatchOverlayView* overlay_;
+    LensAnswerView* view_;
+};
+
+} // namespace attn

@@ -1,0 +1,106 @@
+#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/vision_panel.h"
+#include "app/lab/panels/vision_views.h"
+#include "app/lab/widgets/file_dialog.h"
+#include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/widgets/picture_patches.h"
+
+#include <QCheckBox>
+#include <QJsonArray>
+#include <QLabel>
+#include <QPushButton>
+
+// Changes of the model, and which run is drawn.
+
+namespace attn {
+
+void VisionPanel::connectChanges() {
+    VisionChanges& changes = views_->changes();
+    connect(&changes, &VisionChanges::edited, this,
+            [this](const VisionChange& after, const QString& text, const QString& what) {
+                VisionSetup next = setup_;
+                next.change = after;
+                edit(next, text, what);
+            });
+    connect(&changes, &VisionChanges::runChosen, this, [this] {
+        views_->showAnswer(drawn(), look());
+        showOverlay();
+    });
+    connect(&changes, &VisionChanges::paintingChanged, this, &VisionPanel::setCrossing);
+    connect(&changes, &VisionChanges::otherChosen, this, &VisionPanel::chooseOther);
+    connect(views_, &VisionViews::changeRequested, this, [this](const Intervention& intervention) {
+        views_->changes().add(intervention);
+        views_->showChanges();
+    });
+}
+
+/// A drag over the picture hides patches or paints attention, or neither.
+void VisionPanel::setCrossing() {
+    VisionChanges& changes = views_->changes();
+    if (changes.isPainting() && hide_->isChecked()) {
+        if (sender() == hide_)
+            changes.stopPainting();
+        else
+            hide_->setChecked(false);
+    }
+    overlay_->setHiding(hide_->isChecked() || changes.isPainting());
+    pointed_.reset();
+    showLook();
+}
+
+void VisionPanel::resetChanges() {
+    VisionSetup next = setup_;
+    next.change = {.otherName = setup_.change.otherName, .other = setup_.change.other};
+    edit(next, tr("reset of the model"), "reset");
+}
+
+void VisionPanel::chooseOther(const QString& name) {
+    if (name == QLatin1String("file:")) {
+        auto* dialog = makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
+        connect(dialog, &QFileDialog::fileSelected, this, &VisionPanel::chooseOther);
+        connect(dialog, &QFileDialog::finished, this, &VisionPanel::listPictures);
+        return dialog->open();
+    }
+    VisionSetup next = setup_;
+    next.change.otherName = name;
+    next.change.other.reset();
+    if (!name.isEmpty()) {
+        const auto read = setupOf(name); // says why it cannot be read
+        if (!read) return listPictures();
+        next.change.other = read->picture;
+    }
+    for (Intervention& each : next.change.edits.interventions)
+        if (!each.text.empty()) each.text = name.toStdString(); // empty: of this picture
+    edit(next, tr("the other picture"), "other");
+}
+
+std::shared_ptr<const VisionSnapshot> VisionPanel::drawn() const {
+    return views_->changes().run() == VisionChanges::Run::Before ? uneditedSnapshot(shown_) : shown_;
+}
+
+QJsonObject VisionPanel::saveChange() const {
+    const VisionChange& change = setup_.change;
+    QJsonArray gates;
+    for (const float gate : change.gates) gates.append(static_cast<double>(gate));
+    return {{"gates", gates},
+            {"edits", change.edits.empty() ? QString() : QString::fromStdString(editsToJson(change.edits))},
+            {"other", change.otherName}};
+}
+
+void VisionPanel::restoreChange(const QJsonObject& saved) {
+    VisionSetup next = setup_;
+    next.change = {};
+    for (const auto& gate : saved["gates"].toArray()) next.change.gates.push_back(static_cast<float>(gate.toDouble(1)));
+    try {
+        if (const QString edits = saved["edits"].toString(); !edits.isEmpty())
+            next.change.edits = editsFromJson(edits.toStdString());
+    } catch (const std::exception&) { // written by another version: the model runs as it was loaded
+        next.change = {};
+    }
+    next.change.otherName = saved["other"].toString();
+    if (!next.change.otherName.isEmpty())
+        if (const auto read = setupOf(next.change.otherName)) next.change.other = read->picture;
+    if (next != setup_) apply(next);
+}
+
+} // namespace attn

@@ -1,0 +1,128 @@
+#include "app/lab/widgets/lens_answer_view.h"
+
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/lines_view.h"
+#include "app/lab/widgets/matrix_view.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace attn {
+
+LensAnswerView::LensAnswerView(const QString& name, QWidget* parent)
+    : QWidget(parent), summary_(new QLabel), reading_(makeHintLabel()), matrix_(new MatrixView), bars_(new LinesView),
+      table_(new QTreeWidget), column_(new QVBoxLayout(this)) {
+    const auto call = [&](QWidget* widget, const char* part, const QString& title) {
+        widget->setObjectName(name + QLatin1String(part));
+        widget->setAccessibleName(title);
+        widget->setToolTip(title);
+    };
+    call(matrix_, "Matrix", tr("Lens as a matrix"));
+    call(bars_, "Bars", tr("Lens as lines"));
+    call(table_, "Table", tr("Lens as a table"));
+    summary_->setObjectName(name + QStringLiteral("Summary"));
+    summary_->setWordWrap(true);
+    reading_->setObjectName(name + QStringLiteral("Reading"));
+    table_->setRootIsDecorated(false);
+    table_->setUniformRowHeights(true);
+    table_->setMinimumHeight(fontMetrics().height() * 4);
+    column_->setContentsMargins(0, 0, 0, 0);
+    column_->addWidget(summary_);
+    column_->addWidget(matrix_, 3);
+    column_->addWidget(bars_, 2);
+    column_->addWidget(table_, 2);
+    column_->addWidget(reading_);
+    column_->addStretch(0);
+    connect(matrix_, &MatrixView::pointedAt, this, [this](const std::optional<Cell>& cell) {
+        showReading();
+        emit pointedAt(cell);
+    });
+    connect(matrix_, &MatrixView::activated, this, [this] {
+        const MatrixFigure& figure = matrix_->figure();
+        if (const auto& cell = figure.hovered ? figure.hovered : figure.selected) emit activated(*cell);
+    });
+    connect(bars_, &LinesView::pointedAt, this, &LensAnswerView::showReading);
+    setAnswer({}, false);
+}
+
+void LensAnswerView::insert(QWidget* widget, int stretch) { column_->insertWidget(1, widget, stretch); }
+
+void LensAnswerView::setTheme(const FigureTheme& theme) {
+    matrix_->setTheme(theme);
+    bars_->setTheme(theme);
+}
+
+void LensAnswerView::setSummary(const QString& summary) {
+    answer_.summary = summary;
+    summary_->setText(summary);
+    summary_->setVisible(!summary.isEmpty());
+}
+
+void LensAnswerView::setWaiting(const QString& text) {
+    waiting_ = text;
+    showReading();
+}
+
+void LensAnswerView::setAnswer(LensAnswer answer, bool isChange) {
+    answer_ = std::move(answer);
+    isChange_ = isChange;
+    setSummary(answer_.summary);
+    matrix_->setVisible(!answer_.matrix.isEmpty());
+    bars_->setVisible(!answer_.bars.isEmpty());
+    table_->setVisible(!answer_.rows.empty());
+    matrix_->setFigure(answer_.matrix);
+    bars_->setFigure(answer_.bars);
+    table_->clear();
+    table_->setColumnCount(static_cast<int>(std::max<qsizetype>(1, answer_.columns.size())));
+    table_->setHeaderLabels(answer_.columns);
+    for (const QStringList& row : answer_.rows) {
+        auto* item = new QTreeWidgetItem(table_, row);
+        for (int column = 0; column < row.size(); ++column) item->setToolTip(column, row[column]);
+    }
+    // What the first column speaks of is short; lists share the rest.
+    for (int column = 0; column < answer_.columns.size(); ++column)
+        table_->header()->setSectionResizeMode(column,
+                                               column == 0 ? QHeaderView::ResizeToContents : QHeaderView::Stretch);
+    showReading();
+}
+
+void LensAnswerView::showReading() {
+    QString text;
+    if (const auto& cell = matrix_->figure().hovered; cell && !matrix_->figure().isEmpty()) {
+        const MatrixFigure& figure = matrix_->figure();
+        text = tr("%1, %2: %3")
+                   .arg(figure.rowName(cell->query), figure.columnName(cell->key))
+                   .arg(static_cast<double>(figure.valueAt(*cell)), 0, 'g', 4);
+        const auto at = static_cast<size_t>(cell->query * figure.columns() + cell->key);
+        if (isChange_) text += QStringLiteral(" · ") + tr("double-click to change the model so");
+        if (at < answer_.remarks.size()) text += QStringLiteral(" · ") + answer_.remarks[at];
+    } else if (const QString reading = bars_->reading(); !bars_->isHidden() && !reading.isEmpty()) {
+        text = reading;
+    } else if (answer_.summary.isEmpty()) {
+        text = waiting_;
+    }
+    reading_->setText(text);
+}
+
+QString LensAnswerView::csv() const {
+    if (!answer_.matrix.isEmpty()) return answer_.matrix.csv();
+    if (!answer_.bars.isEmpty()) return answer_.bars.csv();
+    QString text;
+    for (const QStringList& row : answer_.rows) {
+        QStringList cells;
+        for (QString cell : row) cells << '"' + cell.replace('"', "\"\"") + '"';
+        text += cells.join(',') + '\n';
+    }
+    return text.isEmpty() ? text : answer_.columns.join(',') + '\n' + text;
+}
+
+std::vector<NumberArray> LensAnswerView::numbers() const {
+    if (!answer_.matrix.isEmpty()) return answer_.matrix.numbers();
+    return answer_.bars.numbers();
+}
+
+} // namespace attn

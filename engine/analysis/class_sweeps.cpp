@@ -1,0 +1,106 @@
+#include "engine/analysis/class_sweeps.h"
+
+#include "engine/core/error.h"
+#include "engine/session/vision_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+float asFloat(double value) { return static_cast<float>(value); }
+
+} // namespace
+
+std::shared_ptr<VisionAnalysisResult> ClassAblationAnalysis::run(VisionModel& model,
+                                                                 const VisionAnalysisInput& input) const {
+    const VisionInfo& info = model.info();
+    auto result = std::make_shared<ClassAblation>();
+    result->layers = info.layers;
+    result->heads = info.heads;
+    const std::vector<float> before = model.classify(input.patches), gates = model.gates();
+    result->target = resolved(target, before);
+    const double whole = logitOf(result->target, before);
+    result->whole = asFloat(whole);
+    const auto effect = [&] { return asFloat(logitOf(result->target, model.classify(input.patches)) - whole); };
+    const int all = info.layers * (info.heads + 1);
+    const auto report = [&](int done) {
+        if (input.report) input.report(static_cast<float>(done) / static_cast<float>(all), "effect of each head");
+    };
+    result->headEffects.assign(gates.size(), 0);
+    for (int layer = 0; layer < info.layers; ++layer)
+        for (int head = 0; head < info.layerHeads[static_cast<size_t>(layer)]; ++head) {
+            report(layer * info.heads + head);
+            const auto at = static_cast<size_t>(layer * info.heads + head);
+            model.setGate(layer, head, 0);
+            result->headEffects[at] = effect();
+            model.setGate(layer, head, gates[at]);
+        }
+    // All MLPs are declared at once, so that one plan serves them.
+    HookEdits edits = model.hookEdits();
+    std::vector<std::string> hooks;
+    for (int layer = 0; layer < info.layers; ++layer) {
+        hooks.push_back(fmt::format("blocks.{}.hook_mlp_out", layer));
+        if (std::ranges::find(info.hooks, hooks.back()) == info.hooks.end()) return result;
+        edits.declare(hooks.back(), 1, model.config().widthOf(layer));
+    }
+    for (int layer = 0; layer < info.layers; ++layer) {
+        report(info.layers * info.heads + layer);
+        HookEdits without = edits;
+        without.add(hooks[static_cast<size_t>(layer)], {.keep = 0});
+        model.setHookEdits(std::move(without));
+        result->mlpEffects.push_back(effect());
+    }
+    return result;
+}
+
+std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& model,
+                                                                   const VisionAnalysisInput& input) const {
+    const VisionInfo& info = model.info();
+    if (input.other.empty())
+        throw Error({.what = "there is no picture to take values from",
+                     .where = "patch",
+                     .hint = "choose another picture under Changes"});
+    if (!model.config().merges.empty() || !model.config().pools.empty() || !model.config().windows.empty())
+        throw Error({.what = "this model makes fewer tokens of its patches on the way",
+                     .where = info.name,
+                     .hint = "take values from one layer at a time, under Changes"});
+    auto result = std::make_shared<ClassPatchSweep>();
+    result->hook = hook;
+    result->layers = info.layers;
+    result->tokens = info.tokens();
+    const HookEdits before = model.hookEdits();
+    const auto values = model.capture(input.other, "blocks.*." + hook);
+    if (static_cast<int>(values.size()) != info.layers)
+        throw Error(
+            {.what = fmt::format("not every layer has a {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
+    const std::vector<float> otherLogits = model.classify(input.other), ownLogits = model.classify(input.patches);
+    result->target = {.token = resolved({.token = target.token}, otherLogits).token,
+                      .other = resolved({.token = target.other}, ownLogits).token};
+    if (result->target.other == result->target.token) result->target.other = -1; // both say the same
+    const double own = logitOf(result->target, ownLogits), other = logitOf(result->target, otherLogits);
+    result->own = asFloat(own);
+    result->other = asFloat(other);
+    HookEdits declared = before;
+    for (const CapturedHook& each : values)
+        declared.declare(each.name, each.shape.rank() == 3 ? each.shape[1] : 1, each.shape.elements() / each.shape[0]);
+    const int all = result->layers * result->tokens;
+    for (int layer = 0, done = 0; layer < result->layers; ++layer)
+        for (int token = 0; token < result->tokens; ++token, ++done) {
+            if (input.report) input.report(static_cast<float>(done) / static_cast<float>(all), "effect of each value");
+            const CapturedHook& from = values[static_cast<size_t>(layer)];
+            const auto width = static_cast<std::ptrdiff_t>(from.shape.elements() / from.shape[0]);
+            const auto begin = from.values.begin() + token * width;
+            HookEdits edits = declared;
+            edits.add(from.name, {.position = token, .keep = 0, .values = {begin, begin + width}, .rows = 1});
+            model.setHookEdits(std::move(edits));
+            const double logit = logitOf(result->target, model.classify(input.patches));
+            result->effects.push_back(std::abs(other - own) > 1e-9 ? asFloat((logit - own) / (other - own)) : 0.0f);
+        }
+    return result;
+}
+
+} // namespace attn

@@ -1,0 +1,32 @@
+#include "engine/analysis/logit_target.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+
+LogitTarget resolved(LogitTarget target, std::span<const float> logits) {
+    for (int token : {target.token, target.other})
+        if (token >= static_cast<int>(logits.size()))
+            throw Error({.what = fmt::format("{} is not among the {} that the model knows", token, logits.size()),
+                         .where = "target",
+                         .hint = fmt::format("choose one from 0 to {}", logits.size() - 1)});
+    if (target.token < 0) target.token = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
+    return target;
+}
+
+double logitOf(const LogitTarget& target, std::span<const float> logits) {
+    const double own = static_cast<double>(logits[static_cast<size_t>(target.token)]);
+    return target.other < 0 ? own : own - static_cast<double>(logits[static_cast<size_t>(target.other)]);
+}
+
+void writeTarget(std::span<float> row, const LogitTarget& target) {
+    std::ranges::fill(row, 0.0f);
+    row[static_cast<size_t>(target.token)] += 1;
+    if (target.other >= 0) row[static_cast<size_t>(target.other)] -= 1;
+}
+
+} // namespace attn

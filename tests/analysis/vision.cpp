@@ -1,0 +1,256 @@
+#include "engine/analysis/class_attribution.h"
+#include "engine/analysis/class_lens.h"
+#include "engine/analysis/class_sweeps.h"
+#include "engine/models/vision_encoder.h"
+#include "engine/session/vision_model.h"
+#include "tests/analysis/golden_case.h"
+#include "tests/models/vision_folder.h"
+
+#include <algorithm>
+#include <numeric>
+
+// Lenses and interventions of vision models against PyTorch: tests/golden/vision_analysis.py.
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr int kLayer = 1, kHead = 2, kToken = 6, kKey = 3;
+constexpr const char* kModels[] = {"vit", "deit", "dinov2_registers", "timm_vit", "timm_registers"};
+constexpr const char* kSomePicture = "the other picture";
+
+struct VisionCase {
+    explicit VisionCase(const std::string& name)
+        : golden(name, "analysis.safetensors"), model(openVisionSource((kGoldenRoot / name).string()),
+                                                      {.device = {}, .softwareThreads = 0, .validation = true}),
+          patches(patchesOf(Golden(name).values("pixels"))), others(patchesOf(golden.values("other_pixels"))) {}
+
+    std::vector<float> patchesOf(const std::vector<float>& pixels) const {
+        const VisionConfig& config = model.config();
+        return cutPatches(pixels, config.channels, config.image, config.patch);
+    }
+    template <class Result> std::shared_ptr<Result> run(const VisionAnalysis& analysis) {
+        return std::static_pointer_cast<Result>(analysis.run(model, {.patches = patches, .other = others}));
+    }
+    std::vector<float> changed(const Edits& edits) {
+        model.setEdits(edits, patches, others);
+        std::vector<float> logits = model.classify(patches);
+        model.setEdits({}, {}, {});
+        return logits;
+    }
+
+    Golden golden;
+    VisionModel model;
+    std::vector<float> patches, others;
+};
+
+std::string hookOf(int layer, const char* end) { return "blocks." + std::to_string(layer) + "." + end; }
+
+} // namespace
+
+TEST_CASE("vision goldens: classes by layer agree with PyTorch, also of single tokens", "[analysis][vision][gpu]") {
+    for (const char* name : kModels) {
+        INFO(name);
+        VisionCase vision(name);
+        const auto lens = vision.run<ClassLens>(ClassLensAnalysis{});
+        REQUIRE(lens->stages.size() == 3);
+        for (int stage = 0; stage < 3; ++stage) {
+            const auto& found = lens->stages[static_cast<size_t>(stage)];
+            CHECK(found.layer == stage - 1);
+            CHECK(farthest(found.probabilities, vision.golden.values("lens." + std::to_string(stage))) < 1e-4);
+            const std::string tokens = "lens.tokens." + std::to_string(stage);
+            CHECK(found.byToken.empty() == !vision.golden.contains(tokens));
+            if (vision.golden.contains(tokens)) CHECK(farthest(found.byToken, vision.golden.values(tokens)) < 1e-4);
+        }
+        // The last stage is what the model says.
+        CHECK(farthest(lens->stages.back().probabilities, probabilitiesOf(vision.model.classify(vision.patches))) <
+              1e-6);
+    }
+}
+
+TEST_CASE("vision goldens: contributions to a class agree with PyTorch and sum to its logit",
+          "[analysis][vision][gpu]") {
+    for (const char* name : kModels) {
+        INFO(name);
+        VisionCase vision(name);
+        const auto found = vision.run<ClassAttribution>(ClassAttributionAnalysis{});
+        double sum = 0;
+        size_t compared = 0;
+        using Kind = LogitAttribution::Kind;
+        for (const auto& part : found->components) {
+            sum += static_cast<double>(part.value);
+            const std::string at = std::to_string(part.layer);
+            const std::string expected = part.kind == Kind::Embedding  ? "embed"
+                                         : part.kind == Kind::Position ? "position"
+                                         : part.kind == Kind::Head     ? "head." + at + "." + std::to_string(part.head)
+                                         : part.kind == Kind::AttentionBias ? "bias." + at
+                                         : part.kind == Kind::FeedForward   ? "mlp." + at
+                                         : part.kind == Kind::Bias          ? "final"
+                                                                            : "";
+            INFO(part.name());
+            if (part.kind == Kind::Rest) {
+                CHECK(std::abs(part.value) < 1e-4);
+                continue;
+            }
+            REQUIRE_FALSE(expected.empty());
+            CHECK(std::abs(part.value - vision.golden.values("attribution." + expected).front()) < 1e-4);
+            ++compared;
+        }
+        CHECK(compared == 2 + 2 * 5 + 1); // two layers of three heads, a bias and an MLP
+        CHECK(std::abs(sum - static_cast<double>(found->logit)) < 1e-4);
+        CHECK(std::abs(found->logit - vision.model.classify(vision.patches)[static_cast<size_t>(found->target.token)]) <
+              1e-5);
+    }
+}
+
+TEST_CASE("vision: contributions sum to the logit of models that merge, pool or compose", "[analysis][vision][gpu]") {
+    const auto check = [](VisionModel& model, const std::vector<float>& patches) {
+        const auto result = ClassAttributionAnalysis{}.run(model, {.patches = patches});
+        const auto& found = static_cast<const ClassAttribution&>(*result);
+        double sum = 0;
+        for (const auto& part : found.components) sum += static_cast<double>(part.value);
+        CHECK(std::abs(sum - static_cast<double>(found.logit)) < 1e-4);
+        CHECK(found.components.size() > 3);
+        CHECK_FALSE(
+            static_cast<const ClassLens&>(*ClassLensAnalysis{}.run(model, {.patches = patches})).stages.empty());
+    };
+    for (const char* name : {"swin", "swin_padded"}) {
+        INFO(name);
+        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
+        const VisionConfig& config = model.config();
+        check(model, cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch));
+    }
+    VisionModel pooled(std::make_unique<ChangedSource>(
+                           "vit", [](VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; }),
+                       {.softwareThreads = 0, .validation = true});
+    const VisionConfig& config = pooled.config();
+    check(pooled, cutPatches(Golden("vit").values("pixels"), config.channels, config.image, config.patch));
+}
+
+TEST_CASE("vision goldens: gradients of patches agree with PyTorch and add up", "[analysis][vision][gpu]") {
+    for (const char* name : kModels) {
+        INFO(name);
+        VisionCase vision(name);
+        PatchAttributionAnalysis asked;
+        asked.steps = 16;
+        const auto found = vision.run<PatchAttribution>(asked);
+        CHECK(found->target.token == vision.golden.integers("class").front());
+        CHECK(farthest(found->gradientTimesInput, vision.golden.values("gradient_times_input")) < 1e-4);
+        CHECK(farthest(found->integratedGradients, vision.golden.values("integrated_gradients")) < 1e-4);
+        CHECK(std::abs(found->baselineLogit - vision.golden.values("baseline").front()) < 1e-4);
+        asked.steps = 256;
+        const auto fine = vision.run<PatchAttribution>(asked);
+        const double sum = std::accumulate(fine->integratedGradients.begin(), fine->integratedGradients.end(), 0.0);
+        CHECK(sum == Approx(static_cast<double>(fine->logit - fine->baselineLogit)).margin(1e-2));
+    }
+}
+
+TEST_CASE("vision goldens: sweeps of heads, MLPs and patches agree with PyTorch", "[analysis][vision][gpu]") {
+    for (const char* name : kModels) {
+        INFO(name);
+        VisionCase vision(name);
+        const auto effects = vision.run<ClassAblation>(ClassAblationAnalysis{});
+        CHECK(farthest(effects->headEffects, vision.golden.values("effect.heads")) < 1e-4);
+        CHECK(farthest(effects->mlpEffects, vision.golden.values("effect.mlps")) < 1e-4);
+        vision.model.setHookEdits({});
+
+        const auto sweep = vision.run<ClassPatchSweep>(ClassPatchSweepAnalysis{});
+        vision.model.setHookEdits({});
+        CHECK(farthest(vision.model.classify(vision.others), vision.golden.values("other.logits")) < 1e-4);
+        const std::vector<float> logits = vision.golden.values("patched");
+        const auto classes = static_cast<size_t>(vision.model.info().classes);
+        REQUIRE(logits.size() == sweep->effects.size() * classes);
+        for (size_t at = 0; at < sweep->effects.size(); ++at) {
+            const double logit = logitOf(sweep->target, std::span(logits).subspan(at * classes, classes));
+            const double share = (logit - static_cast<double>(sweep->own)) /
+                                 (static_cast<double>(sweep->other) - static_cast<double>(sweep->own));
+            const double way = std::abs(static_cast<double>(sweep->other) - static_cast<double>(sweep->own));
+            CHECK(std::abs(static_cast<double>(sweep->effects[at]) - share) * way < 1e-4);
+        }
+    }
+}
+
+TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[analysis][vision][gpu]") {
+    using Kind = Intervention::Kind;
+    for (const char* name : kModels) {
+        INFO(name);
+        VisionCase vision(name);
+        const std::vector<float> plain = vision.model.classify(vision.patches);
+        const std::string z = hookOf(kLayer, "attn.hook_z"), mlp = hookOf(0, "hook_mlp_out");
+        const auto check = [&](const Edits& edits, const char* what) {
+            INFO(what);
+            const std::vector<float> logits = vision.changed(edits);
+            CHECK(farthest(logits, vision.golden.values(what)) < 1e-4);
+            CHECK(farthest(logits, plain) > 1e-4);
+        };
+        check({{{.kind = Kind::Mean, .hook = z, .head = kHead, .amount = 0.75f, .text = kSomePicture}}, {}},
+              "changed.mean");
+        check({{{.kind = Kind::Patch, .hook = hookOf(0, "hook_resid_post"), .position = kToken, .text = kSomePicture}},
+               {}},
+              "changed.patch");
+        check({{{.kind = Kind::Steer, .hook = mlp, .amount = 2, .text = kSomePicture, .contrast = "this one"}}, {}},
+              "changed.steer");
+        check({{}, {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Pin, .key = kKey}}}, "changed.pin");
+        check({{}, {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Uniform}}}, "changed.uniform");
+        PatternEdit painted{.layer = 0, .head = kHead}; // of the last layer no patch reaches the head
+        painted.rows[kToken].resize(kKey + 2);
+        painted.rows[kToken][kKey] = 0.25f;
+        painted.rows[kToken][kKey + 1] = 0.75f;
+        check({{}, {painted}}, "changed.painted");
+        CHECK(vision.model.classify(vision.patches) == plain); // everything is as it was
+    }
+}
+
+TEST_CASE("vision: a value taken from the picture itself changes no bit", "[analysis][vision][gpu]") {
+    for (const char* name : {"vit", "dinov2_registers", "swin"}) {
+        INFO(name);
+        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
+        const VisionConfig& config = model.config();
+        const auto patches = cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch);
+        for (const char* end : {"hook_resid_pre", "attn.hook_z", "attn.hook_v", "hook_attn_out", "hook_mlp_out"}) {
+            INFO(end);
+            const std::string hook = hookOf(1, end);
+            model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook, .amount = 0}}, {}}, patches, {});
+            const std::vector<float> same = model.classify(patches);
+            model.setEdits({{{.kind = Intervention::Kind::Patch, .hook = hook}}, {}}, patches, {});
+            CHECK(model.classify(patches) == same);
+            model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook}}, {}}, patches, {});
+            CHECK(model.classify(patches) != same);
+        }
+    }
+}
+
+TEST_CASE("vision: gates hold under a pattern that is set by hand", "[analysis][vision][gpu]") {
+    VisionCase vision("vit");
+    vision.model.setGate(kLayer, 0, 0.25f);
+    const std::vector<float> gated = vision.model.classify(vision.patches);
+    PatternEdit untouched{.layer = kLayer, .head = kHead}; // the layer forms its pattern, and no row is changed
+    CHECK(farthest(vision.changed({{}, {untouched}}), gated) < 1e-5);
+    vision.model.setGate(kLayer, kHead, 0);
+    const std::vector<float> closed = vision.model.classify(vision.patches);
+    untouched.kind = PatternEdit::Kind::Uniform;
+    CHECK(farthest(vision.changed({{}, {untouched}}), closed) < 1e-5); // a closed head looks nowhere
+}
+
+TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gpu]") {
+    const auto refuses = [](const char* name, const Edits& edits, const char* what) {
+        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
+        const std::vector<float> patches(
+            static_cast<size_t>(model.config().grid().area() * model.config().patchValues()));
+        CHECK_THROWS_WITH(model.setEdits(edits, patches, {}), CONTAINS(what));
+    };
+    using Kind = Intervention::Kind;
+    refuses("vit", {{{.hook = "blocks.9.hook_mlp_out"}}, {}}, "there is no hook \"blocks.9.hook_mlp_out\"");
+    refuses("vit", {{{.hook = "blocks.0.attn.hook_z", .head = 3}}, {}}, "has no head 3");
+    refuses("vit", {{{.kind = Kind::Patch, .hook = "hook_embed", .text = kSomePicture}}, {}},
+            "there is no picture to take values from");
+    refuses("vit", {{}, {{.layer = 2, .head = 0}}}, "there is no head 0 in layer 2");
+    refuses("swin", {{}, {{.layer = 0, .head = 0}}}, "cannot be set by hand");
+    refuses("swin", {{{.hook = "blocks.0.attn.hook_z", .position = 3}}, {}}, "in the order of its windows");
+    VisionCase features("vit");
+    LogitTarget none{.token = 7};
+    ClassAttributionAnalysis asked;
+    asked.target = none;
+    CHECK_THROWS_WITH(features.run<ClassAttribution>(asked), CONTAINS("7 is not among the 7"));
+}

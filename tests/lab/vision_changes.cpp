@@ -1,0 +1,250 @@
+#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/vision_lens_pages.h"
+#include "app/lab/panels/vision_panel.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/patch_overlay_view.h"
+#include "engine/session/vision_model.h"
+#include "tests/lab/lab_window.h"
+#include "tests/models/vision_folder.h"
+#include "tests/support/catch.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTreeWidget>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+VisionPanel& panel(LabWindow& lab) {
+    auto* found = lab.window().findChild<VisionPanel*>();
+    REQUIRE(found);
+    return *found;
+}
+
+void choosePage(LabWindow& lab, const char* title) {
+    auto& page = lab.find<QComboBox>("visionBeside");
+    page.setCurrentIndex(page.findText(QLatin1String(title)));
+    REQUIRE(lab.settle());
+}
+
+/// The small model of the goldens with the built-in picture, and a page beside it.
+void openVit(LabWindow& lab, const char* page) {
+    REQUIRE(lab.settle());
+    lab.window().open(QString::fromStdString((test::kGoldenRoot / "vit").string()));
+    REQUIRE(lab.waitFor(
+        [&] {
+            const auto& shown = *panel(lab).shown();
+            return shown.answer && shown.model->name == "vit" && panel(lab).isVisible();
+        },
+        30'000));
+    choosePage(lab, page);
+}
+
+void press(LabWindow& lab, const char* name) {
+    auto& button = lab.find<QPushButton>(name);
+    REQUIRE(button.isEnabled());
+    QTest::mouseClick(&button, Qt::LeftButton);
+}
+
+/// What the engine says of the panel's picture, changed by hand.
+std::vector<float> logitsOf(const VisionPanel& panel, int layer, int head, float gate, const Edits& edits) {
+    VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
+    const std::vector<float> patches = model.patchesOf(*panel.setup().picture);
+    model.setGate(layer, head, gate);
+    model.setEdits(edits, patches,
+                   panel.setup().change.other ? model.patchesOf(*panel.setup().change.other) : std::vector<float>());
+    return model.classify(patches);
+}
+
+bool near(const std::vector<float>& a, const std::vector<float>& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i)
+        if (std::abs(a[i] - b[i]) > 1e-4f) return false;
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slider, undone and reset", "[lab][vision]") {
+    LabWindow lab;
+    openVit(lab, "Changes");
+    const std::vector<float> whole = panel(lab).shown()->answer->logits;
+    auto& gates = lab.find<MatrixView>("visionGates");
+    const auto centre = gates.figureLayout().cellRect({0, 1}).center().toPoint();
+    QTest::mouseClick(&gates, Qt::LeftButton, {}, centre);
+    CHECK(lab.find<QSpinBox>("visionLayer").value() == 0); // the picture follows
+    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 1);
+    QTest::keyClick(&gates, Qt::Key_Return);
+    const std::vector<float> closed = logitsOf(panel(lab), 0, 1, 0, {});
+    REQUIRE(
+        lab.waitFor([&] { return panel(lab).shown()->unedited && near(panel(lab).shown()->answer->logits, closed); }));
+    CHECK(near(panel(lab).shown()->unedited->logits, whole));
+    CHECK(lab.find<QLabel>("visionChangesTitle").text() == "The model is changed.");
+    CHECK_FALSE(lab.find<QTreeWidget>("visionAnswers").isColumnHidden(2)); // what it changes
+    CHECK(gates.figure().valueAt({0, 1}) == 0);
+
+    lab.find<QSlider>("visionGate").setValue(50);
+    const std::vector<float> half = logitsOf(panel(lab), 0, 1, 0.5f, {});
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && near(panel(lab).shown()->answer->logits, half); }));
+
+    // The picture before, after, and the difference.
+    const auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    lab.find<QSpinBox>("visionLayer").setValue(1);
+    const auto after = overlay.figure().numbers().front().values;
+    auto& run = lab.find<QComboBox>("visionChangesRun");
+    run.setCurrentIndex(1);
+    const auto before = overlay.figure().numbers().front().values;
+    CHECK(before != after);
+    run.setCurrentIndex(2);
+    const auto difference = overlay.figure().numbers().front().values;
+    CHECK(overlay.figure().isSigned);
+    for (size_t patch = 0; patch < after.size(); ++patch)
+        CHECK(difference[patch] == Approx(after[patch] - before[patch]).margin(1e-6));
+
+    QTest::keyClick(&lab.window(), Qt::Key_Backspace, Qt::ControlModifier);
+    REQUIRE(lab.waitFor(
+        [&] { return !panel(lab).isChanged() && panel(lab).shown()->answer && !panel(lab).shown()->unedited; }));
+    CHECK(panel(lab).shown()->answer->logits == whole);
+    CHECK(run.currentIndex() == 0);
+    lab.window().undoStack().undo();
+    CHECK(panel(lab).isChanged());
+}
+
+TEST_CASE("lab: a value of another picture, a direction and a whole layer change what a picture is taken for",
+          "[lab][vision]") {
+    LabWindow lab;
+    openVit(lab, "Changes");
+    auto& kind = lab.find<QComboBox>("visionChangeKind");
+    auto& where = lab.find<QComboBox>("visionChangeWhere");
+    auto& other = lab.find<QComboBox>("visionChangeOther");
+    kind.setCurrentIndex(kind.findText("Value from a picture"));
+    lab.find<QComboBox>("visionChangeSource").setCurrentIndex(1);
+    CHECK_FALSE(lab.find<QPushButton>("visionChangeAdd").isEnabled()); // there is no other picture yet
+    other.setCurrentIndex(2);
+    emit other.activated(2);
+    REQUIRE(panel(lab).setup().change.other);
+    where.setCurrentIndex(where.findText("Stream before layer"));
+    lab.find<QSpinBox>("visionChangeLayer").setValue(1);
+    press(lab, "visionChangeAdd");
+    // Every token of the stream is the other picture's: so is the answer.
+    VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
+    const std::vector<float> others = model.classify(model.patchesOf(*panel(lab).setup().change.other));
+    REQUIRE(
+        lab.waitFor([&] { return panel(lab).shown()->answer && near(panel(lab).shown()->answer->logits, others); }));
+
+    auto& list = lab.find<QTreeWidget>("visionChangesList");
+    CHECK(list.topLevelItemCount() == 1);
+    CHECK(list.topLevelItem(0)->text(0).contains("stream before layer 1 replaced by that of"));
+    lab.find<QSlider>("visionChangeAmount").setValue(0); // of the one that is selected
+    REQUIRE(lab.waitFor([&] {
+        const auto& shown = *panel(lab).shown();
+        return shown.answer && shown.unedited && near(shown.answer->logits, shown.unedited->logits);
+    }));
+    press(lab, "visionChangesRemove");
+    CHECK(list.topLevelItemCount() == 0);
+
+    kind.setCurrentIndex(kind.findText("Remove"));
+    where.setCurrentIndex(where.findText("Whole layer"));
+    lab.find<QSpinBox>("visionChangeLayer").setValue(0);
+    press(lab, "visionChangeAdd");
+    CHECK(list.topLevelItemCount() == 2);
+    const std::vector<float> skipped =
+        logitsOf(panel(lab), 0, 0, 1, {{{.hook = "blocks.0.hook_attn_out"}, {.hook = "blocks.0.hook_mlp_out"}}, {}});
+    REQUIRE(
+        lab.waitFor([&] { return panel(lab).shown()->answer && near(panel(lab).shown()->answer->logits, skipped); }));
+
+    kind.setCurrentIndex(kind.findText("Add a direction"));
+    press(lab, "visionChangeAdd");
+    REQUIRE(
+        lab.waitFor([&] { return panel(lab).shown()->answer && !near(panel(lab).shown()->answer->logits, skipped); }));
+    CHECK(list.topLevelItem(list.topLevelItemCount() - 1)->text(0).contains("added to"));
+
+    // As a session file keeps it.
+    const QJsonObject saved = panel(lab).saveView();
+    const VisionChange change = panel(lab).setup().change;
+    panel(lab).resetChanges();
+    panel(lab).restoreView(saved);
+    CHECK(panel(lab).setup().change.edits == change.edits);
+    CHECK(panel(lab).setup().change.gates == change.gates);
+    CHECK(panel(lab).setup().change.other);
+}
+
+TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on the picture", "[lab][vision]") {
+    LabWindow lab;
+    openVit(lab, "Changes");
+    auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    auto& gates = lab.find<MatrixView>("visionGates");
+    QTest::mouseClick(&gates, Qt::LeftButton, {}, gates.figureLayout().cellRect({1, 2}).center().toPoint());
+    const auto patternOf = [&](size_t query, size_t key) {
+        const auto& pattern = panel(lab).shown()->answer->patterns[1].values; // [3,17,17]
+        return pattern[(2 * 17 + query) * 17 + key];
+    };
+    CHECK_FALSE(lab.find<QPushButton>("visionPatternPin").isEnabled());
+    const auto centreOf = [&](int patch) { return overlay.patchRect(patch).center().toPoint(); };
+    QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(4));
+    press(lab, "visionPatternPin");
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && patternOf(9, 5) == 1; }));
+    press(lab, "visionPatternUniform");
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && patternOf(9, 5) == Approx(1.0 / 17); }));
+    press(lab, "visionPatternOwn");
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && !panel(lab).isChanged(); }));
+
+    press(lab, "visionPatternPaint");
+    QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(6));
+    QTest::mouseMove(&overlay, centreOf(7));
+    QTest::mouseRelease(&overlay, Qt::LeftButton, {}, centreOf(7));
+    REQUIRE(
+        lab.waitFor([&] { return panel(lab).shown()->answer && patternOf(5, 7) == 0.5f && patternOf(5, 8) == 0.5f; }));
+    CHECK(patternOf(6, 7) != 0.5f); // another query keeps its own row
+    CHECK(overlay.figure().numbers().front().values[6] == 0.5f);
+    lab.window().undoStack().undo();
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && !panel(lab).isChanged(); }));
+}
+
+TEST_CASE("lab: every lens on a picture answers, follows it, and its cells change the model", "[lab][vision]") {
+    LabWindow lab;
+    openVit(lab, "Changes");
+    auto& other = lab.find<QComboBox>("visionChangeOther");
+    other.setCurrentIndex(2);
+    emit other.activated(2);
+    choosePage(lab, "Lenses");
+    auto& page = lab.find<QComboBox>("visionLensPage");
+    REQUIRE(page.count() == static_cast<int>(visionLensPages().size()));
+    for (int at = 0; at < page.count(); ++at) {
+        INFO(page.itemText(at).toStdString());
+        page.setCurrentIndex(at);
+        REQUIRE(lab.settle());
+        if (!visionLensPages()[static_cast<size_t>(at)].isQuick) press(lab, "visionLensRun");
+        REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("visionLensSummary").text().isEmpty(); }, 20'000));
+        const bool hasFigure = lab.find<MatrixView>("visionLensMatrix").isVisible() ||
+                               lab.find<QWidget>("visionLensBars").isVisible() ||
+                               lab.find<PatchOverlayView>("visionLensPicture").isVisible();
+        CHECK(hasFigure);
+    }
+    // The last one, patching: a cell is taken over as a change.
+    auto& matrix = lab.find<MatrixView>("visionLensMatrix");
+    REQUIRE(matrix.figure().rows() == 2);
+    const auto cell = matrix.figureLayout().cellRect({1, 3}).center().toPoint();
+    QTest::mouseMove(&matrix, cell);
+    QTest::mouseDClick(&matrix, Qt::LeftButton, {}, cell);
+    REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.edits.interventions.size() == 1; }));
+    const Intervention& change = panel(lab).setup().change.edits.interventions.front();
+    CHECK(change.hook == "blocks.1.hook_resid_pre");
+    CHECK(change.position == 3);
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->unedited && !panel(lab).shown()->failure; }));
+
+    // A quick lens follows another picture by itself.
+    choosePage(lab, "Lenses");
+    page.setCurrentIndex(1);
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text().startsWith("The logit of"); }));
+    const QString before = lab.find<QLabel>("visionLensSummary").text();
+    panel(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text() != before; }, 20'000));
+}
+
+} // namespace attn
