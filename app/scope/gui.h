@@ -16,6 +16,7 @@ public:
     Gui(const Gui&) = delete;
     Gui& operator=(const Gui&) = delete;
 
+    float scale() const { return scale_; } ///< of the screen that it was made for
     /// Takes effect with the next frame.
     void setLook(bool isLight, bool isLarge);
     bool wantsText() const; ///< keys go to a field

@@ -77,6 +77,9 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
     app.add_option("--head", options.head, "head to show first, from 0");
     app.add_option("--device", options.device,
                    "index or part of the name of a Vulkan device (see: attention-cli devices)");
+    app.add_option("--present-device", options.presentDevice,
+                   "device that shows the pictures, where the one that computes has no display; they are copied "
+                   "between the two");
     app.add_flag("--validation", options.validation, "load the Vulkan validation layer");
     app.add_option("--frames", options.frames, "quit after this many frames and print how many a second there were")
         ->check(CLI::Range(1, 1000000));

@@ -12,9 +12,10 @@ namespace attn::scope {
 /// The command line of attention-scope.
 struct Options {
     std::string path = "builtin:induction";
-    std::string prompt; ///< empty: the model's own example
-    std::string tokens; ///< ids instead of the prompt, for models without a tokenizer: "1,403,407"
-    std::string device; ///< empty: the best
+    std::string prompt;        ///< empty: the model's own example
+    std::string tokens;        ///< ids instead of the prompt, for models without a tokenizer: "1,403,407"
+    std::string device;        ///< empty: the best
+    std::string presentDevice; ///< that shows the pictures; empty: the same, or the best that can
     bool validation = false;
     std::optional<std::array<int64_t, 3>> random; ///< tokens, heads and width of random queries and keys, no model
     std::string view; ///< name of the view to begin with; empty: the head, or the lens of what is random

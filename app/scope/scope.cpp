@@ -1,6 +1,7 @@
 #include "app/scope/scope.h"
 
 #include "app/scope/png_file.h"
+#include "app/scope/presenter.h"
 #include "app/scope/random_subject.h"
 #include "engine/core/error.h"
 #include "engine/session/capture_file.h"
@@ -48,19 +49,25 @@ Scope::~Scope() {
 /// Begins with another subject, on a device of its own. What was open stays if that fails.
 void Scope::open(const Options& options) {
     const Look look = page_ ? page_->look() : Look{};
-    std::unique_ptr<LanguageModel> model = options.random ? nullptr : openModel(options);
-    gpu::Context::Options device{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
-                                 .validation = options.validation,
-                                 .instanceExtensions = display_.instanceExtensions(),
-                                 .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}};
+    const auto computes = options.device.empty() ? std::nullopt : std::optional(options.device);
+    const std::optional<std::string> presents = presenterFor(display_, window_, computes, options.presentDevice);
+    std::unique_ptr<LanguageModel> model = options.random ? nullptr : openModel(options, !presents);
     std::unique_ptr<Subject> subject;
     if (options.random) {
         const auto [tokens, heads, width] = *options.random;
-        subject = std::make_unique<RandomSubject>(std::make_unique<gpu::Context>(device),
+        subject = std::make_unique<RandomSubject>(std::make_unique<gpu::Context>(deviceOptions(options, !presents)),
                                                   RandomSubject::Size{.tokens = tokens, .heads = heads, .width = width},
                                                   options.head);
     } else {
         subject = std::make_unique<ModelSubject>(*model, encodePrompt(*model, options), options.layer, options.head);
+    }
+    std::unique_ptr<gpu::Context> presenter;
+    if (presents) {
+        Options shows = options;
+        shows.device = *presents;
+        presenter = std::make_unique<gpu::Context>(deviceOptions(shows, true));
+        subject->setNotice(fmt::format("Computed on {}, shown on {}: pictures are copied from one to the other.",
+                                       subject->context().traits().name, presenter->traits().name));
     }
     // What draws ends before what it draws on.
     if (renderer_) renderer_->finishFrame();
@@ -68,6 +75,7 @@ void Scope::open(const Options& options) {
     detach();
     subject_ = std::move(subject);
     model_ = std::move(model);
+    presenter_ = std::move(presenter);
     attach();
     const ViewDescriptor* view = viewNamed(options.view);
     page_.emplace(*subject_, view ? view->id : options.random ? ViewId::Lens : ViewId::Head);
@@ -78,19 +86,37 @@ void Scope::open(const Options& options) {
 }
 
 void Scope::attach() {
-    surface_.emplace(context().instance(), window_);
-    renderer_.emplace(context(), surface_->get());
-    gui_.emplace(window_, context(), renderer_->renderPass(), renderer_->smallestImageCount());
+    if (presenter_) transfer_.emplace(context(), *presenter_);
+    surface_.emplace(presenter().instance(), window_);
+    renderer_.emplace(presenter(), surface_->get());
+    gui_.emplace(window_, presenter(), renderer_->renderPass(), renderer_->smallestImageCount());
     isLookNew_ = true;
 }
 
 void Scope::detach() {
+    if (renderer_) renderer_->finishFrame(); // it draws with what the widgets hold
     gui_.reset();
     renderer_.reset();
     surface_.reset();
+    transfer_.reset();
 }
 
-std::unique_ptr<LanguageModel> Scope::openModel(const Options& options) {
+gpu::Context::Options Scope::deviceOptions(const Options& options, bool presents) const {
+    gpu::Context::Options device{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
+                                 .validation = options.validation};
+    if (!presents) return device;
+    device.instanceExtensions = display_.instanceExtensions();
+    device.deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME};
+    return device;
+}
+
+std::span<const Picture> Scope::shownPictures() {
+    if (!transfer_) return page_->pictures();
+    renderer_->finishFrame(); // it reads the copies of the last frame
+    return transfer_->copied(page_->pictures());
+}
+
+std::unique_ptr<LanguageModel> Scope::openModel(const Options& options, bool presents) {
     auto source = openModelSource(options.path);
     auto shown = Clock::now();
     const auto progress = [&](float fraction, const std::string&) {
@@ -102,13 +128,13 @@ std::unique_ptr<LanguageModel> Scope::openModel(const Options& options) {
             throw Error(
                 {.what = "the window was closed while the model was loading", .where = options.path, .hint = {}});
     };
-    auto model = std::make_unique<LanguageModel>(
-        std::move(source),
-        LanguageModel::Options{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
-                               .validation = options.validation,
-                               .instanceExtensions = display_.instanceExtensions(),
-                               .deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}},
-        progress);
+    const gpu::Context::Options device = deviceOptions(options, presents);
+    auto model = std::make_unique<LanguageModel>(std::move(source),
+                                                 LanguageModel::Options{.device = device.device,
+                                                                        .validation = device.validation,
+                                                                        .instanceExtensions = device.instanceExtensions,
+                                                                        .deviceExtensions = device.deviceExtensions},
+                                                 progress);
     for (const std::string& warning : model->info().warnings)
         fmt::print(stderr, "attention-scope: warning: {}\n", warning);
     return model;
@@ -287,11 +313,15 @@ void Scope::compose() {
 template <typename Draw> auto Scope::frame(const Draw& draw) {
     readKeys();
     readFollowed();
+    if (gui_->scale() != window_.contentScale()) { // moved to a screen of another density
+        detach();
+        attach();
+    }
     const auto begin = Clock::now();
     compose();
     decltype(draw(Window::Size(), std::span<const Picture>(), Renderer::Overlay())) drawn{};
     try {
-        drawn = draw(window_.framebufferSize(), page_->pictures(),
+        drawn = draw(window_.framebufferSize(), shownPictures(),
                      [this](VkCommandBuffer commands) { gui_->record(commands); });
         surfacesLost_ = 0;
     } catch (const SurfaceLost&) {

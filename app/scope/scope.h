@@ -5,6 +5,7 @@
 #include "app/scope/model_subject.h"
 #include "app/scope/options.h"
 #include "app/scope/page.h"
+#include "app/scope/picture_transfer.h"
 #include "app/scope/renderer.h"
 
 #include <memory>
@@ -36,10 +37,15 @@ public:
     ModelSubject& model() { return dynamic_cast<ModelSubject&>(*subject_); }
     Page& page() { return *page_; }
     gpu::Context& context() { return subject_->context(); }
+    /// The device that shows the pictures: that of the subject, or another one.
+    gpu::Context& presenter() { return presenter_ ? *presenter_ : context(); }
 
 private:
     void open(const Options& options);
-    std::unique_ptr<LanguageModel> openModel(const Options& options);
+    /// @param presents whether its device shows the pictures too
+    std::unique_ptr<LanguageModel> openModel(const Options& options, bool presents);
+    gpu::Context::Options deviceOptions(const Options& options, bool presents) const;
+    std::span<const Picture> shownPictures();
     /// Makes what draws into the window, and ends it.
     void attach();
     void detach();
@@ -61,6 +67,8 @@ private:
     Window window_;
     std::unique_ptr<LanguageModel> model_;
     std::unique_ptr<Subject> subject_;
+    std::unique_ptr<gpu::Context> presenter_; ///< null: the subject's
+    std::optional<PictureTransfer> transfer_; ///< where there is a presenter
     std::optional<Surface> surface_;
     std::optional<Renderer> renderer_;
     std::optional<Gui> gui_;

@@ -1,0 +1,73 @@
+#include "tests/scope/scope_window.h"
+#include "tests/support/catch.h"
+
+#include <dlfcn.h>
+
+using namespace attn;
+using namespace attn::scope;
+
+namespace {
+
+/// How many of the next questions whether a device can present are answered with no.
+int refusals = 0;
+
+Options induction() { return {.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 500, .height = 400}; }
+
+} // namespace
+
+// Stands before the loader's own, which it calls.
+extern "C" VKAPI_ATTR VkResult VKAPI_CALL vkGetPhysicalDeviceSurfaceSupportKHR(VkPhysicalDevice device, uint32_t family,
+                                                                               VkSurfaceKHR surface,
+                                                                               VkBool32* isSupported) {
+    static const auto real = reinterpret_cast<PFN_vkGetPhysicalDeviceSurfaceSupportKHR>(
+        dlsym(RTLD_NEXT, "vkGetPhysicalDeviceSurfaceSupportKHR"));
+    const VkResult result = real(device, family, surface, isSupported);
+    if (refusals > 0) {
+        --refusals;
+        *isSupported = VK_FALSE;
+    }
+    return result;
+}
+
+TEST_CASE("two devices: what one computes another shows, to the pixel, and a sentence says so", "[scope][gpu]") {
+    Screenshot expected;
+    {
+        ScopeWindow window(induction());
+        CHECK(&window.scope().presenter() == &window.scope().context());
+        expected = window.picture();
+    }
+    Options apart = induction();
+    apart.presentDevice = "0";
+    ScopeWindow window(apart);
+    REQUIRE(&window.scope().presenter() != &window.scope().context());
+    CHECK(window.scope().subject().notice().find("pictures are copied from one to the other") != std::string::npos);
+    const Screenshot shown = window.picture();
+    for (int query = 0; query < 15; ++query)
+        for (int key = 0; key < 15; ++key) {
+            const auto before = window.colourOf(expected, {query, key}), after = window.colourOf(shown, {query, key});
+            CHECK((before.red == after.red && before.green == after.green && before.blue == after.blue));
+        }
+    window.press("Up"); // another head comes over too
+    CHECK(window.colourOf(window.picture(), {12, 11}).isNear(kOne));
+    for (const char* view : {"1", "3", "4"}) { // the grid, the lens, tensors
+        window.press(view);
+        const Screenshot other = window.picture();
+        CHECK(other.rgb != shown.rgb);
+    }
+    window.press("space"); // writing goes on
+    CHECK(window.scope().subject().tokenCount() == 16);
+}
+
+TEST_CASE("two devices: one that has no display gives its pictures to the one that has", "[scope][gpu]") {
+    refusals = 1; // of the device that computes
+    ScopeWindow window(induction());
+    CHECK(refusals == 0);
+    CHECK(&window.scope().presenter() != &window.scope().context());
+    CHECK(window.colourOf(window.picture(), {12, 3}).isNear(kOne));
+}
+
+TEST_CASE("two devices: where none has the display, the program says so", "[scope][gpu]") {
+    refusals = 100;
+    CHECK_THROWS_WITH(ScopeWindow(induction()), CONTAINS("cannot show pictures on this display"));
+    refusals = 0;
+}
