@@ -20,6 +20,10 @@ MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight) {
             if (token.isPrompt) ++*message.promptLength;
         }
     }
+    message.edits = snapshot.edits ? *snapshot.edits : Edits{};
+    message.gates.emplace();
+    if (snapshot.headGates && std::ranges::any_of(*snapshot.headGates, [](float gate) { return gate != 1; }))
+        message.gates = *snapshot.headGates;
     if (snapshot.detail) {
         message.layer = snapshot.detail->layer;
         message.head = std::max(snapshot.detail->head, 0); // a mean or maximum over the heads has no picture there
@@ -34,6 +38,8 @@ MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now
         change.tokens = now.tokens;
         change.promptLength = now.promptLength;
     }
+    if (before.edits != now.edits) change.edits = now.edits;
+    if (before.gates != now.gates) change.gates = now.gates;
     if (before.layer != now.layer) change.layer = now.layer;
     if (before.head != now.head) change.head = now.head;
     if (before.theme != now.theme) change.theme = now.theme;

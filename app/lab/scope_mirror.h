@@ -10,7 +10,8 @@
 
 namespace attn {
 
-/// What attention-scope shows of a snapshot: the model, all tokens, and the head in detail. Empty without a model.
+/// What attention-scope shows of a snapshot: the model with what is changed about it, all
+/// tokens, and the head in detail. Empty without a model.
 MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight);
 /// What must be sent for `now` to show where `before` shows: what is the same is left out, but that another model needs
 /// its tokens and head.

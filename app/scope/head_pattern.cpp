@@ -1,5 +1,8 @@
 #include "app/scope/head_pattern.h"
 
+#include "engine/session/hook_edits.h"
+
+#include <algorithm>
 #include <tuple>
 
 namespace attn::scope {
@@ -36,7 +39,26 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
     if (isReady(queries, keys, cellPixels)) return pixels_;
     pixelsOf_ = viewOf(queries, keys);
     version_ = subject_.version();
-    const LanguageModel::DevicePattern pattern = subject_.language().patternOnDevice(*pixelsOf_);
+    LanguageModel& language = subject_.language();
+    if (language.hookEdits().patterns().contains({pixelsOf_->layer, pixelsOf_->head})) {
+        const PatternTile tile = language.patternTile(*pixelsOf_);
+        byHand_ = {}; // its memory first
+        byHand_ = gpu::Buffer(language.context(), {.sizeBytes = tile.values.size() * sizeof(float),
+                                                   .placement = gpu::Placement::Upload,
+                                                   .name = "pattern by hand"});
+        std::ranges::copy(tile.values, byHand_.mappedAs<float>().begin());
+        return pixels_ = {.buffer = byHand_.get(),
+                          .byteOffset = 0,
+                          .byteSize = tile.values.size() * sizeof(float),
+                          .rowStride = tile.columns,
+                          .rows = tile.rows,
+                          .columns = tile.columns,
+                          .rowBegin = tile.queryBegin,
+                          .rowEnd = tile.queryEnd,
+                          .columnBegin = tile.keyBegin,
+                          .columnEnd = tile.keyEnd};
+    }
+    const LanguageModel::DevicePattern pattern = language.patternOnDevice(*pixelsOf_);
     pixels_ = {.buffer = pattern.buffer,
                .byteOffset = pattern.byteOffset,
                .byteSize = pattern.byteSize,

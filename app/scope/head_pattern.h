@@ -23,6 +23,7 @@ private:
 
     ModelSubject& subject_;
     DevicePixels pixels_;
+    gpu::Buffer byHand_; ///< pixels of a pattern that is set by hand
     std::optional<SetViewCommand> pixelsOf_;
     uint64_t version_ = 0; ///< of the tokens that pixels_ shows
     CellReading reading_;

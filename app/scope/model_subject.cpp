@@ -117,16 +117,22 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
     if (tokens.empty()) throw Error({.what = "there are no tokens", .where = name_, .hint = "give some text"});
     const std::vector<int> old = language_.tokens();
     const auto same = static_cast<size_t>(std::ranges::mismatch(tokens, old).in1 - tokens.begin());
-    const size_t kept = std::min(same, tokens.size() - 1); // logits come after the last
+    size_t kept = std::min(same, tokens.size() - 1); // logits come after the last
     if (tokens.size() > static_cast<size_t>(language_.capacity()))
         throw Error(
             {.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), language_.capacity()),
              .where = name_,
              .hint = "shorten the text"});
+    const auto promptEnd = tokens.begin() + static_cast<std::ptrdiff_t>(std::min(promptLength, tokens.size()));
+    std::vector<int> prompt(tokens.begin(), promptEnd);
+    const bool readsPrompt = prompt != prompt_ && !edits_.interventions.empty(); // values may be taken from it
+    if (readsPrompt) kept = 0;
     language_.truncate(kept);
     try {
+        if (readsPrompt) workOut(edits_, prompt);
         language_.feed(std::span(tokens).subspan(kept));
     } catch (const Error&) { // a token outside the vocabulary
+        if (readsPrompt) workOut(edits_, prompt_);
         language_.truncate(kept);
         language_.feed(std::span(old).subspan(kept));
         throw;
@@ -137,8 +143,39 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
     else
         written_.clear();
     while (written_.size() > glow().size()) written_.pop_back();
-    prompt_.assign(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(std::min(promptLength, tokens.size())));
-    describeText(static_cast<int>(same));
+    prompt_ = std::move(prompt);
+    describeText(readsPrompt ? 0 : static_cast<int>(same));
+}
+
+void ModelSubject::workOut(const Edits& edits, const std::vector<int>& prompt) {
+    language_.setEdits(edits, prompt);
+    language_.truncate(0);
+}
+
+void ModelSubject::setEdits(const Edits& edits, std::vector<float> gates) {
+    const auto count = static_cast<size_t>(layers()) * static_cast<size_t>(heads());
+    if (gates.empty()) gates.assign(count, 1);
+    if (gates.size() != count)
+        throw Error({.what = fmt::format("{} gates do not fit a model of {} heads", gates.size(), count),
+                     .where = name_,
+                     .hint = "send one for each head, or none"});
+    const std::vector<int> tokens = language_.tokens();
+    const auto runAgain = [&] {
+        language_.truncate(0);
+        language_.feed(tokens);
+    };
+    try {
+        workOut(edits, prompt_);
+    } catch (const Error&) {
+        runAgain();
+        throw;
+    }
+    for (size_t at = 0; at < count; ++at)
+        language_.setGate(static_cast<int>(at) / heads(), static_cast<int>(at) % heads(), gates[at]);
+    edits_ = edits;
+    runAgain();
+    written_.clear();
+    describeText(0);
 }
 
 std::array<float, 4> ModelSubject::glow() const {
@@ -150,7 +187,8 @@ std::array<float, 4> ModelSubject::glow() const {
 }
 
 std::string ModelSubject::facts() const {
-    return fmt::format("{} of {} tokens  ·  next {}", tokenCount(), language_.info().contextLength, next_);
+    return fmt::format("{}{} of {} tokens  ·  next {}", language_.isEdited() ? "model edited  ·  " : "", tokenCount(),
+                       language_.info().contextLength, next_);
 }
 
 } // namespace attn::scope

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/scope/subject.h"
+#include "engine/session/edits.h"
 #include "engine/session/microscope.h"
 
 #include <array>
@@ -39,6 +40,11 @@ public:
     /// @param promptLength how many of them reset() goes back to @throws Error if they do not fit: nothing is changed
     void setTokens(const std::vector<int>& tokens, size_t promptLength);
     const std::vector<int>& tokens() const { return language_.tokens(); }
+    size_t promptLength() const { return prompt_.size(); }
+    /// Runs the model so from now on. @param gates of all heads, layer by layer; none: every gate is open
+    /// @throws Error if it cannot: it then runs as before
+    void setEdits(const Edits& edits, std::vector<float> gates);
+    const Edits& edits() const { return edits_; }
 
     /// How much the newest rows glow, the newest first: 1 when written, 0 a little later.
     std::array<float, 4> glow() const;
@@ -46,10 +52,13 @@ public:
 
 private:
     void describeText(int firstChanged);
+    /// Works edits out for a prompt, which forgets all tokens.
+    void workOut(const Edits& edits, const std::vector<int>& prompt);
 
     LanguageModel& language_;
     Microscope microscope_;
     std::vector<int> prompt_;
+    Edits edits_;
     std::string next_;
     uint64_t version_ = 0;
     std::deque<std::pair<uint64_t, int>> changes_; ///< version, first token that changed with it; the newest last

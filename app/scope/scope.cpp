@@ -31,6 +31,16 @@ std::vector<int> encodePrompt(const LanguageModel& model, const Options& options
     return model.tokenizer()->encode(options.prompt.empty() ? model.source().example() : options.prompt).ids;
 }
 
+/// While a slider is dragged many changes of the model come at once, and each would run the whole text.
+void dropOvertaken(std::vector<MirrorMessage>& messages) {
+    bool isEditedLater = false, isGatedLater = false;
+    for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+        if (std::exchange(isEditedLater, isEditedLater || message->edits.has_value())) message->edits.reset();
+        if (std::exchange(isGatedLater, isGatedLater || message->gates.has_value())) message->gates.reset();
+        if (message->step > 0) isEditedLater = isGatedLater = false; // it is written by the model as it then was
+    }
+}
+
 } // namespace
 
 Scope::Scope(const DisplayConnection& display, const Options& options)
@@ -207,15 +217,19 @@ void Scope::readKeys() {
 void Scope::readFollowed() {
     if (!follower_) return;
     const bool isConnected = follower_->isConnected(); // lines may still have come before it went
-    for (const std::string& line : follower_->takeLines()) {
+    std::vector<MirrorMessage> messages;
+    const auto saying = [&](const auto& work) {
         try {
-            follow(parseMirrorLine(line));
+            work();
         } catch (const gpu::DeviceLost&) {
             throw;
         } catch (const Error& error) {
             subject_->setNotice(error.what());
         }
-    }
+    };
+    for (const std::string& line : follower_->takeLines()) saying([&] { messages.push_back(parseMirrorLine(line)); });
+    dropOvertaken(messages);
+    for (const MirrorMessage& message : messages) saying([&] { follow(message); });
     if (isConnected) return;
     follower_ = nullptr;
     subject_->setNotice("The program that was followed has ended; this window goes on by itself.");
@@ -238,12 +252,16 @@ void Scope::follow(const MirrorMessage& message) {
         open(wanted);
     } else if (ModelSubject* model = subject_->model(); model && (message.tokens || message.prompt)) {
         const std::vector<int> tokens = tokensOf(model->language());
+        const auto promptLength =
+            static_cast<size_t>(std::max(message.promptLength.value_or(static_cast<int>(tokens.size())), 1));
         renderer_->finishFrame(); // it reads what changes
-        if (tokens != model->tokens())
-            model->setTokens(tokens, static_cast<size_t>(
-                                         std::max(message.promptLength.value_or(static_cast<int>(tokens.size())), 1)));
+        if (tokens != model->tokens() || promptLength != model->promptLength()) model->setTokens(tokens, promptLength);
     }
     for (int i = 0; i < message.step; ++i) step();
+    if (ModelSubject* model = subject_->model(); model && (message.edits || message.gates)) {
+        renderer_->finishFrame();
+        model->setEdits(message.edits.value_or(model->edits()), message.gates.value_or(model->language().gates()));
+    }
     subject_->select(message.layer.value_or(subject_->layer()), message.head.value_or(subject_->head()));
     if (message.view) {
         const ViewDescriptor* view = viewNamed(*message.view);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -41,9 +42,11 @@ std::string placeOf(const Intervention& intervention) {
     const std::string head = intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "";
     if (hook == "hook_embed") return "embedding";
     constexpr std::string_view kBlocks = "blocks.";
-    const size_t dot = hook.find('.', kBlocks.size());
-    if (!hook.starts_with(kBlocks) || dot == std::string::npos) return hook + head;
-    const std::string layer = hook.substr(kBlocks.size(), dot - kBlocks.size()), end = hook.substr(dot + 1);
+    if (!hook.starts_with(kBlocks)) return hook + head;
+    const size_t dot = std::min(hook.find('.', kBlocks.size()), hook.size());
+    const std::string layer = hook.substr(kBlocks.size(), dot - kBlocks.size());
+    if (dot == hook.size()) return "layer " + layer; // all of it
+    const std::string end = hook.substr(dot + 1);
     if (end == "attn.hook_z") return fmt::format("layer {}{}", layer, head.empty() ? ", all heads" : head);
     if (end == "hook_attn_out") return fmt::format("attention of layer {}", layer);
     if (end == "hook_mlp_out") return fmt::format("MLP of layer {}", layer);

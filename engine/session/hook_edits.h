@@ -11,6 +11,8 @@
 
 namespace attn {
 
+struct PatternTile;
+
 /// Changes to rows of hooks, worked out to numbers: x becomes keep * x + values.
 class HookEdits {
 public:
@@ -51,5 +53,10 @@ private:
 /// Weights of all keys before `end` that an edit gives a query which sees those from `begin` on; empty where it leaves
 /// the row as it is.
 std::vector<float> editedRow(const PatternEdit& edit, int query, int begin, int end);
+
+/// Lays what an edit sets over a picture of the head's own pattern.
+/// @param tile   of pixels that cover as many tokens each, except for the last
+/// @param tokens how many there are  @param window keys that the layer's queries see back; 0: all
+void showEdit(const PatternEdit& edit, PatternTile& tile, int tokens, int window);
 
 } // namespace attn

@@ -187,35 +187,8 @@ std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int layer, 
 void LanguageModel::showPatternEdits(PatternTile& tile) const {
     const auto edit = edits_->hooks.patterns().find({tile.layer, tile.head});
     if (isBypassed_ || edit == edits_->hooks.patterns().end() || tile.rows == 0 || tile.columns == 0) return;
-    const int count = static_cast<int>(tokens_.size());
-    const auto begins = [](int begin, int end, int pixels, int pixel) { // of a pixel that covers as many as the others
-        return begin + static_cast<int>((static_cast<int64_t>(pixel) * (end - begin) + pixels - 1) / pixels);
-    };
-    for (int row = 0; row < tile.rows; ++row) {
-        const int first = begins(tile.queryBegin, tile.queryEnd, tile.rows, row),
-                  end = std::min(count, begins(tile.queryBegin, tile.queryEnd, tile.rows, row + 1));
-        std::vector<float> pooled;
-        bool isWhole = true;
-        for (int query = first; query < end; ++query) {
-            const auto weights = editedRow(edit->second, tile.layer, static_cast<size_t>(query));
-            if (weights.empty()) {
-                isWhole = false;
-                continue;
-            }
-            pooled.resize(static_cast<size_t>(tile.columns), 0);
-            for (int column = 0; column < tile.columns; ++column)
-                for (int key = begins(tile.keyBegin, tile.keyEnd, tile.columns, column);
-                     key < begins(tile.keyBegin, tile.keyEnd, tile.columns, column + 1) &&
-                     key < static_cast<int>(weights.size());
-                     ++key)
-                    pooled[static_cast<size_t>(column)] =
-                        std::max(pooled[static_cast<size_t>(column)], weights[static_cast<size_t>(key)]);
-        }
-        for (size_t column = 0; column < pooled.size(); ++column) {
-            float& value = tile.values[static_cast<size_t>(row * tile.columns) + column];
-            value = isWhole ? pooled[column] : std::max(value, pooled[column]);
-        }
-    }
+    showEdit(edit->second, tile, static_cast<int>(tokens_.size()),
+             static_cast<int>(config().layers[static_cast<size_t>(tile.layer)].rule.window));
 }
 
 void LanguageModel::showPatternEdits(PatternGrid& grid) const {

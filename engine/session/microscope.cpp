@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/ops/tensor_ops.h"
+#include "engine/session/hook_edits.h"
 #include "engine/session/microscope_parts.h"
 #include "engine/session/view_graph.h"
 
@@ -54,6 +55,26 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
                  .heads = model_.info().heads},
                 count);
     const GpuExecutor::DeviceResult at = executor->deviceResult("pixels");
+    std::vector<PatternTile> byHand;
+    for (const auto& [head, edit] : model_.hookEdits().patterns()) {
+        if (head.first != layer) continue;
+        PatternTile tile{.layer = layer,
+                         .head = head.second,
+                         .rows = rows,
+                         .columns = size,
+                         .queryBegin = firstRow * cells,
+                         .queryEnd = pixels * cells,
+                         .keyBegin = 0,
+                         .keyEnd = size * cells,
+                         .values = {}};
+        const auto stride = static_cast<size_t>(at.shape.rowStride()), side = static_cast<size_t>(size);
+        const auto own = executor->result("pixels").subspan(static_cast<size_t>(head.second) * side * stride);
+        for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
+            tile.values.insert(tile.values.end(), own.begin() + static_cast<std::ptrdiff_t>(row * stride),
+                               own.begin() + static_cast<std::ptrdiff_t>(row * stride + side));
+        showEdit(edit, tile, count, static_cast<int>(model_.config().layers[static_cast<size_t>(layer)].rule.window));
+        byHand.push_back(std::move(tile));
+    }
     return {.buffer = at.buffer,
             .byteOffset = at.byteOffset,
             .heads = model_.info().heads,
@@ -61,7 +82,8 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
             .rowStride = static_cast<int>(at.shape.rowStride()),
             .firstRow = firstRow,
             .rows = rows,
-            .columns = pixels};
+            .columns = pixels,
+            .byHand = std::move(byHand)};
 }
 
 std::unique_ptr<AttentionLens> Microscope::lens(int layer) {
@@ -103,9 +125,9 @@ TensorStatistics statisticsIn(std::span<const float> values) {
 GpuExecutor& Microscope::runHook(const std::string& name) {
     // Without a cache every token of the sequence is a row of one step, and nothing of the model's own is written.
     const auto tokens = static_cast<int64_t>(model_.tokens().size());
-    if (!looked_ || looked_->name != name || looked_->tokens != tokens) {
+    if (!looked_ || looked_->name != name || looked_->tokens != tokens || !looked_->fits(model_.hookEdits())) {
         looked_ = nullptr; // its memory first
-        const DecoderGraph graph = buildDecoder(model_.config(), {.queries = tokens});
+        const DecoderGraph graph = model_.wholeGraph(tokens);
         const auto probe = graph.graph->probes().find(name);
         if (probe == graph.graph->probes().end())
             throw Error({.what = "the model has no such tensor",
@@ -117,9 +139,11 @@ GpuExecutor& Microscope::runHook(const std::string& name) {
             .name = name,
             .tokens = tokens,
             .axes = probe->second.axes,
+            .editedHooks = model_.hookEdits().hooks(),
+            .editedPatterns = model_.hookEdits().patternLayers(),
             .executor = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), plan)});
     }
-    writeTokens(*looked_->executor, 0, static_cast<size_t>(tokens));
+    model_.writeWhole(*looked_->executor, model_.tokens());
     looked_->executor->run({});
     return *looked_->executor;
 }
@@ -145,6 +169,8 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
         Looking{.name = name,
                 .tokens = 0,
                 .axes = {},
+                .editedHooks = {},
+                .editedPatterns = {},
                 .executor = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), plan)});
     looked_->executor->run({});
     return {.name = name,
@@ -175,9 +201,9 @@ Microscope::DeviceTensor Microscope::residualNorms() {
     requireTokens(1);
     constexpr const char* kNorms = "residual norms";
     const auto tokens = static_cast<int64_t>(model_.tokens().size());
-    if (!norms_ || norms_->tokens != tokens) {
+    if (!norms_ || norms_->tokens != tokens || !norms_->fits(model_.hookEdits())) {
         norms_ = nullptr;
-        const DecoderGraph graph = buildDecoder(model_.config(), {.queries = tokens});
+        const DecoderGraph graph = model_.wholeGraph(tokens);
         std::vector<Tensor> rows;
         const auto add = [&](const std::string& hook) {
             const Tensor squares = unary(graph.graph->probes().at(hook).tensor, Unary::Square); // [T,C]
@@ -190,12 +216,14 @@ Microscope::DeviceTensor Microscope::residualNorms() {
             Looking{.name = kNorms,
                     .tokens = tokens,
                     .axes = "LT",
+                    .editedHooks = model_.hookEdits().hooks(),
+                    .editedPatterns = model_.hookEdits().patternLayers(),
                     .executor = std::make_unique<GpuExecutor>(
                         model_.context(), model_.kernels(), model_.store(),
                         compile(graph.graph, {{kNorms, all}, {kStatistics, tensorStatistics(all)}}))});
     }
     GpuExecutor& executor = *norms_->executor;
-    writeTokens(executor, 0, static_cast<size_t>(tokens));
+    model_.writeWhole(executor, model_.tokens());
     executor.run({});
     const GpuExecutor::DeviceResult at = executor.deviceResult(kNorms);
     return {.name = kNorms,

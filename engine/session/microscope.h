@@ -66,6 +66,8 @@ public:
         uint64_t byteOffset = 0;
         int heads = 0, size = 0, rowStride = 0; ///< in floats
         int firstRow = 0, rows = 0, columns = 0;
+        /// Of heads whose pattern is set by hand, these pixels instead: [rows, size] from firstRow on.
+        std::vector<PatternTile> byHand;
     };
     /// @param size  pixels on a side that there is room for
     /// @param cells tokens on a side of a pixel, which takes the largest probability under it: a power of two, to 512

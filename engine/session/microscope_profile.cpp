@@ -124,6 +124,11 @@ StepProfile Microscope::profile(Phase phase) {
         runs.resize(stretches.size());
         for (size_t i = 0; i < stretches.size(); ++i) runs[i].push_back(stretches[i].elapsedMs);
     }
+    if (model_.isEdited()) { // the timed step is not, and has written the caches
+        const std::vector<int> tokens = model_.tokens();
+        model_.truncate(timed.first);
+        model_.feed(std::span(tokens).subspan(timed.first));
+    }
     const Plan& plan = *timed.plan;
     StepProfile profile{.plan = timed.plan, .queries = static_cast<int64_t>(timed.count), .ops = {}, .totalMs = 0};
     const KernelTraits traits = kernelTraits(model_.context().traits());

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 
@@ -27,6 +29,16 @@ void read(const Json& object, const char* name, std::optional<T>& field, bool (J
     field = found->get<T>();
 }
 
+template <typename T>
+void readList(const Json& object, const char* name, std::optional<std::vector<T>>& field,
+              bool (Json::*isRight)() const noexcept, const char* kind, const std::string& line) {
+    const auto found = object.find(name);
+    if (found == object.end() || found->is_null()) return;
+    if (!found->is_array() || !std::ranges::all_of(*found, isRight))
+        throw wrong(fmt::format("\"{}\" must be {}", name, kind), line);
+    field = found->template get<std::vector<T>>();
+}
+
 } // namespace
 
 std::string mirrorLine(const MirrorMessage& message) {
@@ -39,6 +51,8 @@ std::string mirrorLine(const MirrorMessage& message) {
     put("tokens", message.tokens);
     put("promptLength", message.promptLength);
     if (message.step > 0) object["step"] = message.step;
+    if (message.edits) object["edits"] = Json::parse(editsToJson(*message.edits));
+    put("gates", message.gates);
     put("layer", message.layer);
     put("head", message.head);
     put("view", message.view);
@@ -53,15 +67,11 @@ MirrorMessage parseMirrorLine(const std::string& line) {
     MirrorMessage message;
     read(object, "path", message.path, &Json::is_string, "text", line);
     read(object, "prompt", message.prompt, &Json::is_string, "text", line);
-    if (const auto tokens = object.find("tokens"); tokens != object.end() && !tokens->is_null()) {
-        if (!tokens->is_array()) throw wrong("\"tokens\" must be a list of whole numbers", line);
-        message.tokens.emplace();
-        for (const Json& token : *tokens) {
-            if (!token.is_number_integer()) throw wrong("\"tokens\" must be a list of whole numbers", line);
-            message.tokens->push_back(token.get<int>());
-        }
-    }
+    readList(object, "tokens", message.tokens, &Json::is_number_integer, "a list of whole numbers", line);
     read(object, "promptLength", message.promptLength, &Json::is_number_integer, "a whole number", line);
+    readList(object, "gates", message.gates, &Json::is_number, "a list of numbers", line);
+    if (const auto edits = object.find("edits"); edits != object.end() && !edits->is_null())
+        message.edits = editsFromJson(edits->dump());
     std::optional<int> step;
     read(object, "step", step, &Json::is_number_integer, "a whole number", line);
     message.step = step.value_or(0);

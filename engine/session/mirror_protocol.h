@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/session/edits.h"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,13 +15,16 @@ namespace attn {
 ///     {"tokens": [1, 403, 407], "promptLength": 2}
 ///     {"layer": 3, "head": 1, "view": "head"}
 ///     {"step": 1}
+///     {"edits": {"interventions": [{"kind": "zero", "hook": "blocks.1.hook_mlp_out"}]}, "gates": []}
 ///     {"theme": "light"}
 struct MirrorMessage {
-    std::optional<std::string> path;        ///< of a model, to open
-    std::optional<std::string> prompt;      ///< text; tokens win over it
-    std::optional<std::vector<int>> tokens; ///< the whole sequence by ids
-    std::optional<int> promptLength;        ///< how many of the tokens are prompt; all when left out
-    int step = 0;                           ///< tokens to write
+    std::optional<std::string> path;         ///< of a model, to open
+    std::optional<std::string> prompt;       ///< text; tokens win over it
+    std::optional<std::vector<int>> tokens;  ///< the whole sequence by ids
+    std::optional<int> promptLength;         ///< how many of the tokens are prompt; all when left out
+    int step = 0;                            ///< tokens to write
+    std::optional<Edits> edits;              ///< in force from now on instead of all others, as session files keep them
+    std::optional<std::vector<float>> gates; ///< of all heads, layer by layer; none: every gate is open
     std::optional<int> layer, head;
     std::optional<std::string> view;  ///< by its name on the command line of attention-scope
     std::optional<std::string> theme; ///< "dark" or "light"

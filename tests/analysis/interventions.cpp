@@ -2,6 +2,7 @@
 #include "engine/core/error.h"
 #include "engine/session/edits.h"
 #include "engine/session/hook_edits.h"
+#include "engine/session/whole_layer.h"
 #include "tests/analysis/golden_case.h"
 
 #include <fmt/format.h>
@@ -127,6 +128,37 @@ TEST_CASE("interventions: rows set by hand are what views show and what the mode
     CHECK(sum == Approx(1).margin(1e-5));
     const PatternGrid grid = golden.model.patternGrid(64);
     CHECK(grid.at(kLayer, kHead).at(5, 3) == 0.75f);
+}
+
+TEST_CASE("interventions: a whole layer that is removed adds nothing to the stream", "[analysis][gpu]") {
+    const std::vector<int> tokens{3, 1, 4, 1, 5, 9};
+    for (const char* name : {"gpt2", "llama_gqa", "gpt_neox"}) { // the last adds both at once
+        INFO(name);
+        const auto folder = std::filesystem::path(ATTN_TEST_DIR) / "golden" / name;
+        LanguageModel model(openModelSource(folder.string()), {.validation = true});
+        model.setEdits({wholeLayer({}, kLayer, true), {}}, tokens);
+        const auto streams = model.capture(tokens, "blocks.1.hook_resid_pre,blocks.1.hook_resid_post");
+        REQUIRE(streams.size() == 2);
+        CHECK(streams[0].values == streams[1].values);
+    }
+}
+
+TEST_CASE("edits: attention and MLP of a layer that are changed alike are one change", "[analysis]") {
+    Intervention head{.hook = kZ, .head = 2};
+    std::vector<Intervention> list = wholeLayer({.position = 3, .amount = 0.5f}, 2, true);
+    list.insert(list.begin(), head);
+    list.push_back({.hook = "blocks.1.hook_attn_out"});
+    list.push_back({.hook = "blocks.1.hook_mlp_out", .amount = 0.5f});
+    list.push_back({.hook = "blocks.0.hook_mlp_out"});
+    std::vector<std::string> said;
+    for (const auto change : changesOf(list)) said.push_back(describe(change));
+    CHECK(said == std::vector<std::string>{"layer 1, head 2 removed", "50 % of layer 2, token 3 removed",
+                                           "attention of layer 1 removed", "50 % of MLP of layer 1 removed",
+                                           "MLP of layer 0 removed"});
+    CHECK(changesOf(editsFromJson(editsToJson({list, {}})).interventions).size() == 5); // session files keep it
+    const auto patched = wholeLayer({.kind = Intervention::Kind::Patch, .text = "a cat", .textPosition = 1}, 0, true);
+    CHECK(describe(changesOf(patched).front()) == "layer 0 replaced by that of \"a cat\", token 1");
+    CHECK(wholeLayer({}, 0, false).size() == 1);
 }
 
 TEST_CASE("interventions: what cannot be is refused in a sentence", "[analysis][gpu]") {

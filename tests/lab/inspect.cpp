@@ -3,6 +3,7 @@
 #include "app/lab/panels/lens_pages.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/run_cells_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "engine/analysis/head_detectors.h"
 #include "tests/lab/lab_window.h"
@@ -88,6 +89,115 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     CHECK_FALSE(lab.snapshot().isEdited);
     CHECK(lab.snapshot().next->logits == before);
     CHECK_FALSE(lab.action("resetEdits").isEnabled());
+}
+
+TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
+    REQUIRE(lab.settle());
+    lab.showPanel("interventions");
+    const std::vector<float> before = lab.snapshot().next->logits;
+    auto& where = lab.find<QComboBox>("interventionWhere");
+    where.setCurrentIndex(where.findText("Whole layer"));
+    lab.find<QSpinBox>("interventionLayer").setValue(1);
+    click(lab.find<QPushButton>("interventionAdd"));
+    REQUIRE(lab.settle());
+    const auto& list = lab.find<QTreeWidget>("interventionsList");
+    CHECK(firstColumn(list) == QStringList{"layer 1 removed"});
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change.");
+    REQUIRE(lab.snapshot().edits->interventions.size() == 2);
+    CHECK(lab.snapshot().next->logits != before);
+    lab.find<QSlider>("interventionAmount").setValue(40);
+    REQUIRE(lab.settle());
+    for (const Intervention& each : lab.snapshot().edits->interventions) CHECK(each.amount == Approx(0.4f));
+    CHECK(firstColumn(list) == QStringList{"40 % of layer 1 removed"});
+    const QString path = lab.folder() + "/layer.attnlab";
+    REQUIRE(lab.window().saveSessionAs(path));
+    lab.press(lab.action("undo")); // the slider
+    lab.press(lab.action("undo")); // the change, as one step
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().next->logits == before);
+    lab.window().openSession(path);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor([&] { return firstColumn(list) == QStringList{"40 % of layer 1 removed"}; }));
+    click(lab.find<QPushButton>("interventionsRemove"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits == nullptr);
+}
+
+TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
+    REQUIRE(lab.settle());
+    lab.showPanel("interventions");
+    const std::vector<float> before = lab.snapshot().next->logits;
+    auto& cells = lab.find<RunCellsView>("interventionCells");
+    auto& where = lab.find<QComboBox>("interventionWhere");
+    where.setCurrentIndex(where.findText("Stream before layer"));
+    auto& kind = lab.find<QComboBox>("interventionKind");
+    kind.setCurrentIndex(static_cast<int>(Intervention::Kind::Patch));
+    CHECK_FALSE(cells.isVisible());
+    lab.find<QLineEdit>("interventionText").setText("Lily had a cat. She loved her");
+    REQUIRE(lab.waitFor([&] { return cells.isVisible() && cells.tokenCount(RunCellsView::Other) > 0; }));
+    CHECK(cells.tokenCount(RunCellsView::Prompt) == static_cast<int>(lab.snapshot().sequence->tokens.size()));
+    CHECK(cells.rowCount() == lab.snapshot().model->layers + 1);
+    CHECK_FALSE(cells.accessibleName().isEmpty());
+    const auto at = [&](RunCellsView::Run run, int row, int token) {
+        return cells.cellRect({run, row, token}).center().toPoint();
+    };
+    const auto drag = [&](const QPoint& from, const QPoint& to) {
+        QTest::mousePress(&cells, Qt::LeftButton, {}, from);
+        QTest::mouseMove(&cells, (from + to) / 2);
+        QTest::mouseMove(&cells, to);
+        QTest::mouseRelease(&cells, Qt::LeftButton, {}, to);
+    };
+    QTest::qWait(50);                                                    // the panel lays out what has come
+    drag(at(RunCellsView::Other, 1, 4), at(RunCellsView::Prompt, 2, 4)); // another row is refused
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits == nullptr);
+    drag(at(RunCellsView::Other, 1, 4), at(RunCellsView::Prompt, 1, 3));
+    REQUIRE(lab.settle());
+    REQUIRE(lab.snapshot().edits);
+    CHECK(lab.snapshot().edits->interventions == std::vector<Intervention>{{.kind = Intervention::Kind::Patch,
+                                                                            .hook = "blocks.0.hook_resid_pre",
+                                                                            .position = 3,
+                                                                            .text = "Lily had a cat. She loved her",
+                                                                            .textPosition = 4}});
+    CHECK(lab.snapshot().next->logits != before);
+    CHECK(cells.moves() == std::vector<RunCellsView::Move>{{1, 4, 3}});
+    drag(at(RunCellsView::Other, 1, 2), at(RunCellsView::Prompt, 1, 3)); // takes the other's place
+    REQUIRE(lab.settle());
+    REQUIRE(lab.snapshot().edits->interventions.size() == 1);
+    CHECK(lab.snapshot().edits->interventions.front().textPosition == 2);
+    lab.press(lab.action("undo"));
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(cells.moves().empty());
+
+    // By keys: the embedding of the other text's third token to the prompt's fifth.
+    cells.setFocus();
+    QTest::keyClick(&cells, Qt::Key_Escape);
+    for (int i = 0; i < 40; ++i) QTest::keyClick(&cells, Qt::Key_Up);
+    for (int i = 0; i < 40; ++i) QTest::keyClick(&cells, Qt::Key_Left);
+    for (int i = 0; i < 2; ++i) QTest::keyClick(&cells, Qt::Key_Right);
+    CHECK(cells.accessibleDescription().startsWith("The other text: embedding, token 2 “"));
+    QTest::keyClick(&cells, Qt::Key_Return);
+    CHECK(cells.accessibleDescription().contains("is held. The prompt: embedding, token 2 “"));
+    lab.forget();
+    QTest::keyClick(&cells, Qt::Key_Escape); // lets go, and stops nothing
+    CHECK(cells.accessibleDescription().startsWith("The other text: embedding, token 2 “"));
+    CHECK(lab.postedOf<StopCommand>().empty());
+    QTest::keyClick(&cells, Qt::Key_Return);
+    for (int i = 0; i < 2; ++i) QTest::keyClick(&cells, Qt::Key_Right);
+    QTest::keyClick(&cells, Qt::Key_Return);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.snapshot().edits);
+    CHECK(lab.snapshot().edits->interventions.front().hook == "hook_embed");
+    CHECK(lab.snapshot().edits->interventions.front().position == 4);
+    CHECK(lab.snapshot().edits->interventions.front().textPosition == 2);
+    CHECK(lab.snapshot().next->logits != before);
+    kind.setCurrentIndex(0);
+    CHECK_FALSE(cells.isVisible());
 }
 
 TEST_CASE("lab: a pattern is pinned, levelled and painted, and the model runs on it", "[lab]") {
@@ -277,6 +387,26 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
                    lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
         },
         20'000));
+    // A word more in B: what follows is compared with itself, and hovering leads from one to the other.
+    lab.find<QLineEdit>("compareText").setText("the very quick fox the qu");
+    click(lab.find<QPushButton>("compareRun"));
+    auto& a = lab.find<MatrixView>("compareA");
+    auto& b = lab.find<MatrixView>("compareB");
+    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && b.figure().rows() == 25; }, 20'000));
+    CHECK(a.figure().rows() == 20);
+    CHECK(
+        lab.find<QLabel>("compareMessage").text().contains("20 tokens stand for one another, of 20 in A and 25 in B"));
+    CHECK(heads.topLevelItemCount() == 4);
+    CHECK(difference.figure().rows() == 20);
+    CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));
+    QTest::mouseMove(&a, a.figureLayout().cellRect({12, 4}).center().toPoint());
+    REQUIRE(lab.waitFor([&] { return b.figure().hovered == Cell{17, 9}; }));
+    CHECK(difference.figure().hovered == Cell{12, 4});
+    QTest::mouseMove(&b, b.figureLayout().cellRect({17, 9}).center().toPoint() + QPoint(1, 0));
+    QTest::mouseMove(&b, b.figureLayout().cellRect({18, 2}).center().toPoint());
+    REQUIRE(lab.waitFor([&] { return a.figure().hovered == Cell{13, 2}; }));
+    QTest::mouseMove(&b, b.figureLayout().cellRect({6, 2}).center().toPoint()); // in B alone
+    REQUIRE(lab.waitFor([&] { return !a.figure().hovered; }));
     with.setCurrentIndex(3); // another model
     lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
     click(lab.find<QPushButton>("compareRun"));

@@ -42,6 +42,10 @@ TEST_CASE("scope mirror: only what changed is sent, another model with everythin
     const MirrorMessage before{.path = "a", .tokens = std::vector{1, 2}, .promptLength = 2, .layer = 0, .head = 1};
     MirrorMessage now = before;
     CHECK(mirrorChange(before, now) == MirrorMessage{});
+    now.edits = Edits{};
+    now.gates.emplace();
+    CHECK(mirrorChange(before, now) == MirrorMessage{.edits = Edits{}, .gates = std::vector<float>()});
+    now = before;
     now.head = 3;
     CHECK(mirrorChange(before, now) == MirrorMessage{.head = 3});
     now.tokens->push_back(5);
@@ -61,6 +65,8 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
     REQUIRE(greeting->tokens);
     CHECK(greeting->tokens->size() == 6);
     CHECK(greeting->promptLength == 6);
+    CHECK(greeting->edits == Edits{});
+    CHECK(greeting->gates == std::vector<float>());
 
     lab.window().bridge().post(SetViewCommand{.layer = 1, .head = 1});
     REQUIRE(scope.next([](const MirrorMessage& m) { return m.layer == 1; }));
@@ -72,6 +78,31 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
     lab.window().setTheme(ThemeId::Dark);
     lab.window().setTheme(ThemeId::Light);
     CHECK(scope.next([](const MirrorMessage& m) { return m.theme == "light" && !m.path; }));
+}
+
+TEST_CASE("scope mirror: what is changed about the model is sent, also to a scope that starts later", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    REQUIRE(lab.settle());
+    const Edits edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}},
+                      {{.layer = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}}};
+    lab.window().bridge().post(SetEditsCommand{std::make_shared<const Edits>(edits)});
+    lab.window().bridge().post(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0.5f});
+    REQUIRE(lab.settle());
+    lab.press(lab.action("openInScope"));
+    Listener scope(socketOf(lab));
+    const auto greeting = scope.next([](const MirrorMessage& m) { return m.path.has_value(); });
+    REQUIRE(greeting);
+    CHECK(greeting->edits == edits);
+    CHECK(greeting->gates == std::vector<float>{0.5f, 1, 1, 1});
+
+    lab.press(lab.action("resetEdits"));
+    bool areGatesOpen = false, areEditsGone = false;
+    CHECK(scope.next([&](const MirrorMessage& m) {
+        CHECK_FALSE(m.path);
+        areGatesOpen |= m.gates && m.gates->empty();
+        areEditsGone |= m.edits && m.edits->empty();
+        return areGatesOpen && areEditsGone;
+    }));
 }
 
 } // namespace attn

@@ -53,6 +53,9 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
                             .tokens = std::vector{1, 2, 3},
                             .promptLength = 2,
                             .step = 4,
+                            .edits = Edits{{{.kind = Intervention::Kind::Patch, .hook = "hook_embed", .text = "ä"}},
+                                           {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
+                            .gates = std::vector{0.5f, 1.0f},
                             .layer = 1,
                             .head = 0,
                             .view = "grid",
@@ -63,7 +66,8 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
     CHECK(parseMirrorLine("{}") == MirrorMessage{});
     CHECK(parseMirrorLine(R"({"layer": 2, "of a later version": [1]})") == MirrorMessage{.layer = 2});
     for (const char* wrong : {"", "x", "[1]", R"({"layer": "1"})", R"({"tokens": [1, "a"]})", R"({"theme": "pink"})",
-                              R"({"step": -1})", R"({"view": 3})"}) {
+                              R"({"step": -1})", R"({"view": 3})", R"({"gates": [true]})", R"({"edits": 1})",
+                              R"({"edits": {"interventions": [{"kind": "melt"}]}})"}) {
         INFO(wrong);
         CHECK_THROWS(parseMirrorLine(wrong));
     }
@@ -106,6 +110,55 @@ TEST_CASE("follow: the scope shows what it is sent", "[scope][gpu]") {
     leader.end();
     REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("has ended") != std::string::npos; }));
     CHECK_FALSE(scope.wantsToClose());
+}
+
+TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
+    Leader leader;
+    ScopeWindow window({.prompt = "qwertyuiopqwert", .follow = leader.path(), .width = 700, .height = 600});
+    Scope& scope = window.scope();
+    const std::vector<float> before(scope.model().language().logits().begin(), scope.model().language().logits().end());
+    const auto logits = [&] {
+        const auto now = scope.model().language().logits();
+        return std::vector<float>(now.begin(), now.end());
+    };
+    CHECK(scope.model().facts().find("edited") == std::string::npos);
+    leader.send(mirrorLine({.edits = Edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}}, {}}}));
+    REQUIRE(window.drawUntil([&] { return scope.model().facts().starts_with("model edited"); }));
+    for (float logit : logits()) CHECK(logit == Approx(0).margin(1e-6));
+    const auto removed = scope.model().microscope().tensor("blocks.1.attn.hook_z"); // tensors are those of the same run
+    CHECK(removed.statistics.maximum == 0);
+
+    // A pattern by hand shows in the head's picture and in the grid.
+    const int last = scope.subject().tokenCount() - 1;
+    leader.send(mirrorLine({.edits = Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
+                            .layer = 1,
+                            .head = 0}));
+    REQUIRE(window.drawUntil([&] { return !scope.model().edits().patterns.empty() && scope.subject().layer() == 1; }));
+    const Screenshot picture = window.picture();
+    CHECK(window.colourOf(picture, {last, 2}).isNear(kOne));
+    CHECK(window.colourOf(picture, {last, 3}).isNear(kZero));
+    const auto tiles = scope.model().microscope().layerTiles(1, 32, 1, 0);
+    REQUIRE(tiles.byHand.size() == 1);
+    CHECK(tiles.byHand.front().at(last, 2) == 1);
+    CHECK(tiles.byHand.front().at(last, 3) == 0);
+    leader.send(mirrorLine({.view = "grid"}));
+    REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Grid && !scope.isRefining(); }));
+
+    // A timed step runs without the edits, and leaves no trace of it in the caches.
+    leader.send(mirrorLine({.edits = Edits{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
+    REQUIRE(window.drawUntil([&] { return !scope.model().edits().interventions.empty(); }));
+    const auto edited = scope.model().language().patternTile({.layer = 1, .head = 0}).values;
+    scope.model().microscope().profile(Microscope::Phase::Decode);
+    CHECK(scope.model().language().patternTile({.layer = 1, .head = 0}).values == edited);
+
+    leader.send(mirrorLine({.edits = Edits{}, .gates = std::vector<float>(4, 0)}));
+    REQUIRE(window.drawUntil([&] { return scope.model().edits().empty(); }));
+    CHECK(logits() != before);
+    leader.send(mirrorLine({.edits = Edits{{{.hook = "no such hook"}}, {}}})); // is said, and does no harm
+    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no hook") != std::string::npos; }));
+    leader.send(mirrorLine({.gates = std::vector<float>(4, 0.5f)}) + mirrorLine({.gates = std::vector<float>()}));
+    REQUIRE(window.drawUntil([&] { return !scope.model().language().isEdited(); }));
+    CHECK(logits() == before);
 }
 
 TEST_CASE("follow: another model takes the place of the one that is open", "[scope][gpu]") {

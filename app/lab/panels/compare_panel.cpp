@@ -8,6 +8,7 @@
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/session/sampling.h"
+#include "engine/session/token_alignment.h"
 
 #include <QComboBox>
 #include <QHeaderView>
@@ -20,32 +21,61 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
 
 namespace attn {
 namespace {
 
 constexpr int kMostTokens = 96; ///< of a pattern that is shown cell by cell
 constexpr int kShownTokens = 10;
+constexpr int kMostExact = 256; ///< tokens of a thumbnail that shows them one by one
 
-/// Mean over the rows of the Jensen-Shannon divergence, in bits; rows are scaled to sum 1 because pooled ones do not.
-double divergence(const PatternTile& a, const PatternTile& b) {
+/// Mean over the rows of the Jensen-Shannon divergence, in bits; rows are scaled to sum 1, because pooled ones and
+/// those without some of their keys do not.
+/// @param partners by rows of `a`, which are its columns too: of `b`, -1 for those that are left out
+double divergence(const PatternTile& a, const PatternTile& b, const std::vector<int>& partners) {
     double total = 0;
+    int rows = 0;
+    const auto overKeys = [&](int row, const auto& visit) {
+        for (int column = 0; column < a.columns; ++column)
+            if (const int partner = partners[static_cast<size_t>(column)]; partner >= 0)
+                visit(static_cast<double>(a.at(row, column)),
+                      static_cast<double>(b.at(partners[static_cast<size_t>(row)], partner)));
+    };
     for (int row = 0; row < a.rows; ++row) {
+        if (partners[static_cast<size_t>(row)] < 0) continue;
+        ++rows;
         double sumA = 0, sumB = 0, sum = 0;
-        for (int column = 0; column < a.columns; ++column) {
-            sumA += static_cast<double>(a.at(row, column));
-            sumB += static_cast<double>(b.at(row, column));
-        }
+        overKeys(row, [&](double p, double q) {
+            sumA += p;
+            sumB += q;
+        });
         if (sumA <= 0 || sumB <= 0) continue;
-        for (int column = 0; column < a.columns; ++column) {
-            const double p = static_cast<double>(a.at(row, column)) / sumA,
-                         q = static_cast<double>(b.at(row, column)) / sumB, m = (p + q) / 2;
+        overKeys(row, [&](double p, double q) {
+            p /= sumA;
+            q /= sumB;
+            const double m = (p + q) / 2;
             if (p > 0) sum += p * std::log2(p / m) / 2;
             if (q > 0) sum += q * std::log2(q / m) / 2;
-        }
+        });
         total += sum;
     }
-    return a.rows > 0 ? total / a.rows : 0;
+    return rows > 0 ? total / rows : 0;
+}
+
+/// Texts of tokens as numbers, the same in both: models may number the same text differently.
+std::pair<std::vector<int>, std::vector<int>> contents(const Sequence& a, const Sequence& b) {
+    std::map<QString, int> numbers;
+    const auto numbered = [&](const Sequence& sequence) {
+        std::vector<int> result;
+        for (const QString& label : tokenLabels(&sequence))
+            result.push_back(numbers.emplace(label, static_cast<int>(numbers.size())).first->second);
+        return result;
+    };
+    std::vector<int> first = numbered(a);
+    return {std::move(first), numbered(b)};
 }
 
 } // namespace
@@ -64,15 +94,17 @@ ComparePanel::ComparePanel(PanelContext& context, QWidget* parent)
     with_->addItems({tr("Compare with nothing"), tr("The same model without changes"),
                      tr("The same model on another text"), tr("Another model or checkpoint")});
     name(text_, "compareText", tr("The other text"));
-    text_->setPlaceholderText(tr("another text, best of as many tokens"));
+    text_->setPlaceholderText(tr("another text: what it shares with the prompt is compared"));
     name(path_, "comparePath", tr("The other model: a folder, a file or a built-in name"));
     path_->setPlaceholderText(tr("folder, file, or builtin:stories"));
     name(compare_, "compareRun", tr("Compare now"));
     name(a_, "compareA", tr("A: the present run's pattern"));
     name(b_, "compareB", tr("B: the other's pattern"));
-    name(difference_, "compareDifference", tr("A − B"), tr("How much more weight A gives to a cell than B"));
+    name(difference_, "compareDifference", tr("A − B"),
+         tr("How much more weight A gives to a cell than B; empty where a token stands for none of B"));
     name(heads_, "compareHeads", tr("How far each head's patterns lie apart"),
-         tr("Jensen-Shannon divergence of the rows, in bits from 0 to 1; select a head to see it"));
+         tr("Jensen-Shannon divergence of the rows, in bits from 0 to 1, over the tokens that stand for one another; "
+            "select a head to see it"));
     heads_->setHeaderLabels({tr("Head"), tr("Divergence")});
     name(next_, "compareNext", tr("Next tokens of both"), tr("Probabilities at temperature 1"));
     next_->setHeaderLabels({tr("Next token"), tr("A"), tr("B"), tr("A − B")});
@@ -163,6 +195,7 @@ void ComparePanel::follow() {
         connect(bridge_.get(), &SessionBridge::snapshotChanged, this,
                 [this](const std::shared_ptr<const Snapshot>& snapshot) {
                     second_ = snapshot;
+                    align();
                     showMaps();
                     showHeads();
                     showNext();
@@ -186,7 +219,8 @@ void ComparePanel::follow() {
         bridge_->post(SetPromptCommand{.text = text, .tokens = tokens});
     }
     const PatternGrid* grid = first_->grid.get();
-    const int size = grid && !grid->tiles.empty() ? std::max(8, grid->tiles.front().rows) : 64;
+    const bool isExact = grid && !grid->tiles.empty() && grid->tiles.front().isExact();
+    const int size = isExact || !grid || grid->tiles.empty() ? kMostExact : std::max(8, grid->tiles.front().rows);
     bridge_->post(SetViewCommand{.layer = layer_, .head = head_, .thumbnailSize = size, .detailSize = kMostTokens});
     message_->setText(tr("B is running…"));
 }
@@ -195,9 +229,27 @@ void ComparePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
     const auto before = std::exchange(first_, snapshot);
     if (with_->currentIndex() == Nothing) return;
     follow();
+    align();
     if (!before || before->detail != snapshot->detail || before->grid != snapshot->grid) showMaps();
     if (!before || before->grid != snapshot->grid) showHeads();
     if (!before || before->next != snapshot->next) showNext();
+}
+
+void ComparePanel::align() {
+    const auto sequences = first_ ? std::pair(first_->sequence, second_->sequence) : decltype(aligned_){};
+    if (sequences == std::exchange(aligned_, sequences)) return;
+    partners_.clear();
+    if (!first_ || !first_->sequence || !second_->sequence) return;
+    const auto [a, b] = contents(*first_->sequence, *second_->sequence);
+    partners_ = alignTokens(a, b);
+}
+
+QString ComparePanel::alignedText() const {
+    if (!first_ || !first_->sequence || !second_->sequence) return {};
+    const size_t countA = partners_.size(), countB = second_->sequence->tokens.size();
+    const auto count = static_cast<size_t>(std::ranges::count_if(partners_, [](int partner) { return partner >= 0; }));
+    if (count == countA && count == countB) return {};
+    return tr(". %1 tokens stand for one another, of %2 in A and %3 in B.").arg(count).arg(countA).arg(countB);
 }
 
 void ComparePanel::showMaps() {
@@ -226,16 +278,23 @@ void ComparePanel::showMaps() {
     difference.title = tr("A − B");
     difference.rowTitle = tr("query");
     difference.columnTitle = tr("key");
-    if (!a.isEmpty() && a.rows() == b.rows() && a.columns() == b.columns()) {
+    const bool isByToken = !a.rowLabels.empty() && !b.rowLabels.empty() &&
+                           partners_.size() == static_cast<size_t>(a.rows()) &&
+                           second_->sequence->tokens.size() == static_cast<size_t>(b.rows());
+    if (!a.isEmpty() && (isByToken || (a.rows() == b.rows() && a.columns() == b.columns()))) {
         std::vector<float> values;
         for (int row = 0; row < a.rows(); ++row)
-            for (int column = 0; column < a.columns(); ++column)
-                values.push_back(a.valueAt({row, column}) - b.valueAt({row, column}));
+            for (int column = 0; column < a.columns(); ++column) {
+                const Cell cell{row, column};
+                const auto partner = isByToken ? partnerOf(cell) : cell;
+                values.push_back(partner ? a.valueAt(cell) - b.valueAt(*partner)
+                                         : std::numeric_limits<float>::quiet_NaN());
+            }
         difference.setMatrix(a.rows(), a.columns(), std::move(values));
         difference.rowLabels = a.rowLabels;
         difference.columnLabels = a.columnLabels;
     } else if (!a.isEmpty() && !b.isEmpty()) {
-        difference.note = tr("A has %1 tokens and B %2").arg(a.rows()).arg(b.rows());
+        difference.note = tr("texts of more than %1 tokens need as many in both").arg(kMostTokens);
     }
     maps_->setVisible(isOn);
     a_->setFigure(std::move(a));
@@ -251,17 +310,27 @@ void ComparePanel::showHeads() {
     if (!isOn) return message_->setText(tr("Choose what to compare the present run with."));
     const PatternGrid *a = first_ ? first_->grid.get() : nullptr, *b = second_->grid.get();
     if (!a || !b || second_->status.activity != Activity::Idle) return;
-    const bool fits = a->layers == b->layers && a->heads == b->heads && !a->tiles.empty() && !b->tiles.empty() &&
-                      a->tiles.front().rows == b->tiles.front().rows;
-    message_->setText(
-        fits ? tr("A: %1 · B: %2")
-                   .arg(QString::fromStdString(first_->model->name), QString::fromStdString(second_->model->name))
-             : tr("Heads are compared one by one where both models have as many layers and heads and the texts as many "
-                  "tokens."));
-    if (!fits) return;
+    const bool hasSameHeads = a->layers == b->layers && a->heads == b->heads && !a->tiles.empty() && !b->tiles.empty();
+    std::vector<int> partners;
+    if (hasSameHeads) {
+        const PatternTile &one = a->tiles.front(), &other = b->tiles.front();
+        if (one.isExact() && other.isExact() && static_cast<size_t>(one.rows) == partners_.size() &&
+            static_cast<size_t>(other.rows) == second_->sequence->tokens.size()) {
+            partners = partners_;
+        } else if (one.rows == other.rows) { // of pixels
+            partners.resize(static_cast<size_t>(one.rows));
+            std::iota(partners.begin(), partners.end(), 0);
+        }
+    }
+    message_->setText(partners.empty() ? tr("Heads are compared one by one where both models have as many layers and "
+                                            "heads, and long texts as many tokens.")
+                                       : tr("A: %1 · B: %2%3")
+                                             .arg(QString::fromStdString(first_->model->name),
+                                                  QString::fromStdString(second_->model->name), alignedText()));
+    if (partners.empty()) return;
     std::vector<std::pair<double, int>> rows;
     for (size_t at = 0; at < a->tiles.size(); ++at)
-        rows.emplace_back(divergence(a->tiles[at], b->tiles[at]), static_cast<int>(at));
+        rows.emplace_back(divergence(a->tiles[at], b->tiles[at], partners), static_cast<int>(at));
     std::ranges::stable_sort(rows, std::greater(), &std::pair<double, int>::first);
     for (const auto& [value, at] : rows) {
         auto* item = new QTreeWidgetItem(
@@ -304,9 +373,27 @@ void ComparePanel::showNext() {
     }
 }
 
+std::optional<Cell> ComparePanel::partnerOf(const Cell& cell) const {
+    const auto of = [this](int token) { return partners_[static_cast<size_t>(token)]; };
+    if (std::max(cell.query, cell.key) >= std::ssize(partners_) || of(cell.query) < 0 || of(cell.key) < 0) return {};
+    return Cell{of(cell.query), of(cell.key)};
+}
+
 void ComparePanel::link(const std::optional<Cell>& cell) {
+    const bool isByToken = !a_->figure().rowLabels.empty() && !b_->figure().rowLabels.empty();
+    std::optional<Cell> inA = cell, inB = cell;
+    if (cell && isByToken && sender() == b_) {
+        const auto of = [this](int token) {
+            const auto found = std::ranges::find(partners_, token);
+            return found == partners_.end() ? -1 : static_cast<int>(found - partners_.begin());
+        };
+        inA = Cell{of(cell->query), of(cell->key)};
+        if (std::min(inA->query, inA->key) < 0) inA.reset();
+    } else if (cell && isByToken) {
+        inB = partnerOf(*cell);
+    }
     for (MatrixView* view : {a_, b_, difference_})
-        if (view != sender()) view->setLinked(cell);
+        if (view != sender()) view->setLinked(view == b_ ? inB : inA);
 }
 
 QJsonObject ComparePanel::saveView() const {

@@ -36,10 +36,14 @@ private:
     enum With { Nothing, Unedited, OtherText, OtherModel };
     void choose();
     void follow(); ///< B goes where A is
+    /// Which token of B stands for which of A.
+    void align();
     void showMaps();
     void showHeads();
     void showNext();
+    std::optional<Cell> partnerOf(const Cell& cell) const; ///< in B, of a cell of A
     void link(const std::optional<Cell>& cell);
+    QString alignedText() const; ///< how many tokens are compared; empty: all
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> first_, second_;
@@ -51,6 +55,8 @@ private:
     QSplitter* maps_;
     MatrixView *a_, *b_, *difference_;
     QTreeWidget *heads_, *next_;
+    std::pair<std::shared_ptr<const Sequence>, std::shared_ptr<const Sequence>> aligned_;
+    std::vector<int> partners_; ///< by A's tokens: of B, -1 for those without
     int layer_ = 0, head_ = 0;
     std::string openPath_; ///< in B
     uint64_t followed_ = 0;

@@ -10,6 +10,7 @@
 #include "engine/analysis/continuation.h"
 #include "engine/session/hook_edits.h"
 #include "engine/session/sampling.h"
+#include "engine/session/whole_layer.h"
 
 #include <QComboBox>
 #include <QFormLayout>
@@ -23,6 +24,7 @@
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
+#include <QStackedWidget>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
@@ -103,7 +105,10 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     left->addLayout(writeRow);
     auto* both = new QHBoxLayout;
     both->addLayout(left, 3);
-    both->addWidget(makePattern(), 2);
+    right_ = new QStackedWidget;
+    right_->addWidget(makePattern());
+    right_->addWidget(makeCells());
+    both->addWidget(right_, 2);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addLayout(head);
@@ -114,8 +119,10 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
         layer_->setValue(layer);
         head_->setValue(which);
         showPattern();
+        showCells();
     });
-    connect(&context_, &PanelContext::interventionRequested, this, &InterventionsPanel::add);
+    connect(&context_, &PanelContext::interventionRequested, this,
+            [this](const Intervention& intervention) { add({intervention}); });
     const auto setTheme = [this](ThemeId theme) { pattern_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
@@ -137,9 +144,9 @@ void InterventionsPanel::apply(Edits after, const QString& text, const QString& 
         edits(), std::move(after), what));
 }
 
-void InterventionsPanel::add(const Intervention& intervention) {
+void InterventionsPanel::add(const std::vector<Intervention>& change) {
     Edits after = edits();
-    after.interventions.push_back(intervention);
+    after.interventions.insert(after.interventions.end(), change.begin(), change.end());
     apply(std::move(after), tr("intervention"), QStringLiteral("add %1").arg(after.interventions.size()));
 }
 
@@ -159,28 +166,25 @@ void InterventionsPanel::reset() {
 
 /// The amount of the selected change follows the slider; without one it is that of the next.
 void InterventionsPanel::changeSelected() {
-    amountText_->setText(QString::number(static_cast<double>(described().amount), 'f', 2));
-    const QTreeWidgetItem* item = list_->currentItem();
+    amountText_->setText(QString::number(static_cast<double>(amount()), 'f', 2));
+    QTreeWidgetItem* item = list_->currentItem();
     if (!item || !item->isSelected()) return;
-    const auto at = static_cast<size_t>(list_->indexOfTopLevelItem(const_cast<QTreeWidgetItem*>(item)));
+    const int at = list_->indexOfTopLevelItem(item);
     Edits after = edits();
-    if (at >= after.interventions.size()) return;
-    Intervention& each = after.interventions[at];
+    const std::span<Intervention> change = changeAt(after, at);
+    if (change.empty()) return;
     const float share = static_cast<float>(amount_->value()) / kSteps;
-    each.amount = each.kind == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
-    amountText_->setText(QString::number(static_cast<double>(each.amount), 'f', 2));
+    for (Intervention& each : change)
+        each.amount = each.kind == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
+    amountText_->setText(QString::number(static_cast<double>(change.front().amount), 'f', 2));
     apply(std::move(after), tr("amount of a change"), QStringLiteral("amount %1").arg(at));
 }
 
 void InterventionsPanel::removeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item) return;
-    auto at = static_cast<size_t>(list_->indexOfTopLevelItem(item));
     Edits after = edits();
-    if (at < after.interventions.size())
-        after.interventions.erase(after.interventions.begin() + static_cast<std::ptrdiff_t>(at));
-    else if (at -= after.interventions.size(); at < after.patterns.size())
-        after.patterns.erase(after.patterns.begin() + static_cast<std::ptrdiff_t>(at));
+    removeChange(after, list_->indexOfTopLevelItem(item));
     apply(std::move(after), tr("removal of a change"), "remove");
 }
 
@@ -253,6 +257,7 @@ void InterventionsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snap
     if (isNewModel || before->edits != snapshot->edits || before->headGates != snapshot->headGates) showList();
     if (isNewModel || before->next != snapshot->next || before->unedited != snapshot->unedited) showEffect();
     showWritten();
+    showCells();
 }
 
 void InterventionsPanel::showWritten() {
@@ -303,8 +308,8 @@ void InterventionsPanel::showList() {
     {
         const QSignalBlocker quiet(list_);
         list_->clear();
-        for (const Intervention& each : edits().interventions)
-            new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
+        for (const auto change : changesOf(edits().interventions))
+            new QTreeWidgetItem(list_, {QString::fromStdString(describe(change))});
         for (const PatternEdit& each : edits().patterns)
             new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
         for (int i = 0; i < list_->topLevelItemCount(); ++i)
@@ -312,8 +317,8 @@ void InterventionsPanel::showList() {
     }
     const int count = list_->topLevelItemCount();
     // What has just been added is selected, so that the slider goes on with it.
-    const int selected =
-        count > countBefore ? static_cast<int>(edits().interventions.size()) - 1 : std::min(current, count - 1);
+    const int selected = count > countBefore ? static_cast<int>(changesOf(edits().interventions).size()) - 1
+                                             : std::min(current, count - 1);
     if (selected >= 0) list_->setCurrentItem(list_->topLevelItem(selected));
     remove_->setEnabled(selected >= 0);
     int gates = 0;

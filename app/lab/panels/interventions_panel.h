@@ -9,11 +9,14 @@ class QLineEdit;
 class QPushButton;
 class QSlider;
 class QSpinBox;
+class QStackedWidget;
+class QTimer;
 class QTreeWidget;
 
 namespace attn {
 
 class MatrixView;
+class RunCellsView;
 struct Cell;
 
 /// Changes what flows through the model while it runs - values of hooks, patterns by hand - and shows what that does to
@@ -32,23 +35,28 @@ public:
     /// Everything back to the model as it was loaded: edits and gates.
     void reset();
     /// Puts one more change after the others.
-    void add(const Intervention& intervention);
+    void add(const std::vector<Intervention>& change);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    enum Where { HeadOutput, AttentionOut, MlpOut, Stream, Embedding };
+    enum Where { HeadOutput, AttentionOut, MlpOut, WholeLayer, Stream, Embedding };
     static constexpr int kSteps = 100;         ///< of sliders
     static constexpr float kMostFactor = 4.0f; ///< of a direction, either way
     QWidget* makeForm();
     QWidget* makePattern();
+    QWidget* makeCells();
     const Edits& edits() const;
     void apply(Edits after, const QString& text, const QString& what);
     void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
-    Intervention described() const; ///< by the form
-    QString hookName() const;
+    std::vector<Intervention> described(Where where, int layer) const; ///< by the form, but for the place
+    std::vector<Intervention> described() const;
+    std::vector<Intervention> changeOfRow(int row) const; ///< of the cells: the embedding, then the layers
+    float amount() const;                                 ///< that the slider shows
     void showForm();
+    void showCells();
+    void patch(int row, int from, int to);
     void changeSelected();
     void removeSelected();
     void showPattern();
@@ -70,6 +78,11 @@ private:
     QPushButton *add_, *remove_;
     MatrixView* pattern_;
     QPushButton *uniform_, *pin_, *own_;
+    QStackedWidget* right_; ///< the pattern, or the cells
+    RunCellsView* cells_;
+    QLabel* cellsHint_;
+    QTimer* askTokens_;
+    std::pair<std::shared_ptr<const ModelInfo>, QString> asked_; ///< whose tokens were asked for
     QTreeWidget *list_, *effect_;
     QPushButton* write_;
     QLabel* written_;

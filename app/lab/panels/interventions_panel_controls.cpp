@@ -2,6 +2,7 @@
 
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "engine/session/whole_layer.h"
 
 #include <QComboBox>
 #include <QFormLayout>
@@ -26,9 +27,11 @@ QWidget* InterventionsPanel::makeForm() {
         widget->setToolTip(help.isEmpty() ? name : help);
         return widget;
     };
-    where_ = named(new QComboBox, "interventionWhere", tr("What is changed"));
-    where_->addItems({tr("Output of head"), tr("Attention of layer"), tr("MLP of layer"), tr("Stream before layer"),
-                      tr("Embedding")});
+    where_ = named(new QComboBox, "interventionWhere", tr("What is changed"),
+                   tr("A whole layer is all that its attention and its MLP add to the stream: removed in full, the "
+                      "layer is skipped"));
+    where_->addItems({tr("Output of head"), tr("Attention of layer"), tr("MLP of layer"), tr("Whole layer"),
+                      tr("Stream before layer"), tr("Embedding")});
     layer_ = named(new QSpinBox, "interventionLayer", tr("Layer"));
     head_ = named(new QSpinBox, "interventionHead", tr("Head"));
     layer_->setPrefix(tr("layer "));
@@ -47,6 +50,7 @@ QWidget* InterventionsPanel::makeForm() {
     textToken_ = named(new QSpinBox, "interventionTextToken", tr("Token of the text"));
     textToken_->setRange(-1, 1 << 20);
     textToken_->setSpecialValueText(tr("the same"));
+    textToken_->setValue(-1);
     amount_ = named(
         new QSlider(Qt::Horizontal), "interventionAmount", tr("How much"),
         tr("The share that is replaced, or the factor of a direction; drag it for a change that is selected below"));
@@ -80,12 +84,14 @@ QWidget* InterventionsPanel::makeForm() {
     for (QSpinBox* box : {layer_, head_})
         connect(box, &QSpinBox::valueChanged, this, [this] {
             showPattern();
+            showCells();
             if (where_->currentIndex() == HeadOutput) context_.selectHead(layer_->value(), head_->value());
         });
     connect(amount_, &QSlider::valueChanged, this, &InterventionsPanel::changeSelected);
     connect(add_, &QPushButton::clicked, this, [this] { add(described()); });
     for (QLineEdit* line : {text_, contrast_})
         connect(line, &QLineEdit::returnPressed, this, [this] { add(described()); });
+    connect(text_, &QLineEdit::textChanged, this, &InterventionsPanel::showCells);
     return form;
 }
 
@@ -148,36 +154,51 @@ QWidget* InterventionsPanel::makePattern() {
     return part;
 }
 
-QString InterventionsPanel::hookName() const {
-    const QString block = QStringLiteral("blocks.%1.").arg(layer_->value());
-    switch (where_->currentIndex()) {
-    case HeadOutput:
-        return block + "attn.hook_z";
-    case AttentionOut:
-        return block + "hook_attn_out";
-    case MlpOut:
-        return block + "hook_mlp_out";
-    case Stream:
-        return block + "hook_resid_pre";
-    default:
-        return "hook_embed";
-    }
+float InterventionsPanel::amount() const {
+    const float share = static_cast<float>(amount_->value()) / kSteps;
+    const bool isDirection = kind_->currentIndex() == static_cast<int>(Intervention::Kind::Steer);
+    return isDirection ? (2 * share - 1) * kMostFactor : share;
 }
 
-Intervention InterventionsPanel::described() const {
+std::vector<Intervention> InterventionsPanel::described() const {
+    return described(static_cast<Where>(where_->currentIndex()), layer_->value());
+}
+
+std::vector<Intervention> InterventionsPanel::described(Where where, int layer) const {
     const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
-    const bool isDirection = kind == Intervention::Kind::Steer;
-    const float share = static_cast<float>(amount_->value()) / kSteps;
     Intervention made{.kind = kind,
-                      .hook = hookName().toStdString(),
-                      .head = where_->currentIndex() == HeadOutput ? head_->value() : -1,
+                      .head = where == HeadOutput ? head_->value() : -1,
                       .position = token_->currentIndex() - 1,
-                      .amount = isDirection ? (2 * share - 1) * kMostFactor : share};
-    if (kind == Intervention::Kind::Zero) return made;
-    made.text = text_->text().toStdString();
-    if (kind != Intervention::Kind::Mean) made.textPosition = textToken_->value();
-    if (isDirection) made.contrast = contrast_->text().toStdString();
-    return made;
+                      .amount = amount()};
+    if (kind != Intervention::Kind::Zero) made.text = text_->text().toStdString();
+    if (kind == Intervention::Kind::Patch || kind == Intervention::Kind::Steer) made.textPosition = textToken_->value();
+    if (kind == Intervention::Kind::Steer) made.contrast = contrast_->text().toStdString();
+    const auto inBlock = [&](const char* hook) {
+        return QStringLiteral("blocks.%1.%2").arg(layer).arg(hook).toStdString();
+    };
+    switch (where) {
+    case HeadOutput:
+        made.hook = inBlock("attn.hook_z");
+        break;
+    case AttentionOut:
+        made.hook = inBlock("hook_attn_out");
+        break;
+    case MlpOut:
+        made.hook = inBlock("hook_mlp_out");
+        break;
+    case WholeLayer: {
+        const bool hasMlp =
+            snapshot_ && snapshot_->model && std::ranges::count(snapshot_->model->hooks, inBlock("hook_mlp_out")) > 0;
+        return wholeLayer(std::move(made), layer, hasMlp);
+    }
+    case Stream:
+        made.hook = inBlock("hook_resid_pre");
+        break;
+    case Embedding:
+        made.hook = "hook_embed";
+        break;
+    }
+    return {made};
 }
 
 void InterventionsPanel::showForm() {
@@ -192,7 +213,8 @@ void InterventionsPanel::showForm() {
     const QSignalBlocker quiet(amount_);
     amount_->setRange(0, kSteps);
     amount_->setValue(isDirection ? kSteps * 3 / 4 : kSteps);
-    amountText_->setText(QString::number(static_cast<double>(described().amount), 'f', 2));
+    amountText_->setText(QString::number(static_cast<double>(amount()), 'f', 2));
+    showCells();
 }
 
 } // namespace attn

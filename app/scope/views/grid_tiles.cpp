@@ -1,4 +1,5 @@
 #include "app/scope/views/grid_view.h"
+#include "engine/gpu/transfer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -65,6 +66,11 @@ void GridTiles::update(int layer) {
     recorder.barrier(gpu::Stages::Transfer, gpu::Stages::Device);
     recorder.finish();
     copied_->wait(copied_->submit(commands_));
+    for (const PatternTile& tile : fresh.byHand)
+        gpu::Transfer(context).upload(pixels_,
+                                      static_cast<uint64_t>(layer * subject_.heads() + tile.head) * side * rowBytes +
+                                          static_cast<uint64_t>(fresh.firstRow) * rowBytes,
+                                      std::as_bytes(std::span(tile.values)));
     known = {.version = subject_.version(), .cells = cells};
 }
 

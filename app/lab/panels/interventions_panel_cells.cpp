@@ -1,0 +1,131 @@
+#include "app/figures/token_label.h"
+#include "app/lab/bridge/token_text.h"
+#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/panel_theme.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/run_cells_view.h"
+#include "engine/session/text_tokens.h"
+#include "engine/session/whole_layer.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+// Values of another text's run, dragged to the tokens of the prompt.
+
+namespace attn {
+namespace {
+
+constexpr size_t kMostCells = 256; ///< tokens of a text that are shown
+constexpr int kTypingPauseMs = 300;
+
+bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b) {
+    return std::ranges::equal(a, b, [](const Intervention& x, const Intervention& y) {
+        return x.kind == y.kind && x.hook == y.hook && x.head == y.head;
+    });
+}
+
+} // namespace
+
+QWidget* InterventionsPanel::makeCells() {
+    cells_ = new RunCellsView;
+    cells_->setObjectName("interventionCells");
+    auto* scroll = new QScrollArea;
+    scroll->setObjectName("interventionCellsArea");
+    scroll->setAccessibleName(tr("Cells of both runs"));
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setWidget(cells_);
+    cellsHint_ = makeHintLabel("interventionCellsHint");
+    cellsHint_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // cells stay where they are when it says more
+    cellsHint_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    askTokens_ = new QTimer(this);
+    askTokens_->setSingleShot(true);
+    askTokens_->setInterval(kTypingPauseMs);
+    connect(askTokens_, &QTimer::timeout, this, [this] {
+        auto analysis = std::make_shared<TextTokensAnalysis>();
+        analysis->text = text_->text().toStdString();
+        context_.post(RunAnalysisCommand{std::move(analysis)});
+    });
+    connect(cells_, &RunCellsView::moved, this,
+            [this](const RunCellsView::Move& move) { patch(move.row, move.from, move.to); });
+    connect(cells_, &RunCellsView::reached, scroll, [scroll](const QRect& cell) {
+        scroll->ensureVisible(cell.center().x(), cell.center().y(), cell.width(), cell.height());
+    });
+    connect(cells_, &RunCellsView::described, this, [this](const QString& text) {
+        cellsHint_->setText(
+            text.isEmpty() ? tr("Drag a cell of the other text to a token of the prompt, in the same row") : text);
+    });
+    const auto setTheme = [this](ThemeId theme) { cells_->setTheme(figureTheme(theme)); };
+    connect(&context_, &PanelContext::themeChanged, this, setTheme);
+    setTheme(context_.theme());
+    auto* part = new QWidget;
+    auto* column = new QVBoxLayout(part);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(scroll, 1);
+    column->addWidget(cellsHint_);
+    return part;
+}
+
+std::vector<Intervention> InterventionsPanel::changeOfRow(int row) const {
+    return row == 0 ? described(Embedding, 0) : described(static_cast<Where>(where_->currentIndex()), row - 1);
+}
+
+void InterventionsPanel::showCells() {
+    const bool isWanted = kind_->currentIndex() == static_cast<int>(Intervention::Kind::Patch) &&
+                          !text_->text().isEmpty() && snapshot_ && snapshot_->model && snapshot_->sequence;
+    right_->setCurrentIndex(isWanted ? 1 : 0);
+    if (!isWanted) return askTokens_->stop();
+    const std::string text = text_->text().toStdString();
+    const auto found = snapshot_->analyses.find(TextTokensAnalysis{}.key());
+    const auto* cut =
+        found == snapshot_->analyses.end() ? nullptr : static_cast<const TextTokens*>(found->second.get());
+    std::vector<QString> rows, other, prompt = tokenLabels(snapshot_->sequence.get());
+    if (cut && cut->text == text) {
+        askTokens_->stop();
+        for (int token : cut->tokens) other.push_back(visibleText(tokenText(*snapshot_, token)));
+    } else if (std::pair asked(snapshot_->model, text_->text()); asked != asked_) {
+        asked_ = std::move(asked);
+        askTokens_->start();
+    }
+    rows.push_back(tr("embedding"));
+    for (int layer = 0; layer < snapshot_->model->layers && where_->currentIndex() != Embedding; ++layer)
+        rows.push_back(tr("layer %1").arg(layer));
+    other.resize(std::min(other.size(), kMostCells));
+    prompt.resize(std::min(prompt.size(), kMostCells));
+    std::vector<RunCellsView::Move> moves;
+    for (const auto change : changesOf(edits().interventions)) {
+        const Intervention& first = change.front();
+        if (first.kind != Intervention::Kind::Patch || first.text != text || first.position < 0) continue;
+        for (int row = 0; row < static_cast<int>(rows.size()); ++row)
+            if (isSamePlace(change, changeOfRow(row)))
+                moves.push_back({row, first.textPosition < 0 ? first.position : first.textPosition, first.position});
+    }
+    cells_->setRuns(std::move(rows), std::move(other), std::move(prompt));
+    cells_->setMoves(std::move(moves));
+}
+
+void InterventionsPanel::patch(int row, int from, int to) {
+    std::vector<Intervention> change = changeOfRow(row);
+    for (Intervention& each : change) {
+        each.position = to;
+        each.textPosition = from;
+    }
+    Edits after = edits();
+    std::erase_if(after.interventions, [&](const Intervention& old) { // what the cell had from another one
+        return std::ranges::any_of(change, [&](const Intervention& each) {
+            return old.kind == each.kind && old.hook == each.hook && old.head == each.head && old.position == to;
+        });
+    });
+    after.interventions.insert(after.interventions.end(), change.begin(), change.end());
+    apply(std::move(after), tr("value of another text"), QStringLiteral("patch %1.%2.%3").arg(row).arg(from).arg(to));
+}
+
+} // namespace attn

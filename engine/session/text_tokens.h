@@ -1,0 +1,20 @@
+#pragma once
+
+#include "engine/session/analysis.h"
+
+namespace attn {
+
+/// How a model cuts a text into tokens.
+struct TextTokens : AnalysisResult {
+    std::string text;
+    std::vector<int> tokens;
+};
+
+/// Models without a tokenizer read a text as token ids, "1,2,3".
+struct TextTokensAnalysis : Analysis {
+    std::string text;
+    std::string key() const override { return "text tokens"; }
+    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+};
+
+} // namespace attn
