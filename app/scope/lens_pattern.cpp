@@ -1,5 +1,7 @@
 #include "app/scope/lens_pattern.h"
 
+#include "engine/session/hook_edits.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,21 +12,11 @@ namespace {
 
 constexpr double kFrameMs = 30; // of work for a picture, between two frames
 
-gpu::Buffer makeRoom(gpu::Context& context) {
-    return gpu::Buffer(context, {.sizeBytes = sizeof(float) * LensView::kMostSide * LensView::kMostSide,
-                                 .placement = gpu::Placement::Upload,
-                                 .name = "lens pixels"});
-}
-
 } // namespace
 
-LensPattern::LensPattern(RandomSubject& subject)
-    : subject_(subject), lens_(&subject.lens()), room_(makeRoom(subject.context())) {}
+LensPattern::LensPattern(RandomSubject& subject) : subject_(subject), lens_(&subject.lens()) { lens_->keepOnDevice(); }
 
-LensPattern::LensPattern(ModelSubject& subject)
-    : subject_(subject), model_(&subject), room_(makeRoom(subject.context())) {
-    follow();
-}
+LensPattern::LensPattern(ModelSubject& subject) : subject_(subject), model_(&subject) { follow(); }
 
 bool LensPattern::isCausal() const {
     return model_ == nullptr || model_->language().config().layers[static_cast<size_t>(subject_.layer())].rule.causal;
@@ -41,6 +33,7 @@ void LensPattern::follow() {
         own_ = nullptr; // two lenses would share what they know of the rows
         own_ = model_->microscope().lens(subject_.layer());
         lens_ = own_.get();
+        lens_->keepOnDevice();
         layer_ = subject_.layer();
     } else if (version_ != model_->version()) {
         own_->setTokens(model_->tokenCount(), model_->firstChanged(version_));
@@ -55,10 +48,13 @@ std::string LensPattern::facts() const {
     const LensPicture& shown = lens_->picture();
     const auto exact = std::ranges::count_if(shown.isExact, [](uint8_t row) { return row != 0; });
     const int64_t cells = int64_t{1} << shown.view.level;
-    return fmt::format("{}{}", cells == 1 ? std::string("cell by cell") : fmt::format("{0} × {0} cells a pixel", cells),
-                       shown.isWhole()
-                           ? std::string()
-                           : fmt::format(", {} % exact", exact * 100 / std::max<int64_t>(shown.view.rows, 1)));
+    const bool isByHand =
+        model_ && model_->language().hookEdits().patterns().contains({subject_.layer(), subject_.head()});
+    return fmt::format(
+        "{}{}{}", cells == 1 ? std::string("cell by cell") : fmt::format("{0} × {0} cells a pixel", cells),
+        shown.isWhole() ? std::string()
+                        : fmt::format(", {} % exact", exact * 100 / std::max<int64_t>(shown.view.rows, 1)),
+        isByHand ? "  ·  the head's own pattern: one set by hand is not seen through the lens" : "");
 }
 
 LensView LensPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const {
@@ -88,7 +84,6 @@ const DevicePixels& LensPattern::pixels(std::pair<int, int> queries, std::pair<i
     if (isOther) lens_->show(view);
     if (!isOther || view.level == 0) lens_->work(kFrameMs); // else the coarse picture first
     const LensPicture& shown = lens_->picture();
-    std::ranges::copy(shown.pixels, room_.mappedAs<float>().begin());
     std::vector<float> seen;
     std::ranges::copy_if(shown.pixels, std::back_inserter(seen), [](float pixel) { return pixel > 0; });
     if (!seen.empty()) {
@@ -97,10 +92,10 @@ const DevicePixels& LensPattern::pixels(std::pair<int, int> queries, std::pair<i
         largest_ = *at;
     }
     const auto cells = [&](int64_t pixel) { return static_cast<int>(pixel << view.level); };
-    pixels_ = {.buffer = room_.get(),
+    pixels_ = {.buffer = lens_->devicePixels().get(),
                .byteOffset = 0,
-               .byteSize = shown.pixels.size() * sizeof(float),
-               .rowStride = view.columns,
+               .byteSize = sizeof(float) * static_cast<size_t>(view.rows) * LensView::kMostSide,
+               .rowStride = LensView::kMostSide,
                .rows = view.rows,
                .columns = view.columns,
                .rowBegin = cells(view.row),

@@ -36,7 +36,6 @@ private:
     AttentionLens* lens_ = nullptr;
     int layer_ = -1;
     uint64_t version_ = 0; ///< of the model's tokens that the lens knows
-    gpu::Buffer room_;
     DevicePixels pixels_;
     bool isDrawn_ = false; ///< pixels_ shows what the lens has
     float largest_ = 1;

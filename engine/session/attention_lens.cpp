@@ -1,6 +1,7 @@
 #include "engine/session/attention_lens.h"
 
 #include "engine/core/error.h"
+#include "engine/gpu/timeline.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
@@ -47,7 +48,54 @@ AttentionLens::AttentionLens(gpu::Context& context, KernelLibrary& kernels, Tens
     setTokens(source_.hasLiveRows ? 0 : source_.capacity);
 }
 
+/// The picture on the device.
+struct AttentionLens::DevicePixels {
+    static constexpr uint64_t kRowBytes = sizeof(float) * LensView::kMostSide;
+
+    explicit DevicePixels(gpu::Context& context)
+        : pixels(context, {.sizeBytes = kRowBytes * LensView::kMostSide, .name = "lens pixels"}),
+          commands(context, "lens pixels"), timeline(context, "lens pixels") {}
+
+    template <class Record> void run(const Record& record) {
+        gpu::CommandRecorder recorder(commands);
+        recorder.barrier(gpu::Stages::Device, gpu::Stages::Transfer);
+        record(recorder);
+        recorder.barrier(gpu::Stages::Transfer, gpu::Stages::Device);
+        recorder.finish();
+        timeline.wait(timeline.submit(commands));
+    }
+    void clearFrom(size_t row) {
+        if (row * kRowBytes < pixels.sizeBytes())
+            run([&](gpu::CommandRecorder& recorder) {
+                recorder.fill(pixels, row * kRowBytes, pixels.sizeBytes() - row * kRowBytes);
+            });
+    }
+    void take(const GpuExecutor::DeviceResult& from, int rows, int columns, int firstRow) {
+        std::vector<VkBufferCopy> copies;
+        for (uint64_t row = 0; row < static_cast<uint64_t>(rows); ++row)
+            copies.push_back({from.byteOffset + row * sizeof(float) * static_cast<uint64_t>(from.shape.rowStride()),
+                              (static_cast<uint64_t>(firstRow) + row) * kRowBytes,
+                              sizeof(float) * static_cast<uint64_t>(columns)});
+        run([&](gpu::CommandRecorder& recorder) {
+            vkCmdCopyBuffer(recorder.get(), from.buffer, pixels.get(), static_cast<uint32_t>(copies.size()),
+                            copies.data());
+        });
+    }
+
+    gpu::Buffer pixels;
+    gpu::CommandBuffer commands;
+    gpu::Timeline timeline; // ends first: waits for the copy
+};
+
 AttentionLens::~AttentionLens() = default;
+
+void AttentionLens::keepOnDevice() {
+    if (device_) return;
+    device_ = std::make_unique<DevicePixels>(context_);
+    if (picture_.view.rows > 0) show(picture_.view); // drawn anew
+}
+
+const gpu::Buffer& AttentionLens::devicePixels() const { return device_->pixels; }
 
 void AttentionLens::setTokens(int64_t tokens, int64_t firstChanged) {
     if (tokens < 0 || tokens > source_.capacity)
@@ -95,6 +143,7 @@ void AttentionLens::begin(const LensView& view, const LensPicture& former, int64
     std::copy_n(former.pixels.begin(), kept * static_cast<size_t>(view.columns), picture_.pixels.begin());
     std::copy_n(former.isExact.begin(), kept, picture_.isExact.begin());
     nextRow_ = 0;
+    if (device_) device_->clearFrom(kept);
     for (int row = 0; row < view.rows; ++row) // beyond the last token there is nothing
         if ((view.row + row) << view.level >= tokens_) picture_.isExact[static_cast<size_t>(row)] = 1;
     if (tokens_ > 0 && view.level > 0 && !picture_.isWhole()) drawCoarse();
@@ -212,6 +261,7 @@ void AttentionLens::draw(GpuExecutor& executor, const LensBand& band, int firstP
     for (int row = 0; row < band.rows(); ++row)
         std::copy_n(pixels.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row) * stride), columns,
                     picture_.pixels.begin() + static_cast<std::ptrdiff_t>(firstPixelRow + row) * picture_.view.columns);
+    if (device_) device_->take(executor.deviceResult(kPixels), band.rows(), columns, firstPixelRow);
 }
 
 /// One query stands for all of its pixel, against all keys.
@@ -334,7 +384,7 @@ std::vector<float> AttentionLens::pixelsOfRow(int head, int64_t query, int level
 }
 
 uint64_t AttentionLens::deviceBytes() const {
-    uint64_t bytes = store_.entry(kStatistics).byteSize;
+    uint64_t bytes = store_.entry(kStatistics).byteSize + (device_ ? device_->pixels.sizeBytes() : 0);
     if (source_.positions.empty()) bytes += store_.entry(kPositions).byteSize;
     bytes += store_.entry(kHeadQ).byteSize + store_.entry(kHeadK).byteSize;
     for (const auto* step : {&bringer_, &statistics_})

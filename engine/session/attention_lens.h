@@ -59,6 +59,10 @@ public:
     /// Works for about so long, at least one band. @return whether something is left to do
     bool work(double milliseconds);
     const LensPicture& picture() const { return picture_; }
+    /// From now on the picture's pixels lie on the device too, without having been on the host.
+    void keepOnDevice();
+    /// [rows of the view, LensView::kMostSide], of which the view's columns count. Needs keepOnDevice().
+    const gpu::Buffer& devicePixels() const;
 
     /// One row's probabilities, pooled over 2^level keys each. @return [ceil(tokens / 2^level)]
     /// @throws Error if there is no such row, head or level
@@ -88,6 +92,7 @@ private:
     bool drawBand();
     void know(int head, int64_t first, int64_t end);
     void draw(GpuExecutor& executor, const LensBand& band, int firstPixelRow, int columns);
+    struct DevicePixels;
 
     gpu::Context& context_;
     KernelLibrary& kernels_;
@@ -100,6 +105,7 @@ private:
     int brought_ = -1;                     ///< the head whose queries and keys stand side by side
     std::vector<std::vector<bool>> known_; ///< of each head and row: whether its normaliser is right
     double cellsPerMs_ = 0;                ///< measured
+    std::unique_ptr<DevicePixels> device_; ///< null: the host's picture is enough
     std::unique_ptr<GpuExecutor> bringer_, statistics_;
     std::map<std::pair<Pooling, bool>, std::unique_ptr<GpuExecutor>> coarse_, tiles_;
 };

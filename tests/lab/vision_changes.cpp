@@ -152,7 +152,8 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     where.setCurrentIndex(where.findText("Whole layer"));
     lab.find<QSpinBox>("visionChangeLayer").setValue(0);
     press(lab, "visionChangeAdd");
-    CHECK(list.topLevelItemCount() == 2);
+    CHECK(list.topLevelItemCount() == 1);
+    CHECK(list.topLevelItem(0)->text(0) == "layer 0 removed");
     const std::vector<float> skipped =
         logitsOf(panel(lab), 0, 0, 1, {{{.hook = "blocks.0.hook_attn_out"}, {.hook = "blocks.0.hook_mlp_out"}}, {}});
     REQUIRE(

@@ -1,6 +1,7 @@
 #include "engine/session/attention_lens.h"
 
 #include "engine/attention/random_features.h"
+#include "engine/gpu/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/support/device.h"
 
@@ -158,6 +159,43 @@ TEST_CASE("lens: a picture is there at once from one query in a pixel, and becom
     CHECK(lens.picture().pixels[0] == Approx(1)); // the first sees itself alone
     CHECK(lens.picture().pixels[70 * 94 + 3] == Approx(1.0 / (70 * 16 + 1)).margin(1e-6)); // of its first query
     CHECK(lens.picture().pixels[80 * 94] == 0);                                            // no token
+}
+
+TEST_CASE("lens: the picture on the device is that of the host, while it is coarse, exact and after more tokens",
+          "[session][gpu]") {
+    Device device;
+    Scene scene{.tokens = 1500, .heads = 2, .groups = 1, .width = 8, .rule = {.causal = true}};
+    TensorStore store(device.context);
+    scene.fill(store);
+    AttentionLens lens(device.context, device.kernels, store, scene.source());
+    lens.show({.level = 2, .rows = 375, .columns = 300});
+    lens.keepOnDevice(); // a picture is there already
+    gpu::Transfer transfer(device.context);
+    const auto check = [&] {
+        const LensPicture& picture = lens.picture();
+        std::vector<float> all(static_cast<size_t>(LensView::kMostSide) * LensView::kMostSide);
+        transfer.download(lens.devicePixels(), 0, std::as_writable_bytes(std::span(all)));
+        for (size_t row = 0; row < static_cast<size_t>(picture.view.rows); ++row)
+            for (size_t column = 0; column < static_cast<size_t>(picture.view.columns); ++column)
+                REQUIRE(all[row * LensView::kMostSide + column] ==
+                        picture.pixels[row * static_cast<size_t>(picture.view.columns) + column]);
+    };
+    check();
+    lens.work(1);
+    check();
+    while (lens.work(100)) {
+    }
+    check();
+    lens.setTokens(1400, 1000); // what lies before is kept
+    check();
+    while (lens.work(100)) {
+    }
+    check();
+    lens.show({.head = 1, .level = 4, .row = 3, .column = 2, .rows = 94, .columns = 94}); // beyond the last token too
+    check();
+    while (lens.work(100)) {
+    }
+    check();
 }
 
 TEST_CASE("lens: views that do not exist are refused", "[session][gpu]") {

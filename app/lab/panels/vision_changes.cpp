@@ -3,6 +3,7 @@
 #include "app/lab/panels/vision_lens_pages.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "engine/session/whole_layer.h"
 
 #include <QComboBox>
 #include <QLabel>
@@ -63,14 +64,21 @@ void VisionChanges::showGates() {
     figure.rowTitle = tr("layer");
     figure.columnTitle = tr("head");
     figure.kind = MatrixFigure::Kind::Weights;
+    figure.labelsAreNumbers = true;
+    figure.rowLabels.clear();
+    figure.columnLabels.clear();
+    for (int layer = 0; info && layer < info->layers; ++layer) figure.rowLabels.push_back(tr("layer %1").arg(layer));
+    for (int head = 0; info && head < info->heads; ++head) figure.columnLabels.push_back(QString::number(head));
     figure.setMatrix(info ? info->layers : 0, info ? info->heads : 0, std::move(values));
     gates_->setFigure(std::move(figure));
     gates_->setSelected(Cell{layer_->value(), head_->value()});
     const QSignalBlocker quiet(gate_);
     const float gate = gateOf(layer_->value(), head_->value());
     gate_->setValue(qRound(gate * kSteps));
-    gateText_->setText(
-        tr("layer %1, head %2: %3").arg(layer_->value()).arg(head_->value()).arg(static_cast<double>(gate), 0, 'f', 2));
+    gateText_->setText(tr("Gate of layer %1, head %2: %3")
+                           .arg(layer_->value())
+                           .arg(head_->value())
+                           .arg(static_cast<double>(gate), 0, 'f', 2));
 }
 
 // Changes of values ---------------------------------------------------------------------------------------------------
@@ -95,31 +103,30 @@ void VisionChanges::addDescribed() {
     if (kind != Intervention::Kind::Zero && isOther) made.text = change_.otherName.toStdString();
     if (isDirection) made.contrast = "this picture";
     const std::string block = "blocks." + std::to_string(layer_->value()) + ".";
-    std::vector<std::string> hooks;
+    std::string hook;
     switch (where_->currentIndex()) {
     case HeadOutput:
-        hooks = {block + "attn.hook_z"};
+        hook = block + "attn.hook_z";
         break;
     case AttentionOut:
-        hooks = {block + "hook_attn_out"};
+        hook = block + "hook_attn_out";
         break;
     case MlpOut:
-        hooks = {block + "hook_mlp_out"};
+        hook = block + "hook_mlp_out";
         break;
     case WholeLayer:
-        hooks = {block + "hook_attn_out", block + "hook_mlp_out"};
         break;
     case Stream:
-        hooks = {block + "hook_resid_pre"};
+        hook = block + "hook_resid_pre";
         break;
     default:
-        hooks = {"hook_embed"};
+        hook = "hook_embed";
     }
+    made.hook = hook;
     VisionChange after = change_;
-    for (const std::string& hook : hooks) {
-        made.hook = hook;
-        after.edits.interventions.push_back(made);
-    }
+    for (const Intervention& each :
+         hook.empty() ? wholeLayer(made, layer_->value(), true) : std::vector<Intervention>{made})
+        after.edits.interventions.push_back(each);
     emit edited(after, tr("change of the model"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
@@ -132,26 +139,19 @@ void VisionChanges::changeSelected() {
         return of == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
     };
     amountText_->setText(QString::number(static_cast<double>(amountOf(kind)), 'f', 2));
-    const QTreeWidgetItem* item = list_->currentItem();
+    QTreeWidgetItem* item = list_->currentItem();
     if (!item || !item->isSelected()) return;
-    const auto at = static_cast<size_t>(list_->indexOfTopLevelItem(const_cast<QTreeWidgetItem*>(item)));
-    if (at >= change_.edits.interventions.size()) return; // a pattern
+    const int at = list_->indexOfTopLevelItem(item);
     VisionChange after = change_;
-    Intervention& changed = after.edits.interventions[at];
-    changed.amount = amountOf(changed.kind);
+    for (Intervention& each : changeAt(after.edits, at)) each.amount = amountOf(each.kind);
     emit edited(after, tr("amount of a change"), QStringLiteral("amount %1").arg(at));
 }
 
 void VisionChanges::removeSelected() {
-    const QTreeWidgetItem* item = list_->currentItem();
+    QTreeWidgetItem* item = list_->currentItem();
     if (!item) return;
-    const auto at = static_cast<size_t>(list_->indexOfTopLevelItem(const_cast<QTreeWidgetItem*>(item)));
     VisionChange after = change_;
-    const size_t values = after.edits.interventions.size();
-    if (at < values)
-        after.edits.interventions.erase(after.edits.interventions.begin() + static_cast<std::ptrdiff_t>(at));
-    else
-        after.edits.patterns.erase(after.edits.patterns.begin() + static_cast<std::ptrdiff_t>(at - values));
+    removeChange(after.edits, list_->indexOfTopLevelItem(item));
     emit edited(after, tr("removal of a change"), "remove");
 }
 
@@ -160,8 +160,8 @@ void VisionChanges::showList() {
                         ? list_->indexOfTopLevelItem(list_->currentItem())
                         : -1;
     list_->clear();
-    for (const Intervention& each : change_.edits.interventions)
-        new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
+    for (const auto change : changesOf(change_.edits.interventions))
+        new QTreeWidgetItem(list_, {QString::fromStdString(describe(change))});
     for (const PatternEdit& each : change_.edits.patterns)
         new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
     for (int at = 0; at < list_->topLevelItemCount(); ++at)

@@ -25,7 +25,7 @@ template <class Widget> Widget* named(Widget* widget, const char* id, const QStr
 
 QHBoxLayout* rowOf(std::initializer_list<QWidget*> widgets, QWidget* stretched) {
     auto* row = new QHBoxLayout;
-    for (QWidget* widget : widgets) row->addWidget(widget, widget == stretched ? 1 : 0);
+    for (QWidget* widget : widgets) row->addWidget(widget, !stretched || widget == stretched ? 1 : 0);
     return row;
 }
 
@@ -33,7 +33,7 @@ QComboBox* makeChoice(const char* id, const QString& name, const QString& help, 
     auto* choice = named(new QComboBox, id, name, help);
     choice->addItems(items);
     choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    choice->setMinimumContentsLength(8);
+    choice->setMinimumContentsLength(6);
     return choice;
 }
 
@@ -50,10 +50,12 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
                       {tr("Show after"), tr("Show before"), tr("Show difference")});
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 4, 0, 0);
-    column->addLayout(rowOf({title_, run_, reset_}, title_));
+    column->addWidget(title_);
+    column->addLayout(rowOf({run_, reset_}, run_));
     makeGates();
     column->addWidget(gates_, 1);
-    column->addLayout(rowOf({gate_, gateText_}, gate_));
+    column->addWidget(gateText_);
+    column->addWidget(gate_);
     column->addWidget(makeForm());
     list_ = named(new QTreeWidget, "visionChangesList", tr("What is changed"),
                   tr("Select a change to set how much of it, or to remove it"));
@@ -63,10 +65,12 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
     list_->setFixedHeight(fontMetrics().height() * 5);
     remove_ = named(new QPushButton(tr("Remove")), "visionChangesRemove", tr("Take back the selected change"),
                     tr("Take back the selected change"));
-    column->addLayout(rowOf({list_, remove_}, list_));
+    column->addWidget(list_);
+    column->addWidget(remove_, 0, Qt::AlignRight);
     makePattern();
     column->addWidget(patternHint_);
-    column->addLayout(rowOf({paint_, pin_, uniform_, own_}, nullptr));
+    column->addLayout(rowOf({paint_, pin_}, nullptr));
+    column->addLayout(rowOf({uniform_, own_}, nullptr));
     connect(reset_, &QPushButton::clicked, this, [this] {
         emit edited({.otherName = change_.otherName, .other = change_.other}, tr("reset of the model"), "reset");
     });
@@ -87,8 +91,6 @@ void VisionChanges::makeGates() {
     gate_->setRange(0, 100);
     gateText_ = new QLabel;
     gateText_->setObjectName("visionGateText");
-    gateText_->setMinimumWidth(
-        fontMetrics().horizontalAdvance(tr("layer %1, head %2: %3").arg(99).arg(99).arg("0.00")));
     connect(gate_, &QSlider::valueChanged, this, [this](int value) { setGate(static_cast<float>(value) / 100); });
     connect(gates_, &MatrixView::chosen, this, [this](const Cell& cell) { emit headChosen(cell.query, cell.key); });
     connect(gates_, &MatrixView::activated, this,
@@ -114,7 +116,7 @@ QWidget* VisionChanges::makeForm() {
     source_ = makeChoice("visionChangeSource", tr("Where the value is taken from"),
                          tr("This picture with no patch hidden and nothing changed, or the other one"),
                          {tr("of this picture"), tr("of the other")});
-    otherLabel_ = new QLabel(tr("Other picture"));
+    otherLabel_ = new QLabel(tr("Other"));
     other_ = makeChoice("visionChangeOther", tr("The other picture"),
                         tr("The picture that values are taken from, for changes and for patching"), {});
     otherLabel_->setBuddy(other_);
@@ -129,11 +131,14 @@ QWidget* VisionChanges::makeForm() {
     auto* rows = new QFormLayout(form);
     rows->setContentsMargins(0, 0, 0, 0);
     rows->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-    rows->addRow(tr("Where"), rowOf({where_, layer_, head_}, where_));
+    rows->addRow(tr("Where"), where_);
+    rows->addRow(QString(), rowOf({layer_, head_}, nullptr));
     rows->addRow(tr("Token"), token_);
-    rows->addRow(tr("How"), rowOf({kind_, source_}, kind_));
+    rows->addRow(tr("How"), kind_);
+    rows->addRow(QString(), source_);
     rows->addRow(otherLabel_, other_);
-    rows->addRow(tr("Amount"), rowOf({amount_, amountText_, add_}, amount_));
+    rows->addRow(tr("Amount"), rowOf({amount_, amountText_}, amount_));
+    rows->addRow(QString(), add_);
     for (QComboBox* box : {where_, kind_, source_})
         connect(box, &QComboBox::currentIndexChanged, this, &VisionChanges::showForm);
     for (QSpinBox* box : {layer_, head_})

@@ -54,6 +54,8 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     scroll->setWidget(changes_);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setMinimumWidth(changes_->minimumSizeHint().width() + 20);
     add(scroll, tr("Changes"), tr("Close heads, change values, set patterns by hand"));
     add(lenses_, tr("Lenses"), tr("What layers say, what made a class likely, what each head does"));
     page_->setToolTip(tr("What is shown beside the picture: every head, how far they look, positions, filters, "
