@@ -111,10 +111,12 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     makeBanners();
     makeDocks();
     visionPanel_->setDefaultModel(setup.visionModel);
-    connect(visionPanel_, &VisionPanel::changed, this, [this] {
+    const auto showEdited = [this] {
         updateRemark();
         updateActions();
-    });
+    };
+    connect(visionPanel_, &VisionPanel::changed, this, showEdited);
+    connect(interventions_, &InterventionsPanel::heldChanged, this, showEdited);
     makeMenus();
     resize(setup.size);
     arrangeDocks();
@@ -334,6 +336,7 @@ void MainWindow::showLocks() {
 void MainWindow::updateRemark() {
     QStringList remarks;
     if (snapshot_ && snapshot_->isEdited) remarks << tr("model edited");
+    if (interventions_->isHeld()) remarks << tr("shown without its changes");
     if (visionPanel_->isChanged()) remarks << tr("vision model edited");
     if (lessonLocks_)
         remarks << tr("lesson");

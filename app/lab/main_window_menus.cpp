@@ -193,6 +193,13 @@ void MainWindow::makeEditMenu() {
                   interventions_->reset();
                   visionPanel_->resetChanges();
               });
+    addAction(menu,
+              {"holdEdits",
+               tr("Show &before the interventions"),
+               tr("Every view shows the model without its changes; once more: with them again"),
+               {QKeySequence("Ctrl+Shift+Backspace")},
+               "heads"},
+              [this] { interventions_->setHeld(!interventions_->isHeld()); });
     menu->addSeparator();
     addAction(menu,
               {"copyFigure",
@@ -393,7 +400,9 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("reset"), hasNext);
-    enableUnlessLocked(actions_.at("resetEdits"), (snapshot_ && snapshot_->isEdited) || visionPanel_->isChanged());
+    const bool isEdited = (snapshot_ && snapshot_->isEdited) || interventions_->isHeld();
+    enableUnlessLocked(actions_.at("resetEdits"), isEdited || visionPanel_->isChanged());
+    enableUnlessLocked(actions_.at("holdEdits"), isEdited);
     enableUnlessLocked(actions_.at("capture"), hasNext);
     actions_.at("openInScope")->setEnabled(hasNext);
     enableUnlessLocked(actions_.at("saveSession"), snapshot_ && snapshot_->model);

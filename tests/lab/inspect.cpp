@@ -91,6 +91,59 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     CHECK_FALSE(lab.action("resetEdits").isEnabled());
 }
 
+TEST_CASE("lab: every view shows the model before its changes, and with them again", "[lab]") {
+    LabWindow lab("builtin:induction", kPrompt);
+    REQUIRE(lab.settle());
+    lab.showPanel("interventions");
+    const std::vector<float> whole = lab.snapshot().next->logits;
+    const auto& title = lab.find<QLabel>("interventionsTitle");
+    auto& before = lab.find<QPushButton>("interventionsBefore");
+    CHECK_FALSE(before.isEnabled());
+    lab.find<QSlider>("gate").setValue(0); // of layer 0, head 0
+    lab.find<QSpinBox>("interventionLayer").setValue(1);
+    click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
+    REQUIRE(lab.settle());
+    const std::vector<float> edited = lab.snapshot().next->logits;
+    CHECK(edited != whole);
+    const auto edits = *lab.snapshot().edits;
+
+    click(before);
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.snapshot().isEdited); // so that all views show the model as it was
+    CHECK(lab.snapshot().next->logits == whole);
+    CHECK(title.text() == "Shown without its changes: 1 change, 1 gate not open.");
+    const QString path = lab.folder() + "/held.attnlab";
+    REQUIRE(lab.window().saveSessionAs(path)); // with the changes
+
+    QTest::keyClick(&lab.window(), Qt::Key_Backspace, Qt::ControlModifier | Qt::ShiftModifier);
+    REQUIRE(lab.settle());
+    CHECK(*lab.snapshot().edits == edits);
+    CHECK(lab.snapshot().next->logits == edited);
+    CHECK_FALSE(before.isChecked());
+
+    // A change while they are held brings them back with it; a reset takes all away.
+    click(before);
+    REQUIRE(lab.settle());
+    lab.find<QSpinBox>("interventionHead").setValue(1);
+    click(lab.find<QPushButton>("interventionAdd"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().edits->interventions.size() == 2);
+    CHECK_FALSE(before.isChecked());
+    click(before);
+    REQUIRE(lab.settle());
+    click(lab.find<QPushButton>("interventionsReset"));
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.snapshot().isEdited);
+    CHECK(lab.snapshot().next->logits == whole);
+    CHECK(title.text() == "The model runs as it was loaded.");
+    CHECK_FALSE(before.isChecked());
+
+    lab.window().openSession(path);
+    REQUIRE(lab.settle());
+    CHECK(*lab.snapshot().edits == edits);
+    CHECK(lab.snapshot().next->logits == edited);
+}
+
 TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
     REQUIRE(lab.settle());

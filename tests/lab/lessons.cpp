@@ -177,7 +177,7 @@ TEST_CASE("lessons: 3, masks, is done in the line of the mask and by the brush",
 TEST_CASE("lessons: 4, position, is done in the prompt and the position slot", "[lab][lessons]") {
     LabWindow lab("builtin:induction", "abab");
     Student student(lab);
-    const auto shuffle = [&] { student.writePrompt("Tom saw a red big dog"); };
+    const auto shuffle = [&] { student.writePrompt("Tom saw a red big dog."); };
     student.take(3,
                  {shuffle, shuffle, [&] { student.choose("slot.position", "sinusoidal"); },
                   [&] { student.choose("slot.position", "rope"); }, [&] { student.choose("slot.position", "alibi"); }});

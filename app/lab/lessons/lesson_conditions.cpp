@@ -59,9 +59,15 @@ bool areGatesOn(MainWindow& window, const QJsonValue&) {
     return !gates || std::ranges::all_of(*gates, [](float gate) { return gate == 1; });
 }
 
+/// But for spaces, capitals and a full stop at the end, which people type as they please.
 bool isPrompt(MainWindow& window, const QJsonValue& value) {
     const auto& sequence = window.snapshot()->sequence;
-    return sequence && QString::fromStdString(sequence->prompt).trimmed() == value.toString();
+    const auto plain = [](QString text) {
+        text = text.simplified().toLower();
+        while (text.endsWith('.')) text.chop(1);
+        return text;
+    };
+    return sequence && plain(QString::fromStdString(sequence->prompt)) == plain(value.toString());
 }
 
 /// Tokens that the model has written after the prompt.

@@ -50,7 +50,14 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     reset_->setToolTip(tr("Take back every change and open every gate"));
     connect(reset_, &QPushButton::clicked, this, &InterventionsPanel::reset);
     auto* head = new QHBoxLayout;
+    before_ = new QPushButton(tr("Before"));
+    before_->setObjectName("interventionsBefore");
+    before_->setAccessibleName(tr("Show the model without its changes"));
+    before_->setToolTip(tr("Every view shows the model as it was before the changes, until this is pressed again"));
+    before_->setCheckable(true);
+    connect(before_, &QPushButton::toggled, this, &InterventionsPanel::setHeld);
     head->addWidget(title_, 1);
+    head->addWidget(before_);
     head->addWidget(reset_);
 
     list_ = new QTreeWidget;
@@ -133,15 +140,18 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
 
 const Edits& InterventionsPanel::edits() const {
     static const Edits none;
+    if (held_) return held_->edits;
     return snapshot_ && snapshot_->edits ? *snapshot_->edits : none;
 }
 
 void InterventionsPanel::apply(Edits after, const QString& text, const QString& what) {
     if (!snapshot_ || !snapshot_->model || after == edits()) return;
+    const Edits now = edits();
+    setHeld(false); // who changes something wants to see it
     context_.undoStack().push(new EditsChange(
         text,
         [post = context_.poster()](const Edits& edits) { post(SetEditsCommand{std::make_shared<const Edits>(edits)}); },
-        edits(), std::move(after), what));
+        now, std::move(after), what));
 }
 
 void InterventionsPanel::add(const std::vector<Intervention>& change) {
@@ -152,16 +162,18 @@ void InterventionsPanel::add(const std::vector<Intervention>& change) {
 
 void InterventionsPanel::reset() {
     context_.undoStack().beginMacro(tr("reset of all changes"));
-    if (snapshot_ && snapshot_->headGates) {
-        std::vector<SetHeadGateCommand> before;
-        const int heads = snapshot_->model ? snapshot_->model->heads : 1;
-        for (size_t at = 0; at < snapshot_->headGates->size(); ++at)
-            before.push_back({static_cast<int>(at) / heads, static_cast<int>(at) % heads, (*snapshot_->headGates)[at]});
-        if (std::ranges::any_of(before, [](const SetHeadGateCommand& gate) { return gate.gate != 1; }))
-            context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {-1, -1, 1}));
+    std::vector<SetHeadGateCommand> before;
+    const int heads = snapshot_ && snapshot_->model ? snapshot_->model->heads : 1;
+    for (const std::vector<float> gates = this->gates(); const float gate : gates) {
+        const int at = static_cast<int>(before.size());
+        before.push_back({at / heads, at % heads, gate});
     }
+    if (std::ranges::any_of(before, [](const SetHeadGateCommand& gate) { return gate.gate != 1; }))
+        context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {-1, -1, 1}));
+    if (held_) held_->gates.assign(held_->gates.size(), 1); // they have just been opened
     apply({}, tr("reset of all changes"), "reset");
     context_.undoStack().endMacro();
+    dropHeld(); // of gates alone there was nothing to apply
 }
 
 /// The amount of the selected change follows the slider; without one it is that of the next.
@@ -252,6 +264,7 @@ void InterventionsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snap
         layer_->setMaximum(snapshot->model->layers - 1);
         head_->setMaximum(snapshot->model->heads - 1);
     }
+    if (held_ && (isNewModel || (snapshot->edits && *snapshot->edits != held_->edits))) dropHeld();
     if (isNewModel || before->sequence != snapshot->sequence) showTokens();
     if (isNewModel || before->detail != snapshot->detail || before->grid != snapshot->grid) showPattern();
     if (isNewModel || before->edits != snapshot->edits || before->headGates != snapshot->headGates) showList();
@@ -321,15 +334,16 @@ void InterventionsPanel::showList() {
                                              : std::min(current, count - 1);
     if (selected >= 0) list_->setCurrentItem(list_->topLevelItem(selected));
     remove_->setEnabled(selected >= 0);
-    int gates = 0;
-    if (snapshot_ && snapshot_->headGates)
-        gates = static_cast<int>(std::ranges::count_if(*snapshot_->headGates, [](float gate) { return gate != 1; }));
+    const std::vector<float> each = this->gates();
+    const auto gates = static_cast<int>(std::ranges::count_if(each, [](float gate) { return gate != 1; }));
     QStringList parts;
     if (count > 0) parts << (count == 1 ? tr("1 change") : tr("%1 changes").arg(count));
     if (gates > 0) parts << (gates == 1 ? tr("1 gate not open") : tr("%1 gates not open").arg(gates));
     title_->setText(parts.isEmpty() ? tr("The model runs as it was loaded.")
+                    : held_         ? tr("Shown without its changes: %1.").arg(parts.join(tr(", ")))
                                     : tr("The model is edited: %1.").arg(parts.join(tr(", "))));
     reset_->setEnabled(!parts.isEmpty());
+    before_->setEnabled(!parts.isEmpty());
 }
 
 void InterventionsPanel::showEffect() {
@@ -390,16 +404,17 @@ QJsonObject InterventionsPanel::saveView() const {
     QJsonObject view;
     if (!edits().empty())
         view["edits"] = QJsonDocument::fromJson(QByteArray::fromStdString(editsToJson(edits()))).object();
-    if (snapshot_ && snapshot_->headGates &&
-        std::ranges::any_of(*snapshot_->headGates, [](float gate) { return gate != 1; })) {
+    const std::vector<float> all = this->gates();
+    if (std::ranges::any_of(all, [](float gate) { return gate != 1; })) {
         QJsonArray gates;
-        for (float gate : *snapshot_->headGates) gates.append(static_cast<double>(gate));
+        for (float gate : all) gates.append(static_cast<double>(gate));
         view["gates"] = gates;
     }
     return view;
 }
 
 void InterventionsPanel::restoreView(const QJsonObject& view) {
+    dropHeld();
     const QJsonArray gates = view.value("gates").toArray();
     const int heads = snapshot_ && snapshot_->model ? snapshot_->model->heads : 0;
     if (snapshot_ && snapshot_->isEdited) context_.post(SetHeadGateCommand{-1, -1, 1});

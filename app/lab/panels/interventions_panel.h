@@ -3,6 +3,8 @@
 #include "app/lab/panels/panel_context.h"
 #include "engine/session/edits.h"
 
+#include <optional>
+
 class QComboBox;
 class QLabel;
 class QLineEdit;
@@ -36,6 +38,13 @@ public:
     void reset();
     /// Puts one more change after the others.
     void add(const std::vector<Intervention>& change);
+    /// Lets the model run without its changes, which are kept, so that every view shows it as it was; or with them
+    /// again.
+    void setHeld(bool isHeld);
+    bool isHeld() const { return held_.has_value(); }
+
+signals:
+    void heldChanged();
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -47,7 +56,14 @@ private:
     QWidget* makeForm();
     QWidget* makePattern();
     QWidget* makeCells();
-    const Edits& edits() const;
+    struct Held {
+        Edits edits;
+        std::vector<float> gates; ///< [layers, heads]
+    };
+    const Edits& edits() const;       ///< those that are held, while some are
+    std::vector<float> gates() const; ///< likewise
+    void postGates(const std::vector<float>& gates) const;
+    void dropHeld();
     void apply(Edits after, const QString& text, const QString& what);
     void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
     std::vector<Intervention> described(Where where, int layer) const; ///< by the form, but for the place
@@ -69,7 +85,8 @@ private:
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
     QLabel* title_;
-    QPushButton* reset_;
+    QPushButton *reset_, *before_;
+    std::optional<Held> held_;
     QComboBox *where_, *token_, *kind_;
     QSpinBox *layer_, *head_, *textToken_;
     QLineEdit *text_, *contrast_;

@@ -1,0 +1,50 @@
+#include "app/lab/panels/interventions_panel.h"
+
+#include <QPushButton>
+#include <QSignalBlocker>
+
+#include <utility>
+
+// Before and after: the model without its changes, and with them again.
+
+namespace attn {
+
+std::vector<float> InterventionsPanel::gates() const {
+    if (held_) return held_->gates;
+    return snapshot_ && snapshot_->headGates ? *snapshot_->headGates : std::vector<float>();
+}
+
+void InterventionsPanel::postGates(const std::vector<float>& gates) const {
+    const int heads = snapshot_->model->heads;
+    for (size_t at = 0; at < gates.size(); ++at)
+        if (gates[at] != 1)
+            context_.post(SetHeadGateCommand{static_cast<int>(at) / heads, static_cast<int>(at) % heads, gates[at]});
+}
+
+void InterventionsPanel::setHeld(bool isHeld) {
+    if (isHeld == held_.has_value() || !snapshot_ || !snapshot_->model) return;
+    if (isHeld) {
+        held_ = Held{edits(), gates()};
+        context_.post(SetHeadGateCommand{-1, -1, 1});
+        context_.post(SetEditsCommand{std::make_shared<const Edits>()});
+    } else {
+        const Held held = *std::exchange(held_, std::nullopt);
+        postGates(held.gates);
+        context_.post(SetEditsCommand{std::make_shared<const Edits>(held.edits)});
+    }
+    const QSignalBlocker quiet(before_);
+    before_->setChecked(isHeld);
+    showList();
+    emit heldChanged();
+}
+
+/// What was held is of no use any more: something else is in force.
+void InterventionsPanel::dropHeld() {
+    if (!held_) return;
+    held_.reset();
+    const QSignalBlocker quiet(before_);
+    before_->setChecked(false);
+    emit heldChanged();
+}
+
+} // namespace attn
