@@ -9,6 +9,9 @@ extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
     return "leak:libVkLayer_\nleak:libvulkan_lvp\nleak:libfontconfig\nleak:libdbus\nleak:libLLVM\n";
 }
+/// Programs that are expected to print nothing print nothing.
+extern "C" const char* __lsan_default_options();
+extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
 
 namespace {
 
