@@ -77,6 +77,7 @@ int DistanceFigure::moved(int item, int right, int down) const {
 }
 
 QString DistanceFigure::reading(int item) const {
+    if (!has(item)) return {}; // of a layer with fewer heads
     const auto [layer, head] = headOf(item);
     const float distance = distances[static_cast<size_t>(layer)][static_cast<size_t>(head)];
     return std::isfinite(distance) ? Text::tr("Layer %1, head %2: %3 pixels")
