@@ -139,7 +139,12 @@ bool Swapchain::rebuild(Window::Size size) {
     create.oldSwapchain = swapchain_.get();
     images_.clear();
     VkSwapchainKHR made = VK_NULL_HANDLE;
-    checkSurface(vkCreateSwapchainKHR(context_.device(), &create, nullptr, &made), "vkCreateSwapchainKHR");
+    checkSurface(
+        [&] {
+            const std::shared_lock lock(gpu::loaderLists());
+            return vkCreateSwapchainKHR(context_.device(), &create, nullptr, &made);
+        }(),
+        "vkCreateSwapchainKHR");
     swapchain_ = {context_.device(), made};
     uint32_t count = 0;
     gpu::check(vkGetSwapchainImagesKHR(context_.device(), made, &count, nullptr), "vkGetSwapchainImagesKHR");

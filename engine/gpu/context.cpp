@@ -77,6 +77,7 @@ VkDevice createDevice(const PhysicalDevice& physical, const std::vector<const ch
     create.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
     create.ppEnabledExtensionNames = extensions.data();
     VkDevice device = VK_NULL_HANDLE;
+    const std::unique_lock lock(loaderLists());
     check(vkCreateDevice(physical.handle, &create, nullptr, &device), "vkCreateDevice", physical.traits.name);
     return device;
 }
@@ -110,6 +111,12 @@ Context::Context(const Options& options)
     setName(VK_OBJECT_TYPE_QUEUE, queue_, "queue");
 }
 
+Context::OwnedDevice::~OwnedDevice() {
+    if (!handle) return;
+    const std::unique_lock lock(loaderLists());
+    vkDestroyDevice(handle, nullptr);
+}
+
 Context::~Context() {
     assert(allocatedBytes_ == 0 && "a Buffer outlives its Context");
     vkDeviceWaitIdle(device());
@@ -133,6 +140,7 @@ void Context::setObjectName(VkObjectType type, uint64_t handle, const std::strin
     info.objectType = type;
     info.objectHandle = handle;
     info.pObjectName = name.c_str();
+    const std::shared_lock lock(loaderLists());
     setDebugName_(device(), &info); // a name that is not set costs only a worse message
 }
 

@@ -68,9 +68,7 @@ private:
 
     struct OwnedDevice {
         VkDevice handle = VK_NULL_HANDLE;
-        ~OwnedDevice() {
-            if (handle) vkDestroyDevice(handle, nullptr);
-        }
+        ~OwnedDevice();
         VkDevice get() const { return handle; }
     };
 

@@ -47,6 +47,11 @@ bool isValidationInstalled() {
 
 } // namespace
 
+std::shared_mutex& loaderLists() {
+    static std::shared_mutex mutex;
+    return mutex;
+}
+
 void ValidationLog::add(std::string message) {
     const std::lock_guard lock(mutex_);
     messages_.push_back(std::move(message));
@@ -109,7 +114,10 @@ Instance::Instance(const Options& options) {
             create.pNext = &features;
         }
     }
-    const VkResult result = vkCreateInstance(&create, nullptr, &instance_);
+    const VkResult result = [&] {
+        const std::unique_lock lock(loaderLists());
+        return vkCreateInstance(&create, nullptr, &instance_);
+    }();
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
         throw Error({"no Vulkan driver was found", "Vulkan", kNoDriverHint});
     }
@@ -131,6 +139,7 @@ Instance::~Instance() {
             vkGetInstanceProcAddr(instance_, "vkDestroyDebugUtilsMessengerEXT"));
         destroyMessenger(instance_, messenger_, nullptr);
     }
+    const std::unique_lock lock(loaderLists());
     vkDestroyInstance(instance_, nullptr);
 }
 

@@ -4,6 +4,7 @@
 #include "engine/gpu/vulkan.h"
 
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ private:
     mutable std::mutex mutex_;
     std::vector<std::string> messages_;
 };
+
+/// Vulkan loaders go through all instances and devices of the process, unlocked, when they look up whose an object is
+/// that is named or presented on. Held shared meanwhile, and alone while an instance or a device comes or goes.
+std::shared_mutex& loaderLists();
 
 /// A Vulkan instance with, on request, the validation layer and a log of what it says.
 class Instance {

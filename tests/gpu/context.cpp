@@ -6,6 +6,8 @@
 #include "tests/gpu/scoped_environment.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 namespace attn::gpu {
 namespace {
@@ -150,6 +152,16 @@ TEST_CASE("vulkan: a lost device and exhausted memory have error types of their 
     CHECK_THROWS_AS(check(VK_ERROR_OUT_OF_DEVICE_MEMORY, "vkCall"), OutOfMemory);
     const std::string error = errorOf([] { check(VK_ERROR_INITIALIZATION_FAILED, "vkCall", "blocks.3"); });
     CHECK(error == "blocks.3: vkCall failed with VK_ERROR_INITIALIZATION_FAILED (-3)");
+}
+
+TEST_CASE("context: objects can be named while other devices come and go", "[gpu]") {
+    Context context({.validation = true, .softwareThreads = 0});
+    std::atomic<int> left = 200;
+    const std::jthread others([&] {
+        for (; left > 0; --left) Context({.softwareThreads = 0});
+    });
+    while (left > 0) context.setName(VK_OBJECT_TYPE_QUEUE, context.queue(), "queue");
+    CHECK(context.validationMessages().empty());
 }
 
 } // namespace attn::gpu
