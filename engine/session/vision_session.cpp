@@ -18,21 +18,23 @@ namespace attn {
 
 class VisionSession::Worker {
 public:
-    using Asked = std::shared_ptr<const VisionAnalysis>;
+    struct Asked {
+        std::shared_ptr<const VisionAnalysis> analysis;
+        uint64_t stops; ///< how many there had been by then
+    };
 
     explicit Worker(Options options)
         : options_(std::move(options)),
           thread_([this](const auto& asked) { std::visit([this](const auto& each) { on(each); }, asked); }) {}
 
     void show(const VisionQuery& query) {
-        isStopped_ = true;
+        stopAnalysis();
         thread_.ask(query);
     }
-    void analyse(Asked analysis) {
-        isStopped_ = false;
-        thread_.ask(std::move(analysis));
+    void analyse(std::shared_ptr<const VisionAnalysis> analysis) {
+        thread_.ask(Asked{.analysis = std::move(analysis), .stops = ++stops_});
     }
-    void stopAnalysis() { isStopped_ = true; }
+    void stopAnalysis() { ++stops_; }
     Publisher<VisionSnapshot>& snapshots() { return snapshots_; }
     bool waitIdle(double timeoutSeconds) { return thread_.waitIdle(timeoutSeconds); }
 
@@ -41,12 +43,13 @@ private:
 
     struct Cancelled {};
 
-    void on(const Asked& analysis) {
+    void on(const Asked& asked) {
         if (!model_ || !snapshots_.latest()->answer) return;
         VisionSnapshot next = *snapshots_.latest();
         auto last = Clock::now();
+        const auto& analysis = asked.analysis;
         const auto report = [&](float fraction, const std::string& what) {
-            if (isStopped_) throw Cancelled{};
+            if (stops_ != asked.stops) throw Cancelled{};
             if (next.analysing && Clock::now() - last < std::chrono::milliseconds(50)) return;
             last = Clock::now();
             next.analysing = VisionSnapshot::Analysing{.key = analysis->key(), .what = what, .fraction = fraction};
@@ -219,7 +222,7 @@ private:
     std::unique_ptr<VisionModel> model_;
 
     // Shared.
-    std::atomic<bool> isStopped_ = false;
+    std::atomic<uint64_t> stops_ = 0; ///< grows whenever the analysis that is asked for is to end
     Publisher<VisionSnapshot> snapshots_;
     QueryThread<VisionQuery, Asked> thread_;
 };
