@@ -112,6 +112,13 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
         flow.sequenceMask =
             reshape(broadcast(reshape(groups->visible, cells), {sequences, cells[1], cells[2]}), {B, 1, each, each});
     }
+    const auto probeCells = [&](Tensor cells, const char* hook) {
+        if (!cells) return cells;
+        const bool isOne = B == 1 && !groups;
+        return graph.probe(isOne ? reshape(cells, {H, T, T}) : cells, name(hook), isOne ? "HTS" : "BHTS");
+    };
+    if (graph.isEdited(name("hook_pattern")))
+        flow.editPattern = [&](Tensor pattern) { return reshape(probeCells(pattern, "hook_pattern"), {B, H, T, T}); };
     const Tensor projectedQueries = flow.q, projectedKeys = flow.k;
     buildAttention(flow);
     collect(flow, needs);
@@ -124,11 +131,6 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
         probeRows(flow.q, H, "hook_rot_q", "THD");
         probeRows(reshape(ofGroups, {B, G, T, D}), G, "hook_rot_k", "TGD");
     }
-    const auto probeCells = [&](Tensor cells, const char* hook) {
-        if (!cells) return;
-        const bool isOne = B == 1 && !groups;
-        graph.probe(isOne ? reshape(cells, {H, T, T}) : cells, name(hook), isOne ? "HTS" : "BHTS");
-    };
     if (flow.factors && B == 1) { // for views of a part of the pattern
         const int64_t F = flow.factors->queries.shape()[-1];
         graph.probe(reshape(flow.factors->queries, {H, T, F}), name("hook_pattern_queries"), "HTF");
@@ -137,7 +139,7 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     for (const auto& [term, cells] : flow.terms)
         probeCells(broadcast(cells, {B, H, T, T}), scoreTermHook(term).c_str());
     probeCells(flow.scores, "hook_attn_scores");
-    probeCells(flow.pattern, "hook_pattern");
+    if (!flow.editPattern) probeCells(flow.pattern, "hook_pattern");
 
     const Tensor gates = reshape(graph.input(name("gates"), {.shape = {H}}), {H, 1, 1});
     const Tensor z = permute(times(flow.z, gates), {0, 2, 1, 3}); // [B,H,T,D] -> [B,T,H,D]

@@ -243,7 +243,7 @@ void buildAttention(AttentionFlow& flow) {
         flow.shown = shown;
     }
     run(Stage::QueriesKeys);
-    if (flow.mayFuse && !flow.sequenceMask && isFused(flow.spec)) flow.z = fused(flow);
+    if (flow.mayFuse && !flow.editPattern && !flow.sequenceMask && isFused(flow.spec)) flow.z = fused(flow);
     if (flow.k) flow.k = repeated(flow, flow.k); // mixers have none
     flow.v = repeated(flow, flow.v);
     if (const MaskExpression mask = flow.spec.mask.staticPart(); !isFull(mask)) {
@@ -267,6 +267,10 @@ void buildAttention(AttentionFlow& flow) {
     }
     run(Stage::Normalise);
     if (formsScores) run(Stage::Weights);
+    if (flow.editPattern && flow.pattern) {
+        const Tensor own = std::exchange(flow.pattern, flow.editPattern(flow.pattern));
+        if (flow.z) flow.z = plus(flow.z, batchedMatmul(minus(flow.pattern, own), flow.v)); // it was own . v
+    }
     if (!flow.z) flow.z = batchedMatmul(flow.pattern, flow.v);
     run(Stage::Output);
 }

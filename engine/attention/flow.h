@@ -73,6 +73,8 @@ struct AttentionFlow {
     std::optional<PatternFactors> factors{}; ///< of an effective pattern, where it is such a product; side branches
     Tensor z;                                ///< [B,H,T,D]
     bool mayFuse = true;                     ///< false forms every cell, whatever the spec
+    /// What takes the place of the pattern, null for itself: weights that are set by hand.
+    std::function<Tensor(Tensor pattern)> editPattern{};
     /// What a part has to show besides: "xl.content", "linformer.factors" ... Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
 

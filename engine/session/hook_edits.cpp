@@ -3,6 +3,8 @@
 #include "engine/session/snapshot.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 namespace attn {
 
@@ -49,25 +51,42 @@ void HookEdits::write(const std::string& name, size_t first, size_t count, size_
         }
 }
 
-std::vector<float> editedRow(const PatternEdit& edit, int query, int begin, int end) {
-    const auto size = static_cast<size_t>(std::max(end, 0));
+std::vector<int> keysBetween(int begin, int end) {
+    std::vector<int> keys(static_cast<size_t>(std::max(end, 0)));
+    std::iota(keys.begin(), keys.end(), 0);
+    std::fill_n(keys.begin(), std::clamp(begin, 0, std::max(end, 0)), kHidden);
+    return keys;
+}
+
+std::vector<float> editedRow(const PatternEdit& edit, int query, std::span<const int> keys) {
+    std::vector<float> weights(keys.size(), 0);
     switch (edit.kind) {
     case PatternEdit::Kind::Rows: {
         const auto row = edit.rows.find(query);
         if (row == edit.rows.end()) return {};
-        std::vector<float> weights = row->second;
-        weights.resize(size, 0);
+        const std::vector<float>& given = row->second;
+        double all = 0, seen = 0;
+        for (const float weight : given) all += static_cast<double>(weight);
+        for (size_t place = 0; place < keys.size(); ++place)
+            if (keys[place] != kHidden && static_cast<size_t>(keys[place]) < given.size())
+                seen += static_cast<double>(weights[place] = given[static_cast<size_t>(keys[place])]);
+        if (seen == 0 && all > 0) return {};
+        const bool isWhole = std::abs(all - seen) <= 1e-6 * all;
+        if (!isWhole && seen > 0)
+            for (float& weight : weights) weight = static_cast<float>(static_cast<double>(weight) * all / seen);
         return weights;
     }
     case PatternEdit::Kind::Pin: {
-        if (edit.key < begin || edit.key >= end) return {};
-        std::vector<float> weights(size, 0);
-        weights[static_cast<size_t>(edit.key)] = 1;
+        const auto place = std::ranges::find(keys, edit.key);
+        if (place == keys.end()) return {};
+        weights[static_cast<size_t>(place - keys.begin())] = 1;
         return weights;
     }
     case PatternEdit::Kind::Uniform: {
-        std::vector<float> weights(size, 0);
-        std::fill(weights.begin() + begin, weights.end(), 1 / static_cast<float>(end - begin));
+        const auto seen = std::ranges::count_if(keys, [](int key) { return key != kHidden; });
+        if (seen == 0) return {};
+        for (size_t place = 0; place < keys.size(); ++place)
+            if (keys[place] != kHidden) weights[place] = 1 / static_cast<float>(seen);
         return weights;
     }
     }
@@ -84,7 +103,7 @@ void showEdit(const PatternEdit& edit, PatternTile& tile, int tokens, int window
         std::vector<float> pooled;
         bool isWhole = true;
         for (int query = first; query < end; ++query) {
-            const auto weights = editedRow(edit, query, window > 0 ? std::max(0, query + 1 - window) : 0, query + 1);
+            const auto weights = editedRow(edit, query, keysBetween(window > 0 ? query + 1 - window : 0, query + 1));
             if (weights.empty()) {
                 isWhole = false;
                 continue;

@@ -50,9 +50,14 @@ private:
     std::map<std::pair<int, int>, PatternEdit> patterns_;
 };
 
-/// Weights of all keys before `end` that an edit gives a query which sees those from `begin` on; empty where it leaves
-/// the row as it is.
-std::vector<float> editedRow(const PatternEdit& edit, int query, int begin, int end);
+/// The weights that an edit gives a query; empty where it leaves the row as it is.
+/// @param keys the token at each place of the row; kHidden where the query sees none. What an edit gives to tokens that
+///             are not seen goes to those that are, in proportion; where none is seen the row stays as it is.
+/// @return one for each of the places
+std::vector<float> editedRow(const PatternEdit& edit, int query, std::span<const int> keys);
+inline constexpr int kHidden = -1;
+/// The keys of a query that sees those from `begin` on and before `end`, as long as that.
+std::vector<int> keysBetween(int begin, int end);
 
 /// Lays what an edit sets over a picture of the head's own pattern.
 /// @param tile   of pixels that cover as many tokens each, except for the last

@@ -176,14 +176,13 @@ private:
     void writeGates(GpuExecutor& executor) const;
     /// In their place in a step that runs `count` tokens from `first` on.
     void writeEdits(GpuExecutor& executor, size_t first, size_t count) const;
-    void writePatterns(GpuExecutor& executor, size_t first, size_t count) const;
     std::set<std::string> editedHooks() const; ///< of the plans to be made now
     /// What is set by hand of a pattern, over what q and k give.
     void showPatternEdits(PatternTile& tile) const;
     void showPatternEdits(PatternGrid& grid) const;
     PatternTile aggregateTile(SetViewCommand view); ///< head by head
-    /// As attn::editedRow(), of what the layer lets the query see.
-    std::vector<float> editedRow(const PatternEdit& edit, int layer, size_t query) const;
+    /// As attn::editedRow(), of what the layer lets the query see. @param tokens how many there are
+    std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
     /// A hook of tokens that are fed to an empty cache, by the kernels that feed() uses for as many.
     CapturedHook fedValues(std::span<const int> tokens, const std::string& hook);
     /// The same of the unedited run of a text, or of the prompt where that is empty; kept.

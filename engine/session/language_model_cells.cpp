@@ -81,7 +81,7 @@ CellExplanation LanguageModel::explain(const ExplainCellCommand& asked) {
     cell.key = asked.key;
     if (const auto edit = edits_->hooks.patterns().find({cell.layer, cell.head});
         edit != edits_->hooks.patterns().end() && !isBypassed_) {
-        const auto row = editedRow(edit->second, cell.layer, static_cast<size_t>(cell.query));
+        const auto row = editedRow(edit->second, cell.query, count);
         if (!row.empty()) {
             cell.remark = "this row of the pattern was set by hand";
             cell.displayed = cell.key < static_cast<int>(row.size()) ? row[static_cast<size_t>(cell.key)] : 0;

@@ -65,10 +65,12 @@ bool LanguageModel::feedComposed(std::span<const int> tokens, const Cancelled& i
     auto& step = currentSteps()[capacity_];
     if (!step) {
         std::set<std::string> probes;
+        const std::set<std::string> edited = editedHooks();
         for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
-            // Factors are enough where there are any: then nothing grows with the square of the context.
+            // Factors are enough where there are any: then nothing grows with the square of the context. They know
+            // nothing of what is set by hand.
             const std::array factors{hookPattern(layer) + "_queries", hookPattern(layer) + "_keys"};
-            if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end())
+            if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() && !edited.contains(hookPattern(layer)))
                 probes.insert(factors.begin(), factors.end());
             else
                 probes.insert(hookPattern(layer));

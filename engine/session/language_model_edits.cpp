@@ -1,6 +1,7 @@
 #include "engine/core/error.h"
 #include "engine/runtime/dense_result.h"
 #include "engine/session/capture_file.h"
+#include "engine/session/edit_inputs.h"
 #include "engine/session/edit_state.h"
 #include "engine/session/graph_sources.h"
 #include "engine/session/intervention_rows.h"
@@ -15,12 +16,6 @@
 
 namespace attn {
 namespace {
-
-std::string hookOf(int layer, const char* hook) { return fmt::format("blocks.{}.attn.hook_{}", layer, hook); }
-
-const Shape& inputShape(const Plan& plan, const std::string& name) {
-    return std::ranges::find(plan.tensors, name, &PlannedTensor::name)->type.shape;
-}
 
 constexpr size_t kMostTexts = 8; ///< whose values are kept
 
@@ -46,9 +41,9 @@ int64_t LanguageModel::streamWidth() const {
 std::set<std::string> LanguageModel::editedHooks() const {
     if (isBypassed_) return {};
     std::set<std::string> names = edits_->hooks.hooks();
-    for (const auto& [head, edit] : edits_->hooks.patterns()) {
-        names.insert(hookPattern(head.first));
-        names.insert(hookOf(head.first, "z")); // carries the gates
+    for (const int layer : edits_->hooks.patternLayers()) {
+        names.insert(hookPattern(layer));
+        names.insert(attentionHook(layer, "z")); // carries the gates
     }
     return names;
 }
@@ -71,12 +66,12 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
             throw Error({.what = fmt::format("there is no head {} in layer {}", edit.head, edit.layer),
                          .where = info_.name,
                          .hint = fmt::format("the model has {} layers of {} heads", info_.layers, info_.heads)});
-        if (isComposed())
-            throw Error({.what = "patterns of composed attention cannot be set by hand",
+        if (!listing.graph->probes().contains(hookPattern(edit.layer)))
+            throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.layer),
                          .where = info_.name,
                          .hint = "close the head's gate, or change hook_z"});
         worked.set(edit);
-        worked.declare(hookOf(edit.layer, "z"), info_.heads, int64_t{info_.heads} * info_.headWidth);
+        worked.declare(attentionHook(edit.layer, "z"), info_.heads, int64_t{info_.heads} * info_.headWidth);
     }
     setHookEdits(std::move(worked));
 }
@@ -134,54 +129,34 @@ CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::st
 
 void LanguageModel::writeEdits(GpuExecutor& executor, size_t first, size_t count) const {
     if (isBypassed_) return;
-    for (const std::string& hook : edits_->hooks.hooks()) {
-        if (!executor.hasInput(decoder_names::kept(hook))) continue; // the last layer may only fill its cache
-        const std::span<float> kept = executor.input(decoder_names::kept(hook)),
-                               added = executor.input(decoder_names::added(hook));
-        const Shape shape = inputShape(executor.plan(), decoder_names::kept(hook));
-        const auto stride = static_cast<size_t>(shape.rowStride());
-        edits_->hooks.write(hook, first, count, stride, kept, added);
-    }
-    // The kernel that knows gates does not run where a pattern is formed.
-    for (int layer : edits_->hooks.patternLayers()) {
-        const std::string name = decoder_names::kept(hookOf(layer, "z"));
-        if (!executor.hasInput(name)) continue;
-        const std::span<float> kept = executor.input(name);
-        const auto heads = static_cast<size_t>(info_.heads),
-                   stride = static_cast<size_t>(inputShape(executor.plan(), name).rowStride());
-        for (size_t row = 0; row < count * heads; ++row)
-            for (size_t i = 0; i < stride; ++i)
-                kept[row * stride + i] *= gates_[static_cast<size_t>(layer) * heads + row % heads];
-    }
-    writePatterns(executor, first, count);
-}
-
-void LanguageModel::writePatterns(GpuExecutor& executor, size_t first, size_t count) const {
-    for (int layer : edits_->hooks.patternLayers()) {
-        const std::string hook = hookPattern(layer);
-        if (!executor.hasInput(decoder_names::kept(hook))) continue;
-        const std::span<float> kept = executor.input(decoder_names::kept(hook)),
-                               added = executor.input(decoder_names::added(hook));
-        const Shape shape = inputShape(executor.plan(), decoder_names::kept(hook)); // [H,T,S]
-        const auto rows = static_cast<size_t>(shape[1]), stride = static_cast<size_t>(shape.rowStride());
-        for (int head = 0; head < info_.heads; ++head) {
-            const auto edit = edits_->hooks.patterns().find({layer, head});
-            for (size_t row = 0; row < count; ++row) {
-                const auto at = (static_cast<size_t>(head) * rows + row) * stride;
-                const auto own = edit == edits_->hooks.patterns().end() ? std::vector<float>()
-                                                                        : editedRow(edit->second, layer, first + row);
-                std::ranges::fill(kept.subspan(at, stride), own.empty() ? 1.0f : 0.0f);
-                std::ranges::fill(added.subspan(at, stride), 0.0f);
-                std::ranges::copy(own, added.begin() + static_cast<std::ptrdiff_t>(at));
-            }
-        }
+    const HookEdits& hooks = edits_->hooks;
+    for (const std::string& hook : hooks.hooks())
+        if (const auto inputs = editInputs(executor, hook)) // the last layer may only fill its cache
+            hooks.write(hook, first, count, inputs->stride(), inputs->kept, inputs->added);
+    for (const int layer : hooks.patternLayers()) {
+        writeGatesOfFormed(
+            executor, layer, count,
+            std::span(gates_).subspan(static_cast<size_t>(layer * info_.heads), static_cast<size_t>(info_.heads)));
+        const auto pattern = editInputs(executor, hookPattern(layer)); // [H,T,S]
+        if (!pattern) continue;
+        pattern->keepAll();
+        for (const auto& [at, edit] : hooks.patterns())
+            for (size_t row = 0; at.first == layer && row < count; ++row)
+                pattern->setRow(static_cast<size_t>(at.second * pattern->shape[1]) + row,
+                                editedRow(edit, static_cast<int>(first + row), static_cast<int>(first + count)));
     }
 }
 
-std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int layer, size_t query) const {
-    const auto window = static_cast<int>(config().layers[static_cast<size_t>(layer)].rule.window);
-    const int end = static_cast<int>(query) + 1;
-    return attn::editedRow(edit, end - 1, window > 0 ? std::max(0, end - window) : 0, end);
+std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, int tokens) const {
+    const LayerAttention& layer = config().layers[static_cast<size_t>(edit.layer)];
+    if (!layer.spec) {
+        const auto window = static_cast<int>(layer.rule.window);
+        return attn::editedRow(edit, query, keysBetween(window > 0 ? query + 1 - window : 0, query + 1));
+    }
+    std::vector<int> keys =
+        seenPlaces(*layer.spec, edit.layer, edit.head, info_.heads, query, static_cast<int>(capacity_));
+    std::fill(keys.begin() + tokens, keys.end(), kHidden);
+    return attn::editedRow(edit, query, keys);
 }
 
 void LanguageModel::showPatternEdits(PatternTile& tile) const {

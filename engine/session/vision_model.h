@@ -22,6 +22,8 @@
 
 namespace attn {
 
+struct EditInputs;
+
 /// A loaded vision model on a device: one picture in; logits, patterns and every other hook out. Synchronous; used from
 /// one thread.
 class VisionModel {
@@ -115,7 +117,11 @@ private:
     std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
     std::unique_ptr<GpuExecutor> makeDifferentiator();
     const CapturedHook& valuesOf(bool isOther, const std::string& hook, bool isMean);
+    /// Of a hook, which may stand in the order of its windows. @param token -1: all of them
+    int rowOf(const std::string& hook, int token) const;
     void writeEdits(GpuExecutor& executor) const;
+    /// @param pattern [H,T,T], or of windows [windows,H,places,places]
+    void writePattern(const EditInputs& pattern, const PatternEdit& edit, const LayerLayout& layout) const;
     bool run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled);
     void load(const Progress& progress);
     void describe(const Graph& graph);

@@ -1,7 +1,7 @@
 #include "engine/core/error.h"
-#include "engine/models/decoder.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
+#include "engine/session/edit_inputs.h"
 #include "engine/session/intervention_rows.h"
 #include "engine/session/vision_model.h"
 
@@ -13,12 +13,6 @@
 
 namespace attn {
 namespace {
-
-std::string hookOf(int layer, const char* hook) { return fmt::format("blocks.{}.attn.hook_{}", layer, hook); }
-
-const Shape& inputShape(const Plan& plan, const std::string& name) {
-    return std::ranges::find(plan.tensors, name, &PlannedTensor::name)->type.shape;
-}
 
 /// A hook whose one row is the mean over the tokens.
 CapturedHook meanOf(const CapturedHook& hook) {
@@ -40,8 +34,8 @@ std::set<std::string> VisionModel::editedHooks() const {
     if (isBypassed_) return {};
     std::set<std::string> names = edits_.hooks();
     for (const int layer : edits_.patternLayers()) {
-        names.insert(hookOf(layer, "pattern"));
-        names.insert(hookOf(layer, "z")); // carries the gates
+        names.insert(attentionHook(layer, "pattern"));
+        names.insert(attentionHook(layer, "z")); // carries the gates
     }
     return names;
 }
@@ -60,15 +54,9 @@ void VisionModel::setEdits(const Edits& edits, std::span<const float> own, std::
         }
     HookEdits worked;
     const VisionGraph listing = buildVisionEncoder(config());
-    for (const Intervention& edit : edits.interventions) {
+    for (Intervention edit : edits.interventions) {
         const HookShape shape = editableShape(*listing.graph, edit, info_.name);
-        const int layer = splitParameter(edit.hook).layer;
-        const bool isWindowed = layer >= 0 && static_cast<size_t>(layer) < config().windows.size() &&
-                                config().windows[static_cast<size_t>(layer)].size > 0;
-        if (isWindowed && std::max(edit.position, edit.textPosition) >= 0 && edit.hook.find(".attn.") != edit.hook.npos)
-            throw Error({.what = fmt::format("tokens of {} stand in the order of its windows", edit.hook),
-                         .where = info_.name,
-                         .hint = "change all tokens, or one of hook_attn_out"});
+        for (int* position : {&edit.position, &edit.textPosition}) *position = rowOf(edit.hook, *position);
         worked.declare(edit.hook, shape.heads, shape.width);
         std::optional<CapturedHook> values, contrast; // copies: the kept ones may go
         const bool isSteered = edit.kind == Intervention::Kind::Steer;
@@ -84,15 +72,27 @@ void VisionModel::setEdits(const Edits& edits, std::span<const float> own, std::
             throw Error({.what = fmt::format("there is no head {} in layer {}", edit.head, edit.layer),
                          .where = info_.name,
                          .hint = fmt::format("the model has {} layers of {} heads", info_.layers, info_.heads)});
-        if (config().layers[layer].spec || !config().windows.empty())
-            throw Error({.what = "patterns of windows and of composed attention cannot be set by hand",
+        if (!listing.graph->probes().contains(attentionHook(edit.layer, "pattern")))
+            throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.layer),
                          .where = info_.name,
                          .hint = "close the head's gate, or change hook_z"});
         worked.set(edit);
-        const LayerAttention& attention = config().layers[layer];
-        worked.declare(hookOf(edit.layer, "z"), attention.heads.heads, attention.heads.heads * attention.heads.width);
+        const HeadLayout& heads = config().layers[layer].heads;
+        worked.declare(attentionHook(edit.layer, "z"), heads.heads, heads.heads * heads.width);
     }
     setHookEdits(std::move(worked));
+}
+
+int VisionModel::rowOf(const std::string& hook, int token) const {
+    const int layer = splitParameter(hook).layer;
+    if (token < 0 || layer < 0 || hook.find(".attn.") == hook.npos) return token;
+    const LayerLayout layout = layerLayouts(config())[static_cast<size_t>(layer)];
+    if (!layout.windows) return token;
+    if (token >= layout.tokens)
+        throw Error({.what = fmt::format("{} has no token {}", hook, token),
+                     .where = info_.name,
+                     .hint = fmt::format("it has {}", layout.tokens)});
+    return layout.windows->places[static_cast<size_t>(token)];
 }
 
 const CapturedHook& VisionModel::valuesOf(bool isOther, const std::string& hook, bool isMean) {
@@ -114,35 +114,47 @@ const CapturedHook& VisionModel::valuesOf(bool isOther, const std::string& hook,
 
 void VisionModel::writeEdits(GpuExecutor& executor) const {
     if (isBypassed_) return;
-    const auto inputsOf = [&](const std::string& hook, const auto& fill) {
-        if (!executor.hasInput(decoder_names::kept(hook))) return;
-        fill(executor.input(decoder_names::kept(hook)), executor.input(decoder_names::added(hook)),
-             inputShape(executor.plan(), decoder_names::kept(hook)));
-    };
     for (const std::string& hook : edits_.hooks())
-        inputsOf(hook, [&](std::span<float> kept, std::span<float> added, const Shape& shape) {
-            edits_.write(hook, 0, static_cast<size_t>(shape[0]), static_cast<size_t>(shape.rowStride()), kept, added);
-        });
+        if (const auto inputs = editInputs(executor, hook))
+            edits_.write(hook, 0, static_cast<size_t>(inputs->shape[0]), inputs->stride(), inputs->kept, inputs->added);
     for (const int layer : edits_.patternLayers()) {
-        inputsOf(hookOf(layer, "z"), [&](std::span<float> kept, std::span<float>, const Shape& shape) { // [T,H,D]
-            const auto heads = static_cast<size_t>(shape[1]), stride = static_cast<size_t>(shape.rowStride());
-            for (size_t i = 0; i < kept.size(); ++i)
-                kept[i] *= gates_[static_cast<size_t>(layer * info_.heads) + i / stride % heads];
-        });
-        inputsOf(hookOf(layer, "pattern"), [&](std::span<float> kept, std::span<float> added, const Shape& shape) {
-            const auto rows = static_cast<size_t>(shape[1]), stride = static_cast<size_t>(shape.rowStride()); // [H,T,T]
-            std::ranges::fill(kept, 1.0f);
-            std::ranges::fill(added, 0.0f);
-            for (const auto& [at, edit] : edits_.patterns())
-                for (size_t row = 0; at.first == layer && row < rows; ++row) {
-                    const auto own = editedRow(edit, static_cast<int>(row), 0, static_cast<int>(rows));
-                    if (own.empty()) continue;
-                    const size_t begin = (static_cast<size_t>(at.second) * rows + row) * stride;
-                    std::ranges::fill(kept.subspan(begin, stride), 0.0f);
-                    std::ranges::copy(own, added.begin() + static_cast<std::ptrdiff_t>(begin));
-                }
-        });
+        const auto at = static_cast<size_t>(layer);
+        LayerLayout layout = layerLayouts(config())[at];
+        layout.tokens = config().tokensOf(layer); // where tokens are pooled as well
+        writeGatesOfFormed(executor, layer, static_cast<size_t>(layout.tokens),
+                           std::span(gates_).subspan(at * static_cast<size_t>(info_.heads),
+                                                     static_cast<size_t>(info_.layerHeads[at])));
+        const auto pattern = editInputs(executor, attentionHook(layer, "pattern"));
+        if (!pattern) continue;
+        pattern->keepAll();
+        for (const auto& [head, edit] : edits_.patterns())
+            if (head.first == layer) writePattern(*pattern, edit, layout);
     }
+}
+
+void VisionModel::writePattern(const EditInputs& pattern, const PatternEdit& edit, const LayerLayout& layout) const {
+    const auto layer = static_cast<size_t>(edit.layer);
+    const int heads = info_.layerHeads[layer];
+    const auto& spec = config().layers[layer].spec;
+    layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> tokens) {
+        const auto places = static_cast<int64_t>(tokens.size());
+        std::vector<int> keys(tokens.begin(), tokens.end());
+        const int64_t place = first / places;
+        if (spec) {
+            const std::vector<int> seen = seenPlaces(*spec, edit.layer, edit.head, heads,
+                                                     static_cast<int>(place % places), static_cast<int>(places));
+            for (size_t key = 0; key < keys.size(); ++key)
+                if (seen[key] == kHidden) keys[key] = kHidden;
+        }
+        if (layout.windows) // what has come round from another edge is not seen
+            for (size_t key = 0; key < keys.size(); ++key) {
+                const auto at = static_cast<size_t>(place / places * places) + key;
+                if (layout.windows->regions[at] != layout.windows->regions[static_cast<size_t>(place)])
+                    keys[key] = kHidden;
+            }
+        const int64_t row = ((place / places) * heads + edit.head) * places + place % places; // [windows,H,T,T]
+        pattern.setRow(static_cast<size_t>(row), editedRow(edit, static_cast<int>(query), keys));
+    });
 }
 
 } // namespace attn

@@ -27,6 +27,10 @@ public:
         : options_(std::move(options)),
           thread_([this](const auto& asked) { std::visit([this](const auto& each) { on(each); }, asked); }) {}
 
+    ~Worker() { stopAnalysis(); }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
     void show(const VisionQuery& query) {
         stopAnalysis();
         thread_.ask(query);

@@ -1,4 +1,5 @@
 #include "engine/models/model_source.h"
+#include "engine/session/edits.h"
 #include "engine/session/language_model.h"
 #include "engine/training/run.h"
 #include "tests/io/files.h"
@@ -169,4 +170,100 @@ TEST_CASE("composed models: views of an effective pattern come from its factors"
             for (size_t j = 0; j < 4; ++j)
                 CHECK(tile.values[i * 4 + j] == Approx(whole.values[25 + (i + 1) * 5 + j]).margin(1e-6));
     }
+}
+
+TEST_CASE("composed models: the rest of the model runs on a pattern that is set by hand", "[session][gpu]") {
+    // With and without a pattern in memory, with heads that share keys, and with masks of many kinds.
+    for (const char* attention :
+         {"mask=causal", "position=alibi, mask=causal & window(2)", "heads=multi_query(2), position=t5, mask=causal",
+          "position=rope, normaliser=linear, mask=causal", "normaliser=favor(16, 0), mask=causal",
+          "heads=talking(2), mask=causal", "memory=segments(2), mask=causal"}) {
+        INFO(attention);
+        const TemporaryFolder folder;
+        const auto model = trained(folder, attention);
+        const std::vector<int> tokens{1, 3, 2, 5, 4};
+        const std::string hooks = "blocks.0.attn.hook_v,blocks.0.attn.hook_pattern,blocks.0.attn.hook_z,logits";
+        const auto own = model->capture(tokens, hooks);
+        PatternEdit edit{.layer = 0, .head = 1}; // the head's own weights: nothing is changed
+        for (int query = 0; query < 5; ++query)
+            for (int key = 0; key < 5; ++key)
+                edit.rows[query].push_back(own[1].values[static_cast<size_t>(25 + query * 5 + key)]);
+        model->setEdits({{}, {edit}}, tokens);
+        const auto same = model->capture(tokens, hooks);
+        for (size_t i = 0; i < own[3].values.size(); ++i)
+            CHECK(same[3].values[i] == Approx(own[3].values[i]).margin(1e-4));
+
+        edit.rows = {{4, {0, 0, 0, 0.25f, 0.75f}}};
+        model->setEdits({{}, {edit, {.layer = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 3}}}, tokens);
+        const auto changed = model->capture(tokens, hooks);
+        const auto& pattern = changed[1].values; // [H,T,S]
+        const auto& v = changed[0];              // [T,G,D]
+        const auto groups = static_cast<size_t>(v.shape[1]);
+        for (size_t head = 0; head < 2; ++head)
+            for (size_t query = 0; query < 5; ++query) {
+                const size_t row = head * 25 + query * 5;
+                const bool isSet = head == 1 ? query == 4 : query >= 3;
+                for (size_t key = 0; key < 5; ++key) {
+                    INFO("head " << head << ", query " << query << ", key " << key);
+                    const float expected = !isSet      ? own[1].values[row + key]
+                                           : head == 0 ? (key == 3 ? 1.0f : 0.0f)
+                                                       : edit.rows[4][key];
+                    CHECK(pattern[row + key] == expected);
+                }
+                for (size_t d = 0; d < 8; ++d) {
+                    double z = 0;
+                    for (size_t key = 0; key < 5; ++key)
+                        z += static_cast<double>(pattern[row + key]) *
+                             static_cast<double>(v.values[(key * groups + head * groups / 2) * 8 + d]);
+                    CHECK(changed[2].values[(query * 2 + head) * 8 + d] == Approx(z).margin(1e-4));
+                }
+            }
+        CHECK(changed[3].values != own[3].values);
+
+        REQUIRE(model->feed(tokens));
+        const PatternTile tile = model->patternTile({.layer = 0, .head = 1});
+        CHECK(tile.at(4, 3) == 0.25f);
+        CHECK(model->patternGrid(32).at(0, 0).at(4, 3) == 1);
+        const CellExplanation cell = model->explain({.layer = 0, .head = 1, .query = 4, .key = 4});
+        CHECK(cell.displayed == 0.75f);
+        CHECK_FALSE(cell.remark.empty());
+        model->setGate(0, 1, 0);
+        const auto closed = model->capture(tokens, hooks);
+        for (size_t query = 0; query < 5; ++query) CHECK(closed[2].values[(query * 2 + 1) * 8] == 0);
+        model->setGate(0, 1, 1);
+        model->setEdits({}, tokens);
+        CHECK(model->capture(tokens, hooks)[3].values == own[3].values);
+    }
+}
+
+TEST_CASE("composed models: what is set by hand keeps to what the mask shows", "[session][gpu]") {
+    const TemporaryFolder folder;
+    const auto model = trained(folder, "mask=causal & window(2)");
+    const std::vector<int> tokens{1, 3, 2, 5, 4};
+    const auto rowOf = [&](const PatternEdit& edit, size_t query) {
+        model->setEdits({{}, {edit}}, tokens);
+        const auto pattern = model->capture(tokens, "blocks.1.attn.hook_pattern").front();
+        const auto begin = pattern.values.begin() + static_cast<std::ptrdiff_t>(query * 5);
+        return std::vector<float>(begin, begin + 5);
+    };
+    PatternEdit edit{.layer = 1, .head = 0};
+    const std::vector<float> own = rowOf({.layer = 1, .head = 1}, 4);
+    edit.rows = {{4, {0.5f, 0, 0, 0.25f, 0.25f}}}; // what it gives to a token that is hidden goes to the others
+    CHECK(rowOf(edit, 4) == std::vector<float>{0, 0, 0, 0.5f, 0.5f});
+    edit.rows = {{4, {1}}}; // it sees none of what it is given
+    CHECK(rowOf(edit, 4) == own);
+    edit.kind = PatternEdit::Kind::Uniform;
+    CHECK(rowOf(edit, 4) == std::vector<float>{0, 0, 0, 0.5f, 0.5f});
+    CHECK(rowOf(edit, 0) == std::vector<float>{1, 0, 0, 0, 0});
+    edit.kind = PatternEdit::Kind::Pin;
+    edit.key = 2;
+    CHECK(rowOf(edit, 4) == own);
+    CHECK(rowOf(edit, 3) == std::vector<float>{0, 0, 1, 0, 0});
+}
+
+TEST_CASE("composed models: attention without a pattern says that none can be set", "[session][gpu]") {
+    const TemporaryFolder folder;
+    const auto model = trained(folder, "normaliser=aft, mask=causal");
+    CHECK_THROWS_WITH(model->setEdits({{}, {{.layer = 0, .head = 0}}}, std::vector{1, 3}),
+                      CONTAINS("the attention of layer 0 forms no pattern"));
 }

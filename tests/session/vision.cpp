@@ -1,5 +1,6 @@
 #include "engine/io/decode_image.h"
 #include "engine/models/vision_source.h"
+#include "engine/session/vision_model.h"
 #include "engine/session/vision_session.h"
 #include "engine/training/trainer.h"
 #include "tests/models/vision_folder.h"
@@ -183,4 +184,89 @@ TEST_CASE("vision session: the bundled models know most of the pictures they bri
         }
         CHECK(right >= 5);
     }
+}
+
+TEST_CASE("vision: patterns of windows that are set by hand stay within them, and z is what they mix",
+          "[session][vision][gpu]") {
+    for (const char* name : {"swin", "swin_padded"}) {
+        INFO(name);
+        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
+        const std::vector<float> patches = model.patchesOf(Golden(name).image());
+        const std::vector<float> logits = model.classify(patches);
+        for (const int layer : {0, 1}) { // the second one is shifted
+            INFO("layer " << layer);
+            const std::string attention = "blocks." + std::to_string(layer) + ".attn.";
+            const auto captured = [&](const char* hook) { return model.capture(patches, attention + hook).front(); };
+            const LayerPattern own = model.look(patches, layer).patterns[static_cast<size_t>(layer)];
+            REQUIRE(own.layout.windows);
+            const auto places = static_cast<size_t>(own.layout.windows->length()),
+                       heads = static_cast<size_t>(own.heads);
+            const PatternEdit pin{.layer = layer, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 5};
+            model.setEdits({{}, {pin}}, patches, {});
+            const LayerPattern changed = model.look(patches, layer).patterns[static_cast<size_t>(layer)];
+            int set = 0;
+            own.layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+                INFO("query " << query);
+                size_t at = 0;
+                while (at < keys.size() && keys[at] != pin.key) ++at;
+                // What is hidden in a window has no weight of its own.
+                const bool sees = at < keys.size() && own.values[own.at(1, first + static_cast<int64_t>(at))] > 0;
+                set += sees;
+                for (size_t key = 0; key < keys.size(); ++key) {
+                    const int64_t cell = first + static_cast<int64_t>(key);
+                    const float expected = sees ? (key == at ? 1.0f : 0.0f) : own.values[own.at(1, cell)];
+                    CHECK(changed.values[changed.at(1, cell)] == expected);
+                    CHECK(changed.values[changed.at(0, cell)] == own.values[own.at(0, cell)]);
+                }
+            });
+            CHECK(set > 1);
+            CHECK(set <= static_cast<int>(places));
+            const auto v = captured("hook_v"), z = captured("hook_z"), pattern = captured("hook_pattern");
+            const auto width = static_cast<size_t>(v.shape[2]), rows = static_cast<size_t>(v.shape[0]);
+            for (size_t row = 0; row < rows; ++row)
+                for (size_t head = 0; head < heads; ++head)
+                    for (size_t d = 0; d < width; ++d) {
+                        double sum = 0;
+                        for (size_t key = 0; key < places; ++key)
+                            sum += static_cast<double>(
+                                       pattern.values[((row / places * heads + head) * places + row % places) * places +
+                                                      key]) *
+                                   static_cast<double>(
+                                       v.values[((row / places * places + key) * heads + head) * width + d]);
+                        REQUIRE(z.values[(row * heads + head) * width + d] == Approx(sum).margin(1e-4));
+                    }
+            CHECK(model.classify(patches) != logits);
+            // A token is found in its window.
+            model.setEdits({{{.hook = attention + "hook_z", .head = 0, .position = 7}}, {}}, patches, {});
+            const auto removed = captured("hook_z");
+            const auto place = static_cast<size_t>(own.layout.windows->places[7]);
+            for (size_t row = 0; row < rows; ++row)
+                CHECK((removed.values[row * heads * width] == 0) == (row == place));
+            model.setEdits({}, {}, {});
+            CHECK(model.classify(patches) == logits);
+        }
+    }
+}
+
+TEST_CASE("vision session: stopping ends an analysis that has not begun, and the next one still runs",
+          "[session][vision][gpu]") {
+    struct Waits : VisionAnalysis {
+        explicit Waits(std::string name) : name_(std::move(name)) {}
+        std::string key() const override { return name_; }
+        std::shared_ptr<VisionAnalysisResult> run(VisionModel&, const VisionAnalysisInput& input) const override {
+            for (int i = 0; i < 100; ++i) input.report(static_cast<float>(i) / 100, "waits");
+            return std::make_shared<VisionAnalysisResult>();
+        }
+        std::string name_;
+    };
+    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    session.show(queryOf("vit")); // which takes until after what follows
+    session.analyse(std::make_shared<Waits>("first"));
+    session.stopAnalysis();
+    REQUIRE(session.waitIdle());
+    CHECK_FALSE(session.latest()->analyses.contains("first"));
+    session.analyse(std::make_shared<Waits>("second"));
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->analyses.contains("second"));
+    CHECK_FALSE(session.latest()->analysing);
 }
