@@ -172,9 +172,14 @@ void MainWindow::makeEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
     QAction* undo = addAction(
         menu, {"undo", tr("&Undo"), tr("Undo the last edit of prompt, branch, gate or view"), {QKeySequence::Undo}},
-        [this] { undoStack_.undo(); });
-    QAction* redo = addAction(menu, {"redo", tr("&Redo"), tr("Redo what was undone"), {QKeySequence::Redo}},
-                              [this] { undoStack_.redo(); });
+        [this] {
+            interventions_->setHeld(false); // what is undone is a step from the changes, not from what was before them
+            undoStack_.undo();
+        });
+    QAction* redo = addAction(menu, {"redo", tr("&Redo"), tr("Redo what was undone"), {QKeySequence::Redo}}, [this] {
+        interventions_->setHeld(false);
+        undoStack_.redo();
+    });
     connect(&undoStack_, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::undoTextChanged, undo,

@@ -246,8 +246,7 @@ TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gp
     refuses("vit", {{{.kind = Kind::Patch, .hook = "hook_embed", .text = kSomePicture}}, {}},
             "there is no picture to take values from");
     refuses("vit", {{}, {{.layer = 2, .head = 0}}}, "there is no head 0 in layer 2");
-    refuses("swin", {{}, {{.layer = 0, .head = 0}}}, "cannot be set by hand");
-    refuses("swin", {{{.hook = "blocks.0.attn.hook_z", .position = 3}}, {}}, "in the order of its windows");
+    refuses("swin", {{{.hook = "blocks.0.attn.hook_z", .position = 999}}, {}}, "has no token 999");
     VisionCase features("vit");
     LogitTarget none{.token = 7};
     ClassAttributionAnalysis asked;

@@ -178,17 +178,15 @@ void InterventionsPanel::reset() {
 
 /// The amount of the selected change follows the slider; without one it is that of the next.
 void InterventionsPanel::changeSelected() {
-    amountText_->setText(QString::number(static_cast<double>(amount()), 'f', 2));
+    amountText_->setText(amountText(amount()));
     QTreeWidgetItem* item = list_->currentItem();
     if (!item || !item->isSelected()) return;
     const int at = list_->indexOfTopLevelItem(item);
     Edits after = edits();
     const std::span<Intervention> change = changeAt(after, at);
     if (change.empty()) return;
-    const float share = static_cast<float>(amount_->value()) / kSteps;
-    for (Intervention& each : change)
-        each.amount = each.kind == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
-    amountText_->setText(QString::number(static_cast<double>(change.front().amount), 'f', 2));
+    for (Intervention& each : change) each.amount = amountAt(amount_->value(), each.kind);
+    amountText_->setText(amountText(change.front().amount));
     apply(std::move(after), tr("amount of a change"), QStringLiteral("amount %1").arg(at));
 }
 
@@ -218,18 +216,24 @@ void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& c
 /// The cell gets the brush's weight; what the row's others had is scaled to share the rest.
 void InterventionsPanel::paint(const Cell& cell) {
     const MatrixFigure& figure = pattern_->figure();
-    if (figure.isEmpty() || cell.key > cell.query || cell.query >= figure.rows()) return;
+    if (figure.isEmpty() || cell.query >= figure.rows() || cell.key >= figure.columns()) return;
+    bool looksAhead = false; // then it is no causal model
+    for (int query = 0; query < figure.rows(); ++query)
+        for (int key = query + 1; key < figure.columns(); ++key) looksAhead |= figure.valueAt({query, key}) > 0;
+    const auto seenBy = [&](int query) { return looksAhead ? figure.columns() : query + 1; };
+    const int keys = seenBy(cell.query);
+    if (cell.key >= keys) return;
     std::vector<float> row;
-    for (int key = 0; key <= cell.query; ++key) row.push_back(figure.valueAt({cell.query, key}));
-    const float weight = static_cast<float>(brush_->value()) / kSteps;
+    for (int key = 0; key < keys; ++key) row.push_back(figure.valueAt({cell.query, key}));
+    const float weight = static_cast<float>(brush_->value()) / kAmountSteps;
     float rest = 0;
-    for (int key = 0; key <= cell.query; ++key) rest += key == cell.key ? 0 : row[static_cast<size_t>(key)];
-    for (int key = 0; key <= cell.query; ++key) {
+    for (int key = 0; key < keys; ++key) rest += key == cell.key ? 0 : row[static_cast<size_t>(key)];
+    for (int key = 0; key < keys; ++key) {
         float& each = row[static_cast<size_t>(key)];
         if (key == cell.key)
-            each = cell.query == 0 ? 1 : weight;
+            each = keys == 1 ? 1 : weight;
         else
-            each = rest > 0 ? each * (1 - weight) / rest : (1 - weight) / static_cast<float>(cell.query);
+            each = rest > 0 ? each * (1 - weight) / rest : (1 - weight) / static_cast<float>(keys - 1);
     }
     const PatternEdit::Kind now = [&] {
         for (const PatternEdit& edit : edits().patterns)
@@ -240,7 +244,8 @@ void InterventionsPanel::paint(const Cell& cell) {
         [&](PatternEdit& edit) {
             if (now != PatternEdit::Kind::Rows) // what is seen becomes the rows
                 for (int query = 0; query < figure.rows(); ++query)
-                    for (int key = 0; key <= query; ++key) edit.rows[query].push_back(figure.valueAt({query, key}));
+                    for (int key = 0; key < seenBy(query); ++key)
+                        edit.rows[query].push_back(figure.valueAt({query, key}));
             edit.kind = PatternEdit::Kind::Rows;
             edit.rows[cell.query] = row;
         },

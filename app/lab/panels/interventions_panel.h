@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/panels/change_form.h"
 #include "app/lab/panels/panel_context.h"
 #include "engine/session/edits.h"
 
@@ -50,9 +51,6 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    enum Where { HeadOutput, AttentionOut, MlpOut, WholeLayer, Stream, Embedding };
-    static constexpr int kSteps = 100;         ///< of sliders
-    static constexpr float kMostFactor = 4.0f; ///< of a direction, either way
     QWidget* makeForm();
     QWidget* makePattern();
     QWidget* makeCells();
@@ -66,7 +64,9 @@ private:
     void dropHeld();
     void apply(Edits after, const QString& text, const QString& what);
     void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
-    std::vector<Intervention> described(Where where, int layer) const; ///< by the form, but for the place
+    Intervention::Kind kind() const;
+    ChangePlace place() const;
+    std::vector<Intervention> described(ChangePlace place, int layer) const; ///< by the form, but for the place
     std::vector<Intervention> described() const;
     std::vector<Intervention> changeOfRow(int row) const; ///< of the cells: the embedding, then the layers
     float amount() const;                                 ///< that the slider shows

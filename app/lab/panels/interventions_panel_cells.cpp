@@ -75,7 +75,7 @@ QWidget* InterventionsPanel::makeCells() {
 }
 
 std::vector<Intervention> InterventionsPanel::changeOfRow(int row) const {
-    return row == 0 ? described(Embedding, 0) : described(static_cast<Where>(where_->currentIndex()), row - 1);
+    return row == 0 ? described(ChangePlace::Embedding, 0) : described(place(), row - 1);
 }
 
 void InterventionsPanel::showCells() {
@@ -96,7 +96,7 @@ void InterventionsPanel::showCells() {
         askTokens_->start();
     }
     rows.push_back(tr("embedding"));
-    for (int layer = 0; layer < snapshot_->model->layers && where_->currentIndex() != Embedding; ++layer)
+    for (int layer = 0; layer < snapshot_->model->layers && place() != ChangePlace::Embedding; ++layer)
         rows.push_back(tr("layer %1").arg(layer));
     other.resize(std::min(other.size(), kMostCells));
     prompt.resize(std::min(prompt.size(), kMostCells));

@@ -2,7 +2,6 @@
 
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
-#include "engine/session/whole_layer.h"
 
 #include <QComboBox>
 #include <QFormLayout>
@@ -85,7 +84,7 @@ QWidget* InterventionsPanel::makeForm() {
         connect(box, &QSpinBox::valueChanged, this, [this] {
             showPattern();
             showCells();
-            if (where_->currentIndex() == HeadOutput) context_.selectHead(layer_->value(), head_->value());
+            if (place() == ChangePlace::HeadOutput) context_.selectHead(layer_->value(), head_->value());
         });
     connect(amount_, &QSlider::valueChanged, this, &InterventionsPanel::changeSelected);
     connect(add_, &QPushButton::clicked, this, [this] { add(described()); });
@@ -109,8 +108,8 @@ QWidget* InterventionsPanel::makePattern() {
     brush_->setObjectName("interventionBrush");
     brush_->setAccessibleName(tr("Weight that is painted"));
     brush_->setToolTip(brush_->accessibleName());
-    brush_->setRange(0, kSteps);
-    brush_->setValue(kSteps);
+    brush_->setRange(0, kAmountSteps);
+    brush_->setValue(kAmountSteps);
     const auto button = [this](const char* id, const QString& title, const QString& help) {
         auto* made = new QPushButton(title);
         made->setObjectName(QString::fromLatin1(id));
@@ -154,66 +153,38 @@ QWidget* InterventionsPanel::makePattern() {
     return part;
 }
 
-float InterventionsPanel::amount() const {
-    const float share = static_cast<float>(amount_->value()) / kSteps;
-    const bool isDirection = kind_->currentIndex() == static_cast<int>(Intervention::Kind::Steer);
-    return isDirection ? (2 * share - 1) * kMostFactor : share;
-}
+Intervention::Kind InterventionsPanel::kind() const { return static_cast<Intervention::Kind>(kind_->currentIndex()); }
+ChangePlace InterventionsPanel::place() const { return static_cast<ChangePlace>(where_->currentIndex()); }
+float InterventionsPanel::amount() const { return amountAt(amount_->value(), kind()); }
 
-std::vector<Intervention> InterventionsPanel::described() const {
-    return described(static_cast<Where>(where_->currentIndex()), layer_->value());
-}
+std::vector<Intervention> InterventionsPanel::described() const { return described(place(), layer_->value()); }
 
-std::vector<Intervention> InterventionsPanel::described(Where where, int layer) const {
-    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
-    Intervention made{.kind = kind,
-                      .head = where == HeadOutput ? head_->value() : -1,
+std::vector<Intervention> InterventionsPanel::described(ChangePlace place, int layer) const {
+    Intervention made{.kind = kind(),
+                      .head = place == ChangePlace::HeadOutput ? head_->value() : -1,
                       .position = token_->currentIndex() - 1,
                       .amount = amount()};
-    if (kind != Intervention::Kind::Zero) made.text = text_->text().toStdString();
-    if (kind == Intervention::Kind::Patch || kind == Intervention::Kind::Steer) made.textPosition = textToken_->value();
-    if (kind == Intervention::Kind::Steer) made.contrast = contrast_->text().toStdString();
-    const auto inBlock = [&](const char* hook) {
-        return QStringLiteral("blocks.%1.%2").arg(layer).arg(hook).toStdString();
-    };
-    switch (where) {
-    case HeadOutput:
-        made.hook = inBlock("attn.hook_z");
-        break;
-    case AttentionOut:
-        made.hook = inBlock("hook_attn_out");
-        break;
-    case MlpOut:
-        made.hook = inBlock("hook_mlp_out");
-        break;
-    case WholeLayer: {
-        const bool hasMlp =
-            snapshot_ && snapshot_->model && std::ranges::count(snapshot_->model->hooks, inBlock("hook_mlp_out")) > 0;
-        return wholeLayer(std::move(made), layer, hasMlp);
-    }
-    case Stream:
-        made.hook = inBlock("hook_resid_pre");
-        break;
-    case Embedding:
-        made.hook = "hook_embed";
-        break;
-    }
-    return {made};
+    if (made.kind != Intervention::Kind::Zero) made.text = text_->text().toStdString();
+    if (made.kind == Intervention::Kind::Patch || made.kind == Intervention::Kind::Steer)
+        made.textPosition = textToken_->value();
+    if (made.kind == Intervention::Kind::Steer) made.contrast = contrast_->text().toStdString();
+    const bool hasModel = snapshot_ && snapshot_->model;
+    return changeAtPlace(place, layer, std::move(made),
+                         hasModel ? std::span(snapshot_->model->hooks) : std::span<const std::string>());
 }
 
 void InterventionsPanel::showForm() {
-    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
-    const bool isDirection = kind == Intervention::Kind::Steer, hasText = kind != Intervention::Kind::Zero;
+    const bool isDirection = kind() == Intervention::Kind::Steer, hasText = kind() != Intervention::Kind::Zero;
     for (QWidget* widget : std::initializer_list<QWidget*>{textLabel_, text_}) widget->setVisible(hasText);
-    textToken_->setVisible(kind == Intervention::Kind::Patch || isDirection);
+    textToken_->setVisible(kind() == Intervention::Kind::Patch || isDirection);
     textToken_->setSpecialValueText(isDirection ? tr("its last") : tr("the same"));
     for (QWidget* widget : std::initializer_list<QWidget*>{contrastLabel_, contrast_}) widget->setVisible(isDirection);
-    layer_->setVisible(where_->currentIndex() != Embedding);
-    head_->setVisible(where_->currentIndex() == HeadOutput);
+    layer_->setVisible(place() != ChangePlace::Embedding);
+    head_->setVisible(place() == ChangePlace::HeadOutput);
     const QSignalBlocker quiet(amount_);
-    amount_->setRange(0, kSteps);
-    amount_->setValue(isDirection ? kSteps * 3 / 4 : kSteps);
-    amountText_->setText(QString::number(static_cast<double>(amount()), 'f', 2));
+    amount_->setRange(0, kAmountSteps);
+    amount_->setValue(firstAmountStep(kind()));
+    amountText_->setText(amountText(amount()));
     showCells();
 }
 

@@ -15,16 +15,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <set>
 
 namespace attn {
-namespace {
-
-constexpr int kSteps = 100;         ///< of sliders
-constexpr float kMostFactor = 4.0f; ///< of a direction, either way
-
-} // namespace
-
 bool VisionChange::isNone() const {
     return edits.empty() && std::ranges::all_of(gates, [](float gate) { return gate == 1; });
 }
@@ -36,6 +31,21 @@ int VisionChanges::headsOf(int layer) const {
 }
 
 int VisionChanges::tokens() const { return shown_->model ? shown_->model->tokens() : 0; }
+
+const LayerLayout* VisionChanges::layoutOf(int layer) const {
+    const auto at = static_cast<size_t>(layer);
+    return shown_->answer && at < shown_->answer->patterns.size() ? &shown_->answer->patterns[at].layout : nullptr;
+}
+
+int VisionChanges::tokenOf(int patch, int layer) const {
+    const LayerLayout* layout = layoutOf(layer);
+    const auto at = static_cast<size_t>(patch);
+    return layout && at < layout->tokenOf.size() ? layout->tokenOf[at]
+                                                 : static_cast<int>(shown_->model->prefix.size()) + patch;
+}
+
+Intervention::Kind VisionChanges::kind() const { return static_cast<Intervention::Kind>(kind_->currentIndex()); }
+ChangePlace VisionChanges::place() const { return static_cast<ChangePlace>(where_->currentIndex()); }
 
 float VisionChanges::gateOf(int layer, int head) const {
     if (!shown_->model) return 1;
@@ -74,7 +84,7 @@ void VisionChanges::showGates() {
     gates_->setSelected(Cell{layer_->value(), head_->value()});
     const QSignalBlocker quiet(gate_);
     const float gate = gateOf(layer_->value(), head_->value());
-    gate_->setValue(qRound(gate * kSteps));
+    gate_->setValue(qRound(gate * kAmountSteps));
     gateText_->setText(tr("Gate of layer %1, head %2: %3")
                            .arg(layer_->value())
                            .arg(head_->value())
@@ -93,57 +103,32 @@ void VisionChanges::add(const Intervention& intervention) {
 }
 
 void VisionChanges::addDescribed() {
-    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
-    const bool isDirection = kind == Intervention::Kind::Steer, isOther = source_->currentIndex() == 1 || isDirection;
-    const float share = static_cast<float>(amount_->value()) / kSteps;
-    Intervention made{.kind = kind,
-                      .head = where_->currentIndex() == HeadOutput ? head_->value() : -1,
+    if (!shown_->model) return;
+    const bool isDirection = kind() == Intervention::Kind::Steer, isOther = source_->currentIndex() == 1 || isDirection;
+    Intervention made{.kind = kind(),
+                      .head = place() == ChangePlace::HeadOutput ? head_->value() : -1,
                       .position = token_->currentIndex() - 1,
-                      .amount = isDirection ? (2 * share - 1) * kMostFactor : share};
-    if (kind != Intervention::Kind::Zero && isOther) made.text = change_.otherName.toStdString();
+                      .amount = amountAt(amount_->value(), kind())};
+    const auto prefix = static_cast<int>(shown_->model->prefix.size());
+    if (made.position >= prefix && place() != ChangePlace::Embedding)
+        made.position = tokenOf(made.position - prefix, layer_->value());
+    if (made.kind != Intervention::Kind::Zero && isOther) made.text = change_.otherName.toStdString();
     if (isDirection) made.contrast = "this picture";
-    const std::string block = "blocks." + std::to_string(layer_->value()) + ".";
-    std::string hook;
-    switch (where_->currentIndex()) {
-    case HeadOutput:
-        hook = block + "attn.hook_z";
-        break;
-    case AttentionOut:
-        hook = block + "hook_attn_out";
-        break;
-    case MlpOut:
-        hook = block + "hook_mlp_out";
-        break;
-    case WholeLayer:
-        break;
-    case Stream:
-        hook = block + "hook_resid_pre";
-        break;
-    default:
-        hook = "hook_embed";
-    }
-    made.hook = hook;
     VisionChange after = change_;
-    for (const Intervention& each :
-         hook.empty() ? wholeLayer(made, layer_->value(), true) : std::vector<Intervention>{made})
-        after.edits.interventions.push_back(each);
+    std::ranges::move(changeAtPlace(place(), layer_->value(), std::move(made), shown_->model->hooks),
+                      std::back_inserter(after.edits.interventions));
     emit edited(after, tr("change of the model"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
 
 /// Of the change that is selected in the list.
 void VisionChanges::changeSelected() {
-    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
-    const float share = static_cast<float>(amount_->value()) / kSteps;
-    const auto amountOf = [&](Intervention::Kind of) {
-        return of == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
-    };
-    amountText_->setText(QString::number(static_cast<double>(amountOf(kind)), 'f', 2));
+    amountText_->setText(amountText(amountAt(amount_->value(), kind())));
     QTreeWidgetItem* item = list_->currentItem();
     if (!item || !item->isSelected()) return;
     const int at = list_->indexOfTopLevelItem(item);
     VisionChange after = change_;
-    for (Intervention& each : changeAt(after.edits, at)) each.amount = amountOf(each.kind);
+    for (Intervention& each : changeAt(after.edits, at)) each.amount = amountAt(amount_->value(), each.kind);
     emit edited(after, tr("amount of a change"), QStringLiteral("amount %1").arg(at));
 }
 
@@ -180,12 +165,17 @@ void VisionChanges::applyPattern(const PatternEdit& edit, const QString& text) {
     emit edited(after, text, QStringLiteral("pattern %1.%2").arg(edit.layer).arg(edit.head));
 }
 
+size_t VisionChanges::layerTokens() const {
+    const LayerLayout* layout = layoutOf(layer_->value());
+    return static_cast<size_t>(layout ? layout->tokens : tokens());
+}
+
 std::vector<int> VisionChanges::queries() const {
-    const auto before = static_cast<int>(shown_->model->prefix.size());
-    if (patch_) return {before + *patch_};
-    if (before > 0) return {0};
-    std::vector<int> all; // the classifier reads the mean of the patches
-    for (int token = 0; token < tokens(); ++token) all.push_back(token);
+    if (patch_) return {tokenOf(*patch_, layer_->value())};
+    if (!shown_->model->prefix.empty()) return {0};
+    // The classifier reads the mean of the patches.
+    std::vector<int> all(layerTokens());
+    std::iota(all.begin(), all.end(), 0);
     return all;
 }
 
@@ -197,7 +187,7 @@ void VisionChanges::paint(int patch, bool isFirst) {
     PatternEdit edit{.layer = layer_->value(), .head = head_->value()};
     if (found != change_.edits.patterns.end() && found->kind == PatternEdit::Kind::Rows) edit = *found;
     const std::vector<int> rows = queries();
-    const auto key = static_cast<size_t>(static_cast<int>(shown_->model->prefix.size()) + patch);
+    const auto key = static_cast<size_t>(tokenOf(patch, layer_->value()));
     std::set<size_t> painted;
     if (const auto row = edit.rows.find(rows.front()); row != edit.rows.end())
         for (size_t at = 0; at < row->second.size(); ++at)
@@ -214,7 +204,7 @@ void VisionChanges::paint(int patch, bool isFirst) {
             continue;
         }
         std::vector<float>& weights = edit.rows[row];
-        weights.assign(static_cast<size_t>(tokens()), 0);
+        weights.assign(layerTokens(), 0);
         for (const size_t at : painted) weights[at] = 1 / static_cast<float>(painted.size());
     }
     applyPattern(edit, tr("painted attention"));
@@ -275,14 +265,10 @@ void VisionChanges::setPictures(const QList<std::pair<QString, QString>>& pictur
 }
 
 void VisionChanges::showForm() {
-    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
-    const bool isDirection = kind == Intervention::Kind::Steer;
-    source_->setVisible(kind == Intervention::Kind::Mean || kind == Intervention::Kind::Patch);
+    source_->setVisible(kind() == Intervention::Kind::Mean || kind() == Intervention::Kind::Patch);
     const QSignalBlocker quiet(amount_);
-    amount_->setValue(isDirection ? kSteps * 3 / 4 : kSteps);
-    const float share = static_cast<float>(amount_->value()) / kSteps;
-    amountText_->setText(
-        QString::number(static_cast<double>(isDirection ? (2 * share - 1) * kMostFactor : share), 'f', 2));
+    amount_->setValue(firstAmountStep(kind()));
+    amountText_->setText(amountText(amountAt(amount_->value(), kind())));
     showState();
 }
 
@@ -294,16 +280,15 @@ void VisionChanges::showState() {
     reset_->setEnabled(!isNone);
     run_->setEnabled(!isNone);
     if (isNone && run_->currentIndex() != 0) run_->setCurrentIndex(0);
-    const auto kind = static_cast<Intervention::Kind>(kind_->currentIndex());
     const bool needsOther =
-        kind == Intervention::Kind::Steer || (kind != Intervention::Kind::Zero && source_->currentIndex() == 1);
+        kind() == Intervention::Kind::Steer || (kind() != Intervention::Kind::Zero && source_->currentIndex() == 1);
     add_->setEnabled(hasModel && !(needsOther && !change_.other));
     add_->setToolTip(needsOther && !change_.other ? tr("Choose the other picture first") : tr("Change the model so"));
     for (QWidget* widget : std::initializer_list<QWidget*>{gates_, gate_, uniform_, own_, paint_, layer_, head_})
         widget->setEnabled(hasModel);
     pin_->setEnabled(hasModel && patch_.has_value());
-    head_->setVisible(where_->currentIndex() == HeadOutput);
-    layer_->setVisible(where_->currentIndex() != Embedding);
+    head_->setVisible(place() == ChangePlace::HeadOutput);
+    layer_->setVisible(place() != ChangePlace::Embedding);
     patternHint_->setText(tr("Pattern of layer %1, head %2 by hand").arg(layer_->value()).arg(head_->value()));
 }
 

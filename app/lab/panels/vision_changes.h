@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/panels/change_form.h"
 #include "app/lab/panels/panel_context.h"
 #include "engine/session/vision_session.h"
 
@@ -64,7 +65,6 @@ signals:
     void otherChosen(const QString& name);
 
 private:
-    enum Where { HeadOutput, AttentionOut, MlpOut, WholeLayer, Stream, Embedding };
     void makeGates();
     QWidget* makeForm();
     void makePattern();
@@ -77,6 +77,11 @@ private:
     float gateOf(int layer, int head) const;
     int headsOf(int layer) const;
     int tokens() const;
+    const LayerLayout* layoutOf(int layer) const; ///< null before there is an answer
+    int tokenOf(int patch, int layer) const;      ///< of the layer, which may have fewer
+    size_t layerTokens() const;                   ///< of the chosen layer
+    Intervention::Kind kind() const;
+    ChangePlace place() const;
     void showForm();
     void showGates();
     void showList();

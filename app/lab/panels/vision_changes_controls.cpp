@@ -123,7 +123,7 @@ QWidget* VisionChanges::makeForm() {
     amount_ = named(
         new QSlider(Qt::Horizontal), "visionChangeAmount", tr("How much"),
         tr("The share that is replaced, or the factor of a direction; drag it for a change that is selected below"));
-    amount_->setRange(0, 100);
+    amount_->setRange(0, kAmountSteps);
     amountText_ = new QLabel;
     amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
     add_ = named(new QPushButton(tr("Add")), "visionChangeAdd", tr("Change the model so"), tr("Change the model so"));
@@ -164,11 +164,11 @@ void VisionChanges::makePattern() {
                  tr("The head's own pattern again"));
     connect(paint_, &QPushButton::toggled, this, &VisionChanges::paintingChanged);
     connect(pin_, &QPushButton::clicked, this, [this] {
-        const auto before = static_cast<int>(shown_->model->prefix.size());
+        if (!patch_) return;
         applyPattern({.layer = layer_->value(),
                       .head = head_->value(),
                       .kind = PatternEdit::Kind::Pin,
-                      .key = before + patch_.value_or(0)},
+                      .key = tokenOf(*patch_, layer_->value())},
                      tr("pinned pattern"));
     });
     connect(uniform_, &QPushButton::clicked, this, [this] {

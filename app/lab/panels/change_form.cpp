@@ -1,0 +1,52 @@
+#include "app/lab/panels/change_form.h"
+
+#include "engine/session/whole_layer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+constexpr float kMostFactor = 4.0f; ///< of a direction, either way
+
+} // namespace
+
+std::vector<Intervention> changeAtPlace(ChangePlace place, int layer, Intervention change,
+                                        std::span<const std::string> hooks) {
+    const auto inBlock = [layer](const char* hook) { return fmt::format("blocks.{}.{}", layer, hook); };
+    switch (place) {
+    case ChangePlace::HeadOutput:
+        change.hook = inBlock("attn.hook_z");
+        break;
+    case ChangePlace::AttentionOut:
+        change.hook = inBlock("hook_attn_out");
+        break;
+    case ChangePlace::MlpOut:
+        change.hook = inBlock("hook_mlp_out");
+        break;
+    case ChangePlace::WholeLayer:
+        return wholeLayer(std::move(change), layer, std::ranges::find(hooks, inBlock("hook_mlp_out")) != hooks.end());
+    case ChangePlace::Stream:
+        change.hook = inBlock("hook_resid_pre");
+        break;
+    case ChangePlace::Embedding:
+        change.hook = "hook_embed";
+        break;
+    }
+    return {change};
+}
+
+float amountAt(int step, Intervention::Kind kind) {
+    const float share = static_cast<float>(step) / kAmountSteps;
+    return kind == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
+}
+
+int firstAmountStep(Intervention::Kind kind) {
+    return kind == Intervention::Kind::Steer ? kAmountSteps * 3 / 4 : kAmountSteps;
+}
+
+QString amountText(float amount) { return QString::number(static_cast<double>(amount), 'f', 2); }
+
+} // namespace attn
