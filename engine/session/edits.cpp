@@ -124,7 +124,7 @@ std::string describe(const PatternEdit& edit) {
     const std::string head = fmt::format("pattern of layer {}, head {}", edit.layer, edit.head);
     switch (edit.kind) {
     case PatternEdit::Kind::Rows:
-        return fmt::format("{}: {} rows set by hand", head, edit.rows.size());
+        return fmt::format("{}: {} row{} set by hand", head, edit.rows.size(), edit.rows.size() == 1 ? "" : "s");
     case PatternEdit::Kind::Pin:
         return fmt::format("{}: pinned to token {}", head, edit.key);
     case PatternEdit::Kind::Uniform:

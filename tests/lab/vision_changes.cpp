@@ -196,6 +196,7 @@ TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on t
     REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && !panel(lab).isChanged(); }));
 
     press(lab, "visionPatternPaint");
+    QTest::mouseMove(&overlay, centreOf(6)); // which does not make it the one that looks
     QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(6));
     QTest::mouseMove(&overlay, centreOf(7));
     QTest::mouseRelease(&overlay, Qt::LeftButton, {}, centreOf(7));

@@ -382,7 +382,7 @@ VisionLook VisionPanel::look() const {
     return {.isRollout = showsRollout(),
             .layer = layerBox_->value(),
             .head = head_->currentData().toInt(),
-            .patch = pointed_ ? pointed_ : patch_,
+            .patch = pointed_ && !views_->changes().isPainting() ? pointed_ : patch_, // a brush points at keys
             .colours = colourMapFromKey(colours_->currentData().toString()),
             .opacity = opacity_->value() / 100.0,
             .isSmooth = smooth_->isChecked()};
