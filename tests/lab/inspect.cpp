@@ -129,6 +129,23 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().edits->interventions.size() == 2);
     CHECK_FALSE(before.isChecked());
+    // So does undoing, of that change and of the gate.
+    click(before);
+    REQUIRE(lab.settle());
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(*lab.snapshot().edits == edits);
+    CHECK(lab.snapshot().next->logits == edited);
+    CHECK_FALSE(before.isChecked());
+    click(before);
+    REQUIRE(lab.settle());
+    for (int step = 0; step < 2; ++step) lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.snapshot().isEdited);
+    CHECK(lab.snapshot().next->logits == whole);
+    for (int step = 0; step < 2; ++step) lab.press(lab.action("redo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().next->logits == edited);
     click(before);
     REQUIRE(lab.settle());
     click(lab.find<QPushButton>("interventionsReset"));
