@@ -21,8 +21,7 @@ int ablate(const AblateOptions& options) {
     AblationSweepAnalysis analysis;
     analysis.target = options.target.read(*model);
     const auto found = analyse<AblationSweep>(*model, options.prompt.encode(*model), analysis);
-    printEffects({targetText(*model, found->target), targetJson(*model, found->target)}, found->whole, found->layers,
-                 found->headEffects, found->mlpEffects, options.json);
+    printEffects({targetText(*model, found->target), targetJson(*model, found->target)}, *found, options.json);
     return kDone;
 }
 
@@ -47,8 +46,7 @@ int patch(const PatchOptions& options) {
     const auto found = analyse<PatchSweep>(*model, tokens, analysis);
     std::vector<std::string> names;
     for (const int token : tokens) names.push_back(tokenText(*model, token));
-    printPatching({targetText(*model, found->target), targetJson(*model, found->target)}, found->hook, found->own,
-                  found->other, names, found->effects, options.json);
+    printPatching({targetText(*model, found->target), targetJson(*model, found->target)}, *found, names, options.json);
     return kDone;
 }
 

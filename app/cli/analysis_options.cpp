@@ -86,49 +86,50 @@ void print(const nlohmann::json& json) {
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void printEffects(const TargetName& target, float whole, int layers, std::span<const float> heads,
-                  std::span<const float> mlps, bool isJson) {
+void printEffects(const TargetName& target, const HeadEffects& effects, bool isJson) {
     struct Row {
         std::string name;
         float effect;
     };
     std::vector<Row> rows;
-    const auto each = heads.size() / static_cast<size_t>(layers);
-    for (size_t layer = 0; layer < static_cast<size_t>(layers); ++layer) {
-        for (size_t head = 0; head < each; ++head)
-            rows.push_back({fmt::format("layer {}, head {}", layer, head), heads[layer * each + head]});
-        if (!mlps.empty()) rows.push_back({fmt::format("layer {}, MLP", layer), mlps[layer]});
+    const auto heads = static_cast<size_t>(effects.heads);
+    for (size_t layer = 0; layer < static_cast<size_t>(effects.layers); ++layer) {
+        for (size_t head = 0; head < heads; ++head)
+            rows.push_back({fmt::format("layer {}, head {}", layer, head), effects.headEffects[layer * heads + head]});
+        if (!effects.mlpEffects.empty())
+            rows.push_back({fmt::format("layer {}, MLP", layer), effects.mlpEffects[layer]});
     }
     if (isJson) {
-        nlohmann::json json{{"target", target.json}, {"logit", whole}};
+        nlohmann::json json{{"target", target.json}, {"logit", effects.whole}};
         for (const Row& row : rows) json["without"].push_back({{"name", row.name}, {"effect", row.effect}});
         return print(json);
     }
-    fmt::print("{}: {:+.4f}; without\n", target.text, static_cast<double>(whole));
+    fmt::print("{}: {:+.4f}; without\n", target.text, static_cast<double>(effects.whole));
     std::ranges::stable_sort(rows, std::less(), &Row::effect);
     for (const Row& row : rows) fmt::print("{:+10.4f}  {}\n", static_cast<double>(row.effect), row.name);
 }
 
-void printPatching(const TargetName& target, const std::string& hook, float own, float other,
-                   const std::vector<std::string>& tokens, std::span<const float> effects, bool isJson) {
-    const size_t layers = effects.size() / tokens.size();
+void printPatching(const TargetName& target, const PatchEffects& effects, const std::vector<std::string>& tokens,
+                   bool isJson) {
+    const auto layers = static_cast<size_t>(effects.layers);
     if (isJson) {
-        nlohmann::json json{{"target", target.json}, {"hook", hook}, {"own", own}, {"other", other}};
+        nlohmann::json json{
+            {"target", target.json}, {"hook", effects.hook}, {"own", effects.own}, {"other", effects.other}};
         for (size_t layer = 0; layer < layers; ++layer) {
-            const auto row = effects.subspan(layer * tokens.size(), tokens.size());
+            const auto row = std::span(effects.effects).subspan(layer * tokens.size(), tokens.size());
             json["effects"].push_back(std::vector<float>(row.begin(), row.end()));
         }
         return print(json);
     }
     fmt::print("{}: {:+.4f} here, {:+.4f} there. Share of the way that {} of one layer at one token goes:\n",
-               target.text, static_cast<double>(own), static_cast<double>(other), hook);
+               target.text, static_cast<double>(effects.own), static_cast<double>(effects.other), effects.hook);
     fmt::print("{:16}", "");
     for (size_t layer = 0; layer < layers; ++layer) fmt::print(" {:>7}", fmt::format("L{}", layer));
     fmt::print("\n");
     for (size_t token = 0; token < tokens.size(); ++token) {
         fmt::print("{:16}", tokens[token]);
         for (size_t layer = 0; layer < layers; ++layer)
-            fmt::print(" {:6.1f}%", 100 * static_cast<double>(effects[layer * tokens.size() + token]));
+            fmt::print(" {:6.1f}%", 100 * static_cast<double>(effects.effects[layer * tokens.size() + token]));
         fmt::print("\n");
     }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/cli/command.h"
+#include "engine/analysis/effects.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/session/analysis.h"
@@ -41,12 +42,11 @@ struct TargetName {
     std::string text;
     nlohmann::json json;
 };
-/// What `ablate` says. @param heads [layers, H] effects  @param mlps [layers]; empty: there are none
-void printEffects(const TargetName& target, float whole, int layers, std::span<const float> heads,
-                  std::span<const float> mlps, bool isJson);
-/// What `patch` says. @param effects [layers, tokens]
-void printPatching(const TargetName& target, const std::string& hook, float own, float other,
-                   const std::vector<std::string>& tokens, std::span<const float> effects, bool isJson);
+/// What `ablate` says. @param target name of the effects' own
+void printEffects(const TargetName& target, const HeadEffects& effects, bool isJson);
+/// What `patch` says. @param target likewise  @param tokens their names
+void printPatching(const TargetName& target, const PatchEffects& effects, const std::vector<std::string>& tokens,
+                   bool isJson);
 /// What each part adds to a logit. @param more of the JSON  @param where the logit is: " after token 3", or nothing
 void printContributions(const TargetName& target, float logit, std::span<const LogitAttribution::Component> components,
                         nlohmann::json more, const std::string& where, bool isJson);

@@ -140,8 +140,7 @@ int ablateVision(const VisionQuestion& question) {
     ClassAblationAnalysis analysis;
     analysis.target = asked.target();
     const auto found = asked.run<ClassAblation>(analysis);
-    printEffects(asked.name(found->target), found->whole, found->layers, found->headEffects, found->mlpEffects,
-                 question.isJson);
+    printEffects(asked.name(found->target), *found, question.isJson);
     return kDone;
 }
 
@@ -157,8 +156,7 @@ int patchVision(const VisionQuestion& question, const std::string& from, const s
     std::vector<std::string> names = info.prefix;
     for (int64_t patch = 0; patch < info.grid.area(); ++patch)
         names.push_back(fmt::format("patch {}, {}", patch / info.grid.width, patch % info.grid.width));
-    printPatching(asked.name(found->target), found->hook, found->own, found->other, names, found->effects,
-                  question.isJson);
+    printPatching(asked.name(found->target), *found, names, question.isJson);
     return kDone;
 }
 

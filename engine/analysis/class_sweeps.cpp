@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace attn {
 namespace {
@@ -77,13 +76,8 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
     if (static_cast<int>(values.size()) != info.layers)
         throw Error(
             {.what = fmt::format("not every layer has a {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
-    const std::vector<float> otherLogits = model.classify(input.other), ownLogits = model.classify(input.patches);
-    result->target = {.token = resolved({.token = target.token}, otherLogits).token,
-                      .other = resolved({.token = target.other}, ownLogits).token};
-    if (result->target.other == result->target.token) result->target.other = -1; // both say the same
-    const double own = logitOf(result->target, ownLogits), other = logitOf(result->target, otherLogits);
-    result->own = asFloat(own);
-    result->other = asFloat(other);
+    const std::vector<float> otherLogits = model.classify(input.other);
+    result->compare(target, model.classify(input.patches), otherLogits);
     HookEdits declared = before;
     for (const CapturedHook& each : values)
         declared.declare(each.name, each.shape.rank() == 3 ? each.shape[1] : 1, each.shape.elements() / each.shape[0]);
@@ -98,7 +92,8 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
             edits.add(from.name, {.position = token, .keep = 0, .values = {begin, begin + width}, .rows = 1});
             model.setHookEdits(std::move(edits));
             const double logit = logitOf(result->target, model.classify(input.patches));
-            result->effects.push_back(std::abs(other - own) > 1e-9 ? asFloat((logit - own) / (other - own)) : 0.0f);
+            result->logits.push_back(asFloat(logit));
+            result->effects.push_back(result->shareOf(logit));
         }
     return result;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/analysis/logit_target.h"
+#include "engine/analysis/effects.h"
 #include "engine/session/vision_analysis.h"
 
 #include <string>
@@ -9,13 +9,7 @@
 namespace attn {
 
 /// What removing each head and each MLP of a vision model does to the logit of a class.
-struct ClassAblation : VisionAnalysisResult {
-    LogitTarget target;
-    int layers = 0, heads = 0;      ///< of the layer that has most; those that others lack have no effect
-    float whole = 0;                ///< with everything there
-    std::vector<float> headEffects; ///< [layers, heads] what the logit becomes less `whole`
-    std::vector<float> mlpEffects;  ///< [layers]; empty: there are none
-};
+struct ClassAblation : VisionAnalysisResult, HeadEffects {};
 
 struct ClassAblationAnalysis : VisionAnalysis {
     LogitTarget target; ///< token -1: the likeliest class
@@ -24,15 +18,8 @@ struct ClassAblationAnalysis : VisionAnalysis {
     std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
 };
 
-/// What it does to the logit of a class when the value of each layer at each token is taken from another picture.
-/// @source Meng et al. 2022, "Locating and Editing Factual Associations in GPT", arXiv:2202.05262, section 2
-struct ClassPatchSweep : VisionAnalysisResult {
-    LogitTarget target;
-    std::string hook; ///< as in ClassPatchSweepAnalysis
-    int layers = 0, tokens = 0;
-    float own = 0, other = 0;   ///< the logit of the picture, and of the one that values are taken from
-    std::vector<float> effects; ///< [layers, tokens]: share of the way from `own` to `other`
-};
+/// What it does to the logit of a class when values are taken from the run of another picture.
+struct ClassPatchSweep : VisionAnalysisResult, PatchEffects {};
 
 struct ClassPatchSweepAnalysis : VisionAnalysis {
     std::string hook = "hook_resid_pre"; ///< of each layer: "hook_resid_pre", "hook_attn_out", "hook_mlp_out"

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace attn {
 namespace {
@@ -79,18 +78,13 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
         throw Error(
             {.what = fmt::format("not every layer has a {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
     const std::vector<float> otherLogits = logitsOf(model, others), ownLogits = logitsOf(model, input.tokens);
-    result->target = {.token = resolved({.token = target.token}, otherLogits).token,
-                      .other = resolved({.token = target.other}, ownLogits).token};
-    if (result->target.other == result->target.token) result->target.other = -1; // both say the same
-    result->own = static_cast<float>(logitOf(result->target, ownLogits));
-    result->other = static_cast<float>(logitOf(result->target, otherLogits));
+    result->compare(target, ownLogits, otherLogits);
 
     HookEdits declared = before;
     for (const CapturedHook& each : values) {
         const auto width = each.shape.elements() / static_cast<int64_t>(count);
         declared.declare(each.name, each.shape.rank() == 3 ? each.shape[1] : 1, width);
     }
-    const double way = static_cast<double>(result->other) - static_cast<double>(result->own);
     result->logits.resize(values.size() * count);
     result->effects.resize(values.size() * count);
     for (size_t layer = 0; layer < values.size(); ++layer) {
@@ -115,8 +109,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
             model.feed(std::span(input.tokens).subspan(token));
             const double logit = logitOf(result->target, model.logits());
             result->logits[layer * count + token] = static_cast<float>(logit);
-            result->effects[layer * count + token] =
-                std::abs(way) > 1e-9 ? static_cast<float>((logit - static_cast<double>(result->own)) / way) : 0.0f;
+            result->effects[layer * count + token] = result->shareOf(logit);
         }
     }
     return result;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/analysis/effects.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/session/analysis.h"
 
@@ -9,13 +10,7 @@
 namespace attn {
 
 /// What removing each head and each MLP does to the logit after the last token.
-struct AblationSweep : AnalysisResult {
-    LogitTarget target;
-    int layers = 0, heads = 0;
-    float whole = 0;                ///< with everything there
-    std::vector<float> headEffects; ///< [layers, heads] what the logit becomes less `whole`
-    std::vector<float> mlpEffects;  ///< [layers]; empty: there are none
-};
+struct AblationSweep : AnalysisResult, HeadEffects {};
 
 struct AblationSweepAnalysis : Analysis {
     LogitTarget target;
@@ -23,16 +18,8 @@ struct AblationSweepAnalysis : Analysis {
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
 };
 
-/// What it does to the logit when the value of each layer at each token is taken from another run.
-/// @source Meng et al. 2022, "Locating and Editing Factual Associations in GPT", arXiv:2202.05262, section 2
-struct PatchSweep : AnalysisResult {
-    LogitTarget target;
-    std::string hook; ///< as in PatchSweepAnalysis
-    int layers = 0, tokens = 0;
-    float own = 0, other = 0;   ///< the logit of the prompt, and of the text that values are taken from
-    std::vector<float> effects; ///< [layers, tokens]: share of the way from `own` to `other`; beyond where `other` is
-    std::vector<float> logits;  ///< [layers, tokens]
-};
+/// What it does to the logit after the last token when values are taken from the run of another text.
+struct PatchSweep : AnalysisResult, PatchEffects {};
 
 struct PatchSweepAnalysis : Analysis {
     std::string text; ///< of as many tokens as the present sequence

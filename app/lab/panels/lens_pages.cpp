@@ -177,24 +177,13 @@ LensAnswer showComposition(const AnalysisResult& result, const Snapshot&) {
 
 LensAnswer showAblation(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const AblationSweep&>(result);
-    return effectsAnswer(found.layers, found.headEffects, found.mlpEffects, found.whole,
-                         targetName(snapshot, found.target));
+    return effectsAnswer(found, targetName(snapshot, found.target));
 }
 
 LensAnswer showPatching(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const PatchSweep&>(result);
-    LensAnswer answer{.summary = tr("The %1 is %2 here and %3 for the other text. Each cell: how much of the way there "
-                                    "it goes when the stream "
-                                    "before one layer at one token is the other's.")
-                                     .arg(targetName(snapshot, found.target), number(found.own), number(found.other))};
-    answer.matrix.title = tr("Share of the difference that is carried");
-    answer.matrix.rowTitle = tr("before layer");
-    answer.matrix.columnTitle = tr("token");
-    answer.matrix.setMatrix(found.layers, found.tokens, found.effects);
-    for (int layer = 0; layer < found.layers; ++layer) answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
-    answer.matrix.columnLabels = labelsOf(snapshot, static_cast<size_t>(found.tokens));
-    for (float logit : found.logits) answer.remarks.push_back(tr("logit %1").arg(number(logit)));
-    return answer;
+    return patchingAnswer(found, targetName(snapshot, found.target), tr("the other text"),
+                          labelsOf(snapshot, static_cast<size_t>(found.tokens)));
 }
 
 template <class T> std::shared_ptr<const Analysis> makePlain(const LensQuestion&) { return std::make_shared<T>(); }
@@ -273,13 +262,8 @@ const LensPage kPages[] = {
          return analysis;
      },
      .show = showAblation,
-     .change =
-         [](const AnalysisResult& result, const LensQuestion&, int row, int column) {
-             const bool isHead = column < static_cast<const AblationSweep&>(result).heads;
-             const std::string block = "blocks." + std::to_string(row);
-             return Intervention{.hook = block + (isHead ? ".attn.hook_z" : ".hook_mlp_out"),
-                                 .head = isHead ? column : -1};
-         }},
+     .change = [](const AnalysisResult& result, const LensQuestion&, int row,
+                  int column) { return removalOf(static_cast<const AblationSweep&>(result), row, column); }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where the difference to another text of as many tokens is held."),
@@ -293,14 +277,8 @@ const LensPage kPages[] = {
          return analysis;
      },
      .show = showPatching,
-     .change =
-         [](const AnalysisResult& result, const LensQuestion& question, int row, int column) {
-             return Intervention{.kind = Intervention::Kind::Patch,
-                                 .hook = "blocks." + std::to_string(row) + "." +
-                                         static_cast<const PatchSweep&>(result).hook,
-                                 .position = column,
-                                 .text = question.text};
-         }},
+     .change = [](const AnalysisResult& result, const LensQuestion& question, int row,
+                  int column) { return patchOf(static_cast<const PatchSweep&>(result), row, column, question.text); }},
 };
 
 } // namespace
@@ -330,27 +308,54 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     return answer;
 }
 
-LensAnswer effectsAnswer(int layers, std::span<const float> heads, std::span<const float> mlps, float whole,
-                         const QString& target) {
+LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
     LensAnswer answer{.summary =
                           tr("The %1 is %2. Each cell: what it changes by when the head, or the MLP, is removed.")
-                              .arg(target, number(whole))};
-    const size_t each = heads.size() / static_cast<size_t>(layers);
+                              .arg(target, number(effects.whole))};
+    const auto heads = static_cast<size_t>(effects.heads);
     std::vector<float> values;
-    for (int layer = 0; layer < layers; ++layer) {
+    for (int layer = 0; layer < effects.layers; ++layer) {
         answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
-        const auto row = heads.subspan(static_cast<size_t>(layer) * each, each);
+        const auto row = std::span(effects.headEffects).subspan(static_cast<size_t>(layer) * heads, heads);
         values.insert(values.end(), row.begin(), row.end());
-        if (!mlps.empty()) values.push_back(mlps[static_cast<size_t>(layer)]);
+        if (!effects.mlpEffects.empty()) values.push_back(effects.mlpEffects[static_cast<size_t>(layer)]);
     }
-    for (size_t head = 0; head < each; ++head) answer.matrix.columnLabels.push_back(QString::number(head));
-    if (!mlps.empty()) answer.matrix.columnLabels.push_back(tr("MLP"));
+    for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(QString::number(head));
+    if (!effects.mlpEffects.empty()) answer.matrix.columnLabels.push_back(tr("MLP"));
     answer.matrix.title = tr("Effect of removing each part");
     answer.matrix.rowTitle = tr("layer");
     answer.matrix.columnTitle = tr("head");
     answer.matrix.labelsAreNumbers = true;
-    answer.matrix.setMatrix(layers, static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
+    answer.matrix.setMatrix(effects.layers, static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
     return answer;
+}
+
+Intervention removalOf(const HeadEffects& effects, int layer, int column) {
+    const bool isHead = column < effects.heads;
+    return {.hook = "blocks." + std::to_string(layer) + (isHead ? ".attn.hook_z" : ".hook_mlp_out"),
+            .head = isHead ? column : -1};
+}
+
+LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, const QString& source,
+                          std::vector<QString> tokens) {
+    LensAnswer answer{.summary = tr("The %1 is %2 here and %3 for %4. Each cell: how much of the way there it goes "
+                                    "when the stream before one layer at one token is the other's.")
+                                     .arg(target, number(effects.own), number(effects.other), source)};
+    answer.matrix.title = tr("Share of the difference that is carried");
+    answer.matrix.rowTitle = tr("before layer");
+    answer.matrix.columnTitle = tr("token");
+    answer.matrix.setMatrix(effects.layers, effects.tokens, effects.effects);
+    for (int layer = 0; layer < effects.layers; ++layer) answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
+    answer.matrix.columnLabels = std::move(tokens);
+    for (const float logit : effects.logits) answer.remarks.push_back(tr("logit %1").arg(number(logit)));
+    return answer;
+}
+
+Intervention patchOf(const PatchEffects& effects, int layer, int position, const std::string& source) {
+    return {.kind = Intervention::Kind::Patch,
+            .hook = "blocks." + std::to_string(layer) + "." + effects.hook,
+            .position = position,
+            .text = source};
 }
 
 } // namespace attn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/lab/widgets/lens_answer_view.h"
+#include "engine/analysis/effects.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/session/analysis.h"
 #include "engine/session/edits.h"
@@ -38,9 +39,15 @@ std::span<const LensPage> lensPages();
 
 /// What each part adds to a logit, as bars and as a table by size. @param target "logit of “cat”"
 LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> components, const QString& target);
-/// What removing each head and each MLP does, as a matrix.
-/// @param heads [layers, H] effects  @param mlps [layers]; empty: none
-LensAnswer effectsAnswer(int layers, std::span<const float> heads, std::span<const float> mlps, float whole,
-                         const QString& target);
+/// What removing each head and each MLP does, as a matrix. @param target likewise
+LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target);
+/// What a cell of it stands for: the head, or the MLP, is removed.
+Intervention removalOf(const HeadEffects& effects, int layer, int column);
+/// How much of a difference each token of each layer carries, as a matrix.
+/// @param source "the other text": where values are taken from  @param tokens their names
+LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, const QString& source,
+                          std::vector<QString> tokens);
+/// What a cell of it stands for. @param position the layer's token  @param source as Intervention::text
+Intervention patchOf(const PatchEffects& effects, int layer, int position, const std::string& source);
 
 } // namespace attn

@@ -136,23 +136,14 @@ PatchOverlayFigure overlayPatches(const VisionAnalysisResult& result, const Visi
 
 LensAnswer showEffects(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
     const auto& found = static_cast<const ClassAblation&>(result);
-    return effectsAnswer(found.layers, found.headEffects, found.mlpEffects, found.whole,
-                         targetName(snapshot, found.target));
+    return effectsAnswer(found, targetName(snapshot, found.target));
 }
 
 LensAnswer showPatching(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
     const auto& found = static_cast<const ClassPatchSweep&>(result);
-    LensAnswer answer{.summary = tr("The %1 is %2 here and %3 for the other picture. Each cell: how much of the way "
-                                    "there it goes when the stream before one layer at one token is the other's.")
-                                     .arg(targetName(snapshot, found.target), number(found.own), number(found.other))};
-    answer.matrix.title = tr("Share of the difference that is carried");
-    answer.matrix.rowTitle = tr("before layer");
-    answer.matrix.columnTitle = tr("token");
-    answer.matrix.setMatrix(found.layers, found.tokens, found.effects);
-    for (int layer = 0; layer < found.layers; ++layer) answer.matrix.rowLabels.push_back(tr("layer %1").arg(layer));
-    for (int token = 0; token < found.tokens; ++token)
-        answer.matrix.columnLabels.push_back(visionTokenName(*snapshot.model, token));
-    return answer;
+    std::vector<QString> tokens;
+    for (int token = 0; token < found.tokens; ++token) tokens.push_back(visionTokenName(*snapshot.model, token));
+    return patchingAnswer(found, targetName(snapshot, found.target), tr("the other picture"), std::move(tokens));
 }
 
 PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
@@ -207,13 +198,8 @@ const VisionLensPage kPages[] = {
          return analysis;
      },
      .show = showEffects,
-     .change =
-         [](const VisionAnalysisResult& result, int row, int column) {
-             const bool isHead = column < static_cast<const ClassAblation&>(result).heads;
-             const std::string block = "blocks." + std::to_string(row);
-             return Intervention{.hook = block + (isHead ? ".attn.hook_z" : ".hook_mlp_out"),
-                                 .head = isHead ? column : -1};
-         }},
+     .change = [](const VisionAnalysisResult& result, int row,
+                  int column) { return removalOf(static_cast<const ClassAblation&>(result), row, column); }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
      .explanation =
@@ -229,11 +215,7 @@ const VisionLensPage kPages[] = {
      .overlay = overlayPatching,
      .change =
          [](const VisionAnalysisResult& result, int row, int column) {
-             return Intervention{.kind = Intervention::Kind::Patch,
-                                 .hook = "blocks." + std::to_string(row) + "." +
-                                         static_cast<const ClassPatchSweep&>(result).hook,
-                                 .position = column,
-                                 .text = "the other picture"};
+             return patchOf(static_cast<const ClassPatchSweep&>(result), row, column, "the other picture");
          }},
 };
 

@@ -1,0 +1,21 @@
+#include "engine/analysis/effects.h"
+
+#include <cmath>
+
+namespace attn {
+
+void PatchEffects::compare(const LogitTarget& asked, std::span<const float> ownLogits,
+                           std::span<const float> otherLogits) {
+    target = {.token = resolved({.token = asked.token}, otherLogits).token,
+              .other = resolved({.token = asked.other}, ownLogits).token};
+    if (target.other == target.token) target.other = -1; // both say the same
+    own = static_cast<float>(logitOf(target, ownLogits));
+    other = static_cast<float>(logitOf(target, otherLogits));
+}
+
+float PatchEffects::shareOf(double logit) const {
+    const double from = static_cast<double>(own), way = static_cast<double>(other) - from;
+    return std::abs(way) > 1e-9 ? static_cast<float>((logit - from) / way) : 0.0f;
+}
+
+} // namespace attn
