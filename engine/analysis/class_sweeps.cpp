@@ -1,6 +1,8 @@
 #include "engine/analysis/class_sweeps.h"
 
 #include "engine/core/error.h"
+#include "engine/models/vision_layout.h"
+#include "engine/session/intervention_rows.h"
 #include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
@@ -60,41 +62,59 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
                                                                    const VisionAnalysisInput& input) const {
     const VisionInfo& info = model.info();
     if (input.other.empty())
-        throw Error({.what = "there is no picture to take values from",
-                     .where = "patch",
-                     .hint = "choose another picture under Changes"});
-    if (!model.config().merges.empty() || !model.config().pools.empty() || !model.config().windows.empty())
-        throw Error({.what = "this model makes fewer tokens of its patches on the way",
+        throw Error(
+            {.what = "there is no picture to take values from", .where = "patch", .hint = "choose another picture"});
+    if (!model.config().pools.empty())
+        throw Error({.what = "this model pools tokens by what they hold, so those of two pictures are not the same",
                      .where = info.name,
-                     .hint = "take values from one layer at a time, under Changes"});
+                     .hint = "take over all tokens of a layer at once"});
+    if (hook.starts_with("attn.") && std::ranges::any_of(model.config().windows, &GridWindows::size))
+        throw Error({.what = fmt::format("tokens of {} stand in the order of its windows", hook),
+                     .where = info.name,
+                     .hint = "use hook_attn_out"});
     auto result = std::make_shared<ClassPatchSweep>();
     result->hook = hook;
     result->layers = info.layers;
     result->tokens = info.tokens();
-    const HookEdits before = model.hookEdits();
     const auto values = model.capture(input.other, "blocks.*." + hook);
     if (static_cast<int>(values.size()) != info.layers)
         throw Error(
             {.what = fmt::format("not every layer has a {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
     const std::vector<float> otherLogits = model.classify(input.other);
     result->compare(target, model.classify(input.patches), otherLogits);
-    HookEdits declared = before;
-    for (const CapturedHook& each : values)
-        declared.declare(each.name, each.shape.rank() == 3 ? each.shape[1] : 1, each.shape.elements() / each.shape[0]);
-    const int all = result->layers * result->tokens;
-    for (int layer = 0, done = 0; layer < result->layers; ++layer)
-        for (int token = 0; token < result->tokens; ++token, ++done) {
-            if (input.report) input.report(static_cast<float>(done) / static_cast<float>(all), "effect of each value");
-            const CapturedHook& from = values[static_cast<size_t>(layer)];
-            const auto width = static_cast<std::ptrdiff_t>(from.shape.elements() / from.shape[0]);
+    // All layers are declared at once, so that one plan serves them.
+    HookEdits declared = model.hookEdits();
+    const VisionGraph listing = buildVisionEncoder(model.config());
+    int64_t all = 0;
+    for (const CapturedHook& each : values) {
+        const HookShape shape = editableShape(*listing.graph, {.hook = each.name}, info.name);
+        declared.declare(each.name, shape.heads, shape.width);
+        all += each.shape[0];
+    }
+    const std::vector<LayerLayout> layouts = layerLayouts(model.config());
+    int64_t done = 0;
+    for (size_t layer = 0; layer < values.size(); ++layer) {
+        const CapturedHook& from = values[layer];
+        const auto width = static_cast<std::ptrdiff_t>(from.shape.elements() / from.shape[0]);
+        std::vector<double> logits; // of the layer's own tokens
+        for (int token = 0; token < from.shape[0]; ++token) {
+            if (input.report)
+                input.report(static_cast<float>(done++) / static_cast<float>(all), "effect of each value");
             const auto begin = from.values.begin() + token * width;
             HookEdits edits = declared;
             edits.add(from.name, {.position = token, .keep = 0, .values = {begin, begin + width}, .rows = 1});
             model.setHookEdits(std::move(edits));
-            const double logit = logitOf(result->target, model.classify(input.patches));
+            logits.push_back(logitOf(result->target, model.classify(input.patches)));
+        }
+        const auto prefix = static_cast<int>(layouts[layer].prefix);
+        for (int token = 0; token < result->tokens; ++token) {
+            const int own = token < prefix ? token : layouts[layer].tokenOf[static_cast<size_t>(token - prefix)];
+            const double logit = logits[static_cast<size_t>(own)];
+            result->layerTokens.push_back(own);
             result->logits.push_back(asFloat(logit));
             result->effects.push_back(result->shareOf(logit));
         }
+    }
     return result;
 }
 

@@ -171,6 +171,79 @@ TEST_CASE("vision goldens: sweeps of heads, MLPs and patches agree with PyTorch"
     }
 }
 
+TEST_CASE("vision goldens: patching of models that merge tokens in windows agrees with PyTorch and with single changes",
+          "[analysis][vision][gpu]") {
+    for (const char* name : {"swin", "swin_padded"}) {
+        INFO(name);
+        VisionCase vision(name);
+        const auto sweep = vision.run<ClassPatchSweep>(ClassPatchSweepAnalysis{});
+        const ImageSize grid = vision.model.info().grid;
+        REQUIRE(sweep->tokens == grid.area());
+        const auto classes = static_cast<size_t>(vision.model.info().classes);
+        for (int layer = 0; layer < sweep->layers; ++layer) {
+            INFO("layer " << layer);
+            const int64_t side = layer < 2 ? 1 : 2; // patches of a token
+            const std::vector<float> logits = vision.golden.values("patched." + std::to_string(layer));
+            for (int token = 0; token < sweep->tokens; ++token) {
+                const int64_t row = token / grid.width / side, column = token % grid.width / side;
+                const int64_t own = row * ((grid.width + side - 1) / side) + column;
+                REQUIRE(sweep->tokenOf(layer, token) == own);
+                const double expected =
+                    logitOf(sweep->target, std::span(logits).subspan(static_cast<size_t>(own) * classes, classes));
+                const auto cell = static_cast<size_t>(layer * sweep->tokens + token);
+                CHECK(std::abs(static_cast<double>(sweep->logits[cell]) - expected) < 1e-4);
+                CHECK(sweep->effects[cell] * (sweep->other - sweep->own) ==
+                      Approx(sweep->logits[cell] - sweep->own).margin(1e-5));
+            }
+        }
+        vision.model.setHookEdits({});
+        for (const auto& [layer, token] : {std::pair(0, 20), std::pair(3, 20)}) {
+            const std::vector<float> logits = vision.changed({{{.kind = Intervention::Kind::Patch,
+                                                                .hook = hookOf(layer, "hook_resid_pre"),
+                                                                .position = sweep->tokenOf(layer, token),
+                                                                .text = kSomePicture}},
+                                                              {}});
+            CHECK(sweep->logits[static_cast<size_t>(layer * sweep->tokens + token)] ==
+                  Approx(logitOf(sweep->target, logits)).margin(1e-5));
+        }
+    }
+}
+
+TEST_CASE("vision: patching a picture with itself changes nothing", "[analysis][vision][gpu]") {
+    for (const char* name : {"deit", "swin", "swin_padded"})
+        for (const char* hook : {"hook_resid_pre", "hook_attn_out", "hook_mlp_out"}) {
+            INFO(name << " " << hook);
+            VisionCase vision(name);
+            ClassPatchSweepAnalysis asked;
+            asked.hook = hook;
+            const auto result = asked.run(vision.model, {.patches = vision.patches, .other = vision.patches});
+            const auto& sweep = static_cast<const ClassPatchSweep&>(*result);
+            CHECK(sweep.own == sweep.other);
+            CHECK(std::ranges::all_of(sweep.effects, [](float effect) { return effect == 0; }));
+            // Hooks that are edited are planned otherwise, and may round otherwise.
+            for (const float logit : sweep.logits) CHECK(logit == Approx(sweep.own).margin(1e-5));
+        }
+}
+
+TEST_CASE("vision: what cannot be patched token by token is a sentence", "[analysis][vision][gpu]") {
+    const auto refuses = [](VisionModel& model, const char* hook, const char* what, bool hasOther = true) {
+        const std::vector<float> patches(
+            static_cast<size_t>(model.config().grid().area() * model.config().patchValues()));
+        ClassPatchSweepAnalysis asked;
+        asked.hook = hook;
+        CHECK_THROWS_WITH(asked.run(model, {.patches = patches, .other = hasOther ? patches : std::vector<float>()}),
+                          CONTAINS(what));
+    };
+    VisionCase swin("swin"), vit("vit");
+    refuses(swin.model, "attn.hook_z", "tokens of attn.hook_z stand in the order of its windows");
+    refuses(vit.model, "attn.hook_pattern", "cannot be changed token by token");
+    refuses(vit.model, "hook_resid_pre", "there is no picture to take values from; choose another picture", false);
+    VisionModel pooled(std::make_unique<ChangedSource>(
+                           "vit", [](VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; }),
+                       {.softwareThreads = 0, .validation = true});
+    refuses(pooled, "hook_resid_pre", "pools tokens by what they hold");
+}
+
 TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[analysis][vision][gpu]") {
     using Kind = Intervention::Kind;
     for (const char* name : kModels) {

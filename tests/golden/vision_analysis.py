@@ -6,6 +6,7 @@ import pathlib
 import torch
 
 import safetensors_file
+from swin_reference import SwinModel
 from vision_reference import VisionModel
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -142,6 +143,35 @@ def interventions(model, pixels, other_pixels, label, out):
     out["changed.uniform"] = changed({pattern: uniform})
     out["changed.painted"] = changed({"blocks.0.attn.hook_pattern": painted})  # of the last layer no patch reaches the head
 
+
+class PatchedSwin(SwinModel):
+    """Puts one row of another run into the stream before a layer: the first norm of a block is given that stream itself, which is changed in place."""
+
+    def at(self, layer, token, value):
+        depths = self.config["depths"]
+        stage = next(stage for stage in range(len(depths)) if layer < sum(depths[:stage + 1]))
+        self.block = f"encoder.layers.{stage}.blocks.{layer - sum(depths[:stage])}."
+        self.token, self.value = token, value
+        return self
+
+    def norm(self, x, name):
+        if name == self.block + "layernorm_before":
+            x.view(-1, x.shape[-1])[self.token] = self.value
+        return super().norm(x, name)
+
+
+for name in ("swin", "swin_padded"):
+    folder = HERE / name
+    model = PatchedSwin(json.loads((folder / "config.json").read_text()), safetensors_file.read(folder / "model.safetensors"))
+    pixels = safetensors_file.read(folder / "golden.safetensors")["pixels"].double()
+    other_pixels = (pixels.flip(2) * 0.8 + 0.1).float()
+    other = SwinModel(model.config, model.weights).run(other_pixels.double())
+    out = {"other_pixels": other_pixels}
+    for layer in range(model.names["layers"]):
+        stream = other[f"blocks.{layer}.hook_resid_pre"]
+        out[f"patched.{layer}"] = torch.stack([model.at(layer, token, stream[token]).run(pixels)["logits"][0] for token in range(len(stream))])
+    safetensors_file.write(folder / "analysis.safetensors", {name: tensor.float() for name, tensor in out.items()})
+    print(name, json.dumps({name: list(tensor.shape) for name, tensor in out.items()}))
 
 for name in ("vit", "deit", "dinov2_registers", "timm_vit", "timm_registers"):
     folder = HERE / name

@@ -143,16 +143,22 @@ LensAnswer showPatching(const VisionAnalysisResult& result, const VisionSnapshot
     const auto& found = static_cast<const ClassPatchSweep&>(result);
     std::vector<QString> tokens;
     for (int token = 0; token < found.tokens; ++token) tokens.push_back(visionTokenName(*snapshot.model, token));
-    return patchingAnswer(found, targetName(snapshot, found.target), tr("the other picture"), std::move(tokens));
+    LensAnswer answer =
+        patchingAnswer(found, targetName(snapshot, found.target), tr("the other picture"), std::move(tokens));
+    if (snapshot.answer->patterns.back().layout.tokens < found.tokens)
+        answer.summary += ' ' + tr("What a token of several patches does stands at each of them.");
+    return answer;
 }
 
 PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
                                    const std::optional<Cell>& cell) {
     const auto& found = static_cast<const ClassPatchSweep&>(result);
     const auto layer = static_cast<size_t>(cell ? cell->query : 0);
-    PatchOverlayFigure figure = overlayOf(snapshot, snapshot.answer->patterns.front().layout, true, [&](size_t token) {
+    const auto& patterns = snapshot.answer->patterns;
+    PatchOverlayFigure figure = overlayOf(snapshot, patterns.front().layout, true, [&](size_t token) {
         return found.effects[layer * static_cast<size_t>(found.tokens) + token];
     });
+    if (patterns[layer].layout.tokens < found.tokens) figure.tokens = patterns[layer].layout.tokenOf;
     figure.title = tr("Carried by each patch, before layer %1").arg(layer);
     return figure;
 }
@@ -215,7 +221,8 @@ const VisionLensPage kPages[] = {
      .overlay = overlayPatching,
      .change =
          [](const VisionAnalysisResult& result, int row, int column) {
-             return patchOf(static_cast<const ClassPatchSweep&>(result), row, column, "the other picture");
+             const auto& found = static_cast<const ClassPatchSweep&>(result);
+             return patchOf(found, row, found.tokenOf(row, column), "the other picture");
          }},
 };
 
