@@ -17,7 +17,7 @@ struct AblateOptions {
 int ablate(const AblateOptions& options) {
     if (!options.picture.image.empty())
         return ablateVision({options.model, options.picture, options.target, options.json});
-    const auto model = options.model.open(true);
+    const auto model = openForText(options.model, "ablate");
     AblationSweepAnalysis analysis;
     analysis.target = options.target.read(*model);
     const auto found = analyse<AblationSweep>(*model, options.prompt.encode(*model), analysis);
@@ -37,7 +37,7 @@ struct PatchOptions {
 int patch(const PatchOptions& options) {
     if (!options.picture.image.empty())
         return patchVision({options.model, options.picture, options.target, options.json}, options.from, options.hook);
-    const auto model = options.model.open(true);
+    const auto model = openForText(options.model, "patch");
     PatchSweepAnalysis analysis;
     analysis.text = options.from;
     analysis.hook = options.hook;

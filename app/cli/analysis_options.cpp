@@ -1,6 +1,7 @@
 #include "app/cli/analysis_options.h"
 
 #include "engine/core/error.h"
+#include "engine/models/vision_source.h"
 
 #include <fmt/format.h>
 
@@ -44,6 +45,14 @@ void TargetOptions::addTo(CLI::App& app) {
 
 LogitTarget TargetOptions::read(const LanguageModel& model) const {
     return {.token = tokenOf(model, token, "--target"), .other = tokenOf(model, other, "--against")};
+}
+
+std::unique_ptr<LanguageModel> openForText(const ModelOptions& model, const char* command) {
+    if (isVisionModel(model.path))
+        throw Error({.what = "this is a vision model, which reads pictures and no text",
+                     .where = model.path,
+                     .hint = fmt::format("give it a picture: attention-cli {} PATH --image FILE", command)});
+    return model.open(true);
 }
 
 std::shared_ptr<AnalysisResult> runAnalysis(LanguageModel& model, std::vector<int> tokens, const Analysis& analysis) {

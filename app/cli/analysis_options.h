@@ -23,6 +23,9 @@ struct TargetOptions {
     LogitTarget read(const LanguageModel& model) const;
 };
 
+/// Opens a model that is asked about a text. @throws Error for one that reads pictures
+std::unique_ptr<LanguageModel> openForText(const ModelOptions& model, const char* command);
+
 /// Runs an analysis with its progress on standard error where that is a terminal.
 std::shared_ptr<AnalysisResult> runAnalysis(LanguageModel& model, std::vector<int> tokens, const Analysis& analysis);
 template <class Result>
@@ -50,5 +53,9 @@ void printPatching(const TargetName& target, const PatchEffects& effects, const 
 /// What each part adds to a logit. @param more of the JSON  @param where the logit is: " after token 3", or nothing
 void printContributions(const TargetName& target, float logit, std::span<const LogitAttribution::Component> components,
                         nlohmann::json more, const std::string& where, bool isJson);
+
+struct VisionQuestion;
+/// What `detect` says of a picture. @param question whose target does not count
+int detectVision(const VisionQuestion& question);
 
 } // namespace attn::cli

@@ -1,4 +1,5 @@
 #include "app/cli/analysis_options.h"
+#include "app/cli/vision_options.h"
 
 #include "engine/analysis/head_detectors.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 struct Options {
     ModelOptions model;
+    ImageOptions picture;
     bool json = false;
     std::vector<int> like;
     std::string in;
@@ -16,7 +18,9 @@ struct Options {
 };
 
 int detect(const Options& options) {
-    const auto model = options.model.open(true);
+    if (!options.picture.image.empty())
+        return detectVision({options.model, options.picture, TargetOptions{}, options.json});
+    const auto model = openForText(options.model, "detect");
     const auto found = analyse<HeadDetection>(*model, {}, HeadDetectionAnalysis{});
     nlohmann::json json{{"model", model->info().name}, {"period", found->period}, {"text", found->text}};
     for (const HeadScores& head : found->all) {
@@ -34,7 +38,7 @@ int detect(const Options& options) {
         if (!options.in.empty()) {
             ModelOptions other = options.model;
             other.path = options.in;
-            others = analyse<HeadDetection>(*other.open(true), {}, HeadDetectionAnalysis{});
+            others = analyse<HeadDetection>(*openForText(other, "detect"), {}, HeadDetectionAnalysis{});
         }
         if (!options.json) fmt::print("\nlike layer {}, head {}:\n", options.like[0], options.like[1]);
         for (const SimilarHead& head : headsLike(*found, options.like[0], options.like[1], *others)) {
@@ -59,17 +63,25 @@ int detect(const Options& options) {
 } // namespace
 
 void addDetect(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("detect", "name what each head does: induction, previous token, sink ...");
+    CLI::App* command = app.add_subcommand(
+        "detect",
+        "name what each head does: induction, previous token, sink ...; of a vision model neighbours, one offset ...");
     const auto options = std::make_shared<Options>();
     options->model.addTo(*command);
+    options->picture.addTo(*command, false);
+    CLI::Option* picture = command->get_option("--image"); // prints of heads, which these compare, are of texts
     command->add_option("--like", options->like, "LAYER HEAD: list the others by how alike their patterns are")
-        ->expected(2);
-    command->add_option("--in", options->in, "another model, whose heads --like lists");
+        ->expected(2)
+        ->excludes(picture);
+    command->add_option("--in", options->in, "another model, whose heads --like lists")->excludes(picture);
     command->add_option("--cluster", options->cluster, "group heads that are at least so alike, from 0 to 1")
-        ->check(CLI::Range(0.0, 1.0));
+        ->check(CLI::Range(0.0, 1.0))
+        ->excludes(picture);
     command->add_flag("--json", options->json, "machine-readable");
-    command->footer("Scores are measured on random tokens that repeat and on a short text.\n"
-                    "Example:\n  attention-cli detect builtin:induction-trained --like 1 0");
+    command->footer("Scores are measured on random tokens that repeat and on a short text; of a vision model on the "
+                    "picture, and\non it with its patches shuffled.\n"
+                    "Examples:\n  attention-cli detect builtin:induction-trained --like 1 0\n"
+                    "  attention-cli detect models/deit-tiny --image cat.jpg");
     command->callback([=, &run] { run = [=] { return detect(*options); }; });
 }
 

@@ -264,7 +264,7 @@ void addLens(CLI::App& app, Run& run) {
             if (!options->picture.image.empty())
                 return lensVision({options->model, options->picture, options->target, options->json}, options->what,
                                   options->top);
-            const auto model = options->model.open(true);
+            const auto model = openForText(options->model, "lens");
             const Asked asked{*options, *model, options->prompt.encode(*model)};
             const auto lens =
                 std::ranges::find_if(kLenses, [&](const auto& each) { return options->what == each.first; });

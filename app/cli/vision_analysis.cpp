@@ -4,35 +4,55 @@
 #include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
 #include "engine/analysis/class_sweeps.h"
+#include "engine/analysis/patch_head_kinds.h"
 #include "engine/core/error.h"
+#include "engine/models/model_source.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <numeric>
 
 #include <unistd.h>
 
-// What `lens`, `ablate` and `patch` say of a picture.
+// What `lens`, `ablate`, `patch` and `detect` say of a picture.
 
 namespace attn::cli {
 namespace {
 
 using Json = nlohmann::json;
 
+/// @throws Error for a model that reads texts, whose folder or name says nothing of pictures
+void requireVision(const std::string& path) {
+    if (isVisionModel(path)) return;
+    try {
+        openModelSource(path);
+    } catch (const Error&) {
+        return; // whoever opens it says why
+    }
+    throw Error({.what = "this model reads texts and no pictures",
+                 .where = path,
+                 .hint = "give it a prompt with --prompt, or name a vision model"});
+}
+
 /// A model with the patches of the picture that is asked about.
 struct Asked {
-    explicit Asked(const VisionQuestion& asked)
-        : question(asked), model(openVision(asked.model, asked.picture.asked())),
-          patches(model->patchesOf(asked.picture.read())) {}
+    /// @param from another picture, which the model reads at the same size; empty: none
+    explicit Asked(const VisionQuestion& asked, const std::string& from = {}) : question(asked) {
+        requireVision(asked.model.path);
+        std::vector<Image> pictures{asked.picture.read()}; // before a large model is loaded
+        if (!from.empty()) pictures.push_back(ImageOptions{.image = from, .size = {}}.read());
+        model = openVision(asked.model, asked.picture.asked());
+        patches = model->patchesOf(pictures.front());
+        if (!from.empty()) other = model->patchesOf(pictures.back());
+    }
 
     LogitTarget target() const {
         const auto read = [&](const std::string& text) { return text.empty() ? -1 : labelNamed(text, model->info()); };
         return {.token = read(question.target.token), .other = read(question.target.other)};
     }
-    template <class Result>
-    std::shared_ptr<Result> run(const VisionAnalysis& analysis, std::span<const float> other = {}) {
+    template <class Result> std::shared_ptr<Result> run(const VisionAnalysis& analysis) {
         const bool showsProgress = isatty(STDERR_FILENO) == 1;
         const auto report = [&](float fraction, const std::string& what) {
             if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
@@ -53,7 +73,7 @@ struct Asked {
 
     const VisionQuestion& question;
     std::unique_ptr<VisionModel> model;
-    std::vector<float> patches;
+    std::vector<float> patches, other;
 };
 
 void classes(Asked& asked, int top) {
@@ -145,18 +165,48 @@ int ablateVision(const VisionQuestion& question) {
 }
 
 int patchVision(const VisionQuestion& question, const std::string& from, const std::string& hook) {
-    ImageOptions picture;
-    picture.image = from;
-    Asked asked(question);
+    Asked asked(question, from);
     ClassPatchSweepAnalysis analysis;
     analysis.hook = hook;
     analysis.target = asked.target();
-    const auto found = asked.run<ClassPatchSweep>(analysis, asked.model->patchesOf(picture.read()));
+    const auto found = asked.run<ClassPatchSweep>(analysis);
     const VisionInfo& info = asked.model->info();
     std::vector<std::string> names = info.prefix;
     for (int64_t patch = 0; patch < info.grid.area(); ++patch)
         names.push_back(fmt::format("patch {}, {}", patch / info.grid.width, patch % info.grid.width));
     printPatching(asked.name(found->target), *found, names, question.isJson);
+    return kDone;
+}
+
+int detectVision(const VisionQuestion& question) {
+    Asked asked(question);
+    const auto found = asked.run<PatchHeadDetection>(PatchHeadAnalysis{});
+    Json kinds = Json::array(), heads = Json::array();
+    std::array<bool, kPatchHeadKinds> isFound{};
+    for (const PatchHeadScores& head : found->heads) {
+        const auto kind = head.kind();
+        Json row{{"layer", head.layer}, {"head", head.head}, {"title", head.title()}, {"kind", nullptr}};
+        if (kind) {
+            row["kind"] = textOf(*kind).id;
+            isFound[static_cast<size_t>(*kind)] = true;
+        }
+        for (size_t each = 0; each < kPatchHeadKinds; ++each) {
+            const char* id = textOf(static_cast<PatchHeadKind>(each)).id;
+            row["scores"][id] = head.scores[each]; // NaN is written as null
+            row["beyondEven"][id] = head.beyond[each];
+        }
+        row["offset"] = {{"down", head.down}, {"right", head.right}};
+        heads.push_back(row);
+        if (!question.isJson)
+            fmt::print("layer {:2}, head {:2}  {:20} {}\n", head.layer, head.head, head.title(),
+                       kind ? fmt::format("{:3.0f} %", static_cast<double>(head.of(*kind)) * 100) : "");
+    }
+    for (size_t each = 0; each < kPatchHeadKinds; ++each) {
+        const PatchHeadKindText& text = textOf(static_cast<PatchHeadKind>(each));
+        kinds.push_back({{"id", text.id}, {"title", text.title}, {"score", text.explanation}, {"source", text.source}});
+        if (!question.isJson && isFound[each]) fmt::print("{}: {}\n", text.title, text.explanation);
+    }
+    if (question.isJson) print({{"model", asked.model->info().name}, {"kinds", kinds}, {"heads", heads}});
     return kDone;
 }
 

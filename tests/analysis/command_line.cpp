@@ -108,3 +108,58 @@ TEST_CASE("attention-cli lens, ablate and patch: a picture", "[analysis][vision]
     CHECK(runProgram("ablate " + golden + " --image" + picture + " --target nothing", " 2>&1")
               .text.find("there is no class \"nothing\"") != std::string::npos);
 }
+
+TEST_CASE("attention-cli detect: kinds of heads of a vision model", "[analysis][vision][cli][gpu]") {
+    const TemporaryFolder folder;
+    const Image image = Golden("dinov2_registers").image();
+    const fs::path picture = folder / "a.ppm";
+    writeFile(picture, "P6\n" + std::to_string(image.width) + " " + std::to_string(image.height) + "\n255\n" +
+                           std::string(image.rgb.begin(), image.rgb.end()));
+    const std::string asked =
+        "detect '" + (kGoldenRoot / "dinov2_registers").string() + "' --image '" + picture.string() + "'";
+    const auto json = jsonOf(runProgram(asked + " --json", kJson));
+    CHECK(json.at("model") == "dinov2_registers");
+    CHECK(json.at("kinds").size() == 9);
+    REQUIRE(json.at("heads").size() == 2 * 3);
+    const std::vector<float> scores = Golden("dinov2_registers", "analysis.safetensors").values("kinds.scores");
+    for (size_t head = 0; head < 6; ++head)
+        for (size_t kind = 0; kind < 9; ++kind) {
+            const std::string id = json.at("kinds").at(kind).at("id");
+            INFO(id);
+            // The file holds pixels as bytes, and those of the golden come from the same.
+            CHECK(json.at("heads").at(head).at("scores").at(id).get<double>() ==
+                  Approx(scores[head * 9 + kind]).margin(1e-3));
+        }
+    const Answer text = runProgram(asked);
+    CHECK(text.code == 0);
+    CHECK(text.text.find("layer  1, head  2") != std::string::npos);
+    CHECK(runProgram(asked + " --like 0 1").code == 2); // prints of heads are of texts
+}
+
+TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read is a sentence with a remedy",
+          "[analysis][vision][cli]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "broken.png", "\x89PNG\r\n and no more");
+    writeFile(folder / "text.txt", "a cat");
+    const std::string vision = " '" + (kGoldenRoot / "vit").string() + "'";
+    for (const std::string command : {"lens", "ablate", "patch", "detect"}) {
+        INFO(command);
+        const auto says = [&](const std::string& arguments, const std::string& sentence) {
+            INFO(arguments);
+            const std::string from = command == "patch" && arguments.find("--from") == std::string::npos
+                                         ? " --from '" + (folder / "text.txt").string() + "'"
+                                         : "";
+            const Answer answer = runProgram(command + arguments + from, " 2>&1");
+            CHECK(answer.code == 1);
+            CHECK(answer.text.find(sentence) != std::string::npos);
+        };
+        says(vision, "give it a picture: attention-cli " + command + " PATH --image FILE");
+        says(vision + " --image '" + (folder / "broken.png").string() + "'", "broken.png: ");
+        says(vision + " --image '" + (folder / "text.txt").string() + "'", "this is no picture that can be read");
+        says(vision + " --image '" + (folder / "none.png").string() + "'", "there is no such file");
+        says(" builtin:induction --image '" + (folder / "none.png").string() + "'",
+             "this model reads texts and no pictures; give it a prompt with --prompt");
+        says(" '" + (folder / "nowhere").string() + "' --image '" + (folder / "none.png").string() + "'",
+             "there is no such file");
+    }
+}

@@ -2,6 +2,7 @@
 
 #include "engine/analysis/whole_run.h"
 #include "engine/io/weight_source.h"
+#include "engine/session/analysis.h"
 #include "tests/support/catch.h"
 
 #include <cmath>

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """Writes analysis.safetensors beside golden vision models: what lenses, attributions, sweeps and interventions give, in plain torch."""
 import json
+import math
 import pathlib
 
 import torch
+from torch.nn import functional
 
 import safetensors_file
-from swin_reference import SwinModel
+from swin_reference import SwinModel, hidden, windows_of
 from vision_reference import VisionModel
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -144,6 +146,128 @@ def interventions(model, pixels, other_pixels, label, out):
     out["changed.painted"] = changed({"blocks.0.attn.hook_pattern": painted})  # of the last layer no patch reaches the head
 
 
+def uniform(seed, counter):
+    """As engine/core/rng.h: Philox4x32-10."""
+    words, key = [counter & 0xFFFFFFFF, counter >> 32, 0, 0], [seed & 0xFFFFFFFF, seed >> 32]
+    for _ in range(10):
+        a, b = 0xD2511F53 * words[0], 0xCD9E8D57 * words[2]
+        words = [b >> 32 ^ words[1] ^ key[0], b & 0xFFFFFFFF, a >> 32 ^ words[3] ^ key[1], a & 0xFFFFFFFF]
+        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return ((words[0] << 32 | words[1]) >> 11) * 2.0**-53
+
+
+def shuffled_order(count, seed=1):
+    order = list(range(count))
+    for left in range(count, 1, -1):
+        chosen = int(uniform(seed, left) * left)
+        order[left - 1], order[chosen] = order[chosen], order[left - 1]
+    return order
+
+
+def cut(pixels, size):
+    """[channels, height, width] -> [rows, columns, numbers of a patch]"""
+    channels, height, width = pixels.shape
+    return pixels.reshape(channels, height // size, size, width // size, size).permute(1, 3, 0, 2, 4).flatten(2)
+
+
+def shuffled_pixels(pixels, size):
+    patches = cut(pixels, size)
+    rows, columns = patches.shape[:2]
+    patches = patches.flatten(0, 1)[shuffled_order(rows * columns)].view(rows, columns, len(pixels), size, size)
+    return patches.permute(2, 0, 3, 1, 4).reshape(pixels.shape)
+
+
+def head_kinds(rows, grid, before, classes, looks):
+    """Scores of one layer's heads. rows: of each patch (token, weights [H,n], weights of the shuffled picture, tokens looked at or -1, seen or not);
+    looks: [patches of the layer, numbers]; returns [H,9] and the offsets [H,2]."""
+    heads = rows[0][1].shape[0]
+    ways = {}
+    sums = torch.zeros(9, heads, dtype=torch.float64)
+    pairs, spreads = [], []
+    for query, weights, others, keys, seen in rows:
+        own_row, own_column = divmod(query - before, grid[1])
+        near, line = torch.zeros(heads).double(), torch.zeros(heads).double()
+        for i, key in enumerate(keys):
+            if key == query:
+                sums[0] += weights[:, i]
+            elif 0 <= key < classes:
+                sums[1] += weights[:, i]
+            elif 0 <= key < before:
+                sums[2] += weights[:, i]
+            elif key >= 0:
+                row, column = divmod(key - before, grid[1])
+                way = row - own_row, column - own_column
+                ways[way] = ways.get(way, 0) + weights[:, i]
+                if abs(way[0]) <= 1 and abs(way[1]) <= 1:
+                    near += weights[:, i]
+                elif 0 in way:
+                    line += weights[:, i]
+        sums[4] += near
+        sums[5] += line
+        sums[6] += torch.minimum(weights, others).sum(-1)  # rows sum to 1
+        if sum(seen) > 1:
+            entropy = -(weights * torch.where(weights > 0, weights, torch.ones_like(weights)).log()).sum(-1)
+            spreads.append(entropy / math.log(sum(seen)))
+        others = [i for i, key in enumerate(keys) if key >= before and key != query and seen[i]]
+        if others:
+            alike = -((looks[[keys[i] - before for i in others]] - looks[query - before]) ** 2).mean(-1).sqrt()
+            mine = weights[:, others]
+            pairs.append(torch.cat([mine - mine.mean(-1, keepdim=True), (alike - alike.mean())[None]]))
+    names = list(ways)
+    table = torch.stack([ways[way] for way in names])  # [ways, H]
+    sums[3], best = table.max(0)
+    sums /= len(rows)
+    sums[8] = torch.stack(spreads).mean(0)
+    pairs = torch.cat(pairs, 1)
+    sums[7] = ((pairs[:-1] * pairs[-1]).sum(-1) / (pairs[:-1].norm(dim=-1) * pairs[-1].norm())).clamp(min=0)
+    for kind, is_there in ((1, classes > 0), (2, before > classes)):
+        if not is_there:
+            sums[kind] = math.nan
+    return sums.T, torch.tensor([names[at] for at in best])
+
+
+def kinds(layers, out):
+    found = [head_kinds(*layer) for layer in layers]
+    out["kinds.scores"] = torch.cat([scores for scores, _ in found])
+    out["kinds.ways"] = torch.cat([ways for _, ways in found]).int()
+
+
+def vit_layers(model, pixels, size, before):
+    """What head_kinds() is given, layer by layer."""
+    plain, other = model.run(pixels), model.run(shuffled_pixels(pixels, size))
+    looks = cut(pixels, size)
+    classes = sum(model.get(model.names[name]) is not None for name in ("cls", "dist"))
+    for n in range(model.names["layers"]):
+        pattern, shuffled = (hooks[f"blocks.{n}.attn.hook_pattern"] for hooks in (plain, other))
+        tokens = pattern.shape[-1]
+        rows = [(query, pattern[:, query], shuffled[:, query], list(range(tokens)), [True] * tokens) for query in range(before, tokens)]
+        yield rows, looks.shape[:2], before, classes, looks.flatten(0, 1)
+
+
+def swin_layers(model, pixels, size):
+    plain, other = model.run(pixels), model.run(shuffled_pixels(pixels, size))
+    looks, layer = cut(pixels, size), 0
+    for depth in model.config["depths"]:
+        tall, wide = looks.shape[:2]
+        for block in range(depth):
+            side, shift = model.config["window_size"], model.config["window_size"] // 2 if block % 2 else 0
+            if min(tall, wide) <= side:
+                side, shift = min(tall, wide), 0
+            tokens = functional.pad(torch.arange(tall * wide).view(tall, wide), (0, -wide % side, 0, -tall % side), value=-1)
+            regions = hidden(*tokens.shape, side, shift) if shift else torch.zeros(tokens.numel() // side**2, side**2, side**2)
+            tokens = windows_of(torch.roll(tokens, (-shift, -shift), (0, 1))[:, :, None], side)[:, :, 0]
+            pattern, shuffled = (hooks[f"blocks.{layer}.attn.hook_pattern"] for hooks in (plain, other))
+            rows = [(int(tokens[window, place]), pattern[window, :, place], shuffled[window, :, place], tokens[window].tolist(),
+                     (regions[window, place] == 0).tolist()) for window in range(len(tokens)) for place in range(side**2) if tokens[window, place] >= 0]
+            yield rows, (tall, wide), 0, 0, looks.flatten(0, 1)
+            layer += 1
+        # a merged token has the mean of its patches, of as many as there are
+        ones = torch.ones(1, tall, wide, dtype=looks.dtype)
+        total, count = (functional.avg_pool2d(functional.pad(x, (0, wide % 2, 0, tall % 2))[None], 2)[0] * 4 for x in (looks.permute(2, 0, 1), ones))
+        assert len(model.config["depths"]) == 2  # a second merge would have to weigh
+        looks = (total / count).permute(1, 2, 0)
+
+
 class PatchedSwin(SwinModel):
     """Puts one row of another run into the stream before a layer: the first norm of a block is given that stream itself, which is changed in place."""
 
@@ -160,18 +284,25 @@ class PatchedSwin(SwinModel):
         return super().norm(x, name)
 
 
+def write(folder, out):
+    tensors = {name: tensor.detach().float() if tensor.is_floating_point() else tensor for name, tensor in out.items()}
+    safetensors_file.write(folder / "analysis.safetensors", tensors)
+    print(folder.name, json.dumps({name: list(tensor.shape) for name, tensor in out.items()}))
+
+
 for name in ("swin", "swin_padded"):
     folder = HERE / name
     model = PatchedSwin(json.loads((folder / "config.json").read_text()), safetensors_file.read(folder / "model.safetensors"))
     pixels = safetensors_file.read(folder / "golden.safetensors")["pixels"].double()
     other_pixels = (pixels.flip(2) * 0.8 + 0.1).float()
-    other = SwinModel(model.config, model.weights).run(other_pixels.double())
+    plain = SwinModel(model.config, model.weights)
+    other = plain.run(other_pixels.double())
     out = {"other_pixels": other_pixels}
+    kinds(swin_layers(plain, pixels, model.config["patch_size"]), out)
     for layer in range(model.names["layers"]):
         stream = other[f"blocks.{layer}.hook_resid_pre"]
         out[f"patched.{layer}"] = torch.stack([model.at(layer, token, stream[token]).run(pixels)["logits"][0] for token in range(len(stream))])
-    safetensors_file.write(folder / "analysis.safetensors", {name: tensor.float() for name, tensor in out.items()})
-    print(name, json.dumps({name: list(tensor.shape) for name, tensor in out.items()}))
+    write(folder, out)
 
 for name in ("vit", "deit", "dinov2_registers", "timm_vit", "timm_registers"):
     folder = HERE / name
@@ -191,5 +322,5 @@ for name in ("vit", "deit", "dinov2_registers", "timm_vit", "timm_registers"):
     attribution(model, hooks, pixels, before, label, out)
     gradients(model, pixels, label, size, out)
     interventions(model, pixels, other_pixels.double(), label, out)
-    safetensors_file.write(folder / "analysis.safetensors", {n: t.detach().float() if t.is_floating_point() else t for n, t in out.items()})
-    print(name, json.dumps({n: list(t.shape) for n, t in out.items()}))
+    kinds(vit_layers(model, pixels, size, before), out)
+    write(folder, out)

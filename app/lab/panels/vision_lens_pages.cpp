@@ -5,10 +5,12 @@
 #include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
 #include "engine/analysis/class_sweeps.h"
+#include "engine/analysis/patch_head_kinds.h"
 
 #include <QCoreApplication>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -163,6 +165,38 @@ PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const Vis
     return figure;
 }
 
+LensAnswer showKinds(const VisionAnalysisResult& result, const VisionSnapshot&) {
+    const auto& found = static_cast<const PatchHeadDetection&>(result);
+    const auto named = std::ranges::count_if(found.heads, [](const auto& head) { return head.kind().has_value(); });
+    LensAnswer answer{.summary = tr("%1 of %2 heads are of a kind. Below: the mean score of each kind by layer.")
+                                     .arg(named)
+                                     .arg(found.heads.size())};
+    std::vector<int> layers;
+    for (const PatchHeadScores& head : found.heads)
+        if (layers.empty() || layers.back() != head.layer) layers.push_back(head.layer);
+    std::vector<float> values;
+    for (size_t kind = 0; kind < kPatchHeadKinds; ++kind) {
+        std::vector<float> sums(layers.size(), 0), heads(layers.size(), 0);
+        size_t at = 0;
+        for (const PatchHeadScores& head : found.heads) {
+            if (layers[at] != head.layer) ++at;
+            sums[at] += head.scores[kind];
+            ++heads[at];
+        }
+        if (std::ranges::all_of(sums, [](float sum) { return std::isnan(sum); })) continue; // there are no such tokens
+        for (size_t layer = 0; layer < layers.size(); ++layer) values.push_back(sums[layer] / heads[layer]);
+        answer.matrix.rowLabels.push_back(tr(textOf(static_cast<PatchHeadKind>(kind)).title));
+    }
+    for (const int layer : layers) answer.matrix.columnLabels.push_back(tr("layer %1").arg(layer));
+    answer.matrix.title = tr("Mean score of each kind");
+    answer.matrix.rowTitle = tr("kind");
+    answer.matrix.columnTitle = tr("layer");
+    answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.matrix.setMatrix(static_cast<int>(answer.matrix.rowLabels.size()), static_cast<int>(layers.size()),
+                            std::move(values));
+    return answer;
+}
+
 const VisionLensPage kPages[] = {
     {.id = "classes",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Classes by layer"),
@@ -193,6 +227,16 @@ const VisionLensPage kPages[] = {
      },
      .show = showPatches,
      .overlay = overlayPatches},
+    {.id = "kinds",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Head kinds"),
+     .explanation = QT_TRANSLATE_NOOP(
+         "attn::Lens",
+         "What patches look at in each head, told from the picture and from it with its patches shuffled."),
+     .listsHeads = true,
+     .make = [](const LogitTarget&) -> std::shared_ptr<const VisionAnalysis> {
+         return std::make_shared<PatchHeadAnalysis>();
+     },
+     .show = showKinds},
     {.id = "effects",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What removing each head and MLP does to the logit of a class."),

@@ -18,7 +18,8 @@ struct VisionLensPage {
     const char* title;       ///< to be translated in the context "attn::Lens"
     const char* explanation; ///< likewise
     bool usesTarget = false, usesOther = false;
-    bool isQuick = true; ///< runs by itself when the picture or the model changes
+    bool isQuick = true;     ///< runs by itself when the picture or the model changes
+    bool listsHeads = false; ///< the result is a PatchHeadDetection, whose heads are listed
     std::shared_ptr<const VisionAnalysis> (*make)(const LogitTarget& target);
     LensAnswer (*show)(const VisionAnalysisResult& result, const VisionSnapshot& snapshot);
     /// What lies over the picture; null: nothing. @param cell of the matrix that is pointed at

@@ -1,6 +1,7 @@
 #include "app/lab/panels/vision_lenses.h"
 
 #include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/patch_head_table.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 
@@ -20,7 +21,7 @@ namespace attn {
 VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
     : QWidget(parent), context_(context), page_(new QComboBox), target_(new QComboBox),
       explanation_(makeHintLabel("visionLensExplanation")), targetLabel_(new QLabel(tr("Class"))),
-      run_(new QPushButton), progress_(new QProgressBar), overlay_(new PatchOverlayView),
+      run_(new QPushButton), progress_(new QProgressBar), overlay_(new PatchOverlayView), heads_(new PatchHeadTable),
       view_(new LensAnswerView("visionLens")) {
     const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help) {
         widget->setObjectName(QString::fromLatin1(id));
@@ -38,6 +39,7 @@ VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
     progress_->setRange(0, 100);
     name(overlay_, "visionLensPicture", tr("Lens over the picture"), tr("What the lens says of each patch"));
     view_->insert(overlay_, 4);
+    view_->insert(heads_, 4);
 
     auto* top = new QHBoxLayout;
     top->addWidget(page_, 1);
@@ -65,6 +67,7 @@ VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
     connect(view_, &LensAnswerView::activated, this, [this](const Cell& cell) {
         if (result_ && page().change) emit changeRequested(page().change(*result_, cell.query, cell.key));
     });
+    connect(heads_, &PatchHeadTable::headChosen, this, &VisionLenses::headChosen);
     listClasses();
     choosePage();
 }
@@ -132,6 +135,8 @@ void VisionLenses::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snap
 }
 
 void VisionLenses::showAnswer() {
+    heads_->setDetection(page().listsHeads ? std::static_pointer_cast<const PatchHeadDetection>(result_) : nullptr);
+    heads_->setVisible(page().listsHeads && result_);
     view_->setAnswer(result_ ? page().show(*result_, *shown_) : LensAnswer{}, page().change != nullptr);
     showOverlay({});
     showState();
@@ -163,7 +168,10 @@ void VisionLenses::showState() {
                                                       : tr("Press Run."));
 }
 
+QString VisionLenses::csv() const { return page().listsHeads ? heads_->csv() : view_->csv(); }
+
 std::vector<NumberArray> VisionLenses::numbers() const {
+    if (page().listsHeads) return heads_->numbers();
     std::vector<NumberArray> all = view_->numbers();
     for (NumberArray& array : overlay_->figure().numbers())
         all.push_back({.name = "overlay", .shape = array.shape, .values = array.values});

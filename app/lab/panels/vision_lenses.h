@@ -10,6 +10,7 @@ class QPushButton;
 
 namespace attn {
 
+class PatchHeadTable;
 class PatchOverlayView;
 
 /// Lenses on what a vision model makes of its picture: what layers say, what made a class likely, and sweeps.
@@ -21,13 +22,14 @@ public:
 
     void setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
-    QString csv() const { return view_->csv(); }
+    QString csv() const;
     std::vector<NumberArray> numbers() const;
     QJsonObject saveView() const;
     void restoreView(const QJsonObject& view);
 
 signals:
     void changeRequested(const attn::Intervention& intervention);
+    void headChosen(int layer, int head);
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -51,6 +53,7 @@ private:
     QPushButton* run_;
     QProgressBar* progress_;
     PatchOverlayView* overlay_;
+    PatchHeadTable* heads_;
     LensAnswerView* view_;
 };
 

@@ -1,0 +1,171 @@
+#include "app/lab/panels/patch_head_table.h"
+
+#include "app/lab/widgets/hint_label.h"
+
+#include <QCoreApplication>
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+enum Column { Head, Kind, Score };
+
+QString translated(const char* text) { return QCoreApplication::translate("attn::Lens", text); }
+
+QString percent(float share) { return PatchHeadTable::tr("%1 %").arg(qRound(share * 100)); }
+
+/// Every kind of which it has a reading, a line each.
+QString scoresOf(const PatchHeadScores& head) {
+    QStringList lines;
+    for (size_t kind = 0; kind < kPatchHeadKinds; ++kind) {
+        if (std::isnan(head.scores[kind])) continue;
+        const QString title = translated(textOf(static_cast<PatchHeadKind>(kind)).title);
+        const auto each = static_cast<PatchHeadKind>(kind);
+        lines << (each == PatchHeadKind::Content || each == PatchHeadKind::WholePicture
+                      ? PatchHeadTable::tr("%1 %2").arg(title, percent(head.scores[kind]))
+                      : PatchHeadTable::tr("%1 %2, %3 beyond an even spread")
+                            .arg(title, percent(head.scores[kind]), percent(head.beyond[kind])));
+    }
+    return lines.join('\n');
+}
+
+/// By numbers, and by kind in groups of falling score.
+class HeadItem : public QTreeWidgetItem {
+public:
+    HeadItem(const PatchHeadScores& head, int index)
+        : QTreeWidgetItem({QStringLiteral("%1.%2").arg(head.layer).arg(head.head), QString::fromStdString(head.title()),
+                           head.kind() ? percent(head.of(*head.kind())) : QStringLiteral("–")}),
+          index_(index), kind_(head.kind() ? static_cast<int>(*head.kind()) : static_cast<int>(kPatchHeadKinds)),
+          score_(head.kind() ? head.of(*head.kind()) : -1) {
+        setData(Head, Qt::UserRole, index);
+        setTextAlignment(Score, Qt::AlignRight | Qt::AlignVCenter);
+        const QString scores = scoresOf(head);
+        setToolTip(Head, scores);
+        setToolTip(Kind, head.kind() ? translated(textOf(*head.kind()).explanation) : scores);
+        setToolTip(Score, scores);
+    }
+
+    bool operator<(const QTreeWidgetItem& item) const override {
+        const auto& other = static_cast<const HeadItem&>(item);
+        const int column = treeWidget()->sortColumn();
+        if (column == Kind && kind_ != other.kind_) return kind_ < other.kind_;
+        if (column == Kind && score_ != other.score_) return score_ > other.score_;
+        if (column == Score && score_ != other.score_) return score_ < other.score_;
+        return index_ < other.index_;
+    }
+
+private:
+    int index_, kind_;
+    float score_;
+};
+
+} // namespace
+
+PatchHeadTable::PatchHeadTable(QWidget* parent)
+    : QWidget(parent), table_(new QTreeWidget), explanation_(makeHintLabel("patchHeadExplanation")) {
+    table_->setObjectName("patchHeads");
+    table_->setAccessibleName(tr("Heads and their kinds"));
+    table_->setToolTip(tr("Select a head to see why it is called so, and where it looks. A click on a column's title "
+                          "sorts by it"));
+    table_->setRootIsDecorated(false);
+    table_->setUniformRowHeights(true);
+    table_->setAllColumnsShowFocus(true);
+    table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score")});
+    table_->headerItem()->setToolTip(Head, tr("Layer and head"));
+    table_->headerItem()->setToolTip(Kind, tr("What it is called: the most special kind that it has enough of"));
+    table_->headerItem()->setToolTip(Score, tr("How much of that kind it is"));
+    table_->header()->setStretchLastSection(false);
+    table_->header()->setSectionResizeMode(Head, QHeaderView::ResizeToContents);
+    table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
+    table_->header()->setSectionResizeMode(Score, QHeaderView::ResizeToContents);
+    table_->setSortingEnabled(true);
+    table_->sortByColumn(Kind, Qt::AscendingOrder);
+    table_->setMinimumHeight(fontMetrics().height() * 4);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(table_, 1);
+    column->addWidget(explanation_);
+    connect(table_, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
+        explain();
+        if (const PatchHeadScores* head = headOf(item)) emit headChosen(head->layer, head->head);
+    });
+    // A click on the head that is selected already shows it again, whatever else was looked at meanwhile.
+    connect(table_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
+        if (const PatchHeadScores* head = headOf(item)) emit headChosen(head->layer, head->head);
+    });
+    explain();
+}
+
+const PatchHeadScores* PatchHeadTable::headOf(const QTreeWidgetItem* item) const {
+    return item && shown_ ? &shown_->heads[static_cast<size_t>(item->data(Head, Qt::UserRole).toInt())] : nullptr;
+}
+
+void PatchHeadTable::setDetection(std::shared_ptr<const PatchHeadDetection> detection) {
+    if (detection == shown_) return;
+    const PatchHeadScores* before = headOf(table_->currentItem());
+    const auto current = before ? std::optional(std::pair(before->layer, before->head)) : std::nullopt;
+    {
+        const QSignalBlocker quiet(table_);
+        table_->clear();
+        shown_ = std::move(detection);
+        table_->setSortingEnabled(false); // once, when all are there
+        for (size_t at = 0; shown_ && at < shown_->heads.size(); ++at) {
+            const PatchHeadScores& head = shown_->heads[at];
+            auto* item = new HeadItem(head, static_cast<int>(at));
+            table_->addTopLevelItem(item);
+            if (current == std::pair(head.layer, head.head)) table_->setCurrentItem(item);
+        }
+        table_->setSortingEnabled(true);
+    }
+    explain();
+}
+
+void PatchHeadTable::explain() {
+    const PatchHeadScores* head = headOf(table_->currentItem());
+    if (!head) return explanation_->setText(tr("Select a head to see why it is called so, and where it looks."));
+    const auto kind = head->kind();
+    if (!kind) return explanation_->setText(tr("Mixed: it has not enough of any kind."));
+    const PatchHeadKindText& text = textOf(*kind);
+    QString said = translated(text.explanation);
+    if (*text.source) said += ' ' + tr("After %1.").arg(QString::fromUtf8(text.source));
+    explanation_->setText(said);
+}
+
+QString PatchHeadTable::csv() const {
+    if (!shown_) return {};
+    QString text = "layer,head,kind,down,right";
+    for (size_t kind = 0; kind < kPatchHeadKinds; ++kind)
+        text += QStringLiteral(",%1").arg(QLatin1String(textOf(static_cast<PatchHeadKind>(kind)).id));
+    text += '\n';
+    for (const PatchHeadScores& head : shown_->heads) {
+        text += QStringLiteral("%1,%2,%3,%4,%5")
+                    .arg(head.layer)
+                    .arg(head.head)
+                    .arg(QLatin1String(head.kind() ? textOf(*head.kind()).id : "mixed"))
+                    .arg(head.down)
+                    .arg(head.right);
+        for (const float score : head.scores)
+            text += std::isnan(score) ? QStringLiteral(",") : QStringLiteral(",%1").arg(static_cast<double>(score));
+        text += '\n';
+    }
+    return text;
+}
+
+std::vector<NumberArray> PatchHeadTable::numbers() const {
+    if (!shown_) return {};
+    NumberArray scores{
+        "scores", {static_cast<int64_t>(shown_->heads.size()), static_cast<int64_t>(kPatchHeadKinds)}, {}};
+    NumberArray heads{"heads", {static_cast<int64_t>(shown_->heads.size()), 2}, {}};
+    for (const PatchHeadScores& head : shown_->heads) {
+        scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
+        heads.values.insert(heads.values.end(), {static_cast<float>(head.layer), static_cast<float>(head.head)});
+    }
+    return {heads, scores};
+}
+
+} // namespace attn

@@ -1,0 +1,366 @@
+#include "engine/analysis/patch_head_kinds.h"
+
+#include "engine/core/error.h"
+#include "engine/core/rng.h"
+#include "engine/session/vision_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+/// How much beyond an even spread a head of each kind has at least. On single tokens and at one offset as much as heads
+/// of texts have; elsewhere a quarter, for patches look more widely. So large a share of the entropy is that of an even
+/// spread over 60 % of 200 patches.
+constexpr PatchHeadScores::Scores kLeast{0.4f, 0.4f, 0.4f, 0.4f, 0.25f, 0.25f, 0.25f, 0.25f, 0.9f};
+constexpr std::array<size_t, 4> kTierEnds{4, 6, 8, 9}; ///< of kinds that are equally special
+constexpr double kNoSpread = 1e-12;                    ///< a variance below this share of the squares is rounding
+
+constexpr std::array<PatchHeadKindText, kPatchHeadKinds> kTexts{{
+    {"itself", "itself", "A patch looks at itself: the weight that it gives its own token.", ""},
+    {"class_token", "CLS", "Patches look at the class token, and the distillation token: the weight on them.", ""},
+    {"registers", "registers", "Patches look at the registers, tokens that stand for no place: the weight on them.",
+     "Darcet et al. 2024, arXiv:2309.16588"},
+    {"one_offset", "one offset",
+     "Each patch looks at the one that lies a fixed way down and right of it: the largest weight at one such way.",
+     "Cordonnier et al. 2020, arXiv:1911.03584"},
+    {"neighbours", "neighbours", "A patch looks at the eight around it: the weight on them, itself not counted.",
+     "local heads of Raghu et al. 2021, arXiv:2108.08810"},
+    {"row_and_column", "row and column",
+     "A patch looks along its row and its column: the weight there, beyond the neighbours.", ""},
+    {"positional", "positional",
+     "Patches look at the same places whatever is there: how much of the pattern stays when the patches of the picture "
+     "are shuffled.",
+     ""},
+    {"content", "content",
+     "Patches look at patches of like pixels: the correlation of weight and likeness over pairs of patches. Near "
+     "patches are often alike.",
+     ""},
+    {"whole_picture", "whole picture",
+     "Patches look at everything nearly alike: the entropy of their weights, as a share of the largest.",
+     "global heads of Raghu et al. 2021, arXiv:2108.08810"},
+}};
+
+/// What a query meets at a key, whatever the weight.
+enum class Role : uint8_t { Nothing, Itself, ClassToken, Register, Neighbour, Line, Elsewhere };
+
+struct Key {
+    Role role = Role::Nothing;
+    size_t offset = 0;   ///< where the role is a patch with a place
+    bool isPair = false; ///< another patch
+    double even = 0;     ///< its weight in an even spread over what the query sees
+    double likeness = 0; ///< less the query's mean; of pairs
+};
+
+/// Sums over the queries of one head.
+struct Tally {
+    std::array<double, 7> roles{}; ///< weight by role
+    std::vector<double> offsets;   ///< weight by way down and right
+    double entropy = 0;            ///< as a share
+    double kept = 0, keptBeyond = 0;
+    double covariance = 0, variance = 0, squares = 0; ///< of weights of pairs
+};
+
+class LayerTally {
+public:
+    LayerTally(const LayerPattern& pattern, const PatchHeadLayer& layer)
+        : pattern_(pattern), layer_(layer), columns_(2 * layer.grid.width - 1),
+          heads_(static_cast<size_t>(pattern.heads)) {
+        for (Tally& tally : heads_) tally.offsets.assign(offsets(), 0);
+        even_.offsets.assign(offsets(), 0);
+        pattern.layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+            if (query >= pattern_.layout.prefix) add(query, first, keys);
+        });
+    }
+
+    PatchHeadScores scoresOf(int head) const {
+        const Tally& tally = heads_[static_cast<size_t>(head)];
+        PatchHeadScores found{.head = head};
+        const auto set = [&](PatchHeadKind kind, double score, double beyond) {
+            found.scores[static_cast<size_t>(kind)] = static_cast<float>(std::clamp(score, 0.0, 1.0));
+            found.beyond[static_cast<size_t>(kind)] = static_cast<float>(std::clamp(beyond, 0.0, 1.0));
+        };
+        const auto setShare = [&](PatchHeadKind kind, double sum, double evenSum) {
+            const double share = sum / queries_, even = evenSum / queries_;
+            set(kind, share, even < 1 ? (share - even) / (1 - even) : 0);
+        };
+        const auto setRole = [&](PatchHeadKind kind, Role role) {
+            setShare(kind, tally.roles[static_cast<size_t>(role)], even_.roles[static_cast<size_t>(role)]);
+        };
+        if (queries_ == 0) return found;
+        setRole(PatchHeadKind::Itself, Role::Itself);
+        if (layer_.classTokens > 0) setRole(PatchHeadKind::ClassToken, Role::ClassToken);
+        if (pattern_.layout.prefix > layer_.classTokens) setRole(PatchHeadKind::Registers, Role::Register);
+        if (layer_.grid.area() > 0) {
+            setRole(PatchHeadKind::Neighbours, Role::Neighbour);
+            setRole(PatchHeadKind::RowAndColumn, Role::Line);
+            const auto largest = std::ranges::max_element(tally.offsets);
+            setShare(PatchHeadKind::OneOffset, *largest, std::ranges::max(even_.offsets));
+            const int64_t at = largest - tally.offsets.begin();
+            found.down = static_cast<int>(at / columns_ - (layer_.grid.height - 1));
+            found.right = static_cast<int>(at % columns_ - (layer_.grid.width - 1));
+        }
+        if (!layer_.shuffled.empty())
+            set(PatchHeadKind::Positional, tally.kept / queries_, spread_ > 0 ? tally.keptBeyond / spread_ : 0);
+        if (likenessVariance_ > kNoSpread * likenessSquares_) {
+            const double correlation = tally.variance > kNoSpread * tally.squares
+                                           ? tally.covariance / std::sqrt(tally.variance * likenessVariance_)
+                                           : 0;
+            set(PatchHeadKind::Content, correlation, correlation);
+        }
+        if (spread_ > 0) set(PatchHeadKind::WholePicture, tally.entropy / spread_, tally.entropy / spread_);
+        return found;
+    }
+
+private:
+    size_t offsets() const {
+        return layer_.grid.area() > 0 ? static_cast<size_t>(columns_ * (2 * layer_.grid.height - 1)) : 0;
+    }
+
+    void add(int64_t query, int64_t first, std::span<const int32_t> tokens) {
+        const size_t seen = describe(query, first, tokens);
+        ++queries_;
+        if (seen > 1) ++spread_;
+        std::vector<double> row(keys_.size());
+        for (int head = 0; head < pattern_.heads; ++head) {
+            const size_t at = pattern_.at(head, first);
+            for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<double>(pattern_.values[at + i]);
+            Tally& tally = heads_[static_cast<size_t>(head)];
+            addPlaces(tally, row);
+            addSpread(tally, row, seen);
+            if (!layer_.shuffled.empty()) addKept(tally, row, layer_.shuffled.subspan(at, row.size()), seen);
+            addPairs(tally, row);
+        }
+        for (size_t i = 0; i < row.size(); ++i) row[i] = keys_[i].even;
+        addPlaces(even_, row);
+    }
+
+    /// Fills keys_. @return how many the query sees
+    size_t describe(int64_t query, int64_t first, std::span<const int32_t> tokens) {
+        const LayerLayout& layout = pattern_.layout;
+        keys_.assign(tokens.size(), {});
+        const auto isSeen = [&](size_t i) {
+            if (!layout.windows) return true;
+            const auto place = static_cast<size_t>(first / layout.windows->length());
+            const size_t window = place / tokens.size() * tokens.size();
+            return layout.windows->regions[window + i] == layout.windows->regions[place];
+        };
+        size_t seen = 0, pairs = 0;
+        double likeness = 0;
+        for (size_t i = 0; i < tokens.size(); ++i) {
+            Key& key = keys_[i];
+            place(key, query, tokens[i]);
+            if (!isSeen(i)) continue;
+            ++seen;
+            key.even = 1;
+            key.isPair = !layer_.likeness.empty() && tokens[i] >= layout.prefix && tokens[i] != query;
+            if (!key.isPair) continue;
+            key.likeness = static_cast<double>(layer_.likeness[static_cast<size_t>(first) + i]);
+            likeness += key.likeness;
+            ++pairs;
+        }
+        for (Key& key : keys_) {
+            key.even /= static_cast<double>(seen);
+            if (!key.isPair) continue;
+            likenessSquares_ += key.likeness * key.likeness;
+            key.likeness -= likeness / static_cast<double>(pairs);
+            likenessVariance_ += key.likeness * key.likeness;
+        }
+        return seen;
+    }
+
+    void place(Key& key, int64_t query, int64_t token) const {
+        const int64_t prefix = pattern_.layout.prefix, width = layer_.grid.width;
+        if (token < 0) return;
+        key.role = token == query               ? Role::Itself
+                   : token < layer_.classTokens ? Role::ClassToken
+                   : token < prefix             ? Role::Register
+                                                : Role::Elsewhere;
+        if (key.role != Role::Elsewhere || layer_.grid.area() == 0) return;
+        const int64_t down = (token - prefix) / width - (query - prefix) / width;
+        const int64_t right = (token - prefix) % width - (query - prefix) % width;
+        if (std::max(std::abs(down), std::abs(right)) == 1)
+            key.role = Role::Neighbour;
+        else if (down == 0 || right == 0)
+            key.role = Role::Line;
+        key.offset = static_cast<size_t>((down + layer_.grid.height - 1) * columns_ + right + width - 1);
+    }
+
+    void addPlaces(Tally& tally, std::span<const double> row) const {
+        for (size_t i = 0; i < row.size(); ++i) {
+            const Key& key = keys_[i];
+            tally.roles[static_cast<size_t>(key.role)] += row[i];
+            if (key.role >= Role::Neighbour && !tally.offsets.empty()) tally.offsets[key.offset] += row[i];
+        }
+    }
+
+    static void addSpread(Tally& tally, std::span<const double> row, size_t seen) {
+        if (seen < 2) return;
+        double entropy = 0;
+        for (const double weight : row) entropy -= weight > 0 ? weight * std::log(weight) : 0;
+        tally.entropy += entropy / std::log(static_cast<double>(seen));
+    }
+
+    void addKept(Tally& tally, std::span<const double> row, std::span<const float> shuffled, size_t seen) const {
+        double apart = 0, beyond = 0;
+        for (size_t i = 0; i < row.size(); ++i) {
+            const double other = static_cast<double>(shuffled[i]);
+            apart += std::abs(row[i] - other) / 2;
+            beyond += std::max(0.0, std::min(row[i], other) - keys_[i].even);
+        }
+        tally.kept += 1 - apart;
+        if (seen > 1) tally.keptBeyond += beyond / (1 - 1 / static_cast<double>(seen));
+    }
+
+    void addPairs(Tally& tally, std::span<const double> row) const {
+        double sum = 0, pairs = 0;
+        for (size_t i = 0; i < row.size(); ++i)
+            if (keys_[i].isPair) {
+                sum += row[i];
+                ++pairs;
+            }
+        for (size_t i = 0; i < row.size(); ++i) {
+            if (!keys_[i].isPair) continue;
+            const double weight = row[i] - sum / pairs;
+            tally.squares += row[i] * row[i];
+            tally.variance += weight * weight;
+            tally.covariance += weight * keys_[i].likeness;
+        }
+    }
+
+    const LayerPattern& pattern_;
+    const PatchHeadLayer& layer_;
+    int64_t columns_; ///< of the ways down and right
+    std::vector<Tally> heads_;
+    Tally even_;            ///< of an even spread
+    std::vector<Key> keys_; ///< of the query that is being added
+    double queries_ = 0;    ///< patches
+    double spread_ = 0;     ///< of them, those that see more than one token
+    double likenessVariance_ = 0, likenessSquares_ = 0;
+};
+
+/// Patch by patch in another order.
+std::vector<float> shuffledPatches(std::span<const float> patches, int count, uint64_t seed) {
+    const size_t width = patches.size() / static_cast<size_t>(count);
+    std::vector<float> shuffled;
+    shuffled.reserve(patches.size());
+    for (const int from : shuffledOrder(count, seed)) {
+        const auto patch = patches.subspan(static_cast<size_t>(from) * width, width);
+        shuffled.insert(shuffled.end(), patch.begin(), patch.end());
+    }
+    return shuffled;
+}
+
+} // namespace
+
+const PatchHeadKindText& textOf(PatchHeadKind kind) { return kTexts[static_cast<size_t>(kind)]; }
+
+std::optional<PatchHeadKind> PatchHeadScores::kind() const {
+    // Weights that are nearly even may go with likeness all the same, by a hair.
+    const auto content = static_cast<size_t>(PatchHeadKind::Content),
+               whole = static_cast<size_t>(PatchHeadKind::WholePicture);
+    const bool isEven = beyond[whole] >= kLeast[whole];
+    size_t begin = 0;
+    for (const size_t end : kTierEnds) {
+        std::optional<size_t> strongest;
+        for (size_t kind = begin; kind < end; ++kind)
+            if (beyond[kind] >= kLeast[kind] && !(isEven && kind == content) &&
+                (!strongest || beyond[kind] > beyond[*strongest]))
+                strongest = kind;
+        if (strongest) return static_cast<PatchHeadKind>(*strongest);
+        begin = end;
+    }
+    return {};
+}
+
+std::string PatchHeadScores::title() const {
+    const auto own = kind();
+    if (!own) return "mixed";
+    if (*own != PatchHeadKind::OneOffset) return textOf(*own).title;
+    const auto way = [](int by) { return by == 0 ? std::string("0") : fmt::format("{:+}", by); };
+    return fmt::format("{} ({}, {})", textOf(*own).title, way(down), way(right));
+}
+
+std::vector<PatchHeadScores> patchHeadScores(const LayerPattern& pattern, const PatchHeadLayer& layer) {
+    pattern.requireWhole();
+    const LayerTally tally(pattern, layer);
+    std::vector<PatchHeadScores> scores;
+    for (int head = 0; head < pattern.heads; ++head) scores.push_back(tally.scoresOf(head));
+    return scores;
+}
+
+std::vector<float> patchLikeness(const LayerLayout& layout, std::span<const float> patches) {
+    const size_t width = patches.size() / layout.tokenOf.size(), tokens = static_cast<size_t>(layout.tokens);
+    std::vector<float> means(tokens * width, 0), members(tokens, 0);
+    for (const int32_t token : layout.tokenOf) ++members[static_cast<size_t>(token)];
+    for (size_t patch = 0; patch < layout.tokenOf.size(); ++patch) {
+        const auto token = static_cast<size_t>(layout.tokenOf[patch]);
+        for (size_t i = 0; i < width; ++i) means[token * width + i] += patches[patch * width + i] / members[token];
+    }
+    std::vector<float> likeness(static_cast<size_t>(layout.cells()), 0);
+    layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+        const auto own = std::span(means).subspan(static_cast<size_t>(query) * width, width);
+        for (size_t i = 0; query >= layout.prefix && i < keys.size(); ++i) {
+            if (keys[i] < layout.prefix) continue;
+            const float* other = means.data() + static_cast<size_t>(keys[i]) * width;
+            float sum = 0;
+            for (size_t at = 0; at < width; ++at) sum += (own[at] - other[at]) * (own[at] - other[at]);
+            likeness[static_cast<size_t>(first) + i] = -std::sqrt(sum / static_cast<float>(width));
+        }
+    });
+    return likeness;
+}
+
+std::vector<int> shuffledOrder(int count, uint64_t seed) {
+    std::vector<int> order(static_cast<size_t>(count));
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t left = order.size(); left > 1; --left)
+        std::swap(order[left - 1], order[static_cast<size_t>(uniform(seed, left) * static_cast<double>(left))]);
+    return order;
+}
+
+std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
+                                                             const VisionAnalysisInput& input) const {
+    const VisionConfig& config = model.config();
+    const auto report = [&](float share) {
+        if (input.report) input.report(share, "kinds of heads");
+    };
+    report(0);
+    const std::vector<LayerPattern> patterns = model.look(input.patches).patterns;
+    report(0.3f);
+    const auto count = static_cast<int>(config.grid().area());
+    const std::vector<LayerPattern> shuffled = model.look(shuffledPatches(input.patches, count, seed)).patterns;
+    auto result = std::make_shared<PatchHeadDetection>();
+    std::vector<float> likeness;
+    for (size_t layer = 0; layer < patterns.size(); ++layer) {
+        report(0.6f + 0.4f * static_cast<float>(layer) / static_cast<float>(patterns.size()));
+        const LayerPattern& pattern = patterns[layer];
+        if (pattern.values.empty()) continue;
+        const ImageSize grid = config.gridOf(static_cast<int64_t>(layer));
+        // Pooled tokens are others in every picture.
+        const bool isPooled = pattern.layout.tokens != pattern.layout.prefix + grid.area();
+        const bool isAsBefore = layer > 0 && !likeness.empty() && !pattern.layout.windows &&
+                                !patterns[layer - 1].layout.windows &&
+                                patterns[layer - 1].layout.tokenOf == pattern.layout.tokenOf;
+        if (!isAsBefore) likeness = patchLikeness(pattern.layout, input.patches);
+        for (PatchHeadScores& head :
+             patchHeadScores(pattern, {.grid = isPooled ? ImageSize{} : grid,
+                                      .classTokens = config.positioned(),
+                                      .likeness = likeness,
+                                      .shuffled = isPooled ? std::span<const float>() : shuffled[layer].values})) {
+            head.layer = static_cast<int>(layer);
+            result->heads.push_back(head);
+        }
+    }
+    if (result->heads.empty())
+        throw Error({.what = "no layer forms a pattern",
+                     .where = model.info().name,
+                     .hint = "open a model whose attention has patterns"});
+    return result;
+}
+
+} // namespace attn

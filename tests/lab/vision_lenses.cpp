@@ -1,0 +1,155 @@
+#include "app/lab/panels/vision_lenses.h"
+#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/vision_panel.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "engine/analysis/patch_head_kinds.h"
+#include "engine/session/vision_model.h"
+#include "tests/lab/lab_window.h"
+#include "tests/models/vision_folder.h"
+#include "tests/support/catch.h"
+
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTreeWidget>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+VisionPanel& panel(LabWindow& lab) {
+    auto* found = lab.window().findChild<VisionPanel*>();
+    REQUIRE(found);
+    return *found;
+}
+
+/// A vision model with its own picture or the built-in one, and a lens in front.
+void openLens(LabWindow& lab, const QString& model, const char* lens) {
+    REQUIRE(lab.settle());
+    lab.window().open(model);
+    REQUIRE(lab.waitFor(
+        [&] {
+            const auto& shown = *panel(lab).shown();
+            return shown.answer && model.endsWith(QString::fromStdString(shown.model->name)) && panel(lab).isVisible();
+        },
+        30'000));
+    auto& beside = lab.find<QComboBox>("visionBeside");
+    beside.setCurrentIndex(beside.findText("Lenses"));
+    auto& page = lab.find<QComboBox>("visionLensPage");
+    page.setCurrentIndex(page.findData(lens));
+    REQUIRE(lab.settle());
+}
+
+QString golden(const char* name) { return QString::fromStdString((test::kGoldenRoot / name).string()); }
+
+QStringList columnOf(const QTreeWidget& table, int column) {
+    QStringList texts;
+    for (int row = 0; row < table.topLevelItemCount(); ++row) texts << table.topLevelItem(row)->text(column);
+    return texts;
+}
+
+/// A click on a column's title.
+void sortBy(QTreeWidget& table, int column) {
+    QHeaderView& header = *table.header();
+    const QPoint at(header.sectionViewportPosition(column) + header.sectionSize(column) / 2, header.height() / 2);
+    QTest::mouseClick(header.viewport(), Qt::LeftButton, {}, at);
+}
+
+} // namespace
+
+TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where a head looks", "[lab][vision]") {
+    LabWindow lab;
+    openLens(lab, "builtin:vit-fashion", "kinds");
+    auto& table = lab.find<QTreeWidget>("patchHeads");
+    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }, 20'000));
+    CHECK(table.isVisible());
+
+    // As the engine finds them.
+    VisionModel model(openVisionSource("builtin:vit-fashion"), {.softwareThreads = 0});
+    const std::vector<float> patches = model.patchesOf(*panel(lab).setup().picture);
+    const auto result = PatchHeadAnalysis{}.run(model, {.patches = patches});
+    const auto& heads = static_cast<const PatchHeadDetection&>(*result).heads;
+    REQUIRE(table.topLevelItemCount() == static_cast<int>(heads.size()));
+    sortBy(table, 0);
+    for (int row = 0; row < table.topLevelItemCount(); ++row) {
+        const PatchHeadScores& head = heads[static_cast<size_t>(row)];
+        const QTreeWidgetItem& item = *table.topLevelItem(row);
+        CHECK(item.text(0) == QStringLiteral("%1.%2").arg(head.layer).arg(head.head));
+        CHECK(item.text(1) == QString::fromStdString(head.title()));
+        CHECK(item.toolTip(0).contains("neighbours"));
+    }
+    sortBy(table, 0);
+    CHECK(columnOf(table, 0).front() == QStringLiteral("%1.%2").arg(heads.back().layer).arg(heads.back().head));
+
+    // By kind they stand in groups, and those of none last.
+    sortBy(table, 1);
+    QStringList kinds = columnOf(table, 1);
+    CHECK(kinds.contains("mixed"));
+    CHECK(kinds.front() != "mixed");
+    const QStringList all = kinds;
+    kinds.removeDuplicates();
+    for (const QString& kind : kinds) CHECK(all.lastIndexOf(kind) - all.indexOf(kind) + 1 == all.count(kind));
+    CHECK(kinds.back() == "mixed");
+
+    // A click chooses that head and says why it is called so.
+    auto* lenses = lab.window().findChild<VisionLenses*>();
+    REQUIRE(lenses);
+    QSignalSpy chosen(lenses, &VisionLenses::headChosen);
+    const QTreeWidgetItem* first = table.topLevelItem(0);
+    const QStringList place = first->text(0).split('.');
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualItemRect(first).center());
+    const QString said = lab.find<QLabel>("patchHeadExplanation").text();
+    const auto at = std::ranges::find_if(heads, [&](const PatchHeadScores& head) {
+        return head.layer == place[0].toInt() && head.head == place[1].toInt();
+    });
+    CHECK(said.startsWith(textOf(*at->kind()).explanation));
+    REQUIRE_FALSE(chosen.isEmpty());
+    CHECK(chosen.back() == QVariantList{place[0].toInt(), place[1].toInt()});
+    QTest::keyClick(&table, Qt::Key_Down);
+    CHECK(chosen.back().back().toInt() == table.topLevelItem(1)->text(0).split('.').back().toInt());
+
+    // Another picture: the head that was selected stays so.
+    const QString selected = table.currentItem()->text(0);
+    panel(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
+    REQUIRE(lab.waitFor(
+        [&] {
+            const auto& shown = *panel(lab).shown();
+            const auto found = shown.analyses.find("patch_head_kinds");
+            return shown.answer && found != shown.analyses.end() && found->second->answerVersion == shown.answerVersion;
+        },
+        20'000));
+    REQUIRE(table.currentItem());
+    CHECK(table.currentItem()->text(0) == selected);
+    CHECK(panel(lab).csv().startsWith("layer,head,kind,down,right,itself"));
+    CHECK(panel(lab).numbers().back().values.size() == heads.size() * kPatchHeadKinds);
+}
+
+TEST_CASE("lab: in a model that merges tokens a cell of the patching lens changes the layer's own token",
+          "[lab][vision]") {
+    LabWindow lab;
+    openLens(lab, golden("swin"), "patching");
+    auto& other = lab.find<QComboBox>("visionChangeOther");
+    other.setCurrentIndex(2);
+    emit other.activated(2);
+    REQUIRE(lab.settle());
+    QTest::mouseClick(&lab.find<QPushButton>("visionLensRun"), Qt::LeftButton);
+    auto& matrix = lab.find<MatrixView>("visionLensMatrix");
+    REQUIRE(lab.waitFor([&] { return matrix.figure().rows() == 4; }, 20'000));
+    CHECK(matrix.figure().columns() == 64);
+    CHECK(lab.find<QLabel>("visionLensSummary").text().contains("a token of several patches", Qt::CaseInsensitive));
+    CHECK(matrix.figure().valueAt({2, 0}) == matrix.figure().valueAt({2, 9})); // of the same four patches
+    for (int row = 0; row <= 2; ++row) QTest::keyClick(&matrix, Qt::Key_Down);
+    for (int column = 1; column <= 27; ++column) QTest::keyClick(&matrix, Qt::Key_Right);
+    REQUIRE(matrix.figure().selected == Cell{2, 27}); // row 3, column 3 of the patches
+    QTest::keyClick(&matrix, Qt::Key_Return);
+    REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.edits.interventions.size() == 1; }));
+    const Intervention& change = panel(lab).setup().change.edits.interventions.front();
+    CHECK(change.hook == "blocks.2.hook_resid_pre");
+    CHECK(change.position == 5); // row 1, column 1 of 4 x 4
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->unedited && !panel(lab).shown()->failure; }));
+}
+
+} // namespace attn
