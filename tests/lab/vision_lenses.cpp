@@ -1,4 +1,3 @@
-#include "app/lab/panels/vision_lenses.h"
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/matrix_view.h"
@@ -13,6 +12,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QSpinBox>
 #include <QTreeWidget>
 
 #include <algorithm>
@@ -94,10 +94,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     for (const QString& kind : kinds) CHECK(all.lastIndexOf(kind) - all.indexOf(kind) + 1 == all.count(kind));
     CHECK(kinds.back() == "mixed");
 
-    // A click chooses that head and says why it is called so.
-    auto* lenses = lab.window().findChild<VisionLenses*>();
-    REQUIRE(lenses);
-    QSignalSpy chosen(lenses, &VisionLenses::headChosen);
+    // A click shows that head in the panel and says why it is called so.
     const QTreeWidgetItem* first = table.topLevelItem(0);
     const QStringList place = first->text(0).split('.');
     QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualItemRect(first).center());
@@ -106,10 +103,11 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
         return head.layer == place[0].toInt() && head.head == place[1].toInt();
     });
     CHECK(said.startsWith(textOf(*at->kind()).explanation));
-    REQUIRE_FALSE(chosen.isEmpty());
-    CHECK(chosen.back() == QVariantList{place[0].toInt(), place[1].toInt()});
+    CHECK(lab.find<QSpinBox>("visionLayer").value() == place[0].toInt());
+    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == place[1].toInt());
     QTest::keyClick(&table, Qt::Key_Down);
-    CHECK(chosen.back().back().toInt() == table.topLevelItem(1)->text(0).split('.').back().toInt());
+    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() ==
+          table.topLevelItem(1)->text(0).split('.').back().toInt());
 
     // Another picture: the head that was selected stays so.
     const QString selected = table.currentItem()->text(0);

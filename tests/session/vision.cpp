@@ -240,8 +240,7 @@ TEST_CASE("vision: patterns of windows that are set by hand stay within them, an
             model.setEdits({{{.hook = attention + "hook_z", .head = 0, .position = 7}}, {}}, patches, {});
             const auto removed = captured("hook_z");
             const auto place = static_cast<size_t>(own.layout.windows->places[7]);
-            for (size_t row = 0; row < rows; ++row)
-                CHECK((removed.values[row * heads * width] == 0) == (row == place));
+            for (size_t row = 0; row < rows; ++row) CHECK((removed.values[row * heads * width] == 0) == (row == place));
             model.setEdits({}, {}, {});
             CHECK(model.classify(patches) == logits);
         }

@@ -72,6 +72,7 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     connect(heads_, &HeadOverlaysView::chosen, this, &VisionViews::headChosen);
     connect(changes_, &VisionChanges::headChosen, this, &VisionViews::headChosen);
     connect(lenses_, &VisionLenses::changeRequested, this, &VisionViews::changeRequested);
+    connect(lenses_, &VisionLenses::headChosen, this, &VisionViews::headChosen);
     connect(distance_, &PointedView::chosen, this,
             [this](int item) { emit headChosen(item / shown_->model->heads, item % shown_->model->heads); });
     connect(positions_, &PointedView::chosen, this, &VisionViews::patchChosen);
