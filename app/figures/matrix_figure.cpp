@@ -71,23 +71,26 @@ QRectF MatrixFigure::Layout::cellRect(const Cell& cell) const {
 }
 
 MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme) const {
-    const bool hasLabels = !rowLabels.empty() || !columnLabels.empty();
-    if (!hasLabels) return layout(area, theme, false);
-    // Labels need cells as tall as a line.
-    const Layout labelled = layout(area, theme, true);
-    return std::min(labelled.cellWidth, labelled.cellHeight) >= smallLine(theme) * 0.8 ? labelled
-                                                                                       : layout(area, theme, false);
+    // Labels need cells as tall as a line, and those of the columns as wide as one.
+    const double least = smallLine(theme) * 0.8;
+    if (!rowLabels.empty() || !columnLabels.empty())
+        if (const Layout at = layout(area, theme, true, true); std::min(at.cellWidth, at.cellHeight) >= least)
+            return at;
+    if (!rowLabels.empty() && isBand())
+        if (const Layout at = layout(area, theme, true, false); at.cellHeight >= least) return at;
+    return layout(area, theme, false, false);
 }
 
-MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme, bool withLabels) const {
+MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme, bool withRowLabels,
+                                          bool withColumnLabels) const {
     Layout result;
     const auto widest = [&](const std::vector<QString>& labels) {
         double most = 0;
         for (const QString& label : labels) most = std::max(most, textWidth(label, theme.smallFont()) + 4);
-        return withLabels ? std::min(most, 6 * theme.size) : 0;
+        return std::min(most, 6 * theme.size);
     };
-    result.rowLabels = widest(rowLabels);
-    result.columnLabels = widest(columnLabels);
+    result.rowLabels = withRowLabels ? widest(rowLabels) : 0;
+    result.columnLabels = withColumnLabels ? widest(columnLabels) : 0;
     const double gap = std::round(theme.size * 0.4), line = smallLine(theme);
     const bool isRoomy = area.width() > 12 * theme.size && area.height() > 9 * theme.size;
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
@@ -102,11 +105,13 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
                       std::max(8.0, area.height() - 2 * gap - above));
     if (rows_ > 0 && columns_ > 0) {
         const double cell = std::min({room.width() / columns_, room.height() / rows_, kLargestCell});
-        // Square cells, unless that leaves a sliver: an output of 256 tokens by 16 features becomes a band.
+        // Square cells, unless that leaves a sliver: an output of 256 tokens by 16 features is wider than its cells
+        // are tall, and layers by many tokens have rows that a pointer can hit.
         const double least = std::min(4 * theme.size, std::min(room.width(), room.height()));
+        const double row = isBand() ? std::max(cell, std::min(line, room.height() / rows_)) : cell;
         result.plot =
             QRectF(std::round(room.left()), std::round(room.top()), std::round(std::max(cell * columns_, least)),
-                   std::round(std::max(cell * rows_, std::min(least, line))));
+                   std::round(std::max(row * rows_, std::min(least, line))));
         result.cellWidth = result.plot.width() / columns_;
         result.cellHeight = result.plot.height() / rows_;
     }

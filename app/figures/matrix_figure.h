@@ -67,7 +67,8 @@ private:
     };
     Palette palette(const FigureTheme& theme) const;
     QImage cells(const FigureTheme& theme) const; ///< a pixel each
-    Layout layout(const QRectF& area, const FigureTheme& theme, bool withLabels) const;
+    Layout layout(const QRectF& area, const FigureTheme& theme, bool withRowLabels, bool withColumnLabels) const;
+    bool isBand() const { return columns_ >= 4 * rows_; } ///< far wider than tall
     void paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
     void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
 

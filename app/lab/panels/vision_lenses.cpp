@@ -39,7 +39,7 @@ VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
     progress_->setRange(0, 100);
     name(overlay_, "visionLensPicture", tr("Lens over the picture"), tr("What the lens says of each patch"));
     view_->insert(overlay_, 4);
-    view_->insert(heads_, 4);
+    view_->insert(heads_, 2); // it scrolls; the map below it needs room for its labels
 
     auto* top = new QHBoxLayout;
     top->addWidget(page_, 1);
