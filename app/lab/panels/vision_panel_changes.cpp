@@ -10,6 +10,8 @@
 #include <QLabel>
 #include <QPushButton>
 
+#include <algorithm>
+
 // Changes of the model, and which run is drawn.
 
 namespace attn {
@@ -90,7 +92,8 @@ QJsonObject VisionPanel::saveChange() const {
 void VisionPanel::restoreChange(const QJsonObject& saved) {
     VisionSetup next = setup_;
     next.change = {};
-    for (const auto& gate : saved["gates"].toArray()) next.change.gates.push_back(static_cast<float>(gate.toDouble(1)));
+    for (const auto& gate : saved["gates"].toArray())
+        next.change.gates.push_back(static_cast<float>(std::clamp(gate.toDouble(1), 0.0, 1.0)));
     try {
         if (const QString edits = saved["edits"].toString(); !edits.isEmpty())
             next.change.edits = editsFromJson(edits.toStdString());

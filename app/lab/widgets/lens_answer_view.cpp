@@ -74,6 +74,9 @@ void LensAnswerView::setAnswer(LensAnswer answer, bool isChange) {
     matrix_->setVisible(!answer_.matrix.isEmpty());
     bars_->setVisible(!answer_.bars.isEmpty());
     table_->setVisible(!answer_.rows.empty());
+    // What the map moves by when a reading appears would carry a double click to another cell.
+    const bool canPoint = !answer_.matrix.isEmpty() || !answer_.bars.isEmpty();
+    reading_->setMinimumHeight(canPoint ? reading_->fontMetrics().lineSpacing() * (isChange ? 3 : 2) : 0);
     matrix_->setFigure(answer_.matrix);
     bars_->setFigure(answer_.bars);
     table_->clear();
