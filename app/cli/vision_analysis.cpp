@@ -33,7 +33,7 @@ void requireVision(const std::string& path) {
     }
     throw Error({.what = "this model reads texts and no pictures",
                  .where = path,
-                 .hint = "give it a prompt with --prompt, or name a vision model"});
+                 .hint = "leave --image out, or name a vision model"});
 }
 
 /// A model with the patches of the picture that is asked about.

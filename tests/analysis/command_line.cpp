@@ -158,7 +158,7 @@ TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read i
         says(vision + " --image '" + (folder / "text.txt").string() + "'", "this is no picture that can be read");
         says(vision + " --image '" + (folder / "none.png").string() + "'", "there is no such file");
         says(" builtin:induction --image '" + (folder / "none.png").string() + "'",
-             "this model reads texts and no pictures; give it a prompt with --prompt");
+             "this model reads texts and no pictures; leave --image out, or name a vision model");
         says(" '" + (folder / "nowhere").string() + "' --image '" + (folder / "none.png").string() + "'",
              "there is no such file");
     }

@@ -1,12 +1,12 @@
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/panels/vision_comparison.h"
-#include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/head_overlays_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "app/lab/widgets/vision_figures.h"
 #include "engine/io/decode_image.h"
 #include "tests/lab/lab_window.h"
+#include "tests/lab/vision_test.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
@@ -21,12 +21,6 @@
 
 namespace attn {
 namespace {
-
-VisionPanel& panel(LabWindow& lab) {
-    auto* found = lab.window().findChild<VisionPanel*>();
-    REQUIRE(found);
-    return *found;
-}
 
 /// The small model of the goldens with the built-in picture.
 bool opensVit(LabWindow& lab) {

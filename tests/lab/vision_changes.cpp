@@ -1,10 +1,10 @@
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/panels/vision_lens_pages.h"
-#include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/session/vision_model.h"
 #include "tests/lab/lab_window.h"
+#include "tests/lab/vision_test.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
@@ -19,12 +19,6 @@
 
 namespace attn {
 namespace {
-
-VisionPanel& panel(LabWindow& lab) {
-    auto* found = lab.window().findChild<VisionPanel*>();
-    REQUIRE(found);
-    return *found;
-}
 
 void choosePage(LabWindow& lab, const char* title) {
     auto& page = lab.find<QComboBox>("visionBeside");

@@ -1,9 +1,9 @@
 #include "app/lab/bridge/vision_bridge.h"
-#include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/analysis/patch_head_kinds.h"
 #include "engine/session/vision_model.h"
 #include "tests/lab/lab_window.h"
+#include "tests/lab/vision_test.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
@@ -19,12 +19,6 @@
 
 namespace attn {
 namespace {
-
-VisionPanel& panel(LabWindow& lab) {
-    auto* found = lab.window().findChild<VisionPanel*>();
-    REQUIRE(found);
-    return *found;
-}
 
 /// A vision model with its own picture or the built-in one, and a lens in front.
 void openLens(LabWindow& lab, const QString& model, const char* lens) {

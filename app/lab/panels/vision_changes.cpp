@@ -20,6 +20,7 @@
 #include <set>
 
 namespace attn {
+
 bool VisionChange::isNone() const {
     return edits.empty() && std::ranges::all_of(gates, [](float gate) { return gate == 1; });
 }

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "app/lab/panels/vision_panel.h"
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+namespace attn {
+
+inline VisionPanel& panel(LabWindow& lab) {
+    auto* found = lab.window().findChild<VisionPanel*>();
+    REQUIRE(found);
+    return *found;
+}
+
+} // namespace attn
