@@ -2,6 +2,7 @@
 
 #include "app/cli/command.h"
 #include "engine/analysis/effects.h"
+#include "engine/analysis/head_detectors.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/session/analysis.h"
@@ -54,8 +55,21 @@ void printPatching(const TargetName& target, const PatchEffects& effects, const 
 void printContributions(const TargetName& target, float logit, std::span<const LogitAttribution::Component> components,
                         nlohmann::json more, const std::string& where, bool isJson);
 
+/// What `detect` compares heads for.
+struct LikenessOptions {
+    std::vector<int> like; ///< layer and head that others are like; empty: none
+    std::string in;        ///< another model whose heads they are; empty: the same
+    double cluster = 0;    ///< likeness of a group; 0: no groups
+
+    void addTo(CLI::App& app);
+};
+/// What `detect` says of heads like the one that is asked for. @param json to which it is added
+void printLike(const LikenessOptions& options, std::span<const SimilarHead> heads, nlohmann::json& json, bool isJson);
+/// What `detect` says of groups of like heads. @param groups layers and heads
+void printGroups(std::span<const std::vector<std::pair<int, int>>> groups, nlohmann::json& json, bool isJson);
+
 struct VisionQuestion;
 /// What `detect` says of a picture. @param question whose target does not count
-int detectVision(const VisionQuestion& question);
+int detectVision(const VisionQuestion& question, const LikenessOptions& likeness);
 
 } // namespace attn::cli

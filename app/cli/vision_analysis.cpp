@@ -138,6 +138,37 @@ void patchGradients(Asked& asked) {
                {"patches", rows}});
 }
 
+/// Heads like one of them, and groups of like heads.
+void compareHeads(const PatchHeadDetection& found, const VisionQuestion& question, const LikenessOptions& options,
+                  Json& json) {
+    if (!options.like.empty()) {
+        const size_t own = found.indexOf(options.like[0], options.like[1]);
+        std::shared_ptr<const PatchHeadDetection> elsewhere;
+        if (!options.in.empty()) {
+            ModelOptions model = question.model;
+            model.path = options.in;
+            const VisionQuestion there{model, question.picture, question.target, question.isJson};
+            Asked other(there);
+            elsewhere = other.run<PatchHeadDetection>(PatchHeadAnalysis{});
+        }
+        const PatchHeadDetection& others = elsewhere ? *elsewhere : found;
+        const std::vector<float> likeness = likenessTo(found.prints[own], others);
+        std::vector<SimilarHead> heads;
+        for (size_t at = 0; at < likeness.size(); ++at)
+            if (elsewhere || at != own) heads.push_back({others.heads[at].layer, others.heads[at].head, likeness[at]});
+        std::ranges::stable_sort(heads, std::ranges::greater(), &SimilarHead::similarity);
+        printLike(options, heads, json, question.isJson);
+    }
+    if (options.cluster > 0) {
+        std::vector<std::vector<std::pair<int, int>>> groups;
+        for (const auto& group : headGroups(found, static_cast<float>(options.cluster))) {
+            groups.emplace_back();
+            for (const size_t at : group) groups.back().emplace_back(found.heads[at].layer, found.heads[at].head);
+        }
+        printGroups(groups, json, question.isJson);
+    }
+}
+
 } // namespace
 
 int lensVision(const VisionQuestion& question, const std::string& what, int top) {
@@ -178,7 +209,7 @@ int patchVision(const VisionQuestion& question, const std::string& from, const s
     return kDone;
 }
 
-int detectVision(const VisionQuestion& question) {
+int detectVision(const VisionQuestion& question, const LikenessOptions& likeness) {
     Asked asked(question);
     const auto found = asked.run<PatchHeadDetection>(PatchHeadAnalysis{});
     Json kinds = Json::array(), heads = Json::array();
@@ -206,7 +237,9 @@ int detectVision(const VisionQuestion& question) {
         kinds.push_back({{"id", text.id}, {"title", text.title}, {"score", text.explanation}, {"source", text.source}});
         if (!question.isJson && isFound[each]) fmt::print("{}: {}\n", text.title, text.explanation);
     }
-    if (question.isJson) print({{"model", asked.model->info().name}, {"kinds", kinds}, {"heads", heads}});
+    Json json{{"model", asked.model->info().name}, {"kinds", kinds}, {"heads", heads}};
+    compareHeads(*found, question, likeness, json);
+    if (question.isJson) print(json);
     return kDone;
 }
 

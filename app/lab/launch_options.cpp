@@ -29,7 +29,8 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
         return LaunchMessage{QStringLiteral("attention-lab: %1\nTry 'attention-lab --help'.\n").arg(text), 2};
     };
     if (!parser.parse(arguments)) return mistake(parser.errorText());
-    if (parser.isSet(help)) return LaunchMessage{parser.helpText(), 0};
+    if (parser.isSet(help)) // no application yet that would have a name
+        return LaunchMessage{parser.helpText().replace("<executable_name>", "attention-lab"), 0};
     if (parser.isSet(version)) return LaunchMessage{QStringLiteral("attention-lab %1\n").arg(ATTN_VERSION), 0};
     const QStringList paths = parser.positionalArguments();
     if (paths.size() > 1) return mistake(QStringLiteral("opens one path, not %1").arg(paths.size()));

@@ -1,5 +1,6 @@
 #include "engine/analysis/head_detectors.h"
 
+#include "engine/analysis/average_linkage.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/session/language_model.h"
@@ -264,43 +265,20 @@ std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, in
 }
 
 std::vector<std::vector<std::pair<int, int>>> headClusters(const HeadDetection& detection, float least) {
-    const auto count = static_cast<size_t>(detection.layers * detection.heads);
-    std::vector<std::vector<double>> alike(count, std::vector<double>(count, 1)); // sums over pairs of members
-    std::vector<std::vector<size_t>> groups;
-    const auto printOf = [&](size_t at) {
-        return detection.printOf(static_cast<int>(at) / detection.heads, static_cast<int>(at) % detection.heads);
+    const auto placeOf = [&](size_t at) {
+        return std::pair(static_cast<int>(at) / detection.heads, static_cast<int>(at) % detection.heads);
     };
-    for (size_t a = 0; a < count; ++a) {
-        groups.push_back({a});
+    const auto printOf = [&](size_t at) { return detection.printOf(placeOf(at).first, placeOf(at).second); };
+    const auto count = static_cast<size_t>(detection.layers * detection.heads);
+    std::vector<std::vector<double>> alike(count, std::vector<double>(count, 1));
+    for (size_t a = 0; a < count; ++a)
         for (size_t b = 0; b < a; ++b)
             alike[a][b] = alike[b][a] = static_cast<double>(similarity(printOf(a), printOf(b)));
-    }
-    while (true) {
-        size_t bestA = 0, bestB = 0;
-        double best = static_cast<double>(least);
-        for (size_t a = 0; a < count; ++a)
-            for (size_t b = 0; b < a; ++b) {
-                if (groups[a].empty() || groups[b].empty()) continue;
-                const double mean = alike[a][b] / static_cast<double>(groups[a].size() * groups[b].size());
-                if (mean < best) continue;
-                best = mean;
-                bestA = a;
-                bestB = b;
-            }
-        if (bestA == bestB) break;
-        groups[bestB].insert(groups[bestB].end(), groups[bestA].begin(), groups[bestA].end());
-        groups[bestA].clear();
-        for (size_t c = 0; c < count; ++c) alike[bestB][c] = alike[c][bestB] = alike[bestB][c] + alike[bestA][c];
-    }
-    std::erase_if(groups, [](const auto& group) { return group.empty(); });
     std::vector<std::vector<std::pair<int, int>>> result;
-    for (auto& group : groups) {
-        std::ranges::sort(group);
+    for (const auto& group : averageLinkage(std::move(alike), static_cast<double>(least))) {
         result.emplace_back();
-        for (size_t at : group)
-            result.back().emplace_back(static_cast<int>(at) / detection.heads, static_cast<int>(at) % detection.heads);
+        for (const size_t at : group) result.back().push_back(placeOf(at));
     }
-    std::ranges::stable_sort(result, [](const auto& a, const auto& b) { return a.size() > b.size(); });
     return result;
 }
 

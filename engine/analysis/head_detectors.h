@@ -71,8 +71,7 @@ struct SimilarHead {
 /// @throws Error if there is no such head, or the prints are of different numbers of tokens
 std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, int head, const HeadDetection& others);
 
-/// Groups of heads whose mean similarity is at least `least`, by joining the most alike first (average linkage). Each
-/// group's heads in order; the largest group first.
+/// Groups of heads whose mean similarity is at least `least`, as averageLinkage() makes them.
 std::vector<std::vector<std::pair<int, int>>> headClusters(const HeadDetection& detection, float least);
 
 } // namespace attn

@@ -1,5 +1,6 @@
 #include "engine/analysis/patch_head_kinds.h"
 
+#include "engine/analysis/average_linkage.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/session/vision_model.h"
@@ -315,6 +316,30 @@ std::vector<float> patchLikeness(const LayerLayout& layout, std::span<const floa
     return likeness;
 }
 
+size_t PatchHeadDetection::indexOf(int layer, int head) const {
+    const auto found = std::ranges::find_if(
+        heads, [&](const PatchHeadScores& each) { return each.layer == layer && each.head == head; });
+    if (found == heads.end())
+        throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
+                     .where = "heads like this one",
+                     .hint = "name a layer and a head of the list"});
+    return static_cast<size_t>(found - heads.begin());
+}
+
+std::vector<float> likenessTo(const PatchHeadPrint& head, const PatchHeadDetection& others) {
+    std::vector<float> likeness;
+    for (const PatchHeadPrint& other : others.prints) likeness.push_back(similarity(head, other));
+    return likeness;
+}
+
+std::vector<std::vector<size_t>> headGroups(const PatchHeadDetection& detection, float least) {
+    const auto count = static_cast<std::ptrdiff_t>(detection.heads.size());
+    std::vector<std::vector<double>> alike;
+    for (auto row = detection.alike.begin(); row != detection.alike.end(); row += count)
+        alike.emplace_back(row, row + count);
+    return averageLinkage(std::move(alike), static_cast<double>(least));
+}
+
 std::vector<int> shuffledOrder(int count, uint64_t seed) {
     std::vector<int> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), 0);
@@ -355,11 +380,19 @@ std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
             head.layer = static_cast<int>(layer);
             result->heads.push_back(head);
         }
+        std::ranges::move(patchHeadPrints(pattern, config.grid(), isPooled ? ImageSize{} : grid, config.positioned()),
+                          std::back_inserter(result->prints));
     }
     if (result->heads.empty())
         throw Error({.what = "no layer forms a pattern",
                      .where = model.info().name,
                      .hint = "open a model whose attention has patterns"});
+    const size_t heads = result->heads.size();
+    result->alike.resize(heads * heads);
+    for (size_t a = 0; a < heads; ++a)
+        for (size_t b = 0; b <= a; ++b)
+            result->alike[a * heads + b] = result->alike[b * heads + a] =
+                similarity(result->prints[a], result->prints[b]);
     return result;
 }
 

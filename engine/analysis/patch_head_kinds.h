@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/analysis/patch_head_prints.h"
 #include "engine/io/image.h"
 #include "engine/session/layer_pattern.h"
 #include "engine/session/vision_analysis.h"
@@ -87,7 +88,16 @@ std::vector<int> shuffledOrder(int count, uint64_t seed);
 
 struct PatchHeadDetection : VisionAnalysisResult {
     std::vector<PatchHeadScores> heads; ///< by layer, then head; of layers that form a pattern
+    std::vector<PatchHeadPrint> prints; ///< of each of them
+    std::vector<float> alike;           ///< [heads, heads]: how alike their prints are
+    /// @return its place in `heads`  @throws Error if there is no such head
+    size_t indexOf(int layer, int head) const;
 };
+
+/// How alike each of `others` is to a head. @return [others.heads]
+std::vector<float> likenessTo(const PatchHeadPrint& head, const PatchHeadDetection& others);
+/// Groups of heads that are at least so alike, as averageLinkage() makes them. @return places in `heads`
+std::vector<std::vector<size_t>> headGroups(const PatchHeadDetection& detection, float least);
 
 /// Looks at the picture, and at it with its patches shuffled.
 struct PatchHeadAnalysis : VisionAnalysis {

@@ -133,7 +133,22 @@ TEST_CASE("attention-cli detect: kinds of heads of a vision model", "[analysis][
     const Answer text = runProgram(asked);
     CHECK(text.code == 0);
     CHECK(text.text.find("layer  1, head  2") != std::string::npos);
-    CHECK(runProgram(asked + " --like 0 1").code == 2); // prints of heads are of texts
+    const auto compared = jsonOf(runProgram(asked + " --like 0 1 --cluster 0.9 --json", kJson));
+    REQUIRE(compared.at("like").size() == 5); // itself is left out
+    for (size_t at = 1; at < 5; ++at)
+        CHECK(compared.at("like").at(at - 1).at("similarity") >= compared.at("like").at(at).at("similarity"));
+    size_t members = 0;
+    for (const auto& group : compared.at("groups")) members += group.size();
+    CHECK(members == 6);
+    const auto elsewhere = jsonOf(
+        runProgram(asked + " --like 0 1 --in '" + (kGoldenRoot / "dinov2_registers").string() + "' --json", kJson));
+    REQUIRE(elsewhere.at("like").size() == 6);
+    CHECK(elsewhere.at("like").at(0).at("layer") == 0);
+    CHECK(elsewhere.at("like").at(0).at("head") == 1);
+    CHECK(elsewhere.at("like").at(0).at("similarity").get<double>() == Approx(1).margin(1e-4));
+    const Answer refused = runProgram(asked + " --like 0 9", " 2>&1");
+    CHECK(refused.code == 1);
+    CHECK(refused.text.find("there is no head 9 in layer 0") != std::string::npos);
 }
 
 TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read is a sentence with a remedy",

@@ -103,6 +103,22 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() ==
           table.topLevelItem(1)->text(0).split('.').back().toInt());
 
+    // Heads like the one that is selected: itself first, then by falling likeness.
+    const QString own = table.currentItem()->text(0);
+    QTest::mouseClick(&lab.find<QPushButton>("patchHeadAlike"), Qt::LeftButton);
+    const auto likeness = likenessTo(
+        static_cast<const PatchHeadDetection&>(*result).prints[static_cast<const PatchHeadDetection&>(*result).indexOf(
+            own.section('.', 0, 0).toInt(), own.section('.', 1).toInt())],
+        static_cast<const PatchHeadDetection&>(*result));
+    CHECK_FALSE(table.isColumnHidden(4));
+    CHECK(table.topLevelItem(0)->text(0) == own);
+    CHECK(table.topLevelItem(0)->text(4) == "100 %");
+    std::vector<float> falling = likeness;
+    std::ranges::sort(falling, std::greater());
+    for (int row = 0; row < table.topLevelItemCount(); ++row)
+        CHECK(table.topLevelItem(row)->text(4) ==
+              QStringLiteral("%1 %").arg(qRound(falling[static_cast<size_t>(row)] * 100)));
+
     // Another picture: the head that was selected stays so.
     const QString selected = table.currentItem()->text(0);
     panel(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
@@ -117,6 +133,16 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     CHECK(table.currentItem()->text(0) == selected);
     CHECK(panel(lab).csv().startsWith("layer,head,kind,down,right,itself"));
     CHECK(panel(lab).numbers().back().values.size() == heads.size() * kPatchHeadKinds);
+    CHECK(table.topLevelItem(0)->text(4) == "100 %"); // compared with itself on the new picture
+
+    // Another model: its heads are compared with that head of the first one.
+    panel(lab).openModel("builtin:vit-shapes");
+    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0 && table.topLevelItemCount() != int(heads.size()); },
+                        20'000));
+    CHECK_FALSE(table.isColumnHidden(4));
+    CHECK(table.topLevelItem(0)->text(4).endsWith('%'));
+    const QString place2 = lab.find<QLabel>("patchHeadExplanation").text();
+    CHECK(place2.contains("vit-fashion"));
 }
 
 TEST_CASE("lab: in a model that merges tokens a cell of the patching lens changes the layer's own token",

@@ -1,19 +1,25 @@
 #include "app/lab/panels/patch_head_table.h"
 
 #include "app/lab/widgets/hint_label.h"
+#include "engine/session/vision_info.h"
 
 #include <QCoreApplication>
 #include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
 #include <QSignalBlocker>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 
 namespace attn {
 namespace {
 
-enum Column { Head, Kind, Score };
+enum Column { Head, Kind, Score, Group, Alike };
+
+constexpr float kAlike = 0.9f; ///< from which heads are one group; wide heads of few patches are all alike below
 
 QString translated(const char* text) { return QCoreApplication::translate("attn::Lens", text); }
 
@@ -34,16 +40,20 @@ QString scoresOf(const PatchHeadScores& head) {
     return lines.join('\n');
 }
 
-/// By numbers, and by kind in groups of falling score.
+/// By numbers, and by kind in groups of falling score. What a head has not comes last.
 class HeadItem : public QTreeWidgetItem {
 public:
-    HeadItem(const PatchHeadScores& head, int index)
+    /// @param group 0: none  @param likeness below 0: to no other
+    HeadItem(const PatchHeadScores& head, int index, int group, float likeness)
         : QTreeWidgetItem({QStringLiteral("%1.%2").arg(head.layer).arg(head.head), QString::fromStdString(head.title()),
                            head.kind() ? percent(head.of(*head.kind())) : QStringLiteral("–")}),
-          index_(index), kind_(head.kind() ? static_cast<int>(*head.kind()) : static_cast<int>(kPatchHeadKinds)),
+          index_(index), group_(group), likeness_(likeness),
+          kind_(head.kind() ? static_cast<int>(*head.kind()) : static_cast<int>(kPatchHeadKinds)),
           score_(head.kind() ? head.of(*head.kind()) : -1) {
         setData(Head, Qt::UserRole, index);
-        setTextAlignment(Score, Qt::AlignRight | Qt::AlignVCenter);
+        setText(Group, group > 0 ? QString::number(group) : QStringLiteral("–"));
+        setText(Alike, likeness >= 0 ? percent(likeness) : QString());
+        for (const Column column : {Score, Group, Alike}) setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
         const QString scores = scoresOf(head);
         setToolTip(Head, scores);
         setToolTip(Kind, head.kind() ? translated(textOf(*head.kind()).explanation) : scores);
@@ -56,18 +66,24 @@ public:
         if (column == Kind && kind_ != other.kind_) return kind_ < other.kind_;
         if (column == Kind && score_ != other.score_) return score_ > other.score_;
         if (column == Score && score_ != other.score_) return score_ < other.score_;
+        if (column == Alike && likeness_ != other.likeness_) return likeness_ < other.likeness_;
+        const auto place = [](int group) { return group > 0 ? group : std::numeric_limits<int>::max(); };
+        if (column == Group && group_ != other.group_) return place(group_) < place(other.group_);
         return index_ < other.index_;
     }
 
 private:
-    int index_, kind_;
+    int index_, group_;
+    float likeness_;
+    int kind_;
     float score_;
 };
 
 } // namespace
 
 PatchHeadTable::PatchHeadTable(QWidget* parent)
-    : QWidget(parent), table_(new QTreeWidget), explanation_(makeHintLabel("patchHeadExplanation")) {
+    : QWidget(parent), table_(new QTreeWidget), explanation_(makeHintLabel("patchHeadExplanation")),
+      alike_(new QPushButton(tr("Heads like this one"))) {
     table_->setObjectName("patchHeads");
     table_->setAccessibleName(tr("Heads and their kinds"));
     table_->setToolTip(tr("Select a head to see why it is called so, and where it looks. A click on a column's title "
@@ -75,14 +91,19 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     table_->setRootIsDecorated(false);
     table_->setUniformRowHeights(true);
     table_->setAllColumnsShowFocus(true);
-    table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score")});
+    table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score"), tr("Group"), tr("Alike")});
     table_->headerItem()->setToolTip(Head, tr("Layer and head"));
     table_->headerItem()->setToolTip(Kind, tr("What it is called: the most special kind that it has enough of"));
     table_->headerItem()->setToolTip(Score, tr("How much of that kind it is"));
+    table_->headerItem()->setToolTip(
+        Group, tr("Heads whose weights lie alike, at least %1, have one number").arg(percent(kAlike)));
+    table_->headerItem()->setToolTip(Alike, tr("How much it is like the head that others are compared with"));
     table_->header()->setStretchLastSection(false);
-    table_->header()->setSectionResizeMode(Head, QHeaderView::ResizeToContents);
+    table_->header()->setSectionResizeMode(QHeaderView::Fixed);
     table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
-    table_->header()->setSectionResizeMode(Score, QHeaderView::ResizeToContents);
+    for (const Column each : {Head, Score, Group, Alike}) // no room for the mark of sorting, which kinds need more
+        table_->header()->resizeSection(each, fontMetrics().horizontalAdvance(table_->headerItem()->text(each)) +
+                                                  2 * fontMetrics().averageCharWidth());
     table_->setSortingEnabled(true);
     table_->sortByColumn(Kind, Qt::AscendingOrder);
     table_->setMinimumHeight(fontMetrics().height() * 4);
@@ -90,6 +111,12 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(table_, 1);
     column->addWidget(explanation_);
+    column->addWidget(alike_);
+    alike_->setObjectName("patchHeadAlike");
+    alike_->setAccessibleName(tr("Compare the heads with the selected one"));
+    alike_->setToolTip(tr("Sorts the heads by how much they are like the selected one, in this model and in those that "
+                          "are opened next"));
+    connect(alike_, &QPushButton::clicked, this, &PatchHeadTable::liken);
     connect(table_, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
         explain();
         if (const PatchHeadScores* head = headOf(item)) emit headChosen(head->layer, head->head);
@@ -105,28 +132,69 @@ const PatchHeadScores* PatchHeadTable::headOf(const QTreeWidgetItem* item) const
     return item && shown_ ? &shown_->heads[static_cast<size_t>(item->data(Head, Qt::UserRole).toInt())] : nullptr;
 }
 
-void PatchHeadTable::setDetection(std::shared_ptr<const PatchHeadDetection> detection) {
+void PatchHeadTable::setDetection(std::shared_ptr<const PatchHeadDetection> detection,
+                                  std::shared_ptr<const VisionInfo> model) {
     if (detection == shown_) return;
     const PatchHeadScores* before = headOf(table_->currentItem());
     const auto current = before ? std::optional(std::pair(before->layer, before->head)) : std::nullopt;
-    {
-        const QSignalBlocker quiet(table_);
-        table_->clear();
-        shown_ = std::move(detection);
-        table_->setSortingEnabled(false); // once, when all are there
-        for (size_t at = 0; shown_ && at < shown_->heads.size(); ++at) {
-            const PatchHeadScores& head = shown_->heads[at];
-            auto* item = new HeadItem(head, static_cast<int>(at));
-            table_->addTopLevelItem(item);
-            if (current == std::pair(head.layer, head.head)) table_->setCurrentItem(item);
+    // The same head on another picture.
+    if (likened_ && detection && model == likened_->model) likened_->in = detection;
+    shown_ = std::move(detection);
+    model_ = std::move(model);
+    groups_.assign(shown_ ? shown_->heads.size() : 0, 0);
+    int number = 0;
+    if (shown_)
+        for (const auto& group : headGroups(*shown_, kAlike)) {
+            if (group.size() < 2) break; // the rest are alone, too
+            ++number;
+            for (const size_t at : group) groups_[at] = number;
         }
-        table_->setSortingEnabled(true);
+    list();
+    if (!current) return explain();
+    const QSignalBlocker quiet(table_);
+    for (int row = 0; row < table_->topLevelItemCount(); ++row) {
+        const PatchHeadScores& head = *headOf(table_->topLevelItem(row));
+        if (current == std::pair(head.layer, head.head)) table_->setCurrentItem(table_->topLevelItem(row));
     }
+    explain();
+}
+
+void PatchHeadTable::list() {
+    const QSignalBlocker quiet(table_);
+    table_->clear();
+    table_->setSortingEnabled(false); // once, when all are there
+    const std::vector<float> likeness =
+        likened_ && shown_ ? likenessTo(likened_->in->prints[likened_->index], *shown_) : std::vector<float>();
+    for (size_t at = 0; shown_ && at < shown_->heads.size(); ++at)
+        table_->addTopLevelItem(
+            new HeadItem(shown_->heads[at], static_cast<int>(at), groups_[at], likeness.empty() ? -1 : likeness[at]));
+    table_->setColumnHidden(Alike, likeness.empty());
+    table_->setColumnHidden(Group, !likeness.empty());
+    table_->setSortingEnabled(true);
+}
+
+void PatchHeadTable::liken() {
+    const PatchHeadScores* head = headOf(table_->currentItem());
+    if (!head) return;
+    likened_ = Likened{shown_, shown_->indexOf(head->layer, head->head), model_};
+    list();
+    const QSignalBlocker quiet(table_);
+    table_->sortByColumn(Alike, Qt::DescendingOrder);
+    table_->setCurrentItem(table_->topLevelItem(0)); // itself
+    table_->scrollToTop();
     explain();
 }
 
 void PatchHeadTable::explain() {
     const PatchHeadScores* head = headOf(table_->currentItem());
+    alike_->setEnabled(head != nullptr);
+    if (!head && shown_ && likened_ && likened_->model != model_) {
+        const PatchHeadScores& to = likened_->in->heads[likened_->index];
+        return explanation_->setText(tr("Compared with layer %1, head %2 of %3.")
+                                         .arg(to.layer)
+                                         .arg(to.head)
+                                         .arg(QString::fromStdString(likened_->model->name)));
+    }
     if (!head) return explanation_->setText(tr("Select a head to see why it is called so, and where it looks."));
     const auto kind = head->kind();
     if (!kind) return explanation_->setText(tr("Mixed: it has not enough of any kind."));

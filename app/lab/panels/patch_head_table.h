@@ -6,22 +6,28 @@
 #include <QWidget>
 
 #include <memory>
+#include <optional>
 
 class QLabel;
+class QPushButton;
 class QTreeWidget;
 class QTreeWidgetItem;
 
 namespace attn {
 
-/// Heads of a vision model with their kinds, in the order of the column that is clicked; by kind they stand in groups.
+struct VisionInfo;
+
+/// Heads of a vision model with their kinds and groups of like ones, in the order of the column that is clicked. One of
+/// them is held against the others, and against those of the models that are opened after it.
 class PatchHeadTable : public QWidget {
     Q_OBJECT
 
 public:
     explicit PatchHeadTable(QWidget* parent = nullptr);
 
-    /// The head that was selected stays so, and is not chosen again. @param detection null: none
-    void setDetection(std::shared_ptr<const PatchHeadDetection> detection);
+    /// The head that was selected stays so, and is not chosen again.
+    /// @param detection null: none  @param model whose heads they are
+    void setDetection(std::shared_ptr<const PatchHeadDetection> detection, std::shared_ptr<const VisionInfo> model);
     QString csv() const;
     std::vector<NumberArray> numbers() const;
 
@@ -30,11 +36,22 @@ signals:
 
 private:
     const PatchHeadScores* headOf(const QTreeWidgetItem* item) const;
+    void list();
     void explain();
+    void liken();
 
     std::shared_ptr<const PatchHeadDetection> shown_;
+    std::shared_ptr<const VisionInfo> model_;
+    struct Likened {
+        std::shared_ptr<const PatchHeadDetection> in;
+        size_t index = 0;
+        std::shared_ptr<const VisionInfo> model;
+    };
+    std::optional<Likened> likened_; ///< the head that the others are compared with
+    std::vector<int> groups_;        ///< number of each head's; 0: it is like no other
     QTreeWidget* table_;
     QLabel* explanation_;
+    QPushButton* alike_;
 };
 
 } // namespace attn

@@ -168,9 +168,12 @@ PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const Vis
 LensAnswer showKinds(const VisionAnalysisResult& result, const VisionSnapshot&) {
     const auto& found = static_cast<const PatchHeadDetection&>(result);
     const auto named = std::ranges::count_if(found.heads, [](const auto& head) { return head.kind().has_value(); });
-    LensAnswer answer{.summary = tr("%1 of %2 heads are of a kind. Below: the mean score of each kind by layer.")
-                                     .arg(named)
-                                     .arg(found.heads.size())};
+    return {.summary = tr("%1 of %2 heads are of a kind.").arg(named).arg(found.heads.size())};
+}
+
+LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const VisionSnapshot&) {
+    const auto& found = static_cast<const PatchHeadDetection&>(result);
+    LensAnswer answer;
     std::vector<int> layers;
     for (const PatchHeadScores& head : found.heads)
         if (layers.empty() || layers.back() != head.layer) layers.push_back(head.layer);
@@ -196,6 +199,8 @@ LensAnswer showKinds(const VisionAnalysisResult& result, const VisionSnapshot&) 
                             std::move(values));
     return answer;
 }
+
+std::shared_ptr<const VisionAnalysis> makeKinds(const LogitTarget&) { return std::make_shared<PatchHeadAnalysis>(); }
 
 const VisionLensPage kPages[] = {
     {.id = "classes",
@@ -233,10 +238,13 @@ const VisionLensPage kPages[] = {
          "attn::Lens",
          "What patches look at in each head, told from the picture and from it with its patches shuffled."),
      .listsHeads = true,
-     .make = [](const LogitTarget&) -> std::shared_ptr<const VisionAnalysis> {
-         return std::make_shared<PatchHeadAnalysis>();
-     },
+     .make = makeKinds,
      .show = showKinds},
+    {.id = "layer_kinds",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Kinds by layer"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How much of each kind the heads of a layer are, in the mean."),
+     .make = makeKinds,
+     .show = showKindsByLayer},
     {.id = "effects",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What removing each head and MLP does to the logit of a class."),

@@ -39,7 +39,7 @@ VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
     progress_->setRange(0, 100);
     name(overlay_, "visionLensPicture", tr("Lens over the picture"), tr("What the lens says of each patch"));
     view_->insert(overlay_, 4);
-    view_->insert(heads_, 2); // it scrolls; the map below it needs room for its labels
+    view_->insert(heads_, 1);
 
     auto* top = new QHBoxLayout;
     top->addWidget(page_, 1);
@@ -135,7 +135,8 @@ void VisionLenses::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snap
 }
 
 void VisionLenses::showAnswer() {
-    heads_->setDetection(page().listsHeads ? std::static_pointer_cast<const PatchHeadDetection>(result_) : nullptr);
+    heads_->setDetection(page().listsHeads ? std::static_pointer_cast<const PatchHeadDetection>(result_) : nullptr,
+                         shown_->model);
     heads_->setVisible(page().listsHeads && result_);
     view_->setAnswer(result_ ? page().show(*result_, *shown_) : LensAnswer{}, page().change != nullptr);
     showOverlay({});
