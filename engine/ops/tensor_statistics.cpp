@@ -17,9 +17,11 @@ int64_t partsOf(const Shape& shape) { return std::clamp<int64_t>(shape.paddedEle
 
 bool counts(double value) { return std::isfinite(value) && value > kMasked; }
 
-std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes& attributes) {
     requireInputs(inputs, 1, "tensor_statistics");
     require(!inputs[0].liveRows, "tensor_statistics", "the tensor has a live length");
+    require(attributes.integer("liveSlot") == kNoLiveSlot || inputs[0].shape.rank() > 1, "tensor_statistics",
+            "only rows can have a live length");
     require(inputs[0].dtype == DType::F32, "tensor_statistics", "integers must be made real first");
     return {{.shape = {8}}, {.shape = {partsOf(inputs[0].shape), 8}}};
 }
@@ -28,8 +30,11 @@ void reference(const ReferenceCall& call) {
     const ReferenceTensor &x = call.inputs[0], &out = call.outputs[0];
     double finite = 0, nans = 0, infinities = 0, masked = 0, total = 0, squares = 0;
     double least = std::numeric_limits<double>::infinity(), most = -least;
+    const auto slot = static_cast<uint32_t>(call.attributes.integer("liveSlot"));
+    const int64_t rows =
+        slot == kNoLiveSlot ? x.rows() : std::min<int64_t>(call.step.words[slot], x.shape[0]) * (x.rows() / x.shape[0]);
     const auto forEachValue = [&](auto visit) {
-        for (int64_t row = 0; row < x.rows(); ++row)
+        for (int64_t row = 0; row < rows; ++row)
             for (int64_t column = 0; column < x.columns(); ++column) visit(x.row(row)[column]);
     };
     forEachValue([&](double value) {
@@ -58,7 +63,8 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     constexpr int64_t kPartsPerGroup = 64;
     return {{.shader = "view/tensor_statistics",
              .bindings = {load4(0), writeOutput(1)},
-             .push = {u32(x.paddedElements() / 4), u32(x.rowStride() / 4), u32(x.columns()), u32(parts)},
+             .push = {u32(x.paddedElements() / 4), u32(x.rowStride() / 4), u32(x.columns()), u32(parts),
+                      u32(unitOf(x) / 4), u32(types.attributes.integer("liveSlot"))},
              .x = groupsOf(parts, kPartsPerGroup)},
             {.shader = "view/tensor_statistics_merge",
              .bindings = {{Access::Load4, true, 1}, writeOutput(0)},
@@ -70,6 +76,9 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
 
 const Op kTensorStatistics{.name = "tensor_statistics", .infer = infer, .reference = reference, .dispatch = dispatch};
 
-Tensor tensorStatistics(Tensor x) { return x.graph->add(kTensorStatistics, {x}); }
+Tensor tensorStatistics(Tensor x, std::optional<StepScalar> live) {
+    return x.graph->add(kTensorStatistics, {x},
+                        {{"liveSlot", static_cast<double>(live ? static_cast<uint32_t>(*live) : kNoLiveSlot)}});
+}
 
 } // namespace attn

@@ -12,8 +12,9 @@ struct TensorStatistics {
 };
 
 /// Statistics of a whole tensor in one pass. No gradient.
-/// @param x F32, of any shape  @return [8]: the fields of TensorStatistics
+/// @param x F32, of any shape  @param live how many of axis 0 count, of two or more; empty: all
+/// @return [8]: the fields of TensorStatistics
 /// @throws Error if x has a live length or holds integers
-Tensor tensorStatistics(Tensor x);
+Tensor tensorStatistics(Tensor x, std::optional<StepScalar> live = {});
 
 } // namespace attn

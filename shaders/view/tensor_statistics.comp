@@ -6,7 +6,7 @@
 // invocation of its own share of a tensor. Welford 1962, "Note on a method for calculating corrected sums of squares and
 // products".
 layout(local_size_x = 64) in;
-layout(push_constant) uniform Push { uint vectors, rowVectors, columns, parts; };
+layout(push_constant) uniform Push { uint vectors, rowVectors, columns, parts, unitVectors, liveSlot; };
 INPUT4(1, x);
 OUTPUT4(2, shares); // [parts, 8]
 
@@ -15,7 +15,8 @@ void main() {
     if (part >= parts) return;
     float count = 0.0, mean = 0.0, squares = 0.0, nans = 0.0, infinities = 0.0, masked = 0.0;
     float least = uintBitsToFloat(0x7f7fffffu), most = -least;
-    for (uint i = part; i < vectors; i += parts) {
+    const uint all = liveVectors(vectors, unitVectors, liveSlot);
+    for (uint i = part; i < all; i += parts) {
         const vec4 values = LOAD4(x, i);
         const uint column = i % rowVectors * 4;
         for (uint lane = 0; lane < 4; ++lane) {
