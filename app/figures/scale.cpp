@@ -55,9 +55,13 @@ int tileToken(int pixel, int begin, int end, int pixels) {
 ScaledTile scaleTile(const PatternTile& tile, const Scale& scale) {
     const size_t rows = static_cast<size_t>(tile.rows), columns = static_cast<size_t>(tile.columns);
     ScaledTile result{tile.values, std::vector<float>(tile.values.size(), kNoLevel)};
-    const bool hidesFirst = scale.hidesFirst && tile.keyBegin == 0 && columns > 0;
+    const bool hasFirst = tile.keyBegin == 0 && columns > 0;
+    const bool hidesFirst = scale.hidesFirst && hasFirst && !tile.leavesOutFirst;
+    const bool hidesColumn =
+        tile.leavesOutFirst && hasFirst && tileToken(1, tile.keyBegin, tile.keyEnd, tile.columns) == 1;
     for (size_t row = 0; row < rows; ++row) {
         float* values = result.values.data() + row * columns;
+        if (hidesColumn) values[0] = std::numeric_limits<float>::quiet_NaN();
         if (hidesFirst) {
             const float rest = 1.0f - values[0];
             values[0] = std::numeric_limits<float>::quiet_NaN();

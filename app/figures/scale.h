@@ -16,8 +16,9 @@ enum class ScaleKind { Linear, Log, RowMaximum };
 struct Scale {
     ScaleKind kind = ScaleKind::Linear;
     /// Leaves out the first token, on which many heads dump weight they do not need ("attention sink", Xiao et al.
-    /// 2023, arXiv:2309.17453), and divides the rest of each row by what is left. In a pooled tile the first pixel
-    /// column stands for the first token; a tile that does not begin at key 0 is shown as it is.
+    /// 2023, arXiv:2309.17453), and divides the rest of each row by what is left. Exact where a pixel is one cell or
+    /// the tile leaves it out already (PatternTile::leavesOutFirst). Else the first pixel column stands for the first
+    /// token, and a tile that does not begin at key 0 is shown as it is.
     bool hidesFirst = false;
 
     bool operator==(const Scale&) const = default;

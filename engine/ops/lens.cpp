@@ -25,6 +25,7 @@ enum Word {
     Columns,
     First,
     Step,
+    FirstSeen,
     Words = 16
 };
 
@@ -45,7 +46,8 @@ std::array<int32_t, 16> wordsOf(const LensBand& band, int32_t x, int32_t y) {
             band.columnLevel,
             band.columns,
             band.statistics,
-            band.statisticsStep};
+            band.statisticsStep,
+            band.firstSeen};
 }
 
 void requireView(std::span<const TensorType> inputs, size_t view, std::string_view op) {
@@ -56,11 +58,14 @@ void requireView(std::span<const TensorType> inputs, size_t view, std::string_vi
 }
 
 /// Scores of one row, with ALiBi's slope.
-std::vector<double> scoresOf(const ReferenceCall& call, int64_t t, int64_t head) {
+std::vector<double> scoresOf(const ReferenceCall& call, const double* view, int64_t t, int64_t head) {
     const ReferenceTensor &queryAt = call.inputs[2], &keyAt = call.inputs[3];
     std::vector<double> scores = referenceScores(call, call.inputs[0], call.inputs[1], queryAt, keyAt, t, head);
     for (size_t s = 0; s < scores.size(); ++s)
-        if (scores[s] > kMasked) scores[s] -= call.inputs[4].data[head] * std::abs(queryAt.data[t] - keyAt.data[s]);
+        if (static_cast<double>(s) < view[FirstSeen])
+            scores[s] = kMasked;
+        else if (scores[s] > kMasked)
+            scores[s] -= call.inputs[4].data[head] * std::abs(queryAt.data[t] - keyAt.data[s]);
     return scores;
 }
 
@@ -79,7 +84,7 @@ void referenceStatistics(const ReferenceCall& call) {
     for (int64_t head = 0; head < word(Heads); ++head)
         for (int64_t r = 0; r < word(RowCount); ++r) {
             const RowStatistics row =
-                statisticsOf(scoresOf(call, word(FirstRow) + r * word(RowStep), word(Head) + head));
+                statisticsOf(scoresOf(call, view, word(FirstRow) + r * word(RowStep), word(Head) + head));
             double* out = call.outputs[0].row(head * call.attributes.integer("rows") + r);
             out[0] = row.maximum * std::numbers::log2e;
             out[1] = row.inverseSum;
@@ -124,7 +129,7 @@ void referenceTile(const ReferenceCall& call) {
             const int64_t t = word(FirstRow) + r * word(RowStep);
             if (t >= T) continue;
             const double* row = statistics.row(head * statisticsOfHead + word(First) + r * word(Step));
-            const std::vector<double> scores = scoresOf(call, t, word(Head) + head);
+            const std::vector<double> scores = scoresOf(call, view, t, word(Head) + head);
             for (int64_t s = word(FirstKey); s < S; ++s) {
                 const auto x = static_cast<size_t>((s - word(FirstKey)) >> word(ColumnLevel));
                 if (x >= pooled.size()) break;
@@ -136,7 +141,8 @@ void referenceTile(const ReferenceCall& call) {
         for (int64_t x = 0; x < word(Columns); ++x) {
             const int64_t first = word(FirstKey) + (x << word(ColumnLevel));
             const int64_t cells =
-                (end - (y << word(RowLevel))) * (std::min(first + (int64_t{1} << word(ColumnLevel)), S) - first);
+                (end - (y << word(RowLevel))) *
+                (std::min(first + (int64_t{1} << word(ColumnLevel)), S) - std::max(first, word(FirstSeen)));
             const double value = pooled[static_cast<size_t>(x)];
             out[x] = !isMean ? value : cells > 0 ? value / static_cast<double>(cells) : 0;
         }
@@ -172,7 +178,7 @@ void referenceDistances(const ReferenceCall& call) {
     for (int64_t r = 0; r < word(RowCount); ++r) {
         const int64_t t = word(FirstRow) + r * word(RowStep);
         const double* row = call.inputs[5].row(word(First) + r * word(Step));
-        const std::vector<double> scores = scoresOf(call, t, word(Head));
+        const std::vector<double> scores = scoresOf(call, view, t, word(Head));
         for (size_t s = 0; s < scores.size(); ++s) {
             const auto away = static_cast<uint32_t>(std::abs(call.inputs[2].data[t] - call.inputs[3].data[s]));
             if (scores[s] > kMasked)

@@ -23,6 +23,7 @@ struct LensBand {
     int32_t statistics = 0, statisticsStep = 1; ///< where those of row r stand: statistics + r statisticsStep
     int32_t setsOfLanes = 1;                    ///< of a workgroup, see lensSets()
     int32_t heads = 1;                          ///< from `head` on, all that the tensors are made for
+    int32_t firstSeen = 0;                      ///< keys before it are masked, as if there were none
 
     int32_t rows() const { return (rowCount + (1 << rowLevel) - 1) >> rowLevel; } ///< pixels
     /// What the input of lensStatistics() or lensTile() holds.

@@ -12,8 +12,8 @@
 namespace attn {
 namespace {
 
-constexpr const char *kStatistics = "lens.statistics", *kPositions = "lens.positions";
-constexpr const char *kHeadQ = "lens.head_q", *kHeadK = "lens.head_k";
+constexpr const char *kStatistics = "statistics", *kPositions = "positions"; // in the store, after the lens's name
+constexpr const char *kHeadQ = "head_q", *kHeadK = "head_k";
 constexpr const char *kRows = "rows", *kView = "view", *kSlope = "slope", *kPixels = "pixels";
 
 constexpr int64_t kRowsOfBand = 4096;     ///< of queries, in one run
@@ -35,12 +35,13 @@ AttentionLens::AttentionLens(gpu::Context& context, KernelLibrary& kernels, Tens
     : context_(context), kernels_(kernels), store_(store), source_(std::move(source)),
       sets_(lensSets(kernelTraits(context_.traits()))), known_(static_cast<size_t>(source_.heads)),
       cellsPerMs_(kFirstCellsPerMs) {
-    store_.reserve({{kStatistics, {source_.heads * source_.capacity, 4}},
-                    {kHeadQ, {source_.capacity, 1, source_.width}},
-                    {kHeadK, {source_.capacity, 1, source_.width}}});
+    store_.reserve({{own(kStatistics), {source_.heads * source_.capacity, 4}},
+                    {own(kHeadQ), {source_.capacity, 1, source_.width}},
+                    {own(kHeadK), {source_.capacity, 1, source_.width}}});
     if (source_.positions.empty()) {
-        store_.reserve({{kPositions, {source_.capacity}}});
-        store_.write(kPositions, [](int64_t first, std::span<float> rows) {
+        source_.positions = own(kPositions);
+        store_.reserve({{source_.positions, {source_.capacity}}});
+        store_.write(source_.positions, [](int64_t first, std::span<float> rows) {
             for (size_t i = 0; i < rows.size(); ++i)
                 rows[i] = std::bit_cast<float>(static_cast<int32_t>(first) + static_cast<int32_t>(i));
         });
@@ -54,6 +55,7 @@ struct AttentionLens::DevicePixels {
 
     explicit DevicePixels(gpu::Context& context)
         : pixels(context, {.sizeBytes = kRowBytes * LensView::kMostSide, .name = "lens pixels"}),
+          staged(context, {.sizeBytes = kRowBytes, .placement = gpu::Placement::Upload, .name = "lens pixels by hand"}),
           commands(context, "lens pixels"), timeline(context, "lens pixels") {}
 
     template <class Record> void run(const Record& record) {
@@ -81,13 +83,22 @@ struct AttentionLens::DevicePixels {
                             copies.data());
         });
     }
+    void put(std::span<const float> values, int64_t row) {
+        std::ranges::copy(values, staged.mappedAs<float>().begin());
+        run([&](gpu::CommandRecorder& recorder) {
+            const VkBufferCopy copy{0, static_cast<uint64_t>(row) * kRowBytes, values.size_bytes()};
+            vkCmdCopyBuffer(recorder.get(), staged.get(), pixels.get(), 1, &copy);
+        });
+    }
 
-    gpu::Buffer pixels;
+    gpu::Buffer pixels, staged; // the latter a row of the former
     gpu::CommandBuffer commands;
     gpu::Timeline timeline; // ends first: waits for the copy
 };
 
 AttentionLens::~AttentionLens() = default;
+
+std::string AttentionLens::own(const char* name) const { return fmt::format("{}.{}", source_.lens, name); }
 
 void AttentionLens::keepOnDevice() {
     if (device_) return;
@@ -131,6 +142,9 @@ void AttentionLens::show(const LensView& view) {
                                  view.row, view.column),
              .where = "lens",
              .hint = fmt::format("heads are 0 to {}, levels 0 to {}", source_.heads - 1, LensBand::kMostLevel)});
+    if (view.hidesFirst != hidesFirst_) // what each row's weights add up to
+        for (std::vector<bool>& rows : known_) rows.assign(rows.size(), false);
+    hidesFirst_ = view.hidesFirst;
     begin(view, {}, 0);
 }
 
@@ -168,7 +182,8 @@ void AttentionLens::bring(int head) {
             const Tensor of = graph->input(fmt::format("{}.head", name), {.shape = {1}, .dtype = DType::I32});
             const Tensor all = graph->state(from, {.shape = {source_.capacity, heads, source_.width}});
             const Tensor one = take(all, broadcast(reshape(of, {1, 1}), {source_.capacity, 1})); // [T,1,D]
-            outputs.emplace(name, assign(graph->state(name, {.shape = one.shape()}), one, StepScalar::CacheOffset));
+            outputs.emplace(name,
+                            assign(graph->state(own(name), {.shape = one.shape()}), one, StepScalar::CacheOffset));
         };
         add(kHeadQ, source_.q, source_.heads);
         add(kHeadK, source_.k, source_.groups);
@@ -191,10 +206,10 @@ float AttentionLens::slope() const {
 AttentionInputs AttentionLens::inputs(Graph& graph) const {
     const auto live = source_.hasLiveRows ? std::optional(StepScalar::KeyLength) : std::nullopt;
     const auto state = [&](const char* name) {
-        return graph.state(name, {.shape = {source_.capacity, 1, source_.width}, .liveRows = live});
+        return graph.state(own(name), {.shape = {source_.capacity, 1, source_.width}, .liveRows = live});
     };
-    const Tensor positions = graph.state(source_.positions.empty() ? kPositions : source_.positions,
-                                         {.shape = {source_.capacity}, .dtype = DType::I32, .liveRows = live});
+    const Tensor positions =
+        graph.state(source_.positions, {.shape = {source_.capacity}, .dtype = DType::I32, .liveRows = live});
     return {.q = state(kHeadQ), .k = state(kHeadK), .v = {}, .queryPosition = positions, .keyPosition = positions};
 }
 
@@ -216,7 +231,7 @@ StepParams AttentionLens::params(int64_t rows, int64_t at) const {
 GpuExecutor& AttentionLens::statisticsStep() {
     if (!statistics_) {
         const auto graph = std::make_shared<Graph>();
-        const Tensor state = graph->state(kStatistics, {.shape = {source_.heads * source_.capacity, 4}});
+        const Tensor state = graph->state(own(kStatistics), {.shape = {source_.heads * source_.capacity, 4}});
         const Tensor view = graph->input(kRows, {.shape = {16}, .dtype = DType::I32});
         const Tensor band = lensStatistics(inputs(*graph), graph->input(kSlope, {.shape = {1}}), view, source_.rule,
                                            std::min(kRowsOfBand, source_.capacity));
@@ -245,7 +260,7 @@ GpuExecutor& AttentionLens::tileStep(Pooling pooling, bool isFine) {
     auto& step = tiles_[{pooling, isFine}];
     if (!step) {
         const auto graph = std::make_shared<Graph>();
-        const Tensor state = graph->state(kStatistics, {.shape = {source_.heads * source_.capacity, 4}});
+        const Tensor state = graph->state(own(kStatistics), {.shape = {source_.heads * source_.capacity, 4}});
         const Tensor view = graph->input(kView, {.shape = {16}, .dtype = DType::I32});
         const Tensor pixels = lensTile(inputs(*graph), graph->input(kSlope, {.shape = {1}}), state, view, source_.rule,
                                        pooling, isFine, kPixelRowsOfBand, LensView::kMostSide);
@@ -279,13 +294,20 @@ void AttentionLens::drawCoarse() {
                   .firstKey = static_cast<int32_t>(view.column * cells),
                   .columnLevel = view.level,
                   .columns = static_cast<int32_t>(std::min<int64_t>(view.columns, visible)),
-                  .setsOfLanes = sets_};
+                  .setsOfLanes = sets_,
+                  .firstSeen = hidesFirst_};
     bring(view.head);
     GpuExecutor& executor = coarseStep(view.pooling, view.level < 2);
     write(executor, kRows, band.statisticsWords());
     write(executor, kView, band.tileWords());
     executor.run(params(rows, 0));
     draw(executor, band, static_cast<int>(known), band.columns);
+    for (int64_t row = 0; row < rows; ++row)
+        if (const auto weights = byHand(view.head, first + row * cells); !weights.empty()) {
+            PooledRow pooled(pixelsOf(view.column, view.columns, view.level, view.pooling));
+            pooled.add(weights);
+            put(known + row, pooled.values());
+        }
 }
 
 /// Normalisers of some rows that are not known yet.
@@ -298,8 +320,10 @@ void AttentionLens::know(int head, int64_t first, int64_t end) {
             continue;
         }
         const int64_t count = std::min(end - first, kRowsOfBand);
-        const LensBand band{
-            .firstRow = static_cast<int32_t>(first), .rowCount = static_cast<int32_t>(count), .setsOfLanes = sets_};
+        const LensBand band{.firstRow = static_cast<int32_t>(first),
+                            .rowCount = static_cast<int32_t>(count),
+                            .setsOfLanes = sets_,
+                            .firstSeen = hidesFirst_};
         GpuExecutor& executor = statisticsStep();
         write(executor, kRows, band.statisticsWords());
         executor.run(params(count, head * source_.capacity + first));
@@ -320,28 +344,84 @@ bool AttentionLens::drawBand() {
     const auto fitting = static_cast<int64_t>(cellsPerMs_ * kBandMs / std::max(keys, 1.0)) / cells;
     int64_t pixelRows = std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(kRowsOfBand / cells, 1, kPixelRowsOfBand));
     pixelRows = std::min<int64_t>({pixelRows, view.rows - nextRow_, (tokens_ - firstQuery + cells - 1) / cells});
-    const int64_t queries = std::min(pixelRows * cells, tokens_ - firstQuery);
-    know(view.head, firstQuery, firstQuery + queries);
-    const int64_t visible = (tokens_ + cells - 1) / cells - view.column;
-    if (visible > 0) {
-        const LensBand band{.firstRow = static_cast<int32_t>(firstQuery),
-                            .rowLevel = view.level,
-                            .rowCount = static_cast<int32_t>(queries),
-                            .firstKey = static_cast<int32_t>(view.column * cells),
-                            .columnLevel = view.level,
-                            .columns = static_cast<int32_t>(std::min<int64_t>(view.columns, visible)),
-                            .statistics = static_cast<int32_t>(view.head * source_.capacity + firstQuery),
-                            .setsOfLanes = sets_};
-        GpuExecutor& executor = tileStep(view.pooling, view.level < 2);
-        write(executor, kView, band.tileWords());
-        executor.run(params(queries, 0));
-        draw(executor, band, nextRow_, band.columns);
-    }
+    int64_t own = 0; // before the first that has something set by hand
+    while (own < pixelRows && !isByHandIn(nextRow_ + own)) ++own;
+    const int64_t queries = std::min(own * cells, tokens_ - firstQuery);
+    if (own > 0)
+        drawOwn(queries);
+    else
+        drawByHand(nextRow_);
+    pixelRows = std::max<int64_t>(own, 1);
     std::fill_n(picture_.isExact.begin() + nextRow_, pixelRows, uint8_t{1});
     nextRow_ += static_cast<int>(pixelRows);
     const double took = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    if (took > 1) cellsPerMs_ = (cellsPerMs_ + static_cast<double>(queries) * keys / took) / 2;
+    if (took > 1 && own > 0) cellsPerMs_ = (cellsPerMs_ + static_cast<double>(queries) * keys / took) / 2;
     return true;
+}
+
+/// The next rows of pixels, of what queries and keys give.
+void AttentionLens::drawOwn(int64_t queries) {
+    const LensView& view = picture_.view;
+    const int64_t cells = int64_t{1} << view.level, firstQuery = (view.row + nextRow_) * cells;
+    know(view.head, firstQuery, firstQuery + queries);
+    const int64_t visible = (tokens_ + cells - 1) / cells - view.column;
+    if (visible <= 0) return;
+    const LensBand band{.firstRow = static_cast<int32_t>(firstQuery),
+                        .rowLevel = view.level,
+                        .rowCount = static_cast<int32_t>(queries),
+                        .firstKey = static_cast<int32_t>(view.column * cells),
+                        .columnLevel = view.level,
+                        .columns = static_cast<int32_t>(std::min<int64_t>(view.columns, visible)),
+                        .statistics = static_cast<int32_t>(view.head * source_.capacity + firstQuery),
+                        .setsOfLanes = sets_,
+                        .firstSeen = hidesFirst_};
+    GpuExecutor& executor = tileStep(view.pooling, view.level < 2);
+    write(executor, kView, band.tileWords());
+    executor.run(params(queries, 0));
+    draw(executor, band, nextRow_, band.columns);
+}
+
+// Rows that are set by hand -------------------------------------------------------------------------------------------
+
+std::vector<float> AttentionLens::byHand(int head, int64_t query) const {
+    return source_.byHand ? source_.byHand(head, query) : std::vector<float>{};
+}
+
+/// Whether a row of pixels covers a query whose row is set by hand.
+bool AttentionLens::isByHandIn(int64_t pixelRow) const {
+    if (!source_.byHand) return false;
+    const LensView& view = picture_.view;
+    const int64_t first = (view.row + pixelRow) << view.level;
+    for (int64_t query = first; query < std::min(first + (int64_t{1} << view.level), tokens_); ++query)
+        if (!byHand(view.head, query).empty()) return true;
+    return false;
+}
+
+PooledRow::Pixels AttentionLens::pixelsOf(int64_t firstPixel, int64_t count, int level, Pooling pooling) const {
+    return {.firstKey = firstPixel << level,
+            .count = static_cast<int>(count),
+            .level = level,
+            .tokens = tokens_,
+            .pooling = pooling,
+            .hidesFirst = hidesFirst_};
+}
+
+/// A row of pixels, query by query: the others are the head's own.
+void AttentionLens::drawByHand(int64_t pixelRow) {
+    const LensView view = picture_.view;
+    const int64_t first = (view.row + pixelRow) << view.level;
+    PooledRow pooled(pixelsOf(view.column, view.columns, view.level, view.pooling));
+    for (int64_t query = first; query < std::min(first + (int64_t{1} << view.level), tokens_); ++query)
+        if (const auto weights = byHand(view.head, query); !weights.empty())
+            pooled.add(weights);
+        else
+            pooled.addPooled(pixelsOfRow(view.head, query, view.level, view.column, view.columns, view.pooling));
+    put(pixelRow, pooled.values());
+}
+
+void AttentionLens::put(int64_t pixelRow, std::span<const float> pixels) {
+    std::ranges::copy(pixels, picture_.pixels.begin() + static_cast<std::ptrdiff_t>(pixelRow) * picture_.view.columns);
+    if (device_) device_->put(pixels, pixelRow);
 }
 
 std::vector<float> AttentionLens::row(int head, int64_t query, int level, Pooling pooling) {
@@ -363,6 +443,11 @@ std::vector<float> AttentionLens::pixelsOfRow(int head, int64_t query, int level
         throw Error({.what = fmt::format("there is no row {} of head {} at level {}", query, head, level),
                      .where = "lens",
                      .hint = fmt::format("rows are 0 to {}, heads 0 to {}", tokens_ - 1, source_.heads - 1)});
+    if (const std::vector<float> weights = byHand(head, query); !weights.empty()) {
+        PooledRow pooled(pixelsOf(firstPixel, count, level, pooling));
+        pooled.add(weights);
+        return pooled.values();
+    }
     know(head, query, query + 1);
     GpuExecutor& executor = tileStep(pooling, level < 2);
     std::vector<float> all;
@@ -374,7 +459,8 @@ std::vector<float> AttentionLens::pixelsOfRow(int head, int64_t query, int level
                             .columnLevel = level,
                             .columns = static_cast<int32_t>(columns),
                             .statistics = static_cast<int32_t>(head * source_.capacity + query),
-                            .setsOfLanes = sets_};
+                            .setsOfLanes = sets_,
+                            .firstSeen = hidesFirst_};
         write(executor, kView, band.tileWords());
         executor.run(params(1, 0));
         const std::span<const float> pixels = executor.result(kPixels);
@@ -384,9 +470,9 @@ std::vector<float> AttentionLens::pixelsOfRow(int head, int64_t query, int level
 }
 
 uint64_t AttentionLens::deviceBytes() const {
-    uint64_t bytes = store_.entry(kStatistics).byteSize + (device_ ? device_->pixels.sizeBytes() : 0);
-    if (source_.positions.empty()) bytes += store_.entry(kPositions).byteSize;
-    bytes += store_.entry(kHeadQ).byteSize + store_.entry(kHeadK).byteSize;
+    uint64_t bytes = device_ ? device_->pixels.sizeBytes() + device_->staged.sizeBytes() : 0;
+    for (const char* name : {kStatistics, kHeadQ, kHeadK, kPositions})
+        if (store_.contains(own(name))) bytes += store_.entry(own(name)).byteSize;
     for (const auto* step : {&bringer_, &statistics_})
         if (*step) bytes += (*step)->deviceBytes();
     for (const auto* steps : {&coarse_, &tiles_})

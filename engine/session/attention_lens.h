@@ -2,6 +2,7 @@
 
 #include "engine/ops/lens.h"
 #include "engine/runtime/gpu_executor.h"
+#include "engine/session/rows_by_hand.h"
 
 #include <chrono>
 #include <map>
@@ -19,7 +20,10 @@ struct LensSource {
     std::vector<float> slopes; ///< [H], of ALiBi; empty for none
     int64_t capacity = 0;      ///< T of the states
     int64_t heads = 1, groups = 1, width = 1;
-    bool hasLiveRows = false; ///< StepScalar::KeyLength rows of them are in use
+    bool hasLiveRows = false;  ///< StepScalar::KeyLength rows of them are in use
+    std::string lens = "lens"; ///< what the lens keeps in the store begins with it: those that share it know nothing of
+                               ///< one another
+    RowsByHand byHand;         ///< rows that q and k do not give; null: none. Of a causal rule
 };
 
 /// A part of the pattern as a picture.
@@ -31,6 +35,7 @@ struct LensView {
     int64_t row = 0, column = 0; ///< of the first pixel, in pixels of this level
     int rows = 0, columns = 0;   ///< in pixels
     Pooling pooling = Pooling::Maximum;
+    bool hidesFirst = false; ///< as PatternTile::leavesOutFirst; row() and cell() follow the last view
     bool operator==(const LensView&) const = default;
 };
 
@@ -76,6 +81,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    std::string own(const char* name) const; ///< in the store
     void begin(const LensView& view, const LensPicture& former, int64_t rows);
     void bring(int head);
     GpuExecutor& statisticsStep();
@@ -90,6 +96,12 @@ private:
                                    Pooling pooling);
     void drawCoarse();
     bool drawBand();
+    void drawOwn(int64_t queries);
+    std::vector<float> byHand(int head, int64_t query) const;
+    bool isByHandIn(int64_t pixelRow) const;
+    PooledRow::Pixels pixelsOf(int64_t firstPixel, int64_t count, int level, Pooling pooling) const;
+    void drawByHand(int64_t pixelRow);
+    void put(int64_t pixelRow, std::span<const float> pixels);
     void know(int head, int64_t first, int64_t end);
     void draw(GpuExecutor& executor, const LensBand& band, int firstPixelRow, int columns);
     struct DevicePixels;
@@ -101,6 +113,7 @@ private:
     int32_t sets_; ///< LensBand::setsOfLanes
     int64_t tokens_ = 0;
     LensPicture picture_;
+    bool hidesFirst_ = false;              ///< in what is known of the rows, too
     int nextRow_ = 0;                      ///< of pixels, the first that is not exact
     int brought_ = -1;                     ///< the head whose queries and keys stand side by side
     std::vector<std::vector<bool>> known_; ///< of each head and row: whether its normaliser is right

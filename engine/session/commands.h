@@ -73,6 +73,7 @@ struct SetViewCommand {
     int detailSize = 1024;                         ///< most pixels across of the detail
     int queryBegin = 0, queryEnd = 0;              ///< token range of the detail; 0,0: all
     int keyBegin = 0, keyEnd = 0;
+    bool hidesFirst = false; ///< as PatternTile::leavesOutFirst
 };
 /// The head whose profile is wanted. @param layer negative: none
 struct SetProfileCommand {

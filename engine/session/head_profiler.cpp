@@ -3,7 +3,9 @@
 #include "engine/ops/tensor_ops.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cstdlib>
 
 namespace attn {
 namespace {
@@ -80,6 +82,7 @@ void HeadProfiler::begin(int layer, int head, int64_t tokens, const Region& regi
     while ((tokens + (int64_t{1} << level_) - 1) >> level_ > kColumns) ++level_;
     const auto pixels = static_cast<size_t>((tokens + (int64_t{1} << level_) - 1) >> level_);
     candidates_.clear();
+    byHand_.clear();
     received_.assign(pixels, 0);
     distances_.assign(kDistanceBins, 0);
     profile_ = {.layer = layer,
@@ -94,16 +97,14 @@ void HeadProfiler::begin(int layer, int head, int64_t tokens, const Region& regi
 bool HeadProfiler::work(double milliseconds) {
     const Clock::time_point start = Clock::now();
     while (next_ < tokens_) {
-        const int64_t rows = std::min(kRows, tokens_ - next_);
-        runBand(next_, rows);
-        const std::span<const float> distances = band_->result(kDistances); // [rows / 16, bins]
-        const auto stride = static_cast<size_t>(band_->plan().result(kDistances).type.shape.rowStride());
-        for (size_t at = 0; at < static_cast<size_t>((rows + 15) / 16); ++at)
-            for (size_t bin = 0; bin < distances_.size(); ++bin)
-                distances_[bin] += static_cast<double>(distances[at * stride + bin]);
-        addReceived(next_, rows);
-        addCandidates(next_, rows);
-        next_ += rows;
+        if (const std::vector<float> weights = rowByHand(next_); !weights.empty()) {
+            addByHand(next_++, weights);
+        } else {
+            int64_t rows = 1; // the head's own, one after another
+            while (rows < std::min(kRows, tokens_ - next_) && rowByHand(next_ + rows).empty()) ++rows;
+            addOwn(next_, rows);
+            next_ += rows;
+        }
         if (std::chrono::duration<double, std::milli>(Clock::now() - start).count() >= milliseconds) break;
     }
     if (profile_.exactRows >= 1) return false;
@@ -145,6 +146,32 @@ GpuExecutor& HeadProfiler::tileStep(Pooling pooling, bool isFine) {
         writeSlopes(*step, source_);
     }
     return *step;
+}
+
+std::vector<float> HeadProfiler::rowByHand(int64_t query) const {
+    return source_.byHand ? source_.byHand(profile_.head, query) : std::vector<float>{};
+}
+
+void HeadProfiler::addByHand(int64_t query, std::span<const float> weights) {
+    for (int64_t key = 0; key < static_cast<int64_t>(weights.size()); ++key) {
+        const float weight = weights[static_cast<size_t>(key)];
+        const int64_t place = key >> level_, cells = std::min(int64_t{1} << level_, tokens_ - (place << level_));
+        received_[static_cast<size_t>(place)] += static_cast<double>(weight) / static_cast<double>(cells);
+        distances_[std::bit_width(static_cast<uint64_t>(std::abs(query - key)))] += static_cast<double>(weight);
+        if (query >= region_.queryBegin && query < region_.queryEnd && key >= region_.keyBegin && key < region_.keyEnd)
+            keepLargest(byHand_, {.query = static_cast<int>(query), .key = static_cast<int>(key), .weight = weight});
+    }
+}
+
+void HeadProfiler::addOwn(int64_t first, int64_t rows) {
+    runBand(first, rows);
+    const std::span<const float> distances = band_->result(kDistances); // [rows / 16, bins]
+    const auto stride = static_cast<size_t>(band_->plan().result(kDistances).type.shape.rowStride());
+    for (size_t at = 0; at < static_cast<size_t>((rows + 15) / 16); ++at)
+        for (size_t bin = 0; bin < distances_.size(); ++bin)
+            distances_[bin] += static_cast<double>(distances[at * stride + bin]);
+    addReceived(first, rows);
+    addCandidates(first, rows);
 }
 
 /// Normalisers and distances of some rows.
@@ -208,6 +235,7 @@ void HeadProfiler::addCandidates(int64_t first, int64_t rows) {
 /// The largest cells are among those of as many pixels with the largest maxima: a cell of another pixel is no larger
 /// than one of each of these.
 void HeadProfiler::resolve() {
+    profile_.largest = byHand_;
     for (const HeadProfile::Cell& pixel : candidates_) {
         const int64_t rows = std::min<int64_t>(int64_t{1} << kRowLevel, region_.queryEnd - pixel.query);
         const int64_t columns = std::min<int64_t>(int64_t{1} << level_, region_.keyEnd - pixel.key);
@@ -218,11 +246,19 @@ void HeadProfiler::resolve() {
                                                        .firstKey = pixel.key,
                                                        .columns = static_cast<int32_t>(columns)},
                                                       region_.keyEnd);
-        for (int64_t y = 0; y < rows; ++y)
-            for (int64_t x = 0; x < columns; ++x)
-                keepLargest(profile_.largest, {.query = static_cast<int>(pixel.query + y),
-                                               .key = static_cast<int>(pixel.key + x),
-                                               .weight = cells[static_cast<size_t>(y * kColumns + x)]});
+        for (int64_t y = 0; y < rows; ++y) {
+            if (!rowByHand(pixel.query + y).empty()) continue;
+            for (int64_t x = 0; x < columns; ++x) {
+                const HeadProfile::Cell cell{.query = static_cast<int>(pixel.query + y),
+                                             .key = static_cast<int>(pixel.key + x),
+                                             .weight = cells[static_cast<size_t>(y * kColumns + x)]};
+                const auto isSame = [&](const HeadProfile::Cell& other) {
+                    return other.query == cell.query && other.key == cell.key;
+                };
+                // The last pixel of a band may end before sixteen queries: the next ones begin another.
+                if (std::ranges::none_of(profile_.largest, isSame)) keepLargest(profile_.largest, cell);
+            }
+        }
     }
 }
 

@@ -30,6 +30,9 @@ private:
     std::span<const float> drawTile(Pooling pooling, LensBand band, int64_t keys);
     void addReceived(int64_t first, int64_t rows);
     void addCandidates(int64_t first, int64_t rows);
+    std::vector<float> rowByHand(int64_t query) const; ///< empty: the row is the head's own
+    void addByHand(int64_t query, std::span<const float> weights);
+    void addOwn(int64_t first, int64_t rows);
     void resolve();
 
     gpu::Context& context_;
@@ -41,6 +44,7 @@ private:
     int64_t tokens_ = 0, next_ = 0;
     int level_ = 0;                             ///< log2 of the keys of a pixel
     std::vector<HeadProfile::Cell> candidates_; ///< pixels, by their first cell: the largest cells are among theirs
+    std::vector<HeadProfile::Cell> byHand_;     ///< the largest cells of rows that are set by hand
     std::vector<double> received_, distances_;
     std::unique_ptr<GpuExecutor> band_;
     std::map<std::pair<Pooling, bool>, std::unique_ptr<GpuExecutor>> tiles_;

@@ -142,11 +142,15 @@ void LanguageModel::describe() {
                         source_->tokenizer()->vocabularySize(), model.vocabulary));
 }
 
-std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits,
-                                                             const std::set<std::string>& probes) {
-    const DecoderGraph graph = buildDecoder(
+DecoderGraph LanguageModel::stepGraph(int64_t queries) const {
+    return buildDecoder(
         config(),
         {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = options_.inspects, .edited = editedHooks()});
+}
+
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits,
+                                                             const std::set<std::string>& probes) {
+    const DecoderGraph graph = stepGraph(queries);
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
     if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
     auto step = std::make_unique<Step>();
@@ -214,22 +218,26 @@ void LanguageModel::writeGates(GpuExecutor& executor) const {
     }
 }
 
-bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
-    GpuExecutor& executor = *step.executor;
+StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::span<const int> tokens) const {
     const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens),
                              positions = executor.inputIntegers(decoder_names::kPositions);
     for (size_t i = 0; i < tokens.size(); ++i) {
         ids[i] = tokens[i];
-        positions[i] = static_cast<int32_t>(tokens_.size() + i);
+        positions[i] = static_cast<int32_t>(first + i);
     }
     writeGates(executor);
-    writeEdits(executor, tokens_.size(), tokens.size());
+    writeEdits(executor, first, tokens.size());
     StepParams params;
     params[StepScalar::QueryLength] = static_cast<uint32_t>(tokens.size());
-    params[StepScalar::CacheOffset] = static_cast<uint32_t>(tokens_.size());
-    params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size() + tokens.size());
+    params[StepScalar::CacheOffset] = static_cast<uint32_t>(first);
+    params[StepScalar::KeyLength] = static_cast<uint32_t>(first + tokens.size());
+    return params;
+}
+
+bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
+    const StepParams params = writeStep(*step.executor, tokens_.size(), tokens);
     forgetInLenses(tokens_.size());
-    if (!executor.run(params, isCancelled)) return false;
+    if (!step.executor->run(params, isCancelled)) return false;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     return true;
 }

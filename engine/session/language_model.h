@@ -19,6 +19,7 @@ namespace attn {
 
 class AttentionLens;
 class HookEdits;
+struct LensSource;
 struct Edits;
 struct PatternEdit;
 
@@ -82,20 +83,33 @@ public:
     /// While true neither gates nor edits are in force.
     void bypassEdits(bool isBypassed) { isBypassed_ = isBypassed; }
     bool isEdited() const; ///< a gate is not 1 or a hook is edited
+    /// Weights of keys from 0 on that are set by hand in a row of a head's pattern, which the model runs on.
+    /// @return empty where the row is the head's own
+    std::vector<float> rowByHand(int layer, int head, int query) const;
+    std::set<std::string> editedHooks() const; ///< DecoderBuild::edited of the steps that run now
 
     /// A graph over whole sequences of up to `length` tokens without a cache, changed as the model is now: for analyses
     /// that add to it. Parameters are in the store.
     /// @param edited hooks besides those that are
     DecoderGraph wholeGraph(int64_t length, std::set<std::string> edited = {}) const;
+    /// The graph of a step over the caches, changed likewise: what feed() runs for as many tokens.
+    DecoderGraph stepGraph(int64_t queries) const;
+    int64_t bucketFor(size_t tokens) const; ///< how many queries the step for that many tokens has
+    /// Its tokens, positions, gates and edits, and the numbers that change with each step.
+    /// @param first place in the sequence of the first of them
+    StepParams writeStep(GpuExecutor& executor, size_t first, std::span<const int> tokens) const;
+    /// What a lens looks at: the cached queries and keys of a layer, and what is set by hand.
+    LensSource lensSource(int layer) const;
     int64_t streamWidth() const; ///< C of all streams that the residual keeps beside each other
     /// Tokens, positions, gates and edits of its plan. @param tokens padded with 0
     void writeWhole(GpuExecutor& executor, std::span<const int> tokens) const;
 
     // Views of what the cache holds. Need Options::inspects.
-    PatternGrid patternGrid(int size);
+    /// @param hidesFirst as PatternTile::leavesOutFirst
+    PatternGrid patternGrid(int size, bool hidesFirst = false);
     PatternTile patternTile(const SetViewCommand& view);
     // The same, but of many tokens coarse pictures at first, which refine() makes exact.
-    PatternGrid beginGrid(int size);
+    PatternGrid beginGrid(int size, bool hidesFirst = false);
     PatternTile beginTile(const SetViewCommand& view);
     /// What a head does with all tokens in the cache: counted up by refine().
     HeadProfile beginProfile(int layer, int head);
@@ -145,8 +159,7 @@ public:
     bool isComposed() const;
 
 private:
-    struct Step;                            // one compiled plan with its executor
-    int64_t bucketFor(size_t tokens) const; ///< how many queries the plan for that many tokens has
+    struct Step; // one compiled plan with its executor
     Step& stepFor(size_t tokens);
     std::unique_ptr<Step> makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes);
     bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
@@ -154,7 +167,8 @@ private:
     enum class TileUse { ReadBack, Draw }; // each draws into memory of its own
     Step& tileStep(int layer, int size, TileUse use);
     bool needsLens() const; ///< too many tokens for pictures that are exact at once
-    bool drawsThumbnailsByLens() const;
+    bool drawsByLens(const SetViewCommand& view) const;
+    bool drawsThumbnailsByLens(bool hidesFirst) const;
     AttentionLens& lensOf(int layer);
     void forgetInLenses(size_t from); ///< the tokens from there on
     struct DrawnTile;
@@ -176,10 +190,6 @@ private:
     void writeGates(GpuExecutor& executor) const;
     /// In their place in a step that runs `count` tokens from `first` on.
     void writeEdits(GpuExecutor& executor, size_t first, size_t count) const;
-    std::set<std::string> editedHooks() const; ///< of the plans to be made now
-    /// What is set by hand of a pattern, over what q and k give.
-    void showPatternEdits(PatternTile& tile) const;
-    void showPatternEdits(PatternGrid& grid) const;
     PatternTile aggregateTile(SetViewCommand view); ///< head by head
     /// As attn::editedRow(), of what the layer lets the query see. @param tokens how many there are
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;

@@ -117,6 +117,7 @@ PatternTile LanguageModel::composedTile(const SetViewCommand& view, int rows, in
                      .queryEnd = view.queryEnd,
                      .keyBegin = view.keyBegin,
                      .keyEnd = view.keyEnd,
+                     .leavesOutFirst = view.hidesFirst,
                      .values = std::vector<float>(static_cast<size_t>(rows) * static_cast<size_t>(columns), 0)};
     const bool isOne = view.aggregate == HeadAggregate::None;
     const int first = isOne ? view.head : 0, end = isOne ? view.head + 1 : info_.heads;
@@ -128,8 +129,15 @@ PatternTile LanguageModel::composedTile(const SetViewCommand& view, int rows, in
     for (int query = view.queryBegin; query < queryEnd; ++query) {
         std::vector<float> values(static_cast<size_t>(keyEnd - view.keyBegin), 0);
         for (int head = first; head < end; ++head) {
-            const auto row = composedRow(view.layer, head, query, view.keyBegin, keyEnd);
+            auto row = composedRow(view.layer, head, query, view.keyBegin, keyEnd);
             if (row.empty()) return tile;
+            if (view.hidesFirst) {
+                const std::vector<float> rest = composedRow(view.layer, head, query, 1, std::max(count, 1));
+                const double left = std::accumulate(rest.begin(), rest.end(), 0.0);
+                for (float& weight : row) // 1e-6: what rounding leaves of a row that is all on the first token
+                    weight = left > 1e-6 ? static_cast<float>(static_cast<double>(weight) / left) : 0;
+                if (view.keyBegin == 0) row.front() = 0;
+            }
             for (size_t key = 0; key < row.size(); ++key)
                 values[key] = view.aggregate == HeadAggregate::Mean
                                   ? values[key] + row[key] / static_cast<float>(end - first)

@@ -159,26 +159,10 @@ std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, 
     return attn::editedRow(edit, query, keys);
 }
 
-void LanguageModel::showPatternEdits(PatternTile& tile) const {
-    const auto edit = edits_->hooks.patterns().find({tile.layer, tile.head});
-    if (isBypassed_ || edit == edits_->hooks.patterns().end() || tile.rows == 0 || tile.columns == 0) return;
-    showEdit(edit->second, tile, static_cast<int>(tokens_.size()),
-             static_cast<int>(config().layers[static_cast<size_t>(tile.layer)].rule.window));
-}
-
-void LanguageModel::showPatternEdits(PatternGrid& grid) const {
-    if (edits_->hooks.patterns().empty()) return;
-    for (PatternTile& tile : grid.tiles) {
-        if (tile.rows == 0) continue;
-        const int queryEnd = tile.queryEnd, keyEnd = tile.keyEnd;
-        int cells = 1; // a pixel of a thumbnail covers a power of two
-        while ((queryEnd + cells - 1) / cells > tile.rows) cells *= 2;
-        tile.queryEnd = tile.rows * cells;
-        tile.keyEnd = tile.columns * cells;
-        showPatternEdits(tile);
-        tile.queryEnd = queryEnd;
-        tile.keyEnd = keyEnd;
-    }
+std::vector<float> LanguageModel::rowByHand(int layer, int head, int query) const {
+    const auto edit = edits_->hooks.patterns().find({layer, head});
+    if (isBypassed_ || edit == edits_->hooks.patterns().end()) return {};
+    return editedRow(edit->second, query, static_cast<int>(tokens_.size()));
 }
 
 } // namespace attn

@@ -1,5 +1,6 @@
 #include "engine/session/head_profiler.h"
 
+#include "engine/session/edit_state.h"
 #include "engine/session/language_model.h"
 #include "engine/session/lens_thumbnails.h"
 #include "engine/session/view_graph.h"
@@ -31,9 +32,23 @@ struct LanguageModel::Lenses {
     size_t headKnows = 0, allKnow = 0; ///< so many tokens are as they were when last looked at
 };
 
-bool LanguageModel::drawsThumbnailsByLens() const { return tokens_.size() > kMostFormed && !isComposed(); }
+bool LanguageModel::drawsThumbnailsByLens(bool hidesFirst) const {
+    const bool isByHand = !isBypassed_ && !edits_->hooks.patterns().empty();
+    return (tokens_.size() > kMostFormed || hidesFirst || isByHand) && !isComposed();
+}
 
 bool LanguageModel::needsLens() const { return tokens_.size() > kMostAtOnce && !isComposed(); }
+
+bool LanguageModel::drawsByLens(const SetViewCommand& view) const {
+    const bool isByHand = !isBypassed_ && edits_->hooks.patterns().contains({view.layer, view.head});
+    return (needsLens() || view.hidesFirst || isByHand) && !isComposed() && view.aggregate == HeadAggregate::None;
+}
+
+LensSource LanguageModel::lensSource(int layer) const {
+    LensSource source = attn::lensSource(config(), capacity_, layer);
+    source.byHand = [this, layer](int head, int64_t query) { return rowByHand(layer, head, static_cast<int>(query)); };
+    return source;
+}
 
 void LanguageModel::forgetInLenses(size_t from) {
     if (!lenses_) return;
@@ -45,8 +60,7 @@ void LanguageModel::forgetInLenses(size_t from) {
 
 AttentionLens& LanguageModel::lensOf(int layer) {
     if (!lenses_->head || lenses_->layer != layer) {
-        lenses_->head =
-            std::make_unique<AttentionLens>(*context_, *kernels_, *store_, lensSource(config(), capacity_, layer));
+        lenses_->head = std::make_unique<AttentionLens>(*context_, *kernels_, *store_, lensSource(layer));
         lenses_->layer = layer;
         lenses_->headKnows = 0;
     }
@@ -59,7 +73,7 @@ AttentionLens& LanguageModel::lensOf(int layer) {
 
 PatternTile LanguageModel::beginTile(const SetViewCommand& request) {
     if (lenses_) lenses_->view.reset();
-    if (!needsLens() || request.aggregate != HeadAggregate::None) return patternTile(request);
+    if (tokens_.empty() || !drawsByLens(boundedView(request))) return patternTile(request);
     if (!lenses_) lenses_ = std::make_shared<Lenses>();
     const SetViewCommand view = boundedView(request);
     const int most = std::min(view.detailSize, LensView::kMostSide);
@@ -74,30 +88,33 @@ PatternTile LanguageModel::beginTile(const SetViewCommand& request) {
                .row = view.queryBegin >> level,
                .column = view.keyBegin >> level,
                .rows = std::min(pixels(view.queryBegin, view.queryEnd), most),
-               .columns = std::min(pixels(view.keyBegin, view.keyEnd), most)});
+               .columns = std::min(pixels(view.keyBegin, view.keyEnd), most),
+               .hidesFirst = view.hidesFirst});
     lenses_->view = view;
+    while (!needsLens() && lenses_->head->work(1000)) {
+    }
     return *refinedTile();
 }
 
-PatternGrid LanguageModel::beginGrid(int size) {
+PatternGrid LanguageModel::beginGrid(int size, bool hidesFirst) {
     if (lenses_) lenses_->showsAll = false;
-    if (!drawsThumbnailsByLens() || size <= 0) return patternGrid(size);
+    hidesFirst = hidesFirst && static_cast<int>(tokens_.size()) > std::clamp(size, 8, 256); // as of boundedView()
+    if (!drawsThumbnailsByLens(hidesFirst) || tokens_.empty() || size <= 0) return patternGrid(size, hidesFirst);
     if (!lenses_) lenses_ = std::make_shared<Lenses>();
     size = std::clamp(size, 8, 256);
     if (!lenses_->all || lenses_->all->size() != size) {
         std::vector<LensSource> layers;
-        for (int layer = 0; layer < info_.layers; ++layer) layers.push_back(lensSource(config(), capacity_, layer));
+        for (int layer = 0; layer < info_.layers; ++layer) layers.push_back(lensSource(layer));
         lenses_->all = std::make_unique<LensThumbnails>(*context_, *kernels_, *store_, std::move(layers), size);
         lenses_->allKnow = 0;
     }
-    lenses_->all->show(static_cast<int64_t>(tokens_.size()), static_cast<int64_t>(lenses_->allKnow), needsLens());
+    lenses_->all->show(static_cast<int64_t>(tokens_.size()), static_cast<int64_t>(lenses_->allKnow), needsLens(),
+                       hidesFirst);
     lenses_->allKnow = tokens_.size();
     lenses_->showsAll = needsLens();
     while (!lenses_->showsAll && lenses_->all->work(1000)) {
     }
-    PatternGrid grid = lenses_->all->grid();
-    showPatternEdits(grid);
-    return grid;
+    return lenses_->all->grid();
 }
 
 HeadProfile LanguageModel::beginProfile(int layer, int head) {
@@ -108,8 +125,7 @@ HeadProfile LanguageModel::beginProfile(int layer, int head) {
     if (isComposed()) return composedProfile(layer, head);
     if (!lenses_) lenses_ = std::make_shared<Lenses>();
     if (!lenses_->profiler || lenses_->profiledLayer != layer) {
-        lenses_->profiler =
-            std::make_unique<HeadProfiler>(*context_, *kernels_, *store_, lensSource(config(), capacity_, layer));
+        lenses_->profiler = std::make_unique<HeadProfiler>(*context_, *kernels_, *store_, lensSource(layer));
         lenses_->profiledLayer = layer;
     }
     const auto count = static_cast<int64_t>(tokens_.size());
@@ -131,18 +147,17 @@ std::optional<PatternTile> LanguageModel::refinedTile() const {
     const LensView& view = picture.view;
     const auto token = [&](int64_t pixel) { return static_cast<int>(pixel << view.level); };
     const auto exact = std::ranges::count_if(picture.isExact, [](uint8_t row) { return row != 0; });
-    PatternTile tile{.layer = lenses_->layer,
-                     .head = view.head,
-                     .rows = view.rows,
-                     .columns = view.columns,
-                     .queryBegin = token(view.row),
-                     .queryEnd = token(view.row + view.rows),
-                     .keyBegin = token(view.column),
-                     .keyEnd = token(view.column + view.columns),
-                     .exactRows = static_cast<float>(exact) / static_cast<float>(view.rows),
-                     .values = picture.pixels};
-    showPatternEdits(tile);
-    return tile;
+    return PatternTile{.layer = lenses_->layer,
+                       .head = view.head,
+                       .rows = view.rows,
+                       .columns = view.columns,
+                       .queryBegin = token(view.row),
+                       .queryEnd = token(view.row + view.rows),
+                       .keyBegin = token(view.column),
+                       .keyEnd = token(view.column + view.columns),
+                       .exactRows = static_cast<float>(exact) / static_cast<float>(view.rows),
+                       .leavesOutFirst = view.hidesFirst,
+                       .values = picture.pixels};
 }
 
 std::optional<HeadProfile> LanguageModel::refinedProfile() const {
@@ -152,9 +167,7 @@ std::optional<HeadProfile> LanguageModel::refinedProfile() const {
 
 std::optional<PatternGrid> LanguageModel::refinedGrid() const {
     if (!lenses_ || !lenses_->showsAll) return {};
-    PatternGrid grid = lenses_->all->grid();
-    showPatternEdits(grid);
-    return grid;
+    return lenses_->all->grid();
 }
 
 } // namespace attn

@@ -69,14 +69,15 @@ PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::stri
     return tile;
 }
 
-PatternGrid LanguageModel::patternGrid(int size) {
+PatternGrid LanguageModel::patternGrid(int size, bool hidesFirst) {
     const auto count = static_cast<int>(tokens_.size());
     if (count == 0 || size <= 0) return {};
-    if (drawsThumbnailsByLens()) {
-        PatternGrid grid = beginGrid(size);
+    hidesFirst = hidesFirst && count > std::clamp(size, 8, 256); // as of boundedView()
+    if (drawsThumbnailsByLens(hidesFirst)) {
+        PatternGrid grid = beginGrid(size, hidesFirst);
         while (refine(1000)) {
         }
-        return refinedGrid().value_or(std::move(grid)); // what is set by hand is in it
+        return refinedGrid().value_or(std::move(grid));
     }
     size = std::clamp(size, 8, 256);
     // A pixel covers a power of two of tokens, so that one more token changes the last row of pixels only: what is
@@ -94,7 +95,8 @@ PatternGrid LanguageModel::patternGrid(int size) {
                                                    .queryBegin = 0,
                                                    .queryEnd = pixels * cells,
                                                    .keyBegin = 0,
-                                                   .keyEnd = pixels * cells},
+                                                   .keyEnd = pixels * cells,
+                                                   .hidesFirst = hidesFirst},
                                                   pixels, pixels));
         return grid;
     }
@@ -131,7 +133,6 @@ PatternGrid LanguageModel::patternGrid(int size) {
     gridTokens_ = tokens_;
     gridSize_ = size;
     gridCells_ = cells;
-    showPatternEdits(grid);
     return grid;
 }
 
@@ -168,6 +169,9 @@ SetViewCommand LanguageModel::boundedView(SetViewCommand view) const {
     std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
     std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
     view.detailSize = std::clamp(view.detailSize, 1, 2048);
+    // A whole picture, cell by cell, has the first token, for whoever else looks at it: leaving it out is exact then.
+    if (view.queryEnd - view.queryBegin == count && view.keyEnd - view.keyBegin == count && view.detailSize >= count)
+        view.hidesFirst = false;
     return view;
 }
 
@@ -193,19 +197,18 @@ PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
         return composedTile(view, std::min(view.queryEnd - view.queryBegin, view.detailSize),
                             std::min(view.keyEnd - view.keyBegin, view.detailSize));
     }
-    if (needsLens() && request.aggregate == HeadAggregate::None) {
+    if (drawsByLens(boundedView(request))) {
         beginTile(request);
         while (refine(1000)) {
         }
         return *refinedTile();
     }
-    if (request.aggregate != HeadAggregate::None && !isBypassed_ &&
-        edits_->hooks.editsPatternOf(boundedView(request).layer))
+    if (request.aggregate != HeadAggregate::None &&
+        (boundedView(request).hidesFirst || (!isBypassed_ && edits_->hooks.editsPatternOf(boundedView(request).layer))))
         return aggregateTile(request);
     const DrawnTile drawn = drawTile(request, TileUse::ReadBack);
     PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);
     if (drawn.view.aggregate != HeadAggregate::None) tile.head = -1;
-    showPatternEdits(tile);
     return tile;
 }
 

@@ -31,7 +31,7 @@ LensThumbnails::LensThumbnails(gpu::Context& context, KernelLibrary& kernels, Te
 
 LensThumbnails::~LensThumbnails() = default;
 
-void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse) {
+void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse, bool hidesFirst) {
     int level = 0;
     const auto pixelsOf = [&](int64_t count) { return static_cast<int>(((count - 1) >> level) + 1); };
     while (pixelsOf(tokens) > size_ && level < LensBand::kMostLevel) ++level;
@@ -40,7 +40,8 @@ void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse) {
     const PatternGrid former = std::move(grid_);
     grid_ = {.layers = former.layers, .heads = former.heads, .tiles = {}};
     for (Group& group : groups_) {
-        const bool stays = level == level_ && !former.tiles.empty() && layers_[group.layer].rule.causal;
+        const bool stays =
+            level == level_ && hidesFirst == hidesFirst_ && !former.tiles.empty() && layers_[group.layer].rule.causal;
         group.exact = stays ? std::min(group.exact, kept) : 0;
         for (int head = group.firstHead; head < group.firstHead + group.heads; ++head) {
             PatternTile& tile = grid_.tiles.emplace_back(
@@ -53,6 +54,7 @@ void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse) {
                             .keyBegin = 0,
                             .keyEnd = static_cast<int>(tokens),
                             .exactRows = static_cast<float>(group.exact) / static_cast<float>(pixels),
+                            .leavesOutFirst = hidesFirst,
                             .values = std::vector<float>(static_cast<size_t>(pixels) * static_cast<size_t>(pixels))});
             for (int row = 0; row < group.exact; ++row) {
                 const PatternTile& old = former.at(tile.layer, head);
@@ -64,6 +66,7 @@ void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse) {
     }
     tokens_ = tokens;
     level_ = level;
+    hidesFirst_ = hidesFirst;
     if (!isCoarse) return;
     for (const Group& group : groups_) // the first query of a pixel stands for all of it
         draw(group,
@@ -109,26 +112,63 @@ bool LensThumbnails::drawBand() {
     return true;
 }
 
-/// Draws a band of all heads of a group into their tiles, from a row of pixels on.
-void LensThumbnails::draw(const Group& group, LensBand band, int firstRow) {
-    if (band.rowCount <= 0) return;
-    const int pixels = grid_.tiles.front().columns;
+/// @return [heads * size, size] with padded rows
+std::span<const float> LensThumbnails::run(const Group& group, LensBand band) {
     band.head = group.firstHead;
     band.heads = group.heads;
     band.columnLevel = level_;
-    band.columns = pixels;
+    band.columns = grid_.tiles.front().columns;
     band.setsOfLanes = sets_;
+    band.firstSeen = hidesFirst_;
     GpuExecutor& executor = step(group.layer, level_ < 2);
     runLensStep(executor, band, tokens_);
-    const std::span<const float> drawn = executor.result("pixels"); // [heads * size, size]
-    const int64_t stride = executor.plan().result("pixels").type.shape.rowStride();
-    for (int head = 0; head < group.heads; ++head) {
-        PatternTile& tile =
-            grid_.tiles[group.layer * static_cast<size_t>(grid_.heads) + static_cast<size_t>(group.firstHead + head)];
+    return executor.result("pixels");
+}
+
+PatternTile& LensThumbnails::tileOf(const Group& group, int head) {
+    return grid_.tiles[group.layer * static_cast<size_t>(grid_.heads) + static_cast<size_t>(group.firstHead + head)];
+}
+
+/// Draws a band of all heads of a group into their tiles, from a row of pixels on.
+void LensThumbnails::draw(const Group& group, const LensBand& band, int firstRow) {
+    if (band.rowCount <= 0) return;
+    const std::span<const float> drawn = run(group, band);
+    const int pixels = grid_.tiles.front().columns;
+    const int64_t stride = Shape{size_}.rowStride();
+    for (int head = 0; head < group.heads; ++head)
         for (int row = 0; row < band.rows(); ++row)
             std::copy_n(drawn.begin() + static_cast<std::ptrdiff_t>((int64_t{head} * size_ + row) * stride), pixels,
-                        tile.values.begin() + static_cast<std::ptrdiff_t>(firstRow + row) * pixels);
+                        tileOf(group, head).values.begin() + static_cast<std::ptrdiff_t>(firstRow + row) * pixels);
+    if (!layers_[group.layer].byHand) return;
+    for (int head = 0; head < group.heads; ++head)
+        for (int row = 0; row < band.rows(); ++row) {
+            const int queries = std::min(1 << band.rowLevel, band.rowCount - (row << band.rowLevel));
+            drawByHand(group, head, band.firstRow + (row << band.rowLevel) * std::max(band.rowStep, 1), queries,
+                       firstRow + row);
+        }
+}
+
+/// A row of pixels of one head over again, where something of its queries is set by hand: the others are its own.
+void LensThumbnails::drawByHand(const Group& group, int head, int firstQuery, int queries, int row) {
+    const auto byHand = [&](int query) { return layers_[group.layer].byHand(group.firstHead + head, query); };
+    PatternTile& tile = tileOf(group, head);
+    PooledRow pooled({.count = tile.columns, .level = level_, .tokens = tokens_, .hidesFirst = hidesFirst_});
+    int set = 0;
+    for (int query = firstQuery; query < firstQuery + queries; ++query)
+        if (const auto weights = byHand(query); !weights.empty()) {
+            pooled.add(weights);
+            ++set;
+        }
+    if (set == 0) return;
+    const auto stride = static_cast<size_t>(Shape{size_}.rowStride());
+    for (int at = 0; set < queries && at < queries; at += size_) {
+        const int count = std::min(size_, queries - at);
+        const std::span<const float> drawn = run(group, {.firstRow = firstQuery + at, .rowCount = count});
+        for (int own = 0; own < count; ++own)
+            if (byHand(firstQuery + at + own).empty())
+                pooled.addPooled(drawn.subspan(static_cast<size_t>(head * size_ + own) * stride));
     }
+    std::ranges::copy(pooled.values(), tile.values.begin() + static_cast<std::ptrdiff_t>(row) * tile.columns);
 }
 
 GpuExecutor& LensThumbnails::step(size_t layer, bool isFine) {

@@ -16,8 +16,9 @@ public:
 
     int size() const { return size_; }
     /// Queries and keys from `firstChanged` on, or their count, have changed.
-    /// @param isCoarse whether to draw a coarse picture at once; else what has changed is empty until work()
-    void show(int64_t tokens, int64_t firstChanged, bool isCoarse);
+    /// @param isCoarse   whether to draw a coarse picture at once; else what has changed is empty until work()
+    /// @param hidesFirst as PatternTile::leavesOutFirst
+    void show(int64_t tokens, int64_t firstChanged, bool isCoarse, bool hidesFirst = false);
     /// Works for about so long, at least one band. @return whether something is left to do
     bool work(double milliseconds);
     /// Each tile's exactRows says how much of it is.
@@ -32,7 +33,10 @@ private:
     };
 
     GpuExecutor& step(size_t layer, bool isFine);
-    void draw(const Group& group, LensBand band, int firstRow);
+    std::span<const float> run(const Group& group, LensBand band);
+    PatternTile& tileOf(const Group& group, int head); ///< @param head counted in the group
+    void draw(const Group& group, const LensBand& band, int firstRow);
+    void drawByHand(const Group& group, int head, int firstQuery, int queries, int row);
     bool drawBand();
 
     gpu::Context& context_;
@@ -43,6 +47,7 @@ private:
     int32_t sets_; ///< LensBand::setsOfLanes
     int64_t tokens_ = 0;
     int level_ = 0;
+    bool hidesFirst_ = false;
     std::vector<Group> groups_;
     double cellsPerMs_;                                                     ///< measured
     std::map<std::pair<size_t, bool>, std::unique_ptr<GpuExecutor>> steps_; ///< of each layer, and whether it is fine

@@ -98,6 +98,7 @@ struct PatternTile {
     int keyBegin = 0;
     int keyEnd = 0;
     float exactRows = 1; ///< share of the rows whose pixels are; in the others one query stands for those of a pixel
+    bool leavesOutFirst = false; ///< key 0 counts nowhere, and what is left of each row is divided by its sum
     std::vector<float>
         values; ///< [rows, columns], each the maximum of the probabilities it covers; exact when one pixel is one cell
     float at(int row, int column) const {

@@ -162,8 +162,9 @@ LanguageModel& Session::Worker::model() {
 }
 
 void Session::Worker::refreshViews() {
-    next_.grid =
-        view_.thumbnailSize > 0 ? std::make_shared<PatternGrid>(model_->beginGrid(view_.thumbnailSize)) : nullptr;
+    next_.grid = view_.thumbnailSize > 0
+                     ? std::make_shared<PatternGrid>(model_->beginGrid(view_.thumbnailSize, view_.hidesFirst))
+                     : nullptr;
     refreshDetail();
     refreshProfile();
 }

@@ -203,7 +203,8 @@ void Session::Worker::on(const SetSamplingCommand& command) {
 }
 
 void Session::Worker::on(const SetViewCommand& command) {
-    const bool gridChanged = command.thumbnailSize != view_.thumbnailSize || !next_.grid;
+    const bool gridChanged =
+        command.thumbnailSize != view_.thumbnailSize || command.hidesFirst != view_.hidesFirst || !next_.grid;
     view_ = command;
     if (!model_ || path_.tokens().empty()) return;
     if (!isCurrent()) {

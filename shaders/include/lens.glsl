@@ -4,7 +4,7 @@
 // The rows of a band are the queries firstRow + r rowStep, r < rowCount; a pixel covers 2^rowLevel of them and 2^columnLevel keys.
 //
 // view I32 [16]   0-2 workgroups  3 head  4 firstRow  5 rowStep  6 rowLevel  7 rowCount  8 firstKey  9 columnLevel  10 columns in
-//                 pixels  11 and 12: statistics of row r stand at 11 + r 12
+//                 pixels  11 and 12: statistics of row r stand at 11 + r 12  13 keys before it are masked
 #define VIEW_HEAD uint(view[3])
 #define VIEW_FIRST_ROW uint(view[4])
 #define VIEW_ROW_STEP uint(view[5])
@@ -15,6 +15,7 @@
 #define VIEW_COLUMNS uint(view[10])
 #define VIEW_STATISTICS uint(view[11])
 #define VIEW_STATISTICS_STEP uint(view[12])
+#define VIEW_FIRST_SEEN uint(view[13])
 
 // Which of a block of 32 keys, from key `key` of this lane on, some row at positions from `oldest` to `newest` may see.
 bool isReached(ivec4 keyAt, uvec4 keys4, uint live, int oldest, int newest) {
@@ -26,7 +27,7 @@ bool isReached(ivec4 keyAt, uvec4 keys4, uint live, int oldest, int newest) {
 
 // Scores of one row in powers of two, MASKED where the rule hides them.
 vec4 maskedScores(vec4 dots, float slope, int queryAt, ivec4 keyAt, uvec4 keys4, uint live) {
-    const uvec4 exist = uvec4(lessThan(keys4, uvec4(live)));
+    const uvec4 exist = uvec4(lessThan(keys4, uvec4(live))) & uvec4(greaterThanEqual(keys4, uvec4(VIEW_FIRST_SEEN)));
     const uvec4 past = uvec4(lessThanEqual(keyAt, ivec4(queryAt))) | uint(causal == 0u);
     const uvec4 near = uvec4(lessThan(ivec4(queryAt) - keyAt, ivec4(window))) | uint(window == 0u);
     const vec4 scores = (dots * scale - slope * abs(vec4(ivec4(queryAt) - keyAt))) * LOG2_E;

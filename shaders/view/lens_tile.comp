@@ -41,12 +41,13 @@ float overLanes(float x, uint level) {
     return x;
 }
 
-// What the mean of a pixel divides by: the cells that exist.
+// What the mean of a pixel divides by: the cells that exist and may be seen.
 float share(uint y, uint x, uint liveKeys) {
     if (IS_MEAN == 0u) return 1.0;
     const uint rowsOf = min(VIEW_ROW_COUNT, (y + 1) << VIEW_ROW_LEVEL) - (y << VIEW_ROW_LEVEL);
     const uint first = VIEW_FIRST_KEY + (x << VIEW_COLUMN_LEVEL), end = VIEW_FIRST_KEY + ((x + 1) << VIEW_COLUMN_LEVEL);
-    return first >= liveKeys ? 0.0 : 1.0 / float(rowsOf * (min(end, liveKeys) - first));
+    const uint counted = max(first, VIEW_FIRST_SEEN), last = min(end, liveKeys);
+    return counted >= last ? 0.0 : 1.0 / float(rowsOf * (last - counted));
 }
 
 void main() {

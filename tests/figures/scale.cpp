@@ -74,6 +74,22 @@ TEST_CASE("scale: a tile that does not begin at the first key is shown as it is"
     CHECK(scaleTile(tile, {.hidesFirst = true}).values == tile.values);
 }
 
+TEST_CASE("scale: a tile that leaves out the first token is not divided again", "[figures]") {
+    PatternTile tile{.rows = 1,
+                     .columns = 2,
+                     .queryBegin = 3,
+                     .queryEnd = 4,
+                     .keyEnd = 2,
+                     .leavesOutFirst = true,
+                     .values = {0, 0.5f}};
+    const ScaledTile cells = scaleTile(tile, {.hidesFirst = true});
+    CHECK(std::isnan(cells.values[0]));
+    CHECK(cells.values[1] == 0.5f);
+    tile.keyEnd = 4; // keys 1, and 2 and 3
+    tile.values = {0.25f, 0.5f};
+    CHECK(scaleTile(tile, {.hidesFirst = true}).values == tile.values);
+}
+
 TEST_CASE("scale: pixels and tokens are inverse for every division", "[figures]") {
     for (int count : {1, 2, 7, 64, 100, 513})
         for (int pixels = 1; pixels <= std::min(count, 70); ++pixels)

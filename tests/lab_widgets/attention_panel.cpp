@@ -244,8 +244,10 @@ TEST_CASE_METHOD(Fixture, "attention panel: asks for a part only where the whole
     CHECK(view.queryEnd >= window.bottom());
     CHECK(view.keyBegin <= window.left());
     CHECK(view.keyEnd >= window.right());
+    CHECK_FALSE(view.hidesFirst);
     find<QCheckBox>("attentionHideFirst")->setChecked(true);
-    CHECK(last<SetViewCommand>().keyEnd == 0);
+    CHECK(last<SetViewCommand>().hidesFirst);
+    CHECK(last<SetViewCommand>().keyEnd == view.keyEnd);
 }
 
 TEST_CASE_METHOD(Fixture, "attention panel: the view travels through a session file", "[lab]") {

@@ -207,6 +207,7 @@ std::map<std::string, Builder> builders() {
             band.rowLevel = below(5);
             band.columnLevel = below(7);
             band.firstKey = below(S);
+            band.firstSeen = below(3);
             band.columns = (((S - band.firstKey - 1) >> band.columnLevel) + 4) & ~3;
             const Tensor slopes = t.real("slopes", {in.q.shape()[1]});
             const auto words = [&](const char* name, const std::array<int32_t, 16>& values) {

@@ -36,6 +36,17 @@ struct Scene {
                 .groups = groups,
                 .width = width};
     }
+    /// Uneven weights, which add up to less than 1, of some rows of head 1.
+    RowsByHand rowsByHand() const {
+        return [](int head, int64_t query) {
+            std::vector<float> row;
+            if (head != 1 || (query % 7 != 3 && (query < 64 || query >= 96))) return row;
+            for (int64_t key = 0; key <= query; ++key)
+                row.push_back(0.9f * static_cast<float>(key % 5) / static_cast<float>(2 * query + 2));
+            row.front() = 0.05f;
+            return row;
+        };
+    }
     std::vector<double> pattern(int64_t head) const { // [T,T]
         std::vector<double> cells(static_cast<size_t>(tokens * tokens), 0);
         for (int64_t t = 0; t < tokens; ++t) {
@@ -58,6 +69,18 @@ struct Scene {
     }
 };
 
+/// Column 0 is 0, and every row is divided by what is left.
+std::vector<double> withoutFirst(std::vector<double> pattern, int64_t tokens) {
+    for (int64_t t = 0; t < tokens; ++t) {
+        double* row = pattern.data() + t * tokens;
+        row[0] = 0;
+        double left = 0;
+        for (int64_t s = 1; s < tokens; ++s) left += row[s];
+        for (int64_t s = 1; s < tokens; ++s) row[s] /= left > 0 ? left : 1;
+    }
+    return pattern;
+}
+
 double worstPixel(const LensPicture& picture, const std::vector<double>& pattern, int64_t tokens) {
     const LensView& view = picture.view;
     const int64_t cells = int64_t{1} << view.level;
@@ -68,6 +91,7 @@ double worstPixel(const LensPicture& picture, const std::vector<double>& pattern
             int64_t count = 0;
             for (int64_t t = (view.row + y) * cells; t < std::min((view.row + y + 1) * cells, tokens); ++t)
                 for (int64_t s = (view.column + x) * cells; s < std::min((view.column + x + 1) * cells, tokens); ++s) {
+                    if (view.hidesFirst && s == 0) continue;
                     const double p = pattern[static_cast<size_t>(t * tokens + s)];
                     largest = std::max(largest, p);
                     sum += p;
@@ -196,6 +220,102 @@ TEST_CASE("lens: the picture on the device is that of the host, while it is coar
     while (lens.work(100)) {
     }
     check();
+}
+
+TEST_CASE("lens: the first token is left out exactly, at every level", "[session][gpu]") {
+    Device device;
+    for (const AttentionRule& rule : {AttentionRule{.causal = true}, AttentionRule{.causal = true, .window = 100},
+                                      AttentionRule{.causal = false}}) {
+        Scene scene{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = rule};
+        TensorStore store(device.context);
+        scene.fill(store);
+        AttentionLens lens(device.context, device.kernels, store, scene.source());
+        const std::vector<double> plain = scene.pattern(1), left = withoutFirst(plain, scene.tokens);
+        for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
+            for (const int level : {0, 1, 2, 3, 4})
+                for (const bool hidesFirst : {true, false}) {
+                    CAPTURE(rule.causal, rule.window, pooling == Pooling::Mean, level, hidesFirst);
+                    const int side = (300 + (1 << level) - 1) >> level;
+                    lens.show({.head = 1,
+                               .level = level,
+                               .rows = side,
+                               .columns = side,
+                               .pooling = pooling,
+                               .hidesFirst = hidesFirst});
+                    while (lens.work(1000)) {
+                    }
+                    // 2e-6: exponentials of 32-bit scores
+                    CHECK(worstPixel(lens.picture(), hidesFirst ? left : plain, scene.tokens) < 2e-6);
+                    const auto row = lens.row(1, 150, level, pooling);
+                    for (size_t x = 0; x < row.size(); ++x) {
+                        double largest = 0, sum = 0;
+                        int count = 0;
+                        for (int64_t s = static_cast<int64_t>(x) << level;
+                             s < std::min<int64_t>(static_cast<int64_t>(x + 1) << level, 300); ++s) {
+                            if (hidesFirst && s == 0) continue;
+                            const double p = (hidesFirst ? left : plain)[static_cast<size_t>(150 * 300 + s)];
+                            largest = std::max(largest, p);
+                            sum += p;
+                            ++count;
+                        }
+                        REQUIRE(static_cast<double>(row[x]) ==
+                                Approx(pooling == Pooling::Maximum ? largest : sum / std::max(count, 1)).margin(2e-6));
+                    }
+                }
+    }
+}
+
+TEST_CASE("lens: rows that are set by hand are pooled in place of the head's own", "[session][gpu]") {
+    Device device;
+    Scene scene{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = {.causal = true}};
+    TensorStore store(device.context);
+    scene.fill(store);
+    LensSource source = scene.source();
+    source.byHand = scene.rowsByHand();
+    AttentionLens lens(device.context, device.kernels, store, source);
+    lens.keepOnDevice();
+    gpu::Transfer transfer(device.context);
+    for (const int head : {1, 0}) {
+        std::vector<double> pattern = scene.pattern(head);
+        for (int64_t t = 0; t < scene.tokens; ++t)
+            if (const auto row = source.byHand(head, t); !row.empty())
+                for (size_t s = 0; s < row.size(); ++s)
+                    pattern[static_cast<size_t>(t * scene.tokens) + s] = static_cast<double>(row[s]);
+        const std::vector<double> left = withoutFirst(pattern, scene.tokens);
+        for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
+            for (const int level : {0, 1, 2, 3, 4, 5})
+                for (const bool hidesFirst : {false, true}) {
+                    CAPTURE(head, pooling == Pooling::Mean, level, hidesFirst);
+                    const int side = (300 + (1 << level) - 1) >> level;
+                    lens.show({.head = head,
+                               .level = level,
+                               .row = 1,
+                               .column = 0,
+                               .rows = side,
+                               .columns = side + 3,
+                               .pooling = pooling,
+                               .hidesFirst = hidesFirst});
+                    while (lens.work(1)) {
+                    }
+                    REQUIRE(lens.picture().isWhole());
+                    CHECK(worstPixel(lens.picture(), hidesFirst ? left : pattern, scene.tokens) < 2e-6);
+                    std::vector<float> drawn(static_cast<size_t>(side) * LensView::kMostSide);
+                    transfer.download(lens.devicePixels(), 0, std::as_writable_bytes(std::span(drawn)));
+                    for (int y = 0; y < side; ++y)
+                        for (int x = 0; x < side + 3; ++x)
+                            REQUIRE(drawn[static_cast<size_t>(y * LensView::kMostSide + x)] ==
+                                    lens.picture().pixels[static_cast<size_t>(y * (side + 3) + x)]);
+                    const auto& expected = hidesFirst ? left : pattern;
+                    for (const int64_t query : {66, 150, 151}) // by hand where 7 leaves 3, and from 64 to 95
+                        for (const int64_t key : {0, 1, 60})
+                            REQUIRE(static_cast<double>(lens.cell(head, query, key)) ==
+                                    Approx(expected[static_cast<size_t>(query * 300 + key)]).margin(2e-6));
+                }
+    }
+    // Coarse: one query stands for its pixel, by hand where it is.
+    lens.show({.head = 1, .level = 2, .rows = 75, .columns = 75});
+    const std::vector<float> row = source.byHand(1, 66); // the one in the middle
+    CHECK(lens.picture().pixels[16 * 75 + 1] == *std::max_element(row.begin() + 4, row.begin() + 8));
 }
 
 TEST_CASE("lens: views that do not exist are refused", "[session][gpu]") {

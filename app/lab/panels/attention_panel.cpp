@@ -30,7 +30,7 @@ constexpr int kDetailPixels = 1024; ///< across the one head: more tokens are po
 bool isSame(const SetViewCommand& a, const SetViewCommand& b) {
     const auto fields = [](const SetViewCommand& v) {
         return std::tuple(v.layer, v.head, v.aggregate, v.thumbnailSize, v.detail, v.detailSize, v.queryBegin,
-                          v.queryEnd, v.keyBegin, v.keyEnd);
+                          v.queryEnd, v.keyBegin, v.keyEnd, v.hidesFirst);
     };
     return fields(a) == fields(b);
 }
@@ -188,10 +188,10 @@ void AttentionPanel::postView() {
                         .aggregate = settings_.choice.aggregate,
                         .thumbnailSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0,
                         .detail = isVisible() && settings_.level == AttentionLevel::OneHead,
-                        .detailSize = kDetailPixels};
-    // A part is worth asking for only where the whole does not fit, and never while the first token's share is taken
-    // out, which every row needs its first key for.
-    if (heatmap_->isZoomed() && tokenCount() > kDetailPixels && !settings_.scale.hidesFirst) {
+                        .detailSize = kDetailPixels,
+                        .hidesFirst = settings_.scale.hidesFirst};
+    // A part is worth asking for only where the whole does not fit.
+    if (heatmap_->isZoomed() && tokenCount() > kDetailPixels) {
         // Half a window more on each side: dragging shows something until the next tile is there.
         const QRectF around =
             window_.adjusted(-window_.width() / 2, -window_.height() / 2, window_.width() / 2, window_.height() / 2);
