@@ -1,7 +1,5 @@
 #include "app/scope/head_pattern.h"
 
-#include "engine/session/hook_edits.h"
-
 #include <algorithm>
 #include <tuple>
 
@@ -40,7 +38,7 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
     pixelsOf_ = viewOf(queries, keys);
     version_ = subject_.version();
     LanguageModel& language = subject_.language();
-    if (language.hookEdits().patterns().contains({pixelsOf_->layer, pixelsOf_->head})) {
+    if (subject_.isByHand()) {
         const PatternTile tile = language.patternTile(*pixelsOf_);
         byHand_ = {}; // its memory first
         byHand_ = gpu::Buffer(language.context(), {.sizeBytes = tile.values.size() * sizeof(float),
@@ -85,5 +83,7 @@ float HeadPattern::probability(const Cell& cell) {
             .values.front();
     });
 }
+
+std::string HeadPattern::facts() const { return subject_.isByHand() ? "pattern set by hand" : std::string(); }
 
 } // namespace attn::scope

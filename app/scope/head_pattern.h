@@ -17,6 +17,7 @@ public:
     const DevicePixels& pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
     bool isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
     float probability(const Cell& cell) override;
+    std::string facts() const override;
 
 private:
     SetViewCommand viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const;

@@ -1,7 +1,5 @@
 #include "app/scope/lens_pattern.h"
 
-#include "engine/session/hook_edits.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,13 +46,11 @@ std::string LensPattern::facts() const {
     const LensPicture& shown = lens_->picture();
     const auto exact = std::ranges::count_if(shown.isExact, [](uint8_t row) { return row != 0; });
     const int64_t cells = int64_t{1} << shown.view.level;
-    const bool isByHand =
-        model_ && model_->language().hookEdits().patterns().contains({subject_.layer(), subject_.head()});
     return fmt::format(
         "{}{}{}", cells == 1 ? std::string("cell by cell") : fmt::format("{0} × {0} cells a pixel", cells),
         shown.isWhole() ? std::string()
                         : fmt::format(", {} % exact", exact * 100 / std::max<int64_t>(shown.view.rows, 1)),
-        isByHand ? "  ·  the head's own pattern: one set by hand is not seen through the lens" : "");
+        model_ && model_->isByHand() ? "  ·  pattern set by hand" : "");
 }
 
 LensView LensPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const {

@@ -55,14 +55,14 @@ void MatrixPlot::describePicture(const Look& look, const Microscope::DeviceTenso
     const TensorStatistics& all = tensor.statistics;
     const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
     const auto [first, end] = view_.visibleQueries();
-    const auto rowBytes = static_cast<uint64_t>(tensor.shape.rowStride()) * sizeof(float);
+    const auto rowBytes = static_cast<uint64_t>(tensor.rowStride) * sizeof(float);
     const int rows = std::min(end - first, static_cast<int>(std::min<uint64_t>(mostBytes / rowBytes, 1u << 30)));
     const auto columns = static_cast<int>(tensor.shape.columns());
     const float largest = std::max({std::abs(all.minimum), std::abs(all.maximum), 1e-30f});
     picture_ = {.pixels = {.buffer = rows > 0 ? tensor.buffer : VK_NULL_HANDLE,
                            .byteOffset = tensor.byteOffset + static_cast<uint64_t>(first) * rowBytes,
                            .byteSize = static_cast<uint64_t>(std::max(rows, 0)) * rowBytes,
-                           .rowStride = static_cast<int>(tensor.shape.rowStride()),
+                           .rowStride = static_cast<int>(tensor.rowStride),
                            .rows = rows,
                            .columns = columns,
                            .rowBegin = first,

@@ -1,6 +1,7 @@
 #include "app/scope/model_subject.h"
 
 #include "engine/core/error.h"
+#include "engine/session/hook_edits.h"
 
 #include <fmt/format.h>
 
@@ -173,10 +174,22 @@ void ModelSubject::setEdits(const Edits& edits, std::vector<float> gates) {
     for (size_t at = 0; at < count; ++at)
         language_.setGate(static_cast<int>(at) / heads(), static_cast<int>(at) % heads(), gates[at]);
     edits_ = edits;
+    ++editsVersion_;
     runAgain();
     written_.clear();
     describeText(0);
 }
+
+std::string withChanges(int count) {
+    return count == 0 ? std::string() : fmt::format(" with {} change{}", count, count == 1 ? "" : "s");
+}
+
+int ModelSubject::changeCount() const {
+    return static_cast<int>(edits_.interventions.size() + edits_.patterns.size()) +
+           static_cast<int>(std::ranges::count_if(language_.gates(), [](float gate) { return gate != 1; }));
+}
+
+bool ModelSubject::isByHand() const { return language_.hookEdits().patterns().contains({layer(), head()}); }
 
 std::array<float, 4> ModelSubject::glow() const {
     std::array<float, 4> strengths{};

@@ -45,6 +45,10 @@ public:
     /// @throws Error if it cannot: it then runs as before
     void setEdits(const Edits& edits, std::vector<float> gates);
     const Edits& edits() const { return edits_; }
+    /// How many things are changed about the model: interventions, patterns set by hand, gates that are not open.
+    int changeCount() const;
+    bool isByHand() const;                                  ///< the pattern of the head that is looked at is set
+    uint64_t editsVersion() const { return editsVersion_; } ///< grows whenever they change
 
     /// How much the newest rows glow, the newest first: 1 when written, 0 a little later.
     std::array<float, 4> glow() const;
@@ -60,10 +64,13 @@ private:
     std::vector<int> prompt_;
     Edits edits_;
     std::string next_;
-    uint64_t version_ = 0;
+    uint64_t version_ = 0, editsVersion_ = 0;
     std::deque<std::pair<uint64_t, int>> changes_; ///< version, first token that changed with it; the newest last
     std::deque<std::chrono::steady_clock::time_point> written_; ///< when the newest tokens were, the newest first
 };
+
+/// " with 2 changes", for what is said of a step; empty where there is none.
+std::string withChanges(int count);
 
 /// A token on one line: “␣the”, “↵”. At most `mostCharacters` characters, then an ellipsis.
 std::string tokenLabel(const std::string& text, size_t mostCharacters);

@@ -1,7 +1,5 @@
 #include "engine/session/hook_edits.h"
 
-#include "engine/session/snapshot.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -91,37 +89,6 @@ std::vector<float> editedRow(const PatternEdit& edit, int query, std::span<const
     }
     }
     return {};
-}
-
-void showEdit(const PatternEdit& edit, PatternTile& tile, int tokens, int window) {
-    const auto begins = [](int begin, int end, int pixels, int pixel) { // of a pixel that covers as many as the others
-        return begin + static_cast<int>((static_cast<int64_t>(pixel) * (end - begin) + pixels - 1) / pixels);
-    };
-    for (int row = 0; row < tile.rows; ++row) {
-        const int first = begins(tile.queryBegin, tile.queryEnd, tile.rows, row),
-                  end = std::min(tokens, begins(tile.queryBegin, tile.queryEnd, tile.rows, row + 1));
-        std::vector<float> pooled;
-        bool isWhole = true;
-        for (int query = first; query < end; ++query) {
-            const auto weights = editedRow(edit, query, keysBetween(window > 0 ? query + 1 - window : 0, query + 1));
-            if (weights.empty()) {
-                isWhole = false;
-                continue;
-            }
-            pooled.resize(static_cast<size_t>(tile.columns), 0);
-            for (int column = 0; column < tile.columns; ++column)
-                for (int key = begins(tile.keyBegin, tile.keyEnd, tile.columns, column);
-                     key < begins(tile.keyBegin, tile.keyEnd, tile.columns, column + 1) &&
-                     key < static_cast<int>(weights.size());
-                     ++key)
-                    pooled[static_cast<size_t>(column)] =
-                        std::max(pooled[static_cast<size_t>(column)], weights[static_cast<size_t>(key)]);
-        }
-        for (size_t column = 0; column < pooled.size(); ++column) {
-            float& value = tile.values[static_cast<size_t>(row * tile.columns) + column];
-            value = isWhole ? pooled[column] : std::max(value, pooled[column]);
-        }
-    }
 }
 
 } // namespace attn

@@ -11,8 +11,6 @@
 
 namespace attn {
 
-struct PatternTile;
-
 /// Changes to rows of hooks, worked out to numbers: x becomes keep * x + values.
 class HookEdits {
 public:
@@ -58,10 +56,5 @@ std::vector<float> editedRow(const PatternEdit& edit, int query, std::span<const
 inline constexpr int kHidden = -1;
 /// The keys of a query that sees those from `begin` on and before `end`, as long as that.
 std::vector<int> keysBetween(int begin, int end);
-
-/// Lays what an edit sets over a picture of the head's own pattern.
-/// @param tile   of pixels that cover as many tokens each, except for the last
-/// @param tokens how many there are  @param window keys that the layer's queries see back; 0: all
-void showEdit(const PatternEdit& edit, PatternTile& tile, int tokens, int window);
 
 } // namespace attn

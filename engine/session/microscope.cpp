@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 namespace attn {
 
@@ -44,37 +45,32 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
                             model_.capacity(), size, isFine);
     const auto count = static_cast<int>(model_.tokens().size());
     const int pixels = std::min((count + cells - 1) / cells, size), rows = pixels - firstRow;
-    const int level = std::countr_zero(static_cast<unsigned>(cells));
-    runLensStep(*executor,
-                {.firstRow = firstRow * cells,
-                 .rowLevel = level,
-                 .rowCount = std::min(count, pixels * cells) - firstRow * cells,
-                 .columnLevel = level,
-                 .columns = pixels,
-                 .setsOfLanes = lensSets(kernelTraits(model_.context().traits())),
-                 .heads = model_.info().heads},
-                count);
-    const GpuExecutor::DeviceResult at = executor->deviceResult("pixels");
+    const LensBand band{.columnLevel = std::countr_zero(static_cast<unsigned>(cells)),
+                        .columns = pixels,
+                        .setsOfLanes = lensSets(kernelTraits(model_.context().traits())),
+                        .heads = model_.info().heads};
     std::vector<PatternTile> byHand;
-    for (const auto& [head, edit] : model_.hookEdits().patterns()) {
-        if (head.first != layer) continue;
-        PatternTile tile{.layer = layer,
-                         .head = head.second,
-                         .rows = rows,
-                         .columns = size,
-                         .queryBegin = firstRow * cells,
-                         .queryEnd = pixels * cells,
-                         .keyBegin = 0,
-                         .keyEnd = size * cells,
-                         .values = {}};
-        const auto stride = static_cast<size_t>(at.shape.rowStride()), side = static_cast<size_t>(size);
-        const auto own = executor->result("pixels").subspan(static_cast<size_t>(head.second) * side * stride);
-        for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
-            tile.values.insert(tile.values.end(), own.begin() + static_cast<std::ptrdiff_t>(row * stride),
-                               own.begin() + static_cast<std::ptrdiff_t>(row * stride + side));
-        showEdit(edit, tile, count, static_cast<int>(model_.config().layers[static_cast<size_t>(layer)].rule.window));
-        byHand.push_back(std::move(tile));
-    }
+    for (const auto& [head, edit] : model_.hookEdits().patterns())
+        if (head.first == layer) {
+            byHand.push_back({.layer = layer,
+                              .head = head.second,
+                              .rows = rows,
+                              .columns = size,
+                              .queryBegin = firstRow * cells,
+                              .queryEnd = pixels * cells,
+                              .keyBegin = 0,
+                              .keyEnd = size * cells});
+            for (int row = firstRow; row < pixels; ++row) {
+                const std::vector<float> pooled = rowByHand(*executor, band, layer, head.second, row, size);
+                byHand.back().values.insert(byHand.back().values.end(), pooled.begin(), pooled.end());
+            }
+        }
+    LensBand all = band;
+    all.firstRow = firstRow * cells;
+    all.rowLevel = band.columnLevel;
+    all.rowCount = std::min(count, pixels * cells) - firstRow * cells;
+    runLensStep(*executor, all, count);
+    const GpuExecutor::DeviceResult at = executor->deviceResult("pixels");
     return {.buffer = at.buffer,
             .byteOffset = at.byteOffset,
             .heads = model_.info().heads,
@@ -86,28 +82,42 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
             .byHand = std::move(byHand)};
 }
 
-std::unique_ptr<AttentionLens> Microscope::lens(int layer) {
-    requireTokens(1);
-    auto lens = std::make_unique<AttentionLens>(model_.context(), model_.kernels(), model_.store(),
-                                                lensSource(model_.config(), model_.capacity(), layer));
-    lens->setTokens(static_cast<int64_t>(model_.tokens().size()));
-    return lens;
+/// One row of a head's pixels, `columns` of them, query by query: by hand where it is, else the head's own.
+/// @param band of all heads; its rows are chosen here
+std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, int layer, int head, int row,
+                                         int columns) const {
+    const auto count = static_cast<int>(model_.tokens().size());
+    const int cells = 1 << band.columnLevel, end = std::min((row + 1) * cells, count);
+    PooledRow pooled({.count = columns, .level = band.columnLevel, .tokens = count});
+    for (int query = row * cells, drawn = 0; query < end; ++query) {
+        if (const auto weights = model_.rowByHand(layer, head, query); !weights.empty()) {
+            pooled.add(weights);
+            continue;
+        }
+        const Shape& shape = executor.plan().result("pixels").type.shape; // [heads * size, size]
+        const auto size = static_cast<int>(shape.columns());
+        if (query >= drawn) {
+            band.firstRow = query;
+            band.rowCount = std::min(size, end - query);
+            runLensStep(executor, band, count);
+            drawn = query + band.rowCount;
+        }
+        std::vector<float> own(static_cast<size_t>(columns), 0); // beyond the band's columns nothing is defined
+        std::copy_n(executor.result("pixels").begin() +
+                        static_cast<std::ptrdiff_t>((head * size + query - band.firstRow) * shape.rowStride()),
+                    band.columns, own.begin());
+        pooled.addPooled(own);
+    }
+    return pooled.values();
 }
 
-void Microscope::writeTokens(GpuExecutor& executor, size_t first, size_t count) const {
-    const auto write = [&](const char* name, auto valueOf) {
-        if (!executor.hasInput(name)) return;
-        const std::span<int32_t> input = executor.inputIntegers(name);
-        for (size_t i = 0; i < count; ++i) input[i] = valueOf(first + i);
-    };
-    write(decoder_names::kTokens, [&](size_t at) { return model_.tokens()[at]; });
-    write(decoder_names::kPositions, [](size_t at) { return static_cast<int32_t>(at); });
-    const int heads = model_.info().heads;
-    for (int layer = 0; layer < model_.info().layers; ++layer) {
-        const std::string name = fmt::format("blocks.{}.attn.gates", layer);
-        if (executor.hasInput(name))
-            std::copy_n(model_.gates().begin() + layer * heads, heads, executor.input(name).begin());
-    }
+std::unique_ptr<AttentionLens> Microscope::lens(int layer) {
+    requireTokens(1);
+    LensSource source = model_.lensSource(layer);
+    source.lens = "microscope.lens"; // beside that of the model's own views
+    auto lens = std::make_unique<AttentionLens>(model_.context(), model_.kernels(), model_.store(), std::move(source));
+    lens->setTokens(static_cast<int64_t>(model_.tokens().size()));
+    return lens;
 }
 
 // Tensors -------------------------------------------------------------------------------------------------------------
@@ -120,31 +130,59 @@ TensorStatistics statisticsIn(std::span<const float> values) {
     return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
+/// Tokens that a plan over a whole sequence has room for: a quarter more at most, so that the next ones need no other.
+int64_t roomFor(int64_t tokens, int64_t capacity) {
+    const int64_t step = std::max<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tokens))) / 4, 16);
+    return std::min((tokens + step - 1) / step * step, capacity);
+}
+
+StepParams paramsOf(size_t tokens) {
+    StepParams params;
+    params[StepScalar::QueryLength] = static_cast<uint32_t>(tokens);
+    return params;
+}
+
 } // namespace
+
+std::unique_ptr<GpuExecutor> Microscope::executorOf(const std::shared_ptr<Graph>& graph,
+                                                    const std::map<std::string, Tensor>& outputs) const {
+    return std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), compile(graph, outputs));
+}
 
 GpuExecutor& Microscope::runHook(const std::string& name) {
     // Without a cache every token of the sequence is a row of one step, and nothing of the model's own is written.
     const auto tokens = static_cast<int64_t>(model_.tokens().size());
-    if (!looked_ || looked_->name != name || looked_->tokens != tokens || !looked_->fits(model_.hookEdits())) {
+    const bool isKnown = looked_ && looked_->name == name && looked_->room > 0;
+    int64_t room = isKnown && !looked_->isCut ? tokens : roomFor(tokens, model_.capacity());
+    if (!isKnown || looked_->room != room || looked_->edited != model_.editedHooks()) {
         looked_ = nullptr; // its memory first
-        const DecoderGraph graph = model_.wholeGraph(tokens);
-        const auto probe = graph.graph->probes().find(name);
-        if (probe == graph.graph->probes().end())
-            throw Error({.what = "the model has no such tensor",
-                         .where = name,
-                         .hint = "hooks are named like blocks.0.attn.hook_q, weights like blocks.0.attn.W_Q"});
-        const auto plan = compile(
-            graph.graph, {{kTensor, probe->second.tensor}, {kStatistics, tensorStatistics(probe->second.tensor)}});
+        const auto graphOf = [&] {
+            DecoderGraph graph = model_.wholeGraph(room);
+            if (!graph.graph->probes().contains(name))
+                throw Error({.what = "the model has no such tensor",
+                             .where = name,
+                             .hint = "hooks are named like blocks.0.attn.hook_q, weights like blocks.0.attn.W_Q"});
+            return graph;
+        };
+        DecoderGraph graph = graphOf();
+        const std::string axes = graph.graph->probes().at(name).axes;
+        const bool isCut = axes.size() > 1 && axes.front() == 'T' && axes.find_first_of("TS", 1) == std::string::npos;
+        if (!isCut && room != tokens) { // patterns: those of a shorter sequence lie otherwise
+            room = tokens;
+            graph = graphOf();
+        }
+        const Tensor tensor = graph.graph->probes().at(name).tensor;
+        const auto live = isCut ? std::optional(StepScalar::QueryLength) : std::nullopt;
         looked_ = std::make_unique<Looking>(Looking{
             .name = name,
-            .tokens = tokens,
-            .axes = probe->second.axes,
-            .editedHooks = model_.hookEdits().hooks(),
-            .editedPatterns = model_.hookEdits().patternLayers(),
-            .executor = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), plan)});
+            .room = room,
+            .isCut = isCut,
+            .axes = axes,
+            .edited = model_.editedHooks(),
+            .executor = executorOf(graph.graph, {{kTensor, tensor}, {kStatistics, tensorStatistics(tensor, live)}})});
     }
     model_.writeWhole(*looked_->executor, model_.tokens());
-    looked_->executor->run({});
+    looked_->executor->run(paramsOf(model_.tokens().size()));
     return *looked_->executor;
 }
 
@@ -153,25 +191,23 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
         requireTokens(1);
         GpuExecutor& executor = runHook(name);
         const GpuExecutor::DeviceResult at = executor.deviceResult(kTensor);
+        std::vector<int64_t> extents = at.shape.extents();
+        if (looked_->isCut) extents.front() = static_cast<int64_t>(model_.tokens().size());
         return {.name = name,
-                .shape = at.shape,
+                .shape = Shape(extents),
                 .axes = looked_->axes,
                 .buffer = at.buffer,
                 .byteOffset = at.byteOffset,
                 .byteSize = at.byteSize,
+                .rowStride = at.shape.rowStride(),
                 .statistics = statisticsIn(executor.result(kStatistics))};
     }
     const TensorStore::Entry& entry = model_.store().entry(name);
     looked_ = nullptr;
     const auto graph = std::make_shared<Graph>();
-    const auto plan = compile(graph, {{kStatistics, tensorStatistics(graph->parameter(name, entry.shape))}});
+    const Tensor weight = graph->parameter(name, entry.shape);
     looked_ = std::make_unique<Looking>(
-        Looking{.name = name,
-                .tokens = 0,
-                .axes = {},
-                .editedHooks = {},
-                .editedPatterns = {},
-                .executor = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), plan)});
+        Looking{.name = name, .executor = executorOf(graph, {{kStatistics, tensorStatistics(weight)}})});
     looked_->executor->run({});
     return {.name = name,
             .shape = entry.shape,
@@ -179,12 +215,13 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
             .buffer = model_.store().buffer(entry).get(),
             .byteOffset = entry.byteOffset,
             .byteSize = entry.byteSize,
+            .rowStride = entry.shape.rowStride(),
             .statistics = statisticsIn(looked_->executor->result(kStatistics))};
 }
 
 float Microscope::value(int64_t row, int64_t column) const {
     if (!looked_) throw Error({.what = "no tensor is being looked at", .where = "tensor", .hint = "choose one"});
-    if (looked_->tokens > 0) {
+    if (looked_->room > 0) {
         const Shape& shape = looked_->executor->plan().result(kTensor).type.shape;
         return looked_->executor->result(kTensor)[static_cast<size_t>(row * shape.rowStride() + column)];
     }
@@ -200,38 +237,38 @@ float Microscope::value(int64_t row, int64_t column) const {
 Microscope::DeviceTensor Microscope::residualNorms() {
     requireTokens(1);
     constexpr const char* kNorms = "residual norms";
-    const auto tokens = static_cast<int64_t>(model_.tokens().size());
-    if (!norms_ || norms_->tokens != tokens || !norms_->fits(model_.hookEdits())) {
+    const int64_t room = roomFor(static_cast<int64_t>(model_.tokens().size()), model_.capacity());
+    if (!norms_ || norms_->room != room || norms_->edited != model_.editedHooks()) {
         norms_ = nullptr;
-        const DecoderGraph graph = model_.wholeGraph(tokens);
-        std::vector<Tensor> rows;
+        const DecoderGraph graph = model_.wholeGraph(room);
+        std::vector<Tensor> columns;
         const auto add = [&](const std::string& hook) {
             const Tensor squares = unary(graph.graph->probes().at(hook).tensor, Unary::Square); // [T,C]
-            rows.push_back(reshape(unary(reduce(squares, Reduction::Sum, {1}), Unary::SquareRoot), {1, tokens}));
+            columns.push_back(reshape(unary(reduce(squares, Reduction::Sum, {1}), Unary::SquareRoot), {room, 1}));
         };
         add("blocks.0.hook_resid_pre");
         for (int layer = 0; layer < model_.info().layers; ++layer) add(fmt::format("blocks.{}.hook_resid_post", layer));
-        const Tensor all = concatenate(rows, 0); // [layers + 1, T]
-        norms_ = std::make_unique<Looking>(
-            Looking{.name = kNorms,
-                    .tokens = tokens,
-                    .axes = "LT",
-                    .editedHooks = model_.hookEdits().hooks(),
-                    .editedPatterns = model_.hookEdits().patternLayers(),
-                    .executor = std::make_unique<GpuExecutor>(
-                        model_.context(), model_.kernels(), model_.store(),
-                        compile(graph.graph, {{kNorms, all}, {kStatistics, tensorStatistics(all)}}))});
+        const Tensor all = concatenate(columns, 1); // [T, layers + 1]
+        norms_ = std::make_unique<Looking>(Looking{
+            .name = kNorms,
+            .room = room,
+            .isCut = true,
+            .axes = "LT",
+            .edited = model_.editedHooks(),
+            .executor = executorOf(graph.graph, {{kNorms, permute(all, {1, 0})},
+                                                 {kStatistics, tensorStatistics(all, StepScalar::QueryLength)}})});
     }
     GpuExecutor& executor = *norms_->executor;
     model_.writeWhole(executor, model_.tokens());
-    executor.run({});
+    executor.run(paramsOf(model_.tokens().size()));
     const GpuExecutor::DeviceResult at = executor.deviceResult(kNorms);
     return {.name = kNorms,
-            .shape = at.shape,
+            .shape = {at.shape[0], static_cast<int64_t>(model_.tokens().size())},
             .axes = norms_->axes,
             .buffer = at.buffer,
             .byteOffset = at.byteOffset,
             .byteSize = at.byteSize,
+            .rowStride = at.shape.rowStride(),
             .statistics = statisticsIn(executor.result(kStatistics))};
 }
 

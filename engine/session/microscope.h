@@ -84,6 +84,7 @@ public:
         std::string axes; ///< a letter for each axis of a hook, else empty
         VkBuffer buffer = VK_NULL_HANDLE;
         uint64_t byteOffset = 0, byteSize = 0;
+        int64_t rowStride = 0; ///< in floats
         TensorStatistics statistics;
         bool isSigned() const { return statistics.minimum < 0; }
     };
@@ -98,7 +99,7 @@ public:
 
     enum class Phase : uint8_t { Prefill, Decode };
     /// Runs the last token (or the first ones of the prompt, as many as a prefill step takes) once more with every
-    /// dispatch timed. @throws Error if there are no tokens, or one alone for a prefill
+    /// dispatch timed, changed as the model is. @throws Error if there are no tokens, or one alone for a prefill
     StepProfile profile(Phase phase);
     /// The plan of the step that profile() times. @throws Error as that
     std::shared_ptr<const Plan> plan(Phase phase);
@@ -113,19 +114,21 @@ private:
     struct Timed {
         std::shared_ptr<const Plan> plan;
         std::unique_ptr<GpuExecutor> executor;
-        int64_t queries = 1;         ///< that the plan has room for
-        size_t first = 0, count = 1; ///< of the tokens that it runs
+        std::set<std::string> edited; ///< hooks that it is planned for
+        size_t first = 0, count = 1;  ///< of the tokens that it runs
     };
     Timed& timedStep(Phase phase);
     GpuExecutor& runHook(const std::string& name);
-    void writeTokens(GpuExecutor& executor, size_t first, size_t count) const;
+    std::unique_ptr<GpuExecutor> executorOf(const std::shared_ptr<Graph>& graph,
+                                            const std::map<std::string, Tensor>& outputs) const;
+    std::vector<float> rowByHand(GpuExecutor& executor, LensBand band, int layer, int head, int row, int columns) const;
     void requireTokens(size_t count) const;
 
     LanguageModel& model_;
     std::string refusal_;
     std::map<std::tuple<int, int, bool>, std::unique_ptr<GpuExecutor>> tiles_; ///< by layer, size and fineness
     std::unique_ptr<Looking> looked_, norms_;
-    std::map<int64_t, Timed> timed_; ///< by queries
+    std::map<int64_t, Timed> timed_; ///< by the queries that the plan has room for
 };
 
 } // namespace attn

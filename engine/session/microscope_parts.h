@@ -1,7 +1,6 @@
 #pragma once
 
 #include "engine/gpu/transfer.h"
-#include "engine/session/hook_edits.h"
 #include "engine/session/microscope.h"
 
 namespace attn {
@@ -9,16 +8,11 @@ namespace attn {
 /// A plan that works out one tensor to look at.
 struct Microscope::Looking {
     std::string name;
-    int64_t tokens = 0; ///< of the sequence; 0: a weight
-    std::string axes;
-    std::set<std::string> editedHooks;
-    std::set<int> editedPatterns; ///< layers
+    int64_t room = 0;   ///< tokens that it is planned for; 0: a weight
+    bool isCut = false; ///< only as many rows count as there are tokens; else there is just the room
+    std::string axes{};
+    std::set<std::string> edited{}; ///< hooks that it is planned for
     std::unique_ptr<GpuExecutor> executor;
-
-    /// Whether it is planned for hooks that are edited so.
-    bool fits(const HookEdits& edits) const {
-        return edits.hooks() == editedHooks && edits.patternLayers() == editedPatterns;
-    }
 };
 
 } // namespace attn

@@ -12,7 +12,6 @@ namespace attn {
 namespace {
 
 constexpr int kRuns = 5; // of which the median counts
-constexpr std::array<int64_t, 3> kPrefillSizes{16, 128, 512};
 
 /// A type as this step uses it: no more rows than live.
 TensorType liveType(TensorType type, const StepParams& step) {
@@ -81,26 +80,18 @@ double medianOf(std::vector<double> values) {
 Microscope::Timed& Microscope::timedStep(Phase phase) {
     requireTokens(phase == Phase::Decode ? 1 : 2);
     const size_t all = model_.tokens().size();
-    // The model feeds the last token alone, and those before it in steps of these sizes.
-    int64_t queries = 1;
-    size_t first = all - 1, count = 1;
-    if (phase == Phase::Prefill) {
-        const auto fits = std::ranges::find_if(kPrefillSizes, [&](int64_t size) {
-            return static_cast<int64_t>(all - 1) <= size && size <= model_.capacity();
-        });
-        queries = fits != kPrefillSizes.end() ? *fits : std::min<int64_t>(kPrefillSizes.back(), model_.capacity());
-        count = std::min(all - 1, static_cast<size_t>(queries));
-        first = 0;
-    }
+    // The model feeds the last token alone, and those before it in steps of several sizes.
+    const bool isDecode = phase == Phase::Decode;
+    const int64_t queries = isDecode ? 1 : model_.bucketFor(std::max<size_t>(all - 1, 2));
     Timed& timed = timed_[queries];
-    timed.queries = queries;
-    timed.first = first;
-    timed.count = count;
-    if (timed.executor) return timed;
-    const DecoderGraph graph =
-        buildDecoder(model_.config(), {.queries = queries, .cacheCapacity = model_.capacity(), .recordsQueries = true});
+    timed.first = isDecode ? all - 1 : 0;
+    timed.count = isDecode ? 1 : std::min(all - 1, static_cast<size_t>(queries));
+    if (timed.executor && timed.edited == model_.editedHooks()) return timed;
+    timed.executor = nullptr; // its memory first
+    timed.edited = model_.editedHooks();
+    const DecoderGraph graph = model_.stepGraph(queries);
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
-    if (phase == Phase::Decode) outputs.emplace("next_logits", graph.nextLogits);
+    if (isDecode) outputs.emplace("next_logits", graph.nextLogits);
     timed.plan = compile(graph.graph, outputs);
     timed.executor = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), timed.plan,
                                                    GpuExecutorOptions{.profiles = true});
@@ -111,23 +102,14 @@ std::shared_ptr<const Plan> Microscope::plan(Phase phase) { return timedStep(pha
 
 StepProfile Microscope::profile(Phase phase) {
     Timed& timed = timedStep(phase);
-    writeTokens(*timed.executor, timed.first, timed.count);
-    StepParams step;
-    step[StepScalar::QueryLength] = static_cast<uint32_t>(timed.count);
-    step[StepScalar::CacheOffset] = static_cast<uint32_t>(timed.first);
-    step[StepScalar::KeyLength] = static_cast<uint32_t>(timed.first + timed.count);
-
+    const StepParams step =
+        model_.writeStep(*timed.executor, timed.first, std::span(model_.tokens()).subspan(timed.first, timed.count));
     std::vector<std::vector<double>> runs; // [dispatch][run]
     for (int run = 0; run < kRuns; ++run) {
         timed.executor->run(step);
         const auto stretches = timed.executor->profile();
         runs.resize(stretches.size());
         for (size_t i = 0; i < stretches.size(); ++i) runs[i].push_back(stretches[i].elapsedMs);
-    }
-    if (model_.isEdited()) { // the timed step is not, and has written the caches
-        const std::vector<int> tokens = model_.tokens();
-        model_.truncate(timed.first);
-        model_.feed(std::span(tokens).subspan(timed.first));
     }
     const Plan& plan = *timed.plan;
     StepProfile profile{.plan = timed.plan, .queries = static_cast<int64_t>(timed.count), .ops = {}, .totalMs = 0};

@@ -143,8 +143,17 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
     CHECK(tiles.byHand.front().at(last, 3) == 0);
     leader.send(mirrorLine({.view = "grid"}));
     REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Grid && !scope.isRefining(); }));
+    leader.send(mirrorLine({.view = "lens"})); // and through the lens
+    REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Lens && !scope.isRefining(); }));
+    const Screenshot pinned = window.picture();
+    CHECK(scope.model().isByHand());
+    CHECK(window.colourOf(pinned, {last, 2}).isNear(kOne));
+    CHECK(window.colourOf(pinned, {last, 3}).isNear(kZero));
+    leader.send(mirrorLine({.edits = Edits{}}));
+    REQUIRE(window.drawUntil([&] { return scope.model().edits().empty() && !scope.isRefining(); }));
+    CHECK_FALSE(window.colourOf(window.picture(), {last, 2}).isNear(kOne));
 
-    // A timed step runs without the edits, and leaves no trace of it in the caches.
+    // A timed step leaves no trace of it in the caches.
     leader.send(mirrorLine({.edits = Edits{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
     REQUIRE(window.drawUntil([&] { return !scope.model().edits().interventions.empty(); }));
     const auto edited = scope.model().language().patternTile({.layer = 1, .head = 0}).values;

@@ -166,6 +166,90 @@ TEST_CASE("timeline: the ops of a step take what the whole takes, and the cache 
     CHECK(window.scope().subject().labels().back() == "y");
 }
 
+TEST_CASE("timeline and plan: of the step with the changes that are in force", "[scope][gpu]") {
+    ScopeWindow window(showing("timeline"));
+    ModelSubject& model = window.scope().model();
+    window.picture();
+    auto& timeline = viewOf<TimelineView>(window);
+    const size_t ownOps = timeline.profile().ops.size();
+    CHECK(timeline.facts().find("change") == std::string::npos);
+    const auto edit = [&](const Edits& edits, const std::vector<float>& gates) {
+        vkDeviceWaitIdle(window.scope().context().device()); // a frame may still read
+        model.setEdits(edits, gates);
+        window.picture();
+    };
+    const auto namesIn = [&](const std::vector<OpTime>& ops, const std::string& part) {
+        return std::ranges::any_of(ops, [&](const OpTime& op) { return op.name.find(part) != std::string::npos; });
+    };
+    std::vector<float> gates(static_cast<size_t>(model.layers() * model.heads()), 1);
+    gates.back() = 0.5f;
+    const Edits edits{{{.hook = "blocks.0.hook_attn_out", .amount = 0.5f}},
+                      {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}};
+    edit(edits, gates);
+    CHECK(timeline.facts().ends_with("with 3 changes"));
+    CHECK(timeline.profile().ops.size() > ownOps); // an edited hook and a pattern that is formed
+    CHECK(namesIn(timeline.profile().ops, "softmax"));
+    // Nothing of it stays: the next tokens and what is seen of the others are as if nothing had been timed.
+    const auto pattern = [&] { return model.language().patternTile({.layer = 1, .head = 1}).values; };
+    const std::vector<float> before = pattern();
+    for (const auto phase : {Microscope::Phase::Decode, Microscope::Phase::Prefill}) {
+        const StepProfile profile = model.microscope().profile(phase);
+        CHECK(std::ranges::find(profile.plan->tensors, "blocks.0.hook_attn_out.kept", &PlannedTensor::name) !=
+              profile.plan->tensors.end());
+        CHECK(model.microscope().plan(phase) == profile.plan);
+        CHECK(pattern() == before);
+    }
+    window.press("7");
+    window.picture();
+    CHECK(viewOf<PlanView>(window).facts().ends_with("with 3 changes"));
+    edit({}, gates);
+    CHECK(viewOf<PlanView>(window).facts().ends_with("with 1 change"));
+    edit({}, {});
+    window.press("6");
+    window.picture();
+    CHECK(viewOf<TimelineView>(window).profile().ops.size() == ownOps);
+}
+
+TEST_CASE("tensors and norms: of more tokens without another plan, up to what there is room for", "[scope][gpu]") {
+    ScopeWindow window(showing("norms"));
+    ModelSubject& model = window.scope().model();
+    Microscope& microscope = model.microscope();
+    LanguageModel& language = model.language();
+    window.picture();
+    vkDeviceWaitIdle(window.scope().context().device());
+    const std::string hook = "blocks.1.attn.hook_z";
+    for (int tokens = 15; tokens < 19; ++tokens) {
+        CAPTURE(tokens);
+        REQUIRE(language.tokens().size() == static_cast<size_t>(tokens));
+        const Microscope::DeviceTensor norms = microscope.residualNorms(), tensor = microscope.tensor(hook);
+        CHECK(norms.shape == Shape{3, tokens});
+        CHECK(norms.rowStride == (tokens <= 16 ? 16 : 32));
+        CHECK(tensor.shape[0] == tokens);
+        std::vector<float> values;
+        for (int64_t row = 0; row < tensor.shape.rows(); ++row)
+            for (int64_t column = 0; column < tensor.shape.columns(); ++column)
+                values.push_back(microscope.value(row, column));
+        const std::vector<int> all = language.tokens();
+        const auto captured = language.capture(all, hook).front();
+        REQUIRE(values.size() == captured.values.size());
+        double sum = 0;
+        for (size_t i = 0; i < values.size(); ++i) {
+            REQUIRE(values[i] == Approx(captured.values[i]).margin(1e-5));
+            sum += static_cast<double>(values[i]);
+        }
+        CHECK(tensor.statistics.finite == static_cast<float>(values.size()));
+        CHECK(tensor.statistics.mean == Approx(sum / static_cast<double>(values.size())).margin(1e-5));
+        CHECK(tensor.statistics.maximum == *std::ranges::max_element(values));
+        CHECK(norms.statistics.finite == static_cast<float>(3 * tokens));
+        language.truncate(0);
+        language.feed(all);
+        model.generate();
+    }
+    const Microscope::DeviceTensor pattern = microscope.tensor("blocks.0.attn.hook_pattern"); // as long as it is
+    CHECK(pattern.shape[1] == 19);
+    CHECK(pattern.shape[2] == 19);
+}
+
 TEST_CASE("plan: tensors that live at the same time do not overlap in the arena", "[scope][gpu]") {
     ScopeWindow window(showing("plan"));
     window.picture();

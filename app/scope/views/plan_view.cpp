@@ -69,7 +69,8 @@ void PlanView::drawMap(const Area& area) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddText(
         {area.x + em * 0.75f, area.y + em * 0.4f}, ImGui::GetColorU32(ImGuiCol_Text),
-        fmt::format("The arena of {}: tensors by address, {}", bytesText(static_cast<double>(plan_->arenaBytes)),
+        fmt::format("The arena of {}{}: tensors by address, {}", bytesText(static_cast<double>(plan_->arenaBytes)),
+                    withChanges(subject_.changeCount()),
                     area.width > 50 * em ? "from the op that makes each to the last that reads it" : "while they live")
             .c_str());
     if (width < em || height < em || plan_->arenaBytes == 0) return;
@@ -164,7 +165,7 @@ void PlanView::draw(const Area& area, const Look&, Wishes&) {
 }
 
 bool PlanView::prepare(const std::function<void()>& finishFrame) {
-    if (plan_) return false;
+    if (plan_ && editsVersion_ == subject_.editsVersion()) return false;
     finishFrame();
     if (phase_ == Microscope::Phase::Prefill && subject_.tokenCount() < 2) {
         subject_.setNotice("A prompt of one token is read like any token: it has no plan of its own.");
@@ -172,11 +173,14 @@ bool PlanView::prepare(const std::function<void()>& finishFrame) {
     }
     plan_ = subject_.microscope().plan(phase_);
     spans_ = arenaSpans(*plan_);
+    editsVersion_ = subject_.editsVersion();
     return true; // it shows in the next frame
 }
 
 std::string PlanView::facts() const {
-    return plan_ ? fmt::format("{} ops, {} tensors", plan_->ops.size(), plan_->tensors.size()) : std::string();
+    return plan_ ? fmt::format("{} ops, {} tensors{}", plan_->ops.size(), plan_->tensors.size(),
+                               withChanges(subject_.changeCount()))
+                 : std::string();
 }
 
 std::unique_ptr<View> makePlanView(Subject& subject) { return std::make_unique<PlanView>(*subject.model()); }

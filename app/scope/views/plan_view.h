@@ -36,6 +36,7 @@ private:
     ModelSubject& subject_;
     Microscope::Phase phase_ = Microscope::Phase::Decode;
     std::shared_ptr<const Plan> plan_;
+    uint64_t editsVersion_ = 0; ///< of the model that it is of
     std::vector<ArenaSpan> spans_;
     int marked_ = -1; ///< op under the pointer
 };

@@ -47,9 +47,9 @@ void TimelineView::drawBars(const Area& area) const {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddText(
         {left, area.y + em * 0.5f}, ImGui::GetColorU32(ImGuiCol_Text),
-        fmt::format("{} of {} ops in {:.3f} ms on the device, in the order in which they run",
+        fmt::format("{}{} of {} ops in {:.3f} ms on the device, in the order in which they run",
                     profile_.queries == 1 ? std::string("A token") : fmt::format("{} tokens", profile_.queries),
-                    profile_.ops.size(), profile_.totalMs)
+                    withChanges(subject_.changeCount()), profile_.ops.size(), profile_.totalMs)
             .c_str());
     double at = 0;
     for (size_t i = 0; i < profile_.ops.size(); ++i) {
@@ -170,7 +170,7 @@ void TimelineView::draw(const Area& area, const Look&, Wishes&) {
 }
 
 bool TimelineView::prepare(const std::function<void()>& finishFrame) {
-    if (isMeasured_) return false;
+    if (isMeasured_ && editsVersion_ == subject_.editsVersion()) return false;
     finishFrame();
     if (phase_ == Microscope::Phase::Prefill && subject_.tokenCount() < 2) {
         subject_.setNotice("A prompt of one token is read like any token: there is no step of its own to time.");
@@ -178,12 +178,14 @@ bool TimelineView::prepare(const std::function<void()>& finishFrame) {
     }
     profile_ = subject_.microscope().profile(phase_);
     order_.clear();
+    editsVersion_ = subject_.editsVersion();
     isMeasured_ = true;
     return true; // it shows in the next frame
 }
 
 std::string TimelineView::facts() const {
-    return isMeasured_ ? fmt::format("{:.3f} ms a step", profile_.totalMs) : std::string();
+    return isMeasured_ ? fmt::format("{:.3f} ms a step{}", profile_.totalMs, withChanges(subject_.changeCount()))
+                       : std::string();
 }
 
 std::unique_ptr<View> makeTimelineView(Subject& subject) { return std::make_unique<TimelineView>(*subject.model()); }

@@ -30,6 +30,7 @@ private:
     Microscope::Phase phase_ = Microscope::Phase::Decode;
     StepProfile profile_;
     bool isMeasured_ = false;
+    uint64_t editsVersion_ = 0; ///< of the model that was measured
     std::vector<size_t> order_; ///< of the rows
     int marked_ = -1;           ///< op under the pointer
 };
