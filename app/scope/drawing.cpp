@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
@@ -58,6 +59,24 @@ bool toolButton(const char* text, const char* help, bool isOn, bool isFirst) {
 
 void tip(const char* text) {
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) ImGui::SetTooltip("%s", text);
+}
+
+std::string brokenAt(const std::string& separator, const std::string& line, float width) {
+    std::string broken;
+    size_t lineBegin = 0;
+    for (size_t at = 0; at <= line.size();) {
+        const size_t end = std::min(line.find(separator, at), line.size());
+        const std::string part = line.substr(at, end - at);
+        if (at > 0) {
+            const std::string longer = broken.substr(lineBegin) + separator + part;
+            const bool fits = ImGui::CalcTextSize(longer.c_str()).x <= width;
+            broken += fits ? separator : "\n";
+            if (!fits) lineBegin = broken.size();
+        }
+        broken += part;
+        at = end + separator.size();
+    }
+    return broken;
 }
 
 std::string bytesText(double bytes) {

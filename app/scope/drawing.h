@@ -26,6 +26,9 @@ bool toolButton(const char* text, const char* help, bool isOn = false, bool isFi
 /// What the last widget is for, while the pointer rests on it.
 void tip(const char* text);
 
+/// A line of parts as several lines no longer than a width, broken between parts only.
+std::string brokenAt(const std::string& separator, const std::string& line, float width);
+
 /// "12.3 MiB", "640 bytes".
 std::string bytesText(double bytes);
 

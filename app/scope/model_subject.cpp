@@ -181,7 +181,7 @@ void ModelSubject::setEdits(const Edits& edits, std::vector<float> gates) {
 }
 
 std::string withChanges(int count) {
-    return count == 0 ? std::string() : fmt::format(" with {} change{}", count, count == 1 ? "" : "s");
+    return count == 0 ? std::string() : fmt::format(", with {} change{}", count, count == 1 ? "" : "s");
 }
 
 int ModelSubject::changeCount() const {

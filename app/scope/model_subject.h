@@ -69,7 +69,7 @@ private:
     std::deque<std::chrono::steady_clock::time_point> written_; ///< when the newest tokens were, the newest first
 };
 
-/// " with 2 changes", for what is said of a step; empty where there is none.
+/// ", with 2 changes", for what is said of a step; empty where there is none.
 std::string withChanges(int count);
 
 /// A token on one line: “␣the”, “↵”. At most `mostCharacters` characters, then an ellipsis.

@@ -117,6 +117,7 @@ float Page::drawFacts(double frameMs) {
     if (!isSmallPage())
         facts = fmt::format("{}  ·  {}  ·  {}  ·  {} MiB  ·  {:.1f} ms/frame", subject_.name(), facts,
                             subject_.context().traits().name, subject_.context().allocatedBytes() >> 20, frameMs);
+    facts = brokenAt("  ·  ", facts, ImGui::GetContentRegionAvail().x);
     ImGui::TextUnformatted(facts.c_str(), facts.c_str() + facts.size());
     ImGui::PopStyleColor();
     ImGui::PopTextWrapPos();

@@ -18,7 +18,7 @@ namespace attn::scope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kSmoothing = 0.1;   // of the frame time, by each frame
+constexpr size_t kFramesTimed = 9;   // the median of which is shown: one that makes a plan does not count
 constexpr int kMostSurfacesLost = 3; // one after another: the display is gone
 constexpr int kFramesAfterEvent = 3; // Dear ImGui settles sizes and hovers in the next frames
 
@@ -29,6 +29,13 @@ std::vector<int> encodePrompt(const LanguageModel& model, const Options& options
                      .where = model.info().name,
                      .hint = "give token ids with --tokens 1,2,3"});
     return model.tokenizer()->encode(options.prompt.empty() ? model.source().example() : options.prompt).ids;
+}
+
+double medianOf(std::deque<double> values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
 }
 
 /// While a slider is dragged many changes of the model come at once, and each would run the whole text.
@@ -321,7 +328,7 @@ void Scope::compose() {
     }
     gui_->beginFrame();
     Wishes wishes;
-    page_->draw(frameMs_, isRunning_, wishes);
+    page_->draw(medianOf(frameMs_), isRunning_, wishes);
     gui_->endFrame();
     const bool isBetterLater = page_->prepare([this] { renderer_->finishFrame(); });
     isRefining_ = isBetterLater || isRunning_ || (subject_->model() != nullptr && subject_->model()->isGlowing());
@@ -347,8 +354,8 @@ template <typename Draw> auto Scope::frame(const Draw& draw) {
         detach();
         attach();
     }
-    const double elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-    frameMs_ = frameMs_ == 0 ? elapsedMs : frameMs_ + kSmoothing * (elapsedMs - frameMs_);
+    frameMs_.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    if (frameMs_.size() > kFramesTimed) frameMs_.pop_front();
     return drawn;
 }
 

@@ -8,6 +8,7 @@
 #include "app/scope/picture_transfer.h"
 #include "app/scope/renderer.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -75,7 +76,7 @@ private:
     std::optional<Page> page_;
     int framesWanted_ = 0;
     std::string screenshotPath_;
-    double frameMs_ = 0;
+    std::deque<double> frameMs_; ///< of the last frames, the newest last
     bool isRefining_ = false, isRunning_ = false;
     int surfacesLost_ = 0;  ///< one after another, without a frame between them
     bool isLookNew_ = true; ///< the theme or the size of type has changed

@@ -1,3 +1,4 @@
+#include "app/scope/drawing.h"
 #include "app/scope/views/device_view.h"
 #include "app/scope/views/norms_view.h"
 #include "app/scope/views/plan_view.h"
@@ -166,6 +167,19 @@ TEST_CASE("timeline: the ops of a step take what the whole takes, and the cache 
     CHECK(window.scope().subject().labels().back() == "y");
 }
 
+TEST_CASE("lines of facts break between facts only", "[scope][gpu]") {
+    ScopeWindow window(showing("device")); // for its type
+    window.picture();
+    const auto broken = [](const char* line, const char* widest) {
+        return brokenAt("  ·  ", line, ImGui::CalcTextSize(widest).x);
+    };
+    CHECK(broken("2.50 ms  ·  llvmpipe (LLVM 15.0.6)  ·  15 MiB", "2.50 ms  ·  llvmpipe (LLVM 15.") ==
+          "2.50 ms\nllvmpipe (LLVM 15.0.6)\n15 MiB");
+    CHECK(broken("one  ·  two  ·  three  ·  four", "one  ·  two  ·  ") == "one  ·  two\nthree  ·  four");
+    CHECK(broken("one  ·  two", "one  ·  two") == "one  ·  two");
+    CHECK(broken("", "one").empty());
+}
+
 TEST_CASE("timeline and plan: of the step with the changes that are in force", "[scope][gpu]") {
     ScopeWindow window(showing("timeline"));
     ModelSubject& model = window.scope().model();
@@ -202,7 +216,15 @@ TEST_CASE("timeline and plan: of the step with the changes that are in force", "
     window.press("7");
     window.picture();
     CHECK(viewOf<PlanView>(window).facts().ends_with("with 3 changes"));
+    window.press("9");
+    window.picture();
+    const auto& kernels = viewOf<ShaderView>(window).kernels();
+    const auto forms = [&] { return std::ranges::find(kernels, "attention/mix", &KernelUse::shader) != kernels.end(); };
+    CHECK(forms());
     edit({}, gates);
+    CHECK_FALSE(forms());
+    window.press("7");
+    window.picture();
     CHECK(viewOf<PlanView>(window).facts().ends_with("with 1 change"));
     edit({}, {});
     window.press("6");

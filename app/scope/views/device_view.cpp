@@ -146,15 +146,18 @@ void ShaderView::draw(const Area& area, const Look&, Wishes&) {
 }
 
 bool ShaderView::prepare(const std::function<void()>& finishFrame) {
-    if (isRead_) return false;
+    if (isRead_ && editsVersion_ == subject_.model()->editsVersion()) return false;
     finishFrame();
+    editsVersion_ = subject_.model()->editsVersion();
     Microscope& microscope = subject_.model()->microscope();
     kernels_ = microscope.kernels(*microscope.plan(Microscope::Phase::Decode));
     isRead_ = true;
     return true; // it shows in the next frame
 }
 
-std::string ShaderView::facts() const { return fmt::format("{} kernels", kernels_.size()); }
+std::string ShaderView::facts() const {
+    return fmt::format("{} kernels{}", kernels_.size(), withChanges(subject_.model()->changeCount()));
+}
 
 std::unique_ptr<View> makeDeviceView(Subject& subject) { return std::make_unique<DeviceView>(subject); }
 std::unique_ptr<View> makeShaderView(Subject& subject) { return std::make_unique<ShaderView>(subject); }

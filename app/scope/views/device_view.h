@@ -41,6 +41,7 @@ private:
     Subject& subject_;
     std::vector<KernelUse> kernels_;
     bool isRead_ = false;
+    uint64_t editsVersion_ = 0; ///< of the model whose step it is
 };
 
 std::unique_ptr<View> makeDeviceView(Subject& subject);

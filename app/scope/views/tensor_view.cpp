@@ -65,19 +65,22 @@ void TensorView::drawList(const Area& area) {
 void TensorView::drawStatistics(const Area& area) const {
     const TensorStatistics& s = shown_->statistics;
     const auto number = [](float value) { return static_cast<double>(value); };
+    const float em = ImGui::GetFontSize(), width = std::max(area.width - 1.5f * em, em);
     std::string text =
-        fmt::format("{}  {}{}\nminimum {:.4g}   maximum {:.4g}   mean {:.4g}   standard deviation {:.4g}", shown_->name,
-                    shown_->shape.text(), shown_->axes.empty() ? std::string() : "  " + shown_->axes, number(s.minimum),
-                    number(s.maximum), number(s.mean), number(s.standardDeviation));
+        fmt::format("{}  {}{}\n", shown_->name, shown_->shape.text(),
+                    shown_->axes.empty() ? std::string() : "  " + shown_->axes) +
+        brokenAt("   ",
+                 fmt::format("minimum {:.4g}   maximum {:.4g}   mean {:.4g}   standard deviation {:.4g}",
+                             number(s.minimum), number(s.maximum), number(s.mean), number(s.standardDeviation)),
+                 width);
     text += s.nans + s.infinities > 0
                 ? fmt::format("\n{:.0f} NaN, {:.0f} infinite", number(s.nans), number(s.infinities))
                 : "\nno NaN, none infinite";
     if (s.masked > 0) text += fmt::format(", {:.0f} masked", number(s.masked));
-    const float em = ImGui::GetFontSize();
     ImGui::GetBackgroundDrawList()->AddText(
         ImGui::GetFont(), em, {area.x + em * 0.75f, area.y + em * 0.5f},
         ImGui::GetColorU32(s.nans + s.infinities > 0 ? ImGuiCol_PlotHistogram : ImGuiCol_Text), text.c_str(), nullptr,
-        std::max(area.width - 1.5f * em, em));
+        width);
 }
 
 std::string TensorView::describe(const Cell& cell) {

@@ -47,7 +47,7 @@ void TimelineView::drawBars(const Area& area) const {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddText(
         {left, area.y + em * 0.5f}, ImGui::GetColorU32(ImGuiCol_Text),
-        fmt::format("{}{} of {} ops in {:.3f} ms on the device, in the order in which they run",
+        fmt::format("{}{}: {} ops in {:.3f} ms on the device, in the order in which they run",
                     profile_.queries == 1 ? std::string("A token") : fmt::format("{} tokens", profile_.queries),
                     withChanges(subject_.changeCount()), profile_.ops.size(), profile_.totalMs)
             .c_str());
