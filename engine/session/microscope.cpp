@@ -130,9 +130,11 @@ TensorStatistics statisticsIn(std::span<const float> values) {
     return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
-/// Tokens that a plan over a whole sequence has room for: a quarter more at most, so that the next ones need no other.
+/// Tokens that a plan over a whole sequence has room for: a sixteenth more, or sixteen tokens, so that the next ones
+/// need no other. More would cost more to run than it saves.
 int64_t roomFor(int64_t tokens, int64_t capacity) {
-    const int64_t step = std::max<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tokens))) / 4, 16);
+    const int64_t step =
+        std::max<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tokens))) / 16, 16);
     return std::min((tokens + step - 1) / step * step, capacity);
 }
 

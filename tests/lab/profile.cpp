@@ -1,9 +1,11 @@
 #include "app/lab/panels/profile_panel.h"
 #include "app/lab/widgets/lines_view.h"
+#include "engine/session/edits.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 
 #include <QDockWidget>
+#include <QLabel>
 #include <QSpinBox>
 #include <QTreeWidget>
 
@@ -38,6 +40,20 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
           Approx(static_cast<double>(tokens - 1) / static_cast<double>(tokens)).epsilon(0.01));
     CHECK(distances.placeText(2) == QStringLiteral("2–3"));
     CHECK(distances.places() == static_cast<int>(std::bit_width(tokens - 1)) + 1);
+
+    // A pattern that is set by hand is what is counted, and is said.
+    lab.window().bridge().post(SetEditsCommand{
+        std::make_shared<const Edits>(Edits{{}, {{.layer = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}})});
+    const auto receivedBy = [&](size_t key) {
+        return lab.find<LinesView>("profileReceived").figure().lines[0].values[key];
+    };
+    REQUIRE(lab.waitFor([&] { return receivedBy(2) >= static_cast<float>(tokens - 2); }));
+    const auto& title = lab.find<QLabel>("profileTitle");
+    CHECK(title.text().startsWith(QStringLiteral("Layer 0, head 0, pattern set by hand")));
+    lab.window().bridge().post(SetEditsCommand{});
+    REQUIRE(lab.waitFor([&] { return receivedBy(2) < 1.5f; }));
+    REQUIRE(lab.settle());
+    CHECK_FALSE(title.text().contains(QStringLiteral("by hand")));
 
     auto& largest = lab.find<QTreeWidget>("profileLargest");
     const HeadProfile::Cell first = lab.snapshot().profile->largest.front();

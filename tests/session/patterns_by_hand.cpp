@@ -179,6 +179,32 @@ TEST_CASE("patterns by hand: the lens, tiles, thumbnails and profiles show what 
     }
 }
 
+TEST_CASE("patterns by hand: a session's profile follows a change and its removal", "[session][gpu]") {
+    Session session({.validation = true});
+    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "qwertyqwerty", .promptTokens = {}});
+    session.post(SetProfileCommand{.layer = 1, .head = 0});
+    REQUIRE(session.waitIdle(60));
+    const auto own = session.latest()->profile;
+    REQUIRE(own);
+    session.post(SetEditsCommand{
+        std::make_shared<const Edits>(Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+    REQUIRE(session.waitIdle(60));
+    const auto uniform = session.latest()->profile;
+    REQUIRE(uniform);
+    const auto count = session.latest()->sequence->tokens.size();
+    REQUIRE(uniform->received.size() == count);
+    for (size_t key = 0; key < count; ++key) {
+        double received = 0;
+        for (size_t query = key; query < count; ++query) received += 1 / static_cast<double>(query + 1);
+        CHECK(static_cast<double>(uniform->received[key]) == Approx(received).margin(1e-6));
+    }
+    CHECK(uniform->largest.front().weight == 0.5f); // the first query that sees more than itself
+    session.post(SetEditsCommand{});
+    REQUIRE(session.waitIdle(60));
+    CHECK(session.latest()->profile->received == own->received);
+    CHECK(session.latest()->profile->largest == own->largest);
+}
+
 TEST_CASE("patterns by hand: what is looked at without the changes is the head's own", "[session][gpu]") {
     TemporaryFolder folders;
     Bench bench(longer(folders / "own", "llama_gqa"));

@@ -3,6 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/lines_view.h"
+#include "engine/session/edits.h"
 
 #include <QDockWidget>
 #include <QHeaderView>
@@ -157,11 +158,17 @@ void ProfilePanel::showTitle() {
         return title_->setText(tr("Type a prompt under Generate to see what a head does with it."));
     const QString head = tr("Layer %1, head %2").arg(shown_->layer).arg(shown_->head);
     if (shown_->received.empty()) return title_->setText(tr("%1 forms no pattern.").arg(head));
-    QString title = head;
+    QString title = isByHand() ? tr("%1, pattern set by hand").arg(head) : head;
     if (shown_->exactRows < 1) title += tr(": %1 % counted").arg(static_cast<int>(shown_->exactRows * 100));
     for (const LinesView* view : {received_, distances_})
         if (const QString reading = view->reading(); !reading.isEmpty()) title += QStringLiteral("  ·  ") + reading;
     title_->setText(title);
+}
+
+bool ProfilePanel::isByHand() const {
+    return snapshot_->edits && std::ranges::any_of(snapshot_->edits->patterns, [&](const PatternEdit& edit) {
+               return edit.layer == shown_->layer && edit.head == shown_->head;
+           });
 }
 
 QString ProfilePanel::csv() const {

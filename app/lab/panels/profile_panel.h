@@ -31,6 +31,7 @@ private:
     void ask();
     void showProfile();
     void showTitle();                   ///< with what is pointed at
+    bool isByHand() const;              ///< the pattern of the head that is shown is set
     QString tokenText(int token) const; ///< "12 “the”"
 
     PanelContext& context_;
