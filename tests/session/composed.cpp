@@ -5,6 +5,7 @@
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace attn;
@@ -75,6 +76,26 @@ TEST_CASE("composed models: views show the patterns that were formed", "[session
     REQUIRE(hooks.size() == 2);
     CHECK(hooks[0].shape == Shape{2, 5, 5});
     CHECK(std::vector<float>(hooks[0].values.begin() + 25, hooks[0].values.end()) == tile.values);
+}
+
+TEST_CASE("composed models: pooled pictures leave out the first token exactly", "[session][gpu]") {
+    const TemporaryFolder folder;
+    const auto model = trained(folder, "position=alibi, mask=causal");
+    REQUIRE(model->feed(std::vector<int>{1, 3, 2, 5, 4, 2}));
+    const PatternTile cells = model->patternTile({.layer = 1, .head = 1, .hidesFirst = true});
+    CHECK_FALSE(cells.leavesOutFirst); // cell by cell whoever shows it leaves it out
+    REQUIRE(cells.rows == 6);
+    const PatternTile pooled = model->patternTile({.layer = 1, .head = 1, .detailSize = 3, .hidesFirst = true});
+    CHECK(pooled.leavesOutFirst);
+    REQUIRE(pooled.rows == 3);
+    for (int row = 0; row < 3; ++row)
+        for (int column = 0; column < 3; ++column) {
+            float largest = 0;
+            for (int query = std::max(2 * row, 1); query < 2 * row + 2; ++query)
+                for (int key = std::max(2 * column, 1); key < 2 * column + 2; ++key)
+                    largest = std::max(largest, cells.at(query, key) / (1 - cells.at(query, 0)));
+            CHECK(pooled.at(row, column) == Approx(largest).margin(1e-5));
+        }
 }
 
 TEST_CASE("composed models: a cell is explained by terms that sum to its score, and its weight is the one shown",
