@@ -5,6 +5,7 @@
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/heads_panel.h"
 #include "app/lab/panels/interventions_panel.h"
 #include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/train_panel.h"
@@ -117,6 +118,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     };
     connect(visionPanel_, &VisionPanel::changed, this, showEdited);
     connect(interventions_, &InterventionsPanel::heldChanged, this, showEdited);
+    findChild<HeadsPanel*>()->setBeforeChange([this] { return interventions_->bringBack(); });
     makeMenus();
     resize(setup.size);
     arrangeDocks();

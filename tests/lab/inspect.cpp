@@ -146,6 +146,19 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     for (int step = 0; step < 2; ++step) lab.press(lab.action("redo"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().next->logits == edited);
+    // So does a gate that is moved; undoing it leads to what it was among the changes.
+    click(before);
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QSlider>("gate").value() == lab.find<QSlider>("gate").maximum());
+    lab.find<QSlider>("gate").setValue(lab.find<QSlider>("gate").maximum() / 2);
+    REQUIRE(lab.settle());
+    CHECK_FALSE(before.isChecked());
+    CHECK(*lab.snapshot().edits == edits);
+    CHECK(lab.snapshot().headGates->front() == 0.5f);
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().headGates->front() == 0);
+    CHECK(lab.snapshot().next->logits == edited);
     click(before);
     REQUIRE(lab.settle());
     click(lab.find<QPushButton>("interventionsReset"));

@@ -111,10 +111,13 @@ std::vector<NumberArray> HeadsPanel::numbers() const {
 void HeadsPanel::requestGate(int layer, int head, float gate) {
     if (!snapshot_ || !snapshot_->model) return;
     // A group of heads has no single old gate: its way back is each head's own.
+    const std::vector<float> gates = beforeChange_ ? beforeChange_() : std::vector<float>();
     std::vector<SetHeadGateCommand> before;
     for (int l = 0; l < grid_->layers(); ++l)
         for (int h = 0; h < grid_->heads(); ++h)
-            if ((layer < 0 || l == layer) && (head < 0 || h == head)) before.push_back({l, h, grid_->gate(l, h)});
+            if ((layer < 0 || l == layer) && (head < 0 || h == head))
+                before.push_back(
+                    {l, h, gates.empty() ? grid_->gate(l, h) : gates[static_cast<size_t>(l * grid_->heads() + h)]});
     const bool isChange =
         std::any_of(before.begin(), before.end(), [&](const SetHeadGateCommand& old) { return old.gate != gate; });
     if (isChange) context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {layer, head, gate}));

@@ -2,6 +2,8 @@
 
 #include "app/lab/panels/panel_context.h"
 
+#include <functional>
+
 class QLabel;
 class QPushButton;
 class QSlider;
@@ -20,6 +22,8 @@ public:
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    /// Called before a gate is changed. @return what gates are by then, [layers, heads]; empty: as they are shown
+    void setBeforeChange(std::function<std::vector<float>()> call) { beforeChange_ = std::move(call); }
 
 private:
     void requestGate(int layer, int head, float gate);
@@ -27,6 +31,7 @@ private:
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
+    std::function<std::vector<float>()> beforeChange_;
     HeadsGrid* grid_;
     QLabel* label_;
     QSlider* gate_;

@@ -43,6 +43,8 @@ public:
     /// again.
     void setHeld(bool isHeld);
     bool isHeld() const { return held_.has_value(); }
+    /// Ends setHeld(true). @return the gates that are in force again, [layers, heads]; empty if nothing was held
+    std::vector<float> bringBack();
 
 signals:
     void heldChanged();

@@ -38,6 +38,13 @@ void InterventionsPanel::setHeld(bool isHeld) {
     emit heldChanged();
 }
 
+std::vector<float> InterventionsPanel::bringBack() {
+    if (!held_) return {};
+    std::vector<float> gates = held_->gates;
+    setHeld(false);
+    return gates;
+}
+
 /// What was held is of no use any more: something else is in force.
 void InterventionsPanel::dropHeld() {
     if (!held_) return;
