@@ -128,7 +128,7 @@ std::optional<Cell> MatrixFigure::cellAt(const QPointF& point, const Layout& at)
 }
 
 void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, Text::tr("Nothing to show yet."), theme);
+    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? Text::tr("Nothing to show yet.") : note, theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

@@ -217,9 +217,9 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
         REQUIRE(lab.settle());
         if (!visionLensPages()[static_cast<size_t>(at)].isQuick) press(lab, "visionLensRun");
         REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("visionLensSummary").text().isEmpty(); }, 20'000));
-        const bool hasFigure = lab.find<MatrixView>("visionLensMatrix").isVisible() ||
-                               lab.find<QWidget>("visionLensBars").isVisible() ||
-                               lab.find<PatchOverlayView>("visionLensPicture").isVisible();
+        const bool hasFigure =
+            lab.find<MatrixView>("visionLensMatrix").isVisible() || lab.find<QWidget>("visionLensBars").isVisible() ||
+            lab.find<QWidget>("patchHeads").isVisible() || lab.find<PatchOverlayView>("visionLensPicture").isVisible();
         CHECK(hasFigure);
     }
     // The last one, patching: a cell is taken over as a change.

@@ -260,6 +260,8 @@ void ComparePanel::showMaps() {
         figure.columnTitle = tr("key");
         figure.kind = MatrixFigure::Kind::Weights;
         const auto tile = snapshot ? shownTile(*snapshot, layer_, head_) : nullptr;
+        if (snapshot && !tile && snapshot->grid && !snapshot->grid->tiles.empty())
+            figure.note = tr("not of so long a text while Attention hides the first token");
         if (!tile || tile->rows == 0) return figure;
         figure.setMatrix(tile->rows, tile->columns, tile->values);
         if (!tile->isExact()) {

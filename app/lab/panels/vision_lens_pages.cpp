@@ -173,7 +173,7 @@ LensAnswer showKinds(const VisionAnalysisResult& result, const VisionSnapshot&) 
 
 LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const VisionSnapshot&) {
     const auto& found = static_cast<const PatchHeadDetection&>(result);
-    LensAnswer answer;
+    LensAnswer answer{.summary = tr("Which kinds of heads the early layers have, and which the late ones.")};
     std::vector<int> layers;
     for (const PatchHeadScores& head : found.heads)
         if (layers.empty() || layers.back() != head.layer) layers.push_back(head.layer);
@@ -242,7 +242,7 @@ const VisionLensPage kPages[] = {
      .show = showKinds},
     {.id = "layer_kinds",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Kinds by layer"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How much of each kind the heads of a layer are, in the mean."),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What patches look at, as the mean over the heads of each layer."),
      .make = makeKinds,
      .show = showKindsByLayer},
     {.id = "effects",
