@@ -2,8 +2,11 @@
 
 #include <QApplication>
 #include <QFont>
-#include <QStyle>
-#include <QStyleFactory>
+#include <QPainter>
+#include <QProxyStyle>
+#include <QStyleOption>
+
+#include <utility>
 
 namespace attn {
 namespace {
@@ -26,6 +29,29 @@ Colours coloursOf(ThemeId theme) {
     return {"#f4f5f8", "#ffffff", "#f4f6fa", "#1c2029", "#6c7482", "#ffffff",
             "#2563d9", "#ffffff", "#fde3e3", "#e3ecfd", "#e0f4e6", "#c9ced8"};
 }
+
+/// Fusion draws the edges of boxes and knobs darker than the window, which on a dark one nobody sees.
+class OutlinedStyle : public QProxyStyle {
+public:
+    OutlinedStyle() : QProxyStyle("Fusion") {}
+
+    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                       const QWidget* widget) const override {
+        QProxyStyle::drawPrimitive(element, option, painter, widget);
+        const bool isRound = element == PE_IndicatorRadioButton;
+        if (element != PE_IndicatorCheckBox && element != PE_IndicatorItemViewItemCheck && !isRound) return;
+        painter->save();
+        painter->setRenderHint(QPainter::Antialiasing);
+        painter->setPen(option->palette.color(QPalette::PlaceholderText));
+        painter->setBrush(Qt::NoBrush);
+        const QRectF edge = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
+        if (isRound)
+            painter->drawEllipse(edge);
+        else
+            painter->drawRoundedRect(edge, 2, 2);
+        painter->restore();
+    }
+};
 
 /// The system's own size, before any theme has changed it.
 qreal systemPointSize() {
@@ -112,7 +138,8 @@ QColor predictionColour(ThemeId theme) {
 
 void applyTheme(ThemeId theme, int textSize) {
     const qreal size = systemPointSize() * textSize / 100 * (theme == ThemeId::Projector ? 1.5 : 1.0);
-    if (QApplication::style()->name() != "fusion") QApplication::setStyle(QStyleFactory::create("Fusion"));
+    static bool isStyled = false;
+    if (!std::exchange(isStyled, true)) QApplication::setStyle(new OutlinedStyle);
     QApplication::setPalette(themePalette(theme));
     QFont font = QApplication::font();
     font.setPointSizeF(size);

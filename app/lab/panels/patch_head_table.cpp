@@ -102,8 +102,10 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     table_->header()->setSectionResizeMode(QHeaderView::Fixed);
     table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
     for (const Column each : {Head, Score, Group, Alike}) // no room for the mark of sorting, which kinds need more
-        table_->header()->resizeSection(each, fontMetrics().horizontalAdvance(table_->headerItem()->text(each)) +
-                                                  2 * fontMetrics().averageCharWidth());
+        table_->header()->resizeSection(each,
+                                        std::max(fontMetrics().horizontalAdvance(table_->headerItem()->text(each)),
+                                                 fontMetrics().horizontalAdvance(percent(1))) +
+                                            2 * fontMetrics().averageCharWidth());
     table_->setSortingEnabled(true);
     table_->sortByColumn(Kind, Qt::AscendingOrder);
     table_->setMinimumHeight(fontMetrics().height() * 4);
