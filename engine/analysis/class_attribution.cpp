@@ -1,5 +1,6 @@
 #include "engine/analysis/class_attribution.h"
 
+#include "engine/analysis/quadrature.h"
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
 #include "engine/ops/gradient.h"
@@ -204,15 +205,15 @@ std::shared_ptr<VisionAnalysisResult> PatchAttributionAnalysis::run(VisionModel&
     result->gradientTimesInput = denseResult(*executor, "products");
     if (steps <= 0) return result;
     result->steps = steps;
-    result->integratedGradients.assign(N, 0);
-    for (int step = 0; step < steps; ++step) {
-        if (input.report) input.report(static_cast<float>(step) / static_cast<float>(steps), "integrated gradients");
-        const float share = (static_cast<float>(step) + 0.5f) / static_cast<float>(steps);
-        runWith(share);
+    std::vector<double> integral(N, 0);
+    for (const QuadratureNode& node : gaussLegendre(steps)) {
+        if (input.report) input.report(static_cast<float>(node.at), "integrated gradients");
+        runWith(static_cast<float>(node.at));
         const std::vector<float> values = denseResult(*executor, "products"); // of the share
         for (size_t patch = 0; patch < N; ++patch)
-            result->integratedGradients[patch] += values[patch] / share / static_cast<float>(steps);
+            integral[patch] += node.weight * static_cast<double>(values[patch]) / node.at;
     }
+    result->integratedGradients.assign(integral.begin(), integral.end());
     runWith(0);
     result->baselineLogit = denseResult(*executor, "logit").front();
     return result;

@@ -33,7 +33,7 @@ struct PatchAttribution : VisionAnalysisResult {
     LogitTarget target;
     float logit = 0, baselineLogit = 0;    ///< of the picture, and of one of the mean colour
     std::vector<float> gradientTimesInput; ///< [patches]. @source Shrikumar et al. 2016, arXiv:1605.01713
-    /// [patches] from the mean colour to the picture by the midpoint rule: sums to logit - baselineLogit but for the
+    /// [patches] from the mean colour to the picture by gaussLegendre(): sums to logit - baselineLogit but for the
     /// rule's own error. @source Sundararajan et al. 2017, arXiv:1703.01365
     std::vector<float> integratedGradients;
     int steps = 0;
@@ -41,7 +41,7 @@ struct PatchAttribution : VisionAnalysisResult {
 
 struct PatchAttributionAnalysis : VisionAnalysis {
     LogitTarget target;
-    int steps = 32; ///< of the rule; 0: no integrated gradients
+    int steps = 32; ///< nodes of the rule; 0: no integrated gradients
     std::string key() const override { return "patch_attribution"; }
     std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
 };

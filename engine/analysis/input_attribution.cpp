@@ -1,5 +1,7 @@
 #include "engine/analysis/input_attribution.h"
 
+#include "engine/analysis/quadrature.h"
+#include "engine/models/decoder.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/session/hook_edits.h"
@@ -8,11 +10,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numeric>
 
 namespace attn {
 namespace {
 
 constexpr const char* kEmbed = "hook_embed";
+
+/// [C]: of hook_embed over all tokens that there are.
+std::vector<float> meanEmbedding(LanguageModel& model) {
+    const auto graph = std::make_shared<Graph>();
+    const auto executor =
+        weightRun(model, graph, {{"mean", reduce(vocabularyEmbedding(model.config(), *graph), Reduction::Mean, {0})}});
+    executor->run({});
+    return denseResult(*executor, "mean");
+}
 
 } // namespace
 
@@ -26,14 +39,16 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& mod
     const Tensor logit = sum(multiply(logits, targetInput(graph, model.info().vocabulary)));
     const Tensor embedded = whole.hook(kEmbed); // share of the embeddings, [T,C]
     const Tensor slope = gradient(logit, std::array{embedded}).front();
-    std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", logits}};
-    // Of each token: its embedding times the slope, summed up.
-    if (slope) outputs.emplace("products", reduce(multiply(embedded, slope), Reduction::Sum, {1}));
+    std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", logits}, {"embedded", embedded}};
+    if (slope) outputs.emplace("slope", slope);
     whole.compile(outputs);
     GpuExecutor& executor = whole.executor();
     executor.inputIntegers("analysis.position")[0] = at;
 
-    const auto runWith = [&](float share) {
+    const std::vector<float> mean = meanEmbedding(model);
+    const auto stride = static_cast<size_t>(embedded.shape().rowStride());
+    // At a share of the way from the mean to the embeddings.
+    const auto runAt = [&](double share) {
         whole.prepare();
         const auto kept = executor.input(decoder_names::kept(kEmbed)),
                    added = executor.input(decoder_names::added(kEmbed));
@@ -41,39 +56,51 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& mod
             std::ranges::fill(kept, 1.0f);
             std::ranges::fill(added, 0.0f);
         }
-        for (float& value : kept) value *= share;
-        for (float& value : added) value *= share;
+        for (float& value : kept) value *= static_cast<float>(share);
+        for (size_t i = 0; i < added.size(); ++i) {
+            const double from = i % stride < mean.size() ? static_cast<double>(mean[i % stride]) : 0;
+            added[i] = static_cast<float>(static_cast<double>(added[i]) * share + from * (1 - share));
+        }
         whole.run();
     };
     auto result = std::make_shared<InputAttribution>();
     result->position = at;
     writeTarget(executor, {.token = 0});
-    runWith(1);
+    runAt(1);
     result->target = resolved(target, whole.result("logits"));
     writeTarget(executor, result->target);
     const auto tokens = static_cast<size_t>(whole.tokens());
-    const auto products = [&] {
-        std::vector<float> values = slope ? whole.result("products") : std::vector<float>(tokens, 0);
-        values.resize(tokens);
-        return values;
+    // Of each token: the slope along something, [T,C].
+    const auto along = [&](const std::vector<float>& way) {
+        std::vector<double> sums(tokens, 0);
+        if (!slope) return sums;
+        const std::vector<float> slopes = whole.result("slope");
+        for (size_t i = 0; i < tokens * mean.size(); ++i)
+            sums[i / mean.size()] += static_cast<double>(slopes[i]) * static_cast<double>(way[i]);
+        return sums;
     };
-    runWith(1);
+    runAt(1);
     result->logit = whole.result("logit").front();
-    result->gradientTimesInput = products();
+    std::vector<float> way = whole.result("embedded");
+    const std::vector<double> products = along(way);
+    result->gradientTimesInput.assign(products.begin(), products.end());
     if (steps <= 0) return result;
-    result->steps = steps;
-    result->integratedGradients.assign(tokens, 0);
-    for (int step = 0; step < steps; ++step) {
-        if (input.report) input.report(static_cast<float>(step) / static_cast<float>(steps), "integrated gradients");
-        // share = s^3 at midpoints of s: an RMS norm turns small shares into whole ones, so most happens near 0.
-        const float s = (static_cast<float>(step) + 0.5f) / static_cast<float>(steps), share = s * s * s;
-        runWith(share);
-        const std::vector<float> values = products(); // of the share: the slope times the whole is this by the share
-        for (size_t token = 0; token < tokens; ++token)
-            result->integratedGradients[token] += values[token] / s * 3 / static_cast<float>(steps); // d share / share
-    }
-    runWith(0);
+    runAt(0);
     result->baselineLogit = whole.result("logit").front();
+    for (size_t i = 0; i < way.size(); ++i) way[i] -= mean[i % mean.size()];
+    const double difference = static_cast<double>(result->logit) - static_cast<double>(result->baselineLogit);
+    for (result->steps = steps;; result->steps *= 2) {
+        std::vector<double> integral(tokens, 0);
+        for (const QuadratureNode& node : gaussLegendre(result->steps)) {
+            if (input.report) input.report(static_cast<float>(node.at), "integrated gradients");
+            runAt(node.at);
+            const std::vector<double> values = along(way);
+            for (size_t token = 0; token < tokens; ++token) integral[token] += node.weight * values[token];
+        }
+        result->integratedGradients.assign(integral.begin(), integral.end());
+        const double missing = difference - std::accumulate(integral.begin(), integral.end(), 0.0);
+        if (std::abs(missing) <= 0.01 * std::abs(difference) || 2 * result->steps > mostSteps) break;
+    }
     return result;
 }
 

@@ -41,10 +41,7 @@ public:
             result_.updates.emplace_back(decoder_names::kCachePositions, keyPositions);
         }
 
-        const Tensor table = graph_.parameter("embed.W_E", {config_.vocabulary, C});
-        Tensor words = embedding(tokens, table);
-        if (fixesWords()) words = affine(terms::unitRows(words), std::sqrt(static_cast<double>(C)), 0);
-        Tensor x = graph_.probe(words, "hook_embed", "TC");
+        Tensor x = graph_.probe(words(embedding(tokens, table())), "hook_embed", "TC");
         if (config_.learnedPositions) {
             const Tensor positionTable = graph_.parameter("pos_embed.W_pos", {config_.context, C});
             x = add(x, graph_.probe(embedding(positions, positionTable), "hook_pos_embed", "TC"));
@@ -68,8 +65,17 @@ public:
     }
 
     Tensor readOut(Tensor x) { return unembedded(blocks_.gather(x)); }
+    Tensor vocabulary() { return words(table()); }
 
 private:
+    Tensor table() { return graph_.parameter("embed.W_E", {config_.vocabulary, config_.modelWidth}); }
+
+    /// Rows of the table as the blocks get them.
+    Tensor words(Tensor rows) const {
+        return fixesWords() ? affine(terms::unitRows(rows), std::sqrt(static_cast<double>(config_.modelWidth)), 0)
+                            : rows;
+    }
+
     bool fixesWords() const {
         const BlockHooks* norm = blocks_.hooksOf(0, Slot::Norm);
         return norm && norm->fixesWords;
@@ -121,9 +127,20 @@ DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build
     return DecoderBuilder(config, build, std::make_shared<Graph>()).build();
 }
 
-Tensor readOut(const DecoderConfig& config, Tensor x) {
-    // Into a graph that is the caller's.
-    return DecoderBuilder(config, {}, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), x.graph)).readOut(x);
+namespace {
+
+/// Into a graph that is the caller's.
+DecoderBuilder builderInto(const DecoderConfig& config, Graph& graph) {
+    static const DecoderBuild build;
+    return {config, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph)};
+}
+
+} // namespace
+
+Tensor readOut(const DecoderConfig& config, Tensor x) { return builderInto(config, *x.graph).readOut(x); }
+
+Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph) {
+    return builderInto(config, graph).vocabulary();
 }
 
 bool isComposed(const DecoderConfig& config) {

@@ -72,6 +72,9 @@ DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build
 /// @param x [N, C of all streams], of the graph that the result is in  @return logits [N,V]
 Tensor readOut(const DecoderConfig& config, Tensor x);
 
+/// What hook_embed holds of each token that there is. @param graph that the result is in  @return [V,C]
+Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph);
+
 /// To be called on a graph that is still empty: hooks get the inputs decoder_names::kept and added.
 void makeEditable(Graph& graph, const std::set<std::string>& hooks);
 

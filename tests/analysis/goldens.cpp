@@ -2,6 +2,7 @@
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
+#include "engine/analysis/quadrature.h"
 #include "engine/analysis/token_flow.h"
 #include "engine/analysis/weighted_attention.h"
 #include "tests/analysis/golden_case.h"
@@ -94,17 +95,36 @@ TEST_CASE("goldens: gradients by the input agree with PyTorch; integrated ones a
         InputAttributionAnalysis analysis;
         analysis.position = kPosition;
         analysis.target.other = kOtherToken;
-        analysis.steps = 16;
+        analysis.steps = analysis.mostSteps = 16;
         const auto found = golden.run<InputAttribution>(analysis);
         CHECK(farthest(found->gradientTimesInput, golden.values("gradient_times_input")) < 1e-4);
         CHECK(farthest(found->integratedGradients, golden.values("integrated_gradients")) < 1e-4);
         for (size_t token = kPosition + 1; token < golden.tokens.size(); ++token)
             CHECK(found->gradientTimesInput[token] == 0);
-        if (std::string(name) != "gpt2") continue; // the way from zeros to random Llama weights is too rough for it
-        analysis.steps = 256;
+        CHECK(found->baselineLogit == Approx(golden.values("baseline_logit").front()).margin(1e-4));
+        analysis.steps = analysis.mostSteps = 32;
+        const auto sumOf = [](const InputAttribution& of) {
+            return std::accumulate(of.integratedGradients.begin(), of.integratedGradients.end(), 0.0);
+        };
         const auto finer = golden.run<InputAttribution>(analysis);
-        const double sum = std::accumulate(finer->integratedGradients.begin(), finer->integratedGradients.end(), 0.0);
-        CHECK(sum == Approx(finer->logit - finer->baselineLogit).margin(0.02));
+        CHECK(sumOf(*finer) == Approx(finer->logit - finer->baselineLogit).margin(1e-3));
+        analysis.steps = 4; // too few, so that they are doubled
+        const auto doubled = golden.run<InputAttribution>(analysis);
+        CHECK((doubled->steps > 4 && doubled->steps <= 32));
+        CHECK(sumOf(*doubled) == Approx(doubled->logit - doubled->baselineLogit).epsilon(0.01));
+    }
+}
+
+TEST_CASE("quadrature: as exact as Gauss and Legendre say", "[analysis]") {
+    for (const int count : {1, 2, 5, 16, 32}) {
+        INFO(count);
+        const auto nodes = gaussLegendre(count);
+        REQUIRE(nodes.size() == static_cast<size_t>(count));
+        for (int power = 0; power < 2 * count; ++power) {
+            double sum = 0;
+            for (const QuadratureNode& node : nodes) sum += node.weight * std::pow(node.at, power);
+            CHECK(sum == Approx(1.0 / (power + 1)).epsilon(1e-12));
+        }
     }
 }
 

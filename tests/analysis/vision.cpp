@@ -139,10 +139,10 @@ TEST_CASE("vision goldens: gradients of patches agree with PyTorch and add up", 
         CHECK(farthest(found->gradientTimesInput, vision.golden.values("gradient_times_input")) < 1e-4);
         CHECK(farthest(found->integratedGradients, vision.golden.values("integrated_gradients")) < 1e-4);
         CHECK(std::abs(found->baselineLogit - vision.golden.values("baseline").front()) < 1e-4);
-        asked.steps = 256;
+        asked.steps = 64;
         const auto fine = vision.run<PatchAttribution>(asked);
         const double sum = std::accumulate(fine->integratedGradients.begin(), fine->integratedGradients.end(), 0.0);
-        CHECK(sum == Approx(static_cast<double>(fine->logit - fine->baselineLogit)).margin(1e-2));
+        CHECK(sum == Approx(static_cast<double>(fine->logit - fine->baselineLogit)).margin(1e-3));
     }
 }
 

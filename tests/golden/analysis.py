@@ -5,6 +5,7 @@ torch operations that share nothing with the engine. `model` below calls hook(na
 import json
 import pathlib
 
+import numpy
 import torch
 
 import safetensors_file
@@ -143,17 +144,23 @@ def gradients(model, tokens, logits, out):
     embedded = model.E[tokens]
     token = int(logits[POSITION].argmax())
 
+    mean = model.E.mean(0)  # of all tokens that there are
+
+    def at(share, x):
+        return model.run(tokens, lambda name, value: mean + (x - mean) * share if name == "hook_embed" else value)[POSITION]
+
     def slope(share):
-        x = (embedded * share).requires_grad_()
-        y = model.run(tokens, lambda name, value: x if name == "hook_embed" else value)[POSITION]
+        x = (mean + (embedded - mean) * share).requires_grad_()
+        y = at(1, x)
         (y[token] - y[OTHER_TOKEN]).backward()
         return x.grad
 
     out["gradient_times_input"] = (slope(1.0) * embedded).sum(-1)
-    s = [(i + 0.5) / STEPS for i in range(STEPS)]  # share = s^3, d share = 3 s^2 ds
-    out["integrated_gradients"] = sum(3 * each**2 * (slope(each**3) * embedded).sum(-1) for each in s) / STEPS
+    nodes, weights = numpy.polynomial.legendre.leggauss(STEPS)  # from -1 to 1
+    out["integrated_gradients"] = sum(w / 2 * (slope((n + 1) / 2) * (embedded - mean)).sum(-1) for n, w in zip(nodes, weights))
     with torch.no_grad():
-        y = [model.run(tokens, lambda name, value: value * share if name == "hook_embed" else value)[POSITION] for share in (1, 0)]
+        y = [at(share, embedded) for share in (1, 0)]
+    out["baseline_logit"] = (y[1][token] - y[1][OTHER_TOKEN])[None]
     print("complete to", float(out["integrated_gradients"].sum() - (y[0] - y[1])[token] + (y[0] - y[1])[OTHER_TOKEN]))
 
 

@@ -77,11 +77,13 @@ LensAnswer showGradients(const AnalysisResult& result, const Snapshot& snapshot)
     const auto& found = static_cast<const InputAttribution&>(result);
     const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
     LensAnswer answer{
-        .summary =
-            tr("The %1 after token %2 is %3, and %4 where all embeddings are zero: integrated gradients sum to %5.")
-                .arg(targetName(snapshot, found.target))
-                .arg(found.position)
-                .arg(number(found.logit), number(found.baselineLogit), QString::number(sum, 'f', 3))};
+        .summary = tr("The %1 after token %2 is %3, and %4 where every embedding is the mean of all tokens that there "
+                      "are. Integrated gradients share out the difference, %5; they sum to %6.")
+                       .arg(targetName(snapshot, found.target))
+                       .arg(found.position)
+                       .arg(number(found.logit), number(found.baselineLogit),
+                            QString::number(static_cast<double>(found.logit - found.baselineLogit), 'f', 3),
+                            QString::number(sum, 'f', 3))};
     answer.bars.title = tr("How much each token of the input mattered");
     answer.bars.placeTitle = tr("token");
     answer.bars.placeNames = labelsOf(snapshot, found.gradientTimesInput.size());
