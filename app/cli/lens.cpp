@@ -116,8 +116,9 @@ int gradients(const Asked& asked) {
     analysis.target = asked.options.target.read(asked.model);
     const auto found = analyse<InputAttribution>(asked.model, asked.tokens, analysis);
     if (!asked.options.json)
-        fmt::print("{} after token {}: {:+.4f}, of the mean embedding {:+.4f}\n", targetText(asked.model, found->target),
-                   found->position, static_cast<double>(found->logit), static_cast<double>(found->baselineLogit));
+        fmt::print("{} after token {}: {:+.4f}, of the mean embedding {:+.4f}\n",
+                   targetText(asked.model, found->target), found->position, static_cast<double>(found->logit),
+                   static_cast<double>(found->baselineLogit));
     return byToken(asked, "gradient x input", found->gradientTimesInput, "integrated", found->integratedGradients,
                    {{"position", found->position},
                     {"target", targetJson(asked.model, found->target)},
