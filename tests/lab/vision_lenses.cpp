@@ -119,6 +119,15 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
         CHECK(table.topLevelItem(row)->text(4) ==
               QStringLiteral("%1 %").arg(qRound(falling[static_cast<size_t>(row)] * 100)));
 
+    // Once more on the same head: groups again, and back.
+    QTest::mouseClick(&lab.find<QPushButton>("patchHeadAlike"), Qt::LeftButton);
+    CHECK(table.isColumnHidden(4));
+    CHECK_FALSE(table.isColumnHidden(3));
+    CHECK(table.currentItem()->text(0) == own);
+    CHECK(columnOf(table, 3).back() == QStringLiteral("–")); // those that are alone come last
+    QTest::mouseClick(&lab.find<QPushButton>("patchHeadAlike"), Qt::LeftButton);
+    CHECK(table.topLevelItem(0)->text(0) == own);
+
     // Another picture: the head that was selected stays so.
     const QString selected = table.currentItem()->text(0);
     panel(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());

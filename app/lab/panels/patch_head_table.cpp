@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -117,7 +118,7 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     alike_->setObjectName("patchHeadAlike");
     alike_->setAccessibleName(tr("Compare the heads with the selected one"));
     alike_->setToolTip(tr("Sorts the heads by how much they are like the selected one, in this model and in those that "
-                          "are opened next"));
+                          "are opened next. Once more on the same head: groups again"));
     connect(alike_, &QPushButton::clicked, this, &PatchHeadTable::liken);
     connect(table_, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
         explain();
@@ -152,13 +153,16 @@ void PatchHeadTable::setDetection(std::shared_ptr<const PatchHeadDetection> dete
             for (const size_t at : group) groups_[at] = number;
         }
     list();
-    if (!current) return explain();
     const QSignalBlocker quiet(table_);
-    for (int row = 0; row < table_->topLevelItemCount(); ++row) {
-        const PatchHeadScores& head = *headOf(table_->topLevelItem(row));
-        if (current == std::pair(head.layer, head.head)) table_->setCurrentItem(table_->topLevelItem(row));
-    }
+    for (size_t at = 0; current && at < groups_.size(); ++at)
+        if (current == std::pair(shown_->heads[at].layer, shown_->heads[at].head)) select(at);
     explain();
+}
+
+void PatchHeadTable::select(size_t index) {
+    for (int row = 0; row < table_->topLevelItemCount(); ++row)
+        if (table_->topLevelItem(row)->data(Head, Qt::UserRole).toInt() == static_cast<int>(index))
+            table_->setCurrentItem(table_->topLevelItem(row));
 }
 
 void PatchHeadTable::list() {
@@ -178,12 +182,18 @@ void PatchHeadTable::list() {
 void PatchHeadTable::liken() {
     const PatchHeadScores* head = headOf(table_->currentItem());
     if (!head) return;
-    likened_ = Likened{shown_, shown_->indexOf(head->layer, head->head), model_};
-    list();
+    const size_t index = shown_->indexOf(head->layer, head->head);
     const QSignalBlocker quiet(table_);
-    table_->sortByColumn(Alike, Qt::DescendingOrder);
-    table_->setCurrentItem(table_->topLevelItem(0)); // itself
-    table_->scrollToTop();
+    if (likened_ && likened_->model == model_ && likened_->index == index) { // once more: groups again
+        likened_.reset();
+        list();
+        table_->sortByColumn(Group, Qt::AscendingOrder);
+    } else {
+        likened_ = Likened{shown_, index, model_};
+        list();
+        table_->sortByColumn(Alike, Qt::DescendingOrder);
+    }
+    select(index);
     explain();
 }
 

@@ -37,6 +37,7 @@ signals:
 private:
     const PatchHeadScores* headOf(const QTreeWidgetItem* item) const;
     void list();
+    void select(size_t index); ///< of a head of the detection
     void explain();
     void liken();
 
