@@ -1,6 +1,7 @@
 #include "engine/analysis/head_detectors.h"
 
 #include "engine/analysis/average_linkage.h"
+#include "engine/analysis/overlap.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/session/language_model.h"
@@ -238,10 +239,7 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
 
 float similarity(std::span<const float> a, std::span<const float> b) {
     const auto tokens = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(a.size()))));
-    double sum = 0;
-    for (size_t cell = 0; cell < a.size(); ++cell)
-        sum += std::sqrt(std::max(0.0, static_cast<double>(a[cell]) * static_cast<double>(b[cell])));
-    return static_cast<float>(sum / static_cast<double>(tokens));
+    return static_cast<float>(overlap(a, b) / static_cast<double>(tokens));
 }
 
 std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, int head, const HeadDetection& others) {

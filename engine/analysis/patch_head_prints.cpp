@@ -1,5 +1,7 @@
 #include "engine/analysis/patch_head_prints.h"
 
+#include "engine/analysis/overlap.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -32,13 +34,6 @@ std::vector<std::vector<double>> sharesOf(ImageSize from, ImageSize to) {
                 for (const double b : x) row.push_back(a * b);
         }
     return shares;
-}
-
-double overlap(std::span<const float> a, std::span<const float> b) {
-    double sum = 0;
-    for (size_t i = 0; i < a.size(); ++i)
-        sum += std::sqrt(std::max(0.0, static_cast<double>(a[i]) * static_cast<double>(b[i])));
-    return sum;
 }
 
 /// The weights in areas that are as large or larger.

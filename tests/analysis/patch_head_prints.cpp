@@ -136,3 +136,29 @@ TEST_CASE("patch head prints: every head of every kind of model has one", "[anal
     CHECK(found->prints.front().offsets.size() == 50);
     CHECK(found->prints.back().offsets.empty());
 }
+
+TEST_CASE("vision goldens: prints of heads and how alike they are agree with PyTorch", "[analysis][vision][gpu]") {
+    for (const char* name : {"vit", "deit", "dinov2_registers", "timm_vit", "timm_registers", "swin", "swin_padded"}) {
+        INFO(name);
+        const Golden golden(name, "analysis.safetensors");
+        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
+        const VisionConfig& config = model.config();
+        const auto patches = cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch);
+        const auto result = PatchHeadAnalysis{}.run(model, {.patches = patches});
+        const auto& found = static_cast<const PatchHeadDetection&>(*result);
+        const auto isNear = [](std::span<const float> a, std::span<const float> b) {
+            return std::ranges::equal(a, b, [](float x, float y) { return std::abs(x - y) < 1e-4f; });
+        };
+        const std::vector<float> weights = golden.values("prints.weights"), offsets = golden.values("prints.offsets");
+        std::vector<float> ownWeights, ownOffsets;
+        for (size_t at = 0; at < found.prints.size(); ++at) {
+            const PatchHeadPrint& print = found.prints[at];
+            if (found.heads[at].head == 0)
+                ownWeights.insert(ownWeights.end(), print.weights.begin(), print.weights.end());
+            ownOffsets.insert(ownOffsets.end(), print.offsets.begin(), print.offsets.end());
+        }
+        CHECK(isNear(ownWeights, weights));
+        CHECK(isNear(ownOffsets, offsets));
+        CHECK(isNear(found.alike, golden.values("prints.alike")));
+    }
+}

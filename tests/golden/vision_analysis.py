@@ -227,6 +227,53 @@ def head_kinds(rows, grid, before, classes, looks):
     return sums.T, torch.tensor([names[at] for at in best])
 
 
+AREAS, REACH = 7, 3  # as engine/analysis/patch_head_prints.h
+
+
+def areas_of(patches):
+    """What of each patch lies in each area: both cut into pieces that divide them. [patches, areas]"""
+    sides = []
+    for count in patches:
+        areas = min(count, AREAS)
+        pieces = torch.arange(count * areas)
+        sides.append(torch.stack([torch.bincount(pieces[pieces // areas == patch] // count, minlength=areas) for patch in range(count)]).double() / areas)
+    return torch.kron(*sides)
+
+
+def head_prints(rows, grid, before, classes, patches):
+    """Of one layer's heads: weights between areas [H, areas, areas + 2] and by offset [H, 50]. patches: rows and columns of the picture."""
+    heads, tokens = rows[0][1].shape[0], grid[0] * grid[1]
+    full, prefix = torch.zeros(heads, tokens, tokens).double(), torch.zeros(heads, tokens, 2).double()
+    offsets = torch.zeros(heads, (2 * REACH + 1) ** 2 + 1).double()
+    for query, weights, _, keys, _ in rows:
+        own = query - before
+        for i, key in enumerate(keys):
+            if key < before:
+                prefix[:, own, 0 if 0 <= key < classes else 1] += weights[:, i]
+                offsets[:, -1] += weights[:, i]
+                continue
+            full[:, own, key - before] += weights[:, i]
+            down, right = ((key - before) // grid[1] - own // grid[1], (key - before) % grid[1] - own % grid[1])
+            is_near = max(abs(down), abs(right)) <= REACH
+            offsets[:, (down + REACH) * (2 * REACH + 1) + right + REACH if is_near else -1] += weights[:, i]
+    merged = -(-patches[0] // grid[0])  # patches to a token, on a side
+    token_of = (torch.arange(patches[0])[:, None] // merged * grid[1] + torch.arange(patches[1]) // merged).flatten()
+    members = torch.bincount(token_of, minlength=tokens)
+    by_patch = (full / members)[:, token_of][:, :, token_of]
+    areas = areas_of(patches)
+    between = areas.T @ torch.cat([by_patch @ areas, prefix[:, token_of]], -1) / areas.sum(0)[:, None]
+    return between, offsets / len(rows)
+
+
+def prints(layers, patches, out):
+    found = [head_prints(*layer[:4], patches) for layer in layers]
+    weights, offsets = (torch.cat([layer[part].flatten(1) for layer in found]) for part in (0, 1))
+    out["prints.weights"] = torch.stack([layer[0][0] for layer in found])  # of the first head of each layer
+    out["prints.offsets"] = offsets
+    areas = min(patches[0], AREAS) * min(patches[1], AREAS)
+    out["prints.alike"] = (weights.sqrt() @ weights.sqrt().T / areas + offsets.sqrt() @ offsets.sqrt().T) / 2
+
+
 def kinds(layers, out):
     found = [head_kinds(*layer) for layer in layers]
     out["kinds.scores"] = torch.cat([scores for scores, _ in found])
@@ -299,7 +346,9 @@ for name in ("swin", "swin_padded"):
     plain = SwinModel(model.config, model.weights)
     other = plain.run(other_pixels.double())
     out = {"other_pixels": other_pixels}
-    kinds(swin_layers(plain, pixels, model.config["patch_size"]), out)
+    layers = list(swin_layers(plain, pixels, model.config["patch_size"]))
+    kinds(layers, out)
+    prints(layers, [extent // model.config["patch_size"] for extent in pixels.shape[1:]], out)
     for layer in range(model.names["layers"]):
         stream = other[f"blocks.{layer}.hook_resid_pre"]
         out[f"patched.{layer}"] = torch.stack([model.at(layer, token, stream[token]).run(pixels)["logits"][0] for token in range(len(stream))])
@@ -323,5 +372,7 @@ for name in ("vit", "deit", "dinov2_registers", "timm_vit", "timm_registers"):
     attribution(model, hooks, pixels, before, label, out)
     gradients(model, pixels, label, size, out)
     interventions(model, pixels, other_pixels.double(), label, out)
-    kinds(vit_layers(model, pixels, size, before), out)
+    layers = list(vit_layers(model, pixels, size, before))
+    kinds(layers, out)
+    prints(layers, [extent // size for extent in pixels.shape[1:]], out)
     write(folder, out)
