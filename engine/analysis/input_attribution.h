@@ -27,6 +27,7 @@ struct InputAttributionAnalysis : Analysis {
     int mostSteps = 128; ///< as many are reached by doubling while the sum is off by more than 1 %
     std::string key() const override { return "input_attribution"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 
 } // namespace attn

@@ -152,4 +152,10 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& mod
     return result;
 }
 
+std::shared_ptr<const Analysis> LogitAttributionAnalysis::settled(const AnalysisResult& result) const {
+    auto same = std::make_shared<LogitAttributionAnalysis>(*this);
+    same->target = static_cast<const LogitAttribution&>(result).target;
+    return same;
+}
+
 } // namespace attn

@@ -39,6 +39,7 @@ struct LogitAttributionAnalysis : Analysis {
     std::string key() const override { return "logit_attribution"; }
     /// @throws Error where the final norm is not a layer or RMS norm
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 
 } // namespace attn

@@ -115,4 +115,16 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
     return result;
 }
 
+std::shared_ptr<const Analysis> AblationSweepAnalysis::settled(const AnalysisResult& result) const {
+    auto same = std::make_shared<AblationSweepAnalysis>(*this);
+    same->target = static_cast<const AblationSweep&>(result).target;
+    return same;
+}
+
+std::shared_ptr<const Analysis> PatchSweepAnalysis::settled(const AnalysisResult& result) const {
+    auto same = std::make_shared<PatchSweepAnalysis>(*this);
+    same->target = static_cast<const PatchSweep&>(result).target;
+    return same;
+}
+
 } // namespace attn

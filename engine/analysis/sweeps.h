@@ -16,6 +16,7 @@ struct AblationSweepAnalysis : Analysis {
     LogitTarget target;
     std::string key() const override { return "ablation_sweep"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 
 /// What it does to the logit after the last token when values are taken from the run of another text.
@@ -28,6 +29,7 @@ struct PatchSweepAnalysis : Analysis {
     LogitTarget target;   ///< token -1: what the text's own run says; other -1: what the prompt's run says
     std::string key() const override { return "patch_sweep"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 
 } // namespace attn

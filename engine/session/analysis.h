@@ -29,6 +29,12 @@ struct Analysis {
     /// Results are kept by it, and of two that wait with the same only the newer one runs.
     virtual std::string key() const = 0;
     virtual std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const = 0;
+    /// The same question with what was left to the model, such as the likeliest token, as it was found: for another
+    /// run to answer. @return null: nothing was left to it
+    virtual std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const {
+        static_cast<void>(result);
+        return nullptr;
+    }
 };
 
 } // namespace attn

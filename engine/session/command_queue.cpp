@@ -20,7 +20,8 @@ bool replaces(const Command& newer, const Command& older) {
         return analysis->analysis->key() == std::get<RunAnalysisCommand>(older).analysis->key();
     return is<SetEditsCommand>(newer) || is<SetPromptCommand>(newer) || is<SetSamplingCommand>(newer) ||
            is<SetViewCommand>(newer) || is<SetProfileCommand>(newer) || is<ExplainCellCommand>(newer) ||
-           is<ShowWeightCommand>(newer) || is<ShowWeightsCommand>(newer) || is<CaptureInputsCommand>(newer);
+           is<ShowWeightCommand>(newer) || is<ShowWeightsCommand>(newer) || is<CaptureInputsCommand>(newer) ||
+           is<WantUneditedCommand>(newer);
 }
 
 /// Commands that read what others set: nothing moves across them.

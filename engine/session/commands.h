@@ -74,13 +74,16 @@ struct SetViewCommand {
     int queryBegin = 0, queryEnd = 0;              ///< token range of the detail; 0,0: all
     int keyBegin = 0, keyEnd = 0;
     bool hidesFirst = false; ///< as PatternTile::leavesOutFirst
+    bool operator==(const SetViewCommand&) const = default;
 };
 /// The head whose profile is wanted. @param layer negative: none
 struct SetProfileCommand {
     int layer = -1, head = 0;
+    bool operator==(const SetProfileCommand&) const = default;
 };
 struct ExplainCellCommand {
     int layer = 0, head = 0, query = 0, key = 0;
+    bool operator==(const ExplainCellCommand&) const = default;
 };
 struct SetHeadGateCommand {
     int layer = 0, head = 0; ///< head -1: the whole layer; layer -1: the whole model
@@ -100,6 +103,11 @@ struct CaptureCommand {
 struct SetEditsCommand {
     std::shared_ptr<const Edits> edits; ///< null: none
 };
+/// While wanted, what views show of the run without gates and edits is worked out beside the changed one:
+/// Snapshot::uneditedViews, and with each analysis Snapshot::uneditedAnalyses.
+struct WantUneditedCommand {
+    bool isWanted = false;
+};
 /// Works something out: Snapshot::analyses.
 struct RunAnalysisCommand {
     std::shared_ptr<const Analysis> analysis;
@@ -113,6 +121,6 @@ using Command =
     std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
                  TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, SetViewCommand,
                  SetProfileCommand, ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand,
-                 CaptureInputsCommand, SetEditsCommand, RunAnalysisCommand>;
+                 CaptureInputsCommand, SetEditsCommand, WantUneditedCommand, RunAnalysisCommand>;
 
 } // namespace attn

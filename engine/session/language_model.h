@@ -81,7 +81,7 @@ public:
     void setHookEdits(HookEdits edits);
     const HookEdits& hookEdits() const;
     /// While true neither gates nor edits are in force.
-    void bypassEdits(bool isBypassed) { isBypassed_ = isBypassed; }
+    void bypassEdits(bool isBypassed);
     bool isEdited() const; ///< a gate is not 1 or a hook is edited
     /// Weights of keys from 0 on that are set by hand in a row of a head's pattern, which the model runs on.
     /// @return empty where the row is the head's own
@@ -166,7 +166,8 @@ private:
     Step& gridStep(int size);
     enum class TileUse { ReadBack, Draw }; // each draws into memory of its own
     Step& tileStep(int layer, int size, TileUse use);
-    bool needsLens() const; ///< too many tokens for pictures that are exact at once
+    bool isByHand(int layer, int head) const; ///< its pattern is set by hand, and that is in force
+    bool needsLens() const;                   ///< too many tokens for pictures that are exact at once
     bool drawsByLens(const SetViewCommand& view) const;
     bool drawsThumbnailsByLens(bool hidesFirst) const;
     AttentionLens& lensOf(int layer);

@@ -30,6 +30,10 @@ void LanguageModel::setHookEdits(HookEdits edits) {
 
 const HookEdits& LanguageModel::hookEdits() const { return edits_->hooks; }
 
+void LanguageModel::bypassEdits(bool isBypassed) {
+    if (std::exchange(isBypassed_, isBypassed) != isBypassed) grid_ = {};
+}
+
 bool LanguageModel::isEdited() const {
     return !edits_->hooks.empty() || std::ranges::any_of(gates_, [](float gate) { return gate != 1; });
 }

@@ -37,11 +37,15 @@ bool LanguageModel::drawsThumbnailsByLens(bool hidesFirst) const {
     return (tokens_.size() > kMostFormed || hidesFirst || isByHand) && !isComposed();
 }
 
+bool LanguageModel::isByHand(int layer, int head) const {
+    return !isBypassed_ && edits_->hooks.patterns().contains({layer, head});
+}
+
 bool LanguageModel::needsLens() const { return tokens_.size() > kMostAtOnce && !isComposed(); }
 
 bool LanguageModel::drawsByLens(const SetViewCommand& view) const {
-    const bool isByHand = !isBypassed_ && edits_->hooks.patterns().contains({view.layer, view.head});
-    return (needsLens() || view.hidesFirst || isByHand) && !isComposed() && view.aggregate == HeadAggregate::None;
+    return (needsLens() || view.hidesFirst || isByHand(view.layer, view.head)) && !isComposed() &&
+           view.aggregate == HeadAggregate::None;
 }
 
 LensSource LanguageModel::lensSource(int layer) const {
@@ -122,7 +126,11 @@ HeadProfile LanguageModel::beginProfile(int layer, int head) {
     if (tokens_.empty()) return {};
     layer = std::clamp(layer, 0, info_.layers - 1);
     head = std::clamp(head, 0, info_.heads - 1);
-    if (isComposed()) return composedProfile(layer, head);
+    if (isComposed()) {
+        HeadProfile profile = composedProfile(layer, head);
+        profile.isByHand = isByHand(layer, head);
+        return profile;
+    }
     if (!lenses_) lenses_ = std::make_shared<Lenses>();
     if (!lenses_->profiler || lenses_->profiledLayer != layer) {
         lenses_->profiler = std::make_unique<HeadProfiler>(*context_, *kernels_, *store_, lensSource(layer));
@@ -131,7 +139,7 @@ HeadProfile LanguageModel::beginProfile(int layer, int head) {
     const auto count = static_cast<int64_t>(tokens_.size());
     lenses_->profiler->begin(layer, head, count, {.queryBegin = 1, .queryEnd = count, .keyBegin = 0, .keyEnd = count});
     lenses_->showsProfile = true;
-    return lenses_->profiler->profile();
+    return *refinedProfile();
 }
 
 bool LanguageModel::refine(double milliseconds) {
@@ -162,7 +170,9 @@ std::optional<PatternTile> LanguageModel::refinedTile() const {
 
 std::optional<HeadProfile> LanguageModel::refinedProfile() const {
     if (!lenses_ || !lenses_->showsProfile) return {};
-    return lenses_->profiler->profile();
+    HeadProfile profile = lenses_->profiler->profile();
+    profile.isByHand = isByHand(profile.layer, profile.head);
+    return profile;
 }
 
 std::optional<PatternGrid> LanguageModel::refinedGrid() const {

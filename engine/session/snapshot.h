@@ -128,6 +128,7 @@ struct HeadProfile {
     };
     std::vector<Cell> largest; ///< of the queries that see more than themselves, the largest first; there at the end
     float exactRows = 1;       ///< share of the rows that are counted so far
+    bool isByHand = false;     ///< the pattern is set by hand
 };
 
 /// Attention of the newest token to every key, for all heads.
@@ -215,6 +216,15 @@ struct Status {
     int64_t residentBytes = 0; ///< resident memory of this process
 };
 
+/// Of the run without gates and edits, what Snapshot has of the changed one. Each may be null as there.
+struct UneditedViews {
+    std::shared_ptr<const PatternGrid> grid;
+    std::shared_ptr<const PatternTile> detail;
+    std::shared_ptr<const NewestRows> newest;
+    std::shared_ptr<const HeadProfile> profile;
+    std::shared_ptr<const CellExplanation> explanation;
+};
+
 /// Everything a view may show at one moment. Parts that did not change are shared with the previous snapshot.
 struct Snapshot {
     uint64_t version = 0;         ///< grows by one with each snapshot
@@ -235,7 +245,10 @@ struct Snapshot {
     std::shared_ptr<const Edits> edits;                  ///< null: none
     bool isEdited = false;                               ///< a gate is not 1, or there are edits
     std::shared_ptr<const NextToken> unedited;           ///< `next` without them, while edited and not generating
+    std::shared_ptr<const UneditedViews> uneditedViews;  ///< likewise, while WantUneditedCommand asks for them
     std::map<std::string, std::shared_ptr<const AnalysisResult>> analyses; ///< by Analysis::key(), the last of each
+    /// The same of the unedited run; those of the analyses that ran while it was wanted.
+    std::map<std::string, std::shared_ptr<const AnalysisResult>> uneditedAnalyses;
     std::optional<ShowWeightsCommand> shown; ///< the moment of a training run that the model is at
     std::optional<Failure> failure;          ///< of the last command that failed; cleared by the next that succeeds
     uint64_t failureCount = 0;               ///< grows with each failure, so that a repeated one is noticed

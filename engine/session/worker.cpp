@@ -29,7 +29,6 @@ int64_t residentBytes() {
 }
 
 constexpr std::chrono::milliseconds kWarmUpDelay{200};
-constexpr double kRefiningMs = 20;                         ///< at a time: a command waits no longer
 constexpr std::chrono::milliseconds kRefinedInterval{100}; ///< between two pictures that become exact
 
 } // namespace

@@ -27,6 +27,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::milliseconds kVisualInterval{16};
+    static constexpr double kRefiningMs = 20; ///< at a time: a command waits no longer
     /// Thrown out of loading and running when the user stops it.
     struct Cancelled {};
 
@@ -52,6 +53,7 @@ private:
     void on(const CaptureCommand& command);
     void on(const CaptureInputsCommand& command);
     void on(const SetEditsCommand& command);
+    void on(const WantUneditedCommand& command);
     void on(const RunAnalysisCommand& command);
 
     LanguageModel& model(); ///< @throws Error if none is open
@@ -75,9 +77,15 @@ private:
     void generateOne();
     void finishGenerating();
     void refreshSequence(); ///< tokens, text, branches, logits, newest rows
-    /// What the model says without gates and edits; the cache is then empty if it had to run for that.
+    /// What the model says without gates and edits, and what views show of that if wanted; the cache is then empty if
+    /// it had to run for that.
     void refreshUnedited(std::span<const int> tokens);
-    void compareUnedited(); ///< the same after writing, where the cache must hold the edited run again
+    UneditedViews uneditedViews(); ///< of what the model has run
+    /// The same where the cache must hold the edited run again. @return whether it ran: pictures must then begin anew
+    bool compareUnedited();
+    /// @param unedited without gates and edits  @param report as AnalysisInput
+    std::shared_ptr<AnalysisResult> analysed(const Analysis& analysis, bool unedited,
+                                             const std::function<void(float, const std::string&)>& report);
     void workOut(const Edits& edits);
     void refreshEdits(); ///< works them out anew for another prompt or other weights
     void runEdited();    ///< runs the present path anew under what is changed about the model
@@ -112,6 +120,16 @@ private:
     bool canWarmUp_ = false, isRefining_ = false;
     bool hasStaleEdits_ = false;      ///< the prompt or the weights are others since they were worked out
     std::vector<int> uneditedTokens_; ///< of Snapshot::unedited
+    bool wantsUnedited_ = false;
+    struct Shown {
+        SetViewCommand view;
+        SetProfileCommand profile;
+        std::optional<ExplainCellCommand> cell;
+        bool operator==(const Shown&) const = default;
+    };
+    Shown shown() const { return {view_, profiled_, explained_}; }
+    Shown uneditedShown_;                         ///< of Snapshot::uneditedViews
+    std::optional<ExplainCellCommand> explained_; ///< of Snapshot::explanation
 
     // Shared.
     mutable std::mutex mutex_;

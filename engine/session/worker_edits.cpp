@@ -40,34 +40,76 @@ void Session::Worker::refreshUnedited(std::span<const int> tokens) {
     next_.isEdited = model().isEdited();
     if (!next_.isEdited) {
         next_.unedited.reset();
+        next_.uneditedViews.reset();
         uneditedTokens_.clear();
         return;
     }
-    if (next_.unedited && std::ranges::equal(tokens, uneditedTokens_)) return;
+    const bool isKnown = next_.unedited && std::ranges::equal(tokens, uneditedTokens_),
+               areViewsKnown = !wantsUnedited_ || (next_.uneditedViews && uneditedShown_ == shown());
+    if (isKnown && areViewsKnown) return;
     uneditedTokens_.clear();
+    next_.uneditedViews.reset();
     model().truncate(0);
     model().bypassEdits(true);
     bool isDone = false;
     try {
         isDone = model().feed(tokens, [&] { return isStopped(); });
+        next_.unedited = std::make_shared<NextToken>(
+            NextToken{{model().logits().begin(), model().logits().end()}, {tokens.begin(), tokens.end()}});
+        if (isDone && wantsUnedited_) {
+            next_.uneditedViews = std::make_shared<UneditedViews>(uneditedViews());
+            uneditedShown_ = shown();
+        }
     } catch (...) {
         model().bypassEdits(false);
         model().truncate(0);
         throw;
     }
-    next_.unedited = std::make_shared<NextToken>(
-        NextToken{{model().logits().begin(), model().logits().end()}, {tokens.begin(), tokens.end()}});
     model().bypassEdits(false);
     model().truncate(0);
     if (!isDone) throw Cancelled{};
     uneditedTokens_.assign(tokens.begin(), tokens.end());
 }
 
-void Session::Worker::compareUnedited() {
-    if (!next_.isEdited || next_.unedited || isStopped() || !isCurrent() || model().tokens().empty()) return;
+UneditedViews Session::Worker::uneditedViews() {
+    PatternGrid grid;
+    PatternTile detail;
+    HeadProfile profile;
+    if (view_.thumbnailSize > 0) grid = model().beginGrid(view_.thumbnailSize, view_.hidesFirst);
+    if (view_.detail) detail = model().beginTile(view_);
+    if (profiled_.layer >= 0) profile = model().beginProfile(profiled_.layer, profiled_.head);
+    while (model().refine(kRefiningMs))
+        if (isStopped()) throw Cancelled{};
+    UneditedViews views{.newest = std::make_shared<NewestRows>(model().newestRows())};
+    if (view_.thumbnailSize > 0)
+        views.grid = std::make_shared<PatternGrid>(model().refinedGrid().value_or(std::move(grid)));
+    if (view_.detail) views.detail = std::make_shared<PatternTile>(model().refinedTile().value_or(std::move(detail)));
+    if (profiled_.layer >= 0)
+        views.profile = std::make_shared<HeadProfile>(model().refinedProfile().value_or(std::move(profile)));
+    const auto count = static_cast<int>(model().tokens().size());
+    if (explained_ && std::max(explained_->query, explained_->key) < count)
+        views.explanation = std::make_shared<CellExplanation>(model().explain(*explained_));
+    return views;
+}
+
+bool Session::Worker::compareUnedited() {
+    if (!next_.isEdited || remaining_ > 0 || isStopped() || !isCurrent() || model().tokens().empty()) return false;
     const std::vector<int> tokens = model().tokens();
     refreshUnedited(tokens);
-    if (model().tokens().empty()) model().feed(tokens); // the pictures stay: it is the same run
+    if (!model().tokens().empty()) return false;
+    model().feed(tokens); // the same run again: what is shown of it stays
+    return true;
+}
+
+void Session::Worker::on(const WantUneditedCommand& command) {
+    wantsUnedited_ = command.isWanted;
+    if (!wantsUnedited_) {
+        next_.uneditedViews.reset();
+        next_.uneditedAnalyses.clear();
+    } else if (model_ && compareUnedited()) {
+        refreshViews();
+    }
+    publish();
 }
 
 void Session::Worker::on(const RunAnalysisCommand& command) {
@@ -75,6 +117,32 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
     next_.status.activity = Activity::Analysing;
     next_.status.progress = 0;
     publish();
+    const std::string key = command.analysis->key();
+    const bool isTwofold = wantsUnedited_ && model().isEdited();
+    float begin = 0;
+    const auto report = [&](float fraction, const std::string& what) {
+        if (isStopped()) throw Cancelled{};
+        if (Clock::now() - lastVisual_ < kVisualInterval) return;
+        lastVisual_ = Clock::now();
+        next_.status.progress = isTwofold ? begin + fraction / 2 : fraction;
+        next_.status.detail = what;
+        publish();
+    };
+    const auto result = analysed(*command.analysis, false, report);
+    next_.uneditedAnalyses.erase(key);
+    if (isTwofold) {
+        begin = 0.5f;
+        const auto settled = command.analysis->settled(*result);
+        next_.uneditedAnalyses[key] = analysed(settled ? *settled : *command.analysis, true, report);
+    }
+    next_.analyses[key] = result;
+    publishIdle();
+    isRefining_ = true;
+}
+
+std::shared_ptr<AnalysisResult>
+Session::Worker::analysed(const Analysis& analysis, bool unedited,
+                          const std::function<void(float, const std::string&)>& report) {
     const std::vector<int> tokens = model().tokens();
     const std::vector<float> gates = model().gates();
     const HookEdits edits = model().hookEdits();
@@ -87,25 +155,21 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
         model().truncate(0);
         model().feed(tokens);
     };
-    const auto report = [&](float fraction, const std::string& what) {
-        if (isStopped()) throw Cancelled{};
-        if (Clock::now() - lastVisual_ < kVisualInterval) return;
-        lastVisual_ = Clock::now();
-        next_.status.progress = fraction;
-        next_.status.detail = what;
-        publish();
-    };
     try {
-        auto result = command.analysis->run(model(), {.tokens = tokens, .report = report});
+        if (unedited) { // an analysis may set gates of its own: bypassing them would not do
+            model().setGate(-1, -1, 1);
+            model().setHookEdits({});
+            model().truncate(0);
+            model().feed(tokens);
+        }
+        auto result = analysis.run(model(), {.tokens = tokens, .report = report});
         result->sequenceVersion = next_.sequenceVersion;
-        next_.analyses[command.analysis->key()] = std::move(result);
+        restore();
+        return result;
     } catch (...) {
         restore();
         throw;
     }
-    restore();
-    publishIdle();
-    isRefining_ = true;
 }
 
 } // namespace attn

@@ -43,6 +43,7 @@ void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::str
     view_.head = std::min(view_.head, model_->info().heads - 1);
     path_ = {};
     uneditedTokens_.clear();
+    explained_.reset();
     promptText_.clear();
     refreshSequence();
     canWarmUp_ = true;

@@ -76,6 +76,7 @@ void Session::Worker::runPath(const std::optional<ExplainCellCommand>& cell) {
     const std::vector<int> all = path_.tokens();
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
     refreshEdits();
+    if (cell) explained_ = cell; // else the last one is likely to be asked about again
     refreshUnedited(tokens);
     auto common = static_cast<size_t>(std::ranges::mismatch(tokens, model().tokens()).in1 - tokens.begin());
     if (common == tokens.size() && common > 0) --common; // the last token runs again for its logits
@@ -101,6 +102,7 @@ void Session::Worker::on(const GenerateCommand& command) {
     generationStart_ = nextToken_ = Clock::now();
     generated_ = 0;
     next_.unedited.reset();
+    next_.uneditedViews.reset();
     next_.status.activity = Activity::Generating;
 }
 
@@ -147,16 +149,16 @@ void Session::Worker::generateOne() {
 void Session::Worker::finishGenerating() {
     remaining_ = 0;
     next_.status.activity = Activity::Idle;
+    compareUnedited();
     if (isCurrent()) { // else it was stopped while the rest ran again, and the last pictures stay
         refreshSequence();
         refreshViews();
     }
-    compareUnedited();
     publish();
 }
 
 void Session::Worker::on(const StopCommand&) {
-    if (model_) compareUnedited();
+    if (model_ && compareUnedited()) refreshViews();
     publish();
 }
 
@@ -211,11 +213,10 @@ void Session::Worker::on(const SetViewCommand& command) {
         runPath();
         return;
     }
-    if (!gridChanged) {
-        refreshDetail();
-    } else {
+    if (compareUnedited() || gridChanged)
         refreshViews();
-    }
+    else
+        refreshDetail();
     publish();
 }
 
@@ -226,13 +227,18 @@ void Session::Worker::on(const SetProfileCommand& command) {
         runPath();
         return;
     }
-    refreshProfile();
+    if (compareUnedited())
+        refreshViews();
+    else
+        refreshProfile();
     publish();
 }
 
 void Session::Worker::on(const ExplainCellCommand& command) {
     catchUp();
     next_.explanation = std::make_shared<CellExplanation>(model().explain(command));
+    explained_ = command;
+    if (compareUnedited()) refreshViews();
     publish();
 }
 

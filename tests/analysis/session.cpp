@@ -173,8 +173,12 @@ TEST_CASE("measure: a slider's way to the views", "[.measure]") {
             return editsOf(
                 {{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0, .amount = share}}, {}});
         });
+        succeed(session, SetEditsCommand{});
+        succeed(session, WantUneditedCommand{.isWanted = true});
+        const auto compared =
+            median([](float share) { return SetHeadGateCommand{.layer = 0, .head = 0, .gate = share}; });
         WARN(path << ", " << session.latest()->sequence->tokens.size() << " tokens: gate " << gate.first
-                  << " ms (worst " << gate.second << "), mean ablation " << edit.first << " ms (worst " << edit.second
-                  << ")");
+                  << " ms (worst " << gate.second << "), with differences " << compared.first << " ms (worst "
+                  << compared.second << "), mean ablation " << edit.first << " ms (worst " << edit.second << ")");
     }
 }

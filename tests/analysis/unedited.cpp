@@ -1,0 +1,186 @@
+#include "engine/analysis/logit_attribution.h"
+#include "engine/analysis/logit_lens.h"
+#include "engine/analysis/sweeps.h"
+#include "engine/session/edits.h"
+#include "tests/session/session_test.h"
+#include "tests/support/catch.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace attn;
+using namespace attn::test;
+
+// What views show of the run without gates and edits, beside the changed one.
+
+namespace {
+
+constexpr const char* kPrompt = "the quick fox the qu";
+
+void checkSame(const std::vector<float>& a, const std::vector<float>& b) {
+    REQUIRE(a.size() == b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+        CAPTURE(i, a[i], b[i]);
+        CHECK((std::abs(a[i] - b[i]) <= 1e-6f || (std::isnan(a[i]) && std::isnan(b[i]))));
+    }
+}
+
+bool isNear(const std::vector<float>& a, const std::vector<float>& b) {
+    return std::ranges::equal(a, b, [](float x, float y) { return std::abs(x - y) < 1e-6f; });
+}
+
+/// A pattern that looks at the first token from everywhere.
+Edits patternByHand(int layer, int head) {
+    PatternEdit pattern{.layer = layer, .head = head};
+    for (int query = 0; query < 4; ++query) pattern.rows[query] = {1.0f};
+    return {{}, {pattern}};
+}
+
+} // namespace
+
+TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") {
+    Session session({.validation = true});
+    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    const SetViewCommand view = GENERATE(
+        SetViewCommand{.layer = 1, .head = 0}, SetViewCommand{.layer = 1, .aggregate = HeadAggregate::Mean},
+        SetViewCommand{.layer = 1, .thumbnailSize = 8, .detailSize = 8, .hidesFirst = true}, // through the lens
+        SetViewCommand{.layer = 1, .detailSize = 6, .queryBegin = 4, .queryEnd = 16, .keyBegin = 2, .keyEnd = 16});
+    succeed(session, view);
+    succeed(session, SetProfileCommand{.layer = 1, .head = 0});
+    const auto plain = succeed(session, ExplainCellCommand{.layer = 1, .head = 0, .query = 18, .key = 4});
+    REQUIRE(plain->grid);
+    REQUIRE(plain->detail);
+    REQUIRE(plain->profile);
+
+    CHECK(succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0})->uneditedViews == nullptr);
+    auto snapshot = succeed(session, WantUneditedCommand{.isWanted = true});
+    const auto checkPlain = [&] {
+        REQUIRE(snapshot->uneditedViews);
+        const UneditedViews& views = *snapshot->uneditedViews;
+        REQUIRE(views.grid);
+        REQUIRE(views.grid->tiles.size() == plain->grid->tiles.size());
+        for (size_t i = 0; i < plain->grid->tiles.size(); ++i)
+            checkSame(views.grid->tiles[i].values, plain->grid->tiles[i].values);
+        REQUIRE(views.detail);
+        CHECK(views.detail->exactRows == 1);
+        CHECK(views.detail->leavesOutFirst == plain->detail->leavesOutFirst);
+        checkSame(views.detail->values, plain->detail->values);
+        REQUIRE(views.newest);
+        checkSame(views.newest->values, plain->newest->values);
+        REQUIRE(views.profile);
+        checkSame(views.profile->received, plain->profile->received);
+        checkSame(views.profile->distances, plain->profile->distances);
+        REQUIRE(views.explanation);
+        CHECK(views.explanation->query == 18);
+        CHECK(views.explanation->probability == Approx(plain->explanation->probability).margin(1e-6));
+    };
+    succeed(session, ExplainCellCommand{.layer = 1, .head = 0, .query = 18, .key = 4});
+    REQUIRE(session.waitIdle());
+    snapshot = session.latest();
+    checkPlain();
+    // The changed run is not what it was, nor are its pictures.
+    CHECK_FALSE(isNear(snapshot->detail->values, plain->detail->values));
+    CHECK_FALSE(isNear(snapshot->newest->values, plain->newest->values));
+    CHECK_FALSE(isNear(snapshot->profile->received, plain->profile->received));
+    const std::vector<float> closed = snapshot->detail->values;
+
+    // Another change of the model leaves them as they are: a slider does not wait for them.
+    const auto kept = snapshot->uneditedViews;
+    snapshot = succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0.5f});
+    CHECK(snapshot->uneditedViews == kept);
+    succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
+    REQUIRE(session.waitIdle());
+    checkSame(session.latest()->detail->values, closed);
+
+    // Patterns by hand: only the changed run has them.
+    succeed(session, SetEditsCommand{std::make_shared<const Edits>(patternByHand(1, 0))});
+    REQUIRE(session.waitIdle());
+    snapshot = session.latest();
+    checkPlain();
+    CHECK(snapshot->profile->isByHand);
+    CHECK_FALSE(snapshot->uneditedViews->profile->isByHand);
+
+    snapshot = succeed(session, WantUneditedCommand{});
+    CHECK(snapshot->uneditedViews == nullptr);
+    CHECK(snapshot->unedited != nullptr);
+}
+
+TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][gpu]") {
+    Session session({.validation = true});
+    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    auto snapshot = succeed(session, WantUneditedCommand{.isWanted = true});
+    CHECK(snapshot->uneditedViews == nullptr); // nothing is changed
+    snapshot = succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
+    REQUIRE(snapshot->uneditedViews);
+
+    snapshot = succeed(session, SetViewCommand{.layer = 1, .head = 1});
+    REQUIRE(snapshot->uneditedViews);
+    CHECK(snapshot->uneditedViews->detail->head == 1);
+    CHECK(snapshot->uneditedViews->detail->layer == 1);
+    CHECK(snapshot->detail->head == 1);
+
+    session.post(GenerateCommand{.maxTokens = 40, .tokensPerSecond = 60});
+    REQUIRE(waitFor(session, [](const Snapshot& each) { return each.sequence->tokens.size() > 22; }));
+    CHECK(session.latest()->uneditedViews == nullptr); // as long as it is written
+    session.post(StopCommand{});
+    REQUIRE(session.waitIdle());
+    snapshot = session.latest();
+    const auto count = static_cast<int>(snapshot->sequence->tokens.size());
+    REQUIRE(snapshot->uneditedViews);
+    CHECK(snapshot->uneditedViews->newest->keys == count);
+    CHECK(snapshot->uneditedViews->detail->queryEnd == count);
+    CHECK(snapshot->detail->queryEnd == count);
+
+    snapshot = succeed(session, SetPromptCommand{.text = "abcabcab"});
+    REQUIRE(snapshot->uneditedViews);
+    CHECK(snapshot->uneditedViews->newest->keys == 8);
+    snapshot = succeed(session, SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+    CHECK_FALSE(snapshot->isEdited);
+    CHECK(snapshot->uneditedViews == nullptr);
+}
+
+TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
+    Session session({.validation = true}), fresh({.validation = true});
+    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(fresh, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(session, WantUneditedCommand{.isWanted = true});
+    succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.25f});
+    succeed(session, SetEditsCommand{std::make_shared<const Edits>(patternByHand(0, 1))});
+
+    const auto scores = std::make_shared<TokenScoresAnalysis>();
+    auto plain = succeed(fresh, RunAnalysisCommand{scores}), both = succeed(session, RunAnalysisCommand{scores});
+    const auto lossOf = [&](const AnalysisResult& result) { return static_cast<const TokenScores&>(result).loss; };
+    REQUIRE(both->uneditedAnalyses.contains(scores->key()));
+    checkSame(lossOf(*both->uneditedAnalyses.at(scores->key())), lossOf(*plain->analyses.at(scores->key())));
+    CHECK_FALSE(isNear(lossOf(*both->analyses.at(scores->key())), lossOf(*plain->analyses.at(scores->key()))));
+
+    // One that closes gates itself.
+    const auto sweep = std::make_shared<AblationSweepAnalysis>();
+    plain = succeed(fresh, RunAnalysisCommand{sweep});
+    both = succeed(session, RunAnalysisCommand{sweep});
+    const auto effectsOf = [&](const AnalysisResult& result) {
+        return static_cast<const AblationSweep&>(result).headEffects;
+    };
+    REQUIRE(both->uneditedAnalyses.contains(sweep->key()));
+    checkSame(effectsOf(*both->uneditedAnalyses.at(sweep->key())), effectsOf(*plain->analyses.at(sweep->key())));
+
+    // What one run leaves open the other answers as it was found: the changed one finds all tokens as likely.
+    succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0});
+    const auto attribution = std::make_shared<LogitAttributionAnalysis>();
+    plain = succeed(fresh, RunAnalysisCommand{attribution});
+    both = succeed(session, RunAnalysisCommand{attribution});
+    const auto partsOf = [&](const AnalysisResult& result) { return static_cast<const LogitAttribution&>(result); };
+    const LogitAttribution after = partsOf(*both->analyses.at(attribution->key())),
+                           before = partsOf(*both->uneditedAnalyses.at(attribution->key()));
+    CHECK(after.target.token != partsOf(*plain->analyses.at(attribution->key())).target.token);
+    CHECK(before.target.token == after.target.token);
+    CHECK(before.logit == Approx(plain->next->logits[static_cast<size_t>(after.target.token)]).margin(1e-5));
+    succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.25f});
+    both = session.latest();
+
+    // The changed model is in force again, and what is not wanted is not kept.
+    CHECK((*both->headGates)[2] == 0.25f);
+    CHECK(both->edits->patterns.size() == 1);
+    CHECK(succeed(session, WantUneditedCommand{})->uneditedAnalyses.empty());
+    CHECK(succeed(session, RunAnalysisCommand{scores})->uneditedAnalyses.empty());
+}
