@@ -165,7 +165,34 @@ QString titleOf(const ScoreTerm& term) {
     return found == kTitles.end() ? QString::fromStdString(term.name) : Text::tr(found->second);
 }
 
-void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& labels, const FigureTheme& theme) {
+double weightOf(const CellExplanation& cell) {
+    return static_cast<double>(cell.remark.empty() ? cell.probability : cell.displayed);
+}
+
+/// @return null unless both speak of the same cell and have a weight
+const CellExplanation* comparable(const CellExplanation& cell, const CellExplanation* before) {
+    const bool isSame = before && before->layer == cell.layer && before->head == cell.head &&
+                        before->query == cell.query && before->key == cell.key;
+    return isSame && !std::isnan(weightOf(cell)) && !std::isnan(weightOf(*before)) ? before : nullptr;
+}
+
+void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation& before) {
+    const auto signedNumber = [](double value) {
+        return (value > 0 ? QStringLiteral("+") : QString()) + formatNumber(value, 6);
+    };
+    flow.sentence(Text::tr("Without the changes of the model the weight is %1, with them %2: %3.")
+                      .arg(formatNumber(weightOf(before), 6), formatNumber(weightOf(cell), 6),
+                           signedNumber(weightOf(cell) - weightOf(before))));
+    if (cell.remark.empty() && before.remark.empty() && !cell.isMasked)
+        flow.sentence(Text::tr("The score goes from %1 to %2: %3.")
+                          .arg(number(before.score), number(cell.score),
+                               (cell.score > before.score ? QStringLiteral("+") : QString()) +
+                                   number(cell.score - before.score)));
+}
+
+/// @param before may be null
+void write(Flow& flow, const CellExplanation& cell, const CellExplanation* before, const std::vector<QString>& labels,
+           const FigureTheme& theme) {
     QString title = Text::tr("Layer %1, head %2: query %3 %4, key %5 %6");
     title = title.arg(cell.layer)
                 .arg(cell.head)
@@ -174,6 +201,7 @@ void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& 
                 .arg(cell.key)
                 .arg(quoted(labels, cell.key));
     flow.heading(0, title, theme.text);
+    if (const CellExplanation* other = comparable(cell, before)) writeChange(flow, cell, *other);
     if (!cell.remark.empty()) {
         flow.sentence(QString::fromStdString(cell.remark));
         flow.remark(std::isnan(cell.displayed)
@@ -237,7 +265,7 @@ void write(Flow& flow, const CellExplanation& cell, const std::vector<QString>& 
 double CellFigure::heightForWidth(double width, const FigureTheme& theme) const {
     if (!explanation) return 6 * theme.lineHeight();
     Flow flow(nullptr, QRectF(0, 0, width, 0), theme);
-    write(flow, *explanation, labels, theme);
+    write(flow, *explanation, before.get(), labels, theme);
     return std::ceil(flow.height());
 }
 
@@ -248,7 +276,7 @@ void CellFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);
     Flow flow(&painter, area, theme);
-    write(flow, *explanation, labels, theme);
+    write(flow, *explanation, before.get(), labels, theme);
     painter.restore();
 }
 

@@ -13,7 +13,8 @@ namespace attn {
 /// adds to the head's output. Every number is the explanation's own.
 struct CellFigure : Figure {
     std::shared_ptr<const CellExplanation> explanation;
-    std::vector<QString> labels; ///< of every token of the sequence
+    std::shared_ptr<const CellExplanation> before; ///< not null: the cell without the changes of the model, to compare
+    std::vector<QString> labels;                   ///< of every token of the sequence
 
     /// Height that the whole arithmetic takes at a width.
     double heightForWidth(double width, const FigureTheme& theme) const;

@@ -1,5 +1,6 @@
 #include "app/figures/heatmap_figure.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 
 #include <QCoreApplication>
@@ -53,7 +54,7 @@ QRectF HeatmapFigure::wholeWindow() const {
 }
 
 const TileImage& HeatmapFigure::image() const {
-    image_.update(tile, scale, colours);
+    image_.update(tile, scale, colours, before);
     return image_;
 }
 
@@ -211,9 +212,10 @@ void HeatmapFigure::paintCells(QPainter& painter, const Layout& at, const Figure
 }
 
 void HeatmapFigure::paintValues(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
-    if (!tile->isExact()) return;
+    if (!tile->isExact() || image().isEmpty()) return;
     const QFont font = theme.smallFont();
-    if (at.cellWidth() < textWidth(QStringLiteral("0.00"), font) + 4 || at.cellHeight() < labelLine(theme)) return;
+    const QString widest = before ? QStringLiteral("+0.00") : QStringLiteral("0.00");
+    if (at.cellWidth() < textWidth(widest, font) + 4 || at.cellHeight() < labelLine(theme)) return;
     const TileImage& picture = image();
     painter.save();
     painter.setClipRect(at.plot, Qt::IntersectClip);
@@ -223,8 +225,9 @@ void HeatmapFigure::paintValues(QPainter& painter, const Layout& at, const Figur
         for (int key = std::max(tile->keyBegin, static_cast<int>(at.window.left())); key < right; ++key) {
             const QRgb colour = picture.image().pixel(key - tile->keyBegin, query - tile->queryBegin);
             if (qAlpha(colour) == 0) continue;
+            const auto value = static_cast<double>(valueAt({query, key}));
             drawLine(painter, at.cellRect({query, key}), Qt::AlignCenter,
-                     formatProbability(static_cast<double>(valueAt({query, key}))), font, inkOn(colour));
+                     before ? formatChange(value) : formatProbability(value), font, inkOn(colour));
         }
     painter.restore();
 }
@@ -318,11 +321,15 @@ void HeatmapFigure::paintBar(QPainter& painter, const Layout& at, const FigureTh
                  {0.75, QStringLiteral(".1")},
                  {1, QStringLiteral("1")}};
     if (scale.kind == ScaleKind::RowMaximum) ticks = {{0, QStringLiteral("0")}, {1, Text::tr("row max")}};
-    drawColourBar(painter, at.bar, ColourMap::of(colours), ticks, theme);
+    if (before) {
+        const QString end = formatNumber(static_cast<double>(range()), 2);
+        ticks = {{0, QStringLiteral("−") + end}, {0.5, QStringLiteral("0")}, {1, QStringLiteral("+") + end}};
+    }
+    drawColourBar(painter, at.bar, ColourMap::of(before ? ColourMapId::Diverging : colours), ticks, theme);
 }
 
 QString HeatmapFigure::csv() const {
-    if (isEmpty()) return {};
+    if (isEmpty() || image().isEmpty()) return {};
     const std::vector<float>& values = image().scaled().values;
     const auto name = [this](int token) { return csvText(QStringLiteral("%1 %2").arg(token).arg(labelOf(token))); };
     QString text = csvText(QStringLiteral("query\\key"));
@@ -340,8 +347,8 @@ QString HeatmapFigure::csv() const {
 }
 
 std::vector<NumberArray> HeatmapFigure::numbers() const {
-    if (isEmpty()) return {};
-    return {{"pattern", {tile->rows, tile->columns}, image().scaled().values}};
+    if (isEmpty() || image().isEmpty()) return {};
+    return {{before ? "pattern_change" : "pattern", {tile->rows, tile->columns}, image().scaled().values}};
 }
 
 } // namespace attn

@@ -20,6 +20,7 @@ struct Cell {
 /// One head's pattern: queries down, keys across, tokens on both axes.
 struct HeatmapFigure : Figure {
     std::shared_ptr<const PatternTile> tile;
+    std::shared_ptr<const PatternTile> before; ///< not null: the same cells at another time, what `tile` differs from
     QString title;
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
@@ -55,8 +56,11 @@ struct HeatmapFigure : Figure {
     /// What a null window shows.
     QRectF wholeWindow() const;
     bool isEmpty() const { return !tile || tile->rows <= 0 || tile->columns <= 0; }
-    /// The probability as shown (renormalised where the first token is hidden); NaN where hidden or outside.
+    /// The probability, or what it differs by, as shown (renormalised where the first token is hidden); NaN where
+    /// hidden or outside.
     float valueAt(const Cell& cell) const;
+    /// Of a difference: the change that has the full colour; 0: there is none.
+    float range() const { return before ? image().scaled().range : 0; }
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// A matrix: first row keys, first column queries.

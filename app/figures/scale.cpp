@@ -54,7 +54,7 @@ int tileToken(int pixel, int begin, int end, int pixels) {
 
 ScaledTile scaleTile(const PatternTile& tile, const Scale& scale) {
     const size_t rows = static_cast<size_t>(tile.rows), columns = static_cast<size_t>(tile.columns);
-    ScaledTile result{tile.values, std::vector<float>(tile.values.size(), kNoLevel)};
+    ScaledTile result{.values = tile.values, .levels = std::vector<float>(tile.values.size(), kNoLevel)};
     const bool hasFirst = tile.keyBegin == 0 && columns > 0;
     const bool hidesFirst = scale.hidesFirst && hasFirst && !tile.leavesOutFirst;
     const bool hidesColumn =

@@ -46,6 +46,7 @@ inline constexpr float kNoLevel = -1.0f;
 struct ScaledTile {
     std::vector<float> values; ///< [rows, columns] probabilities as shown; NaN where hidden
     std::vector<float> levels; ///< [rows, columns] place in the colour map 0..1, or kNoLevel
+    float range = 0;           ///< of a difference: the change that has the full colour
 };
 ScaledTile scaleTile(const PatternTile& tile, const Scale& scale);
 

@@ -1,5 +1,6 @@
 #include "app/figures/thumbnail_grid_figure.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 
 #include <QCoreApplication>
@@ -37,20 +38,46 @@ std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer,
     return result;
 }
 
+/// Heads' tiles and, where there are several heads, the aggregates'.
+std::vector<std::shared_ptr<const PatternTile>> tilesOf(const std::shared_ptr<const PatternGrid>& grid) {
+    std::vector<std::shared_ptr<const PatternTile>> tiles;
+    for (int layer = 0; layer < grid->layers; ++layer) {
+        for (int head = 0; head < grid->heads; ++head) tiles.emplace_back(grid, &grid->at(layer, head));
+        if (grid->heads > 1)
+            for (HeadAggregate kind : {HeadAggregate::Mean, HeadAggregate::Maximum})
+                tiles.push_back(aggregate(*grid, layer, kind));
+    }
+    return tiles;
+}
+
 } // namespace
 
-void ThumbnailGridFigure::setGrid(const std::shared_ptr<const PatternGrid>& grid) {
-    if (grid == grid_) return;
+void ThumbnailGridFigure::setGrid(const std::shared_ptr<const PatternGrid>& grid,
+                                  const std::shared_ptr<const PatternGrid>& before) {
+    if (grid == grid_ && before == before_) return;
     grid_ = grid;
+    const bool isComparable = !isEmpty() && before && before->layers == grid->layers && before->heads == grid->heads &&
+                              before->tiles.size() == grid->tiles.size() &&
+                              haveSameCells(before->tiles.front(), grid->tiles.front());
+    before_ = isComparable ? before : nullptr;
     tiles_.clear();
+    tilesBefore_.clear();
+    range_.reset();
     if (isEmpty()) return thumbnails_.clear();
-    for (int layer = 0; layer < grid_->layers; ++layer) {
-        for (int head = 0; head < grid_->heads; ++head) tiles_.emplace_back(grid_, &grid_->at(layer, head));
-        if (grid_->heads > 1)
-            for (HeadAggregate kind : {HeadAggregate::Mean, HeadAggregate::Maximum})
-                tiles_.push_back(aggregate(*grid_, layer, kind));
-    }
+    tiles_ = tilesOf(grid_);
+    if (before_) tilesBefore_ = tilesOf(before_);
     thumbnails_.resize(tiles_.size());
+}
+
+float ThumbnailGridFigure::range() const {
+    if (!before_) return 0;
+    if (!range_ || range_->first != scale) {
+        float largest = kSmallestRange;
+        for (size_t at = 0; at < tiles_.size(); ++at)
+            largest = std::max(largest, largestDifference(*tiles_[at], *tilesBefore_[at], scale));
+        range_ = {scale, largest};
+    }
+    return range_->second;
 }
 
 int ThumbnailGridFigure::columns() const { return isEmpty() ? 0 : grid_->heads + (grid_->heads > 1 ? 2 : 0); }
@@ -126,7 +153,7 @@ QSizeF ThumbnailGridFigure::smallestSize(const FigureTheme& theme) const {
 
 const QImage& ThumbnailGridFigure::pixels(int layer, int column, const QSize& size) const {
     const size_t at = static_cast<size_t>(layer * columns() + column);
-    thumbnails_[at].update(tiles_[at], scale, colours);
+    thumbnails_[at].update(tiles_[at], scale, colours, before_ ? tilesBefore_[at] : nullptr, range());
     return thumbnails_[at].pooled(QRectF(QPointF(0, 0), QSizeF(thumbnails_[at].image().size())), size);
 }
 
@@ -205,12 +232,18 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
 void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, const FigureTheme& theme, int layer,
                                      int column) const {
     if (!newest || newest->keys <= 0 || newest->layers != grid_->layers || newest->heads != grid_->heads) return;
-    QColor ground = theme.prediction;
-    ground.setAlphaF(static_cast<float>(0.12 + 0.4 * glow));
+    const NewestRows* before = comparableNewest();
+    QColor ground = before ? theme.plot : theme.prediction; // which is near the red of what is more
+    if (!before) ground.setAlphaF(static_cast<float>(0.12 + 0.4 * glow));
     painter.fillRect(rect, ground);
     const size_t keys = static_cast<size_t>(newest->keys);
-    const auto row = [&](int head) {
-        return newest->values.data() + static_cast<size_t>(layer * newest->heads + head) * keys;
+    const auto weight = [&](const NewestRows& rows, size_t key) {
+        const float* first = rows.values.data() + static_cast<size_t>(layer * rows.heads) * keys + key;
+        if (column < rows.heads) return first[static_cast<size_t>(column) * keys];
+        float whole = 0;
+        for (int head = 0; head < rows.heads; ++head, first += keys)
+            whole = column == rows.heads ? whole + *first / static_cast<float>(rows.heads) : std::max(whole, *first);
+        return whole;
     };
     const int count = std::min(newest->keys, std::max(1, static_cast<int>(rect.width())));
     for (int i = 0; i < count; ++i) {
@@ -219,40 +252,46 @@ void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, cons
         float strongest = 0;
         for (size_t key = begin; key < end; ++key) {
             if (key == 0 && scale.hidesFirst) continue;
-            if (column < newest->heads) {
-                strongest = std::max(strongest, row(column)[key]);
-                continue;
-            }
-            float whole = 0;
-            for (int head = 0; head < newest->heads; ++head)
-                whole = column == newest->heads ? whole + row(head)[key] / static_cast<float>(newest->heads)
-                                                : std::max(whole, row(head)[key]);
-            strongest = std::max(strongest, whole);
+            const float value = weight(*newest, key) - (before ? weight(*before, key) : 0.0f);
+            if (std::abs(value) > std::abs(strongest)) strongest = value;
         }
-        QColor colour = theme.prediction;
+        QColor colour = before ? changeColour(strongest) : theme.prediction;
         // Square root: the eye sees weak links in so thin a strip.
-        colour.setAlphaF(std::sqrt(std::clamp(strongest, 0.0f, 1.0f)));
+        colour.setAlphaF(std::sqrt(std::clamp(std::abs(strongest), 0.0f, 1.0f)));
         const double left = rect.left() + rect.width() * i / count,
                      right = rect.left() + rect.width() * (i + 1) / count;
         painter.fillRect(QRectF(left, rect.top(), right - left, rect.height()), colour);
     }
 }
 
+const NewestRows* ThumbnailGridFigure::comparableNewest() const {
+    return newest && newestBefore && haveSameCells(*newest, *newestBefore) ? newestBefore.get() : nullptr;
+}
+
+std::vector<float> ThumbnailGridFigure::newestValues() const {
+    const NewestRows* before = comparableNewest();
+    return before ? changeOf(*newest, *before) : newest->values;
+}
+
 QString ThumbnailGridFigure::csv() const {
     if (!newest || newest->keys <= 0) return {};
-    QString text = QStringLiteral("layer,head,key,probability\r\n");
+    const QString title = comparableNewest() ? QStringLiteral("change") : QStringLiteral("probability");
+    QString text = QStringLiteral("layer,head,key,%1\r\n").arg(title);
+    const std::vector<float> values = newestValues();
     size_t at = 0;
     for (int layer = 0; layer < newest->layers; ++layer)
         for (int head = 0; head < newest->heads; ++head)
             for (int key = 0; key < newest->keys; ++key)
-                text += QStringLiteral("%1,%2,%3,").arg(layer).arg(head).arg(key) + csvNumber(newest->values[at++]) +
+                text += QStringLiteral("%1,%2,%3,").arg(layer).arg(head).arg(key) + csvNumber(values[at++]) +
                         QStringLiteral("\r\n");
     return text;
 }
 
 std::vector<NumberArray> ThumbnailGridFigure::numbers() const {
     if (!newest || newest->keys <= 0) return {};
-    return {{"newest_row", {newest->layers, newest->heads, newest->keys}, newest->values}};
+    return {{comparableNewest() ? "newest_row_change" : "newest_row",
+             {newest->layers, newest->heads, newest->keys},
+             newestValues()}};
 }
 
 } // namespace attn

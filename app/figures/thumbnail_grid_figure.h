@@ -23,8 +23,9 @@ struct HeadChoice {
 /// Every head as a thumbnail: layers down, heads across, and at the right the mean and the maximum over each layer's
 /// heads. Heads that share a key/value head stand under one bracket.
 struct ThumbnailGridFigure : Figure {
-    std::shared_ptr<const NewestRows> newest; ///< may be null
-    int keyValueHeads = 0;                    ///< 0 or as many as heads: no groups
+    std::shared_ptr<const NewestRows> newest;       ///< may be null
+    std::shared_ptr<const NewestRows> newestBefore; ///< not null: what `newest` differs by from it is drawn
+    int keyValueHeads = 0;                          ///< 0 or as many as heads: no groups
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
     HeadChoice selected;
@@ -33,8 +34,13 @@ struct ThumbnailGridFigure : Figure {
     bool hasFocus = false;
 
     /// The aggregates' tiles are made here, from the heads' tiles.
-    void setGrid(const std::shared_ptr<const PatternGrid>& grid);
+    /// @param before not null: what `grid` differs by from it is drawn, all heads in the same colours; where it is not
+    /// of the same shape it counts as null
+    void setGrid(const std::shared_ptr<const PatternGrid>& grid,
+                 const std::shared_ptr<const PatternGrid>& before = nullptr);
     const std::shared_ptr<const PatternGrid>& grid() const { return grid_; }
+    const std::shared_ptr<const PatternGrid>& before() const { return before_; }
+    float range() const; ///< of a difference: the change that has the full colour; 0: there is none
     bool isEmpty() const { return !grid_ || grid_->layers <= 0 || grid_->heads <= 0 || grid_->tiles.empty(); }
 
     struct Layout {
@@ -62,14 +68,17 @@ struct ThumbnailGridFigure : Figure {
 
 private:
     int groupSize() const;
+    const NewestRows* comparableNewest() const; ///< newestBefore where it is of the same keys, else null
+    std::vector<float> newestValues() const;    ///< or what they differ by
     double headerHeight(const FigureTheme& theme) const;
     const QImage& pixels(int layer, int column, const QSize& size) const;
     void paintHeader(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;
     void paintThumbnail(QPainter& painter, const Layout& layout, const FigureTheme& theme, int layer, int column) const;
     void paintStrip(QPainter& painter, const QRectF& rect, const FigureTheme& theme, int layer, int column) const;
 
-    std::shared_ptr<const PatternGrid> grid_;
-    std::vector<std::shared_ptr<const PatternTile>> tiles_; ///< [layers, columns]; they keep grid_ alive
+    std::shared_ptr<const PatternGrid> grid_, before_;
+    std::vector<std::shared_ptr<const PatternTile>> tiles_, tilesBefore_; ///< [layers, columns]; they keep grids alive
+    mutable std::optional<std::pair<Scale, float>> range_;
     mutable std::vector<TileImage> thumbnails_;
 };
 

@@ -117,7 +117,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         updateActions();
     };
     connect(visionPanel_, &VisionPanel::changed, this, showEdited);
-    connect(interventions_, &InterventionsPanel::heldChanged, this, showEdited);
+    connect(&context_, &PanelContext::shownRunChanged, this, showEdited);
     findChild<HeadsPanel*>()->setBeforeChange([this] { return interventions_->bringBack(); });
     makeMenus();
     resize(setup.size);
@@ -338,7 +338,8 @@ void MainWindow::showLocks() {
 void MainWindow::updateRemark() {
     QStringList remarks;
     if (snapshot_ && snapshot_->isEdited) remarks << tr("model edited");
-    if (interventions_->isHeld()) remarks << tr("shown without its changes");
+    if (context_.shownRun() == ShownRun::Before) remarks << tr("shown without its changes");
+    if (context_.shownRun() == ShownRun::Difference) remarks << tr("differences shown");
     if (visionPanel_->isChanged()) remarks << tr("vision model edited");
     if (lessonLocks_)
         remarks << tr("lesson");

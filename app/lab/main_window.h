@@ -146,7 +146,8 @@ private:
     void showLocks();
     void refreshRecent();
     void updateActions();
-    void updateRemark(); ///< of the status strip: what is not as usual
+    void toggleShownRun(ShownRun run); ///< of a changed model; once more: with the changes
+    void updateRemark();               ///< of the status strip: what is not as usual
 
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     void showFailure(const Failure& failure);

@@ -173,11 +173,11 @@ void MainWindow::makeEditMenu() {
     QAction* undo = addAction(
         menu, {"undo", tr("&Undo"), tr("Undo the last edit of prompt, branch, gate or view"), {QKeySequence::Undo}},
         [this] {
-            interventions_->setHeld(false); // what is undone is a step from the changes, not from what was before them
+            interventions_->bringBack(); // what is undone is a step from the changes, not from what was before them
             undoStack_.undo();
         });
     QAction* redo = addAction(menu, {"redo", tr("&Redo"), tr("Redo what was undone"), {QKeySequence::Redo}}, [this] {
-        interventions_->setHeld(false);
+        interventions_->bringBack();
         undoStack_.redo();
     });
     connect(&undoStack_, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
@@ -204,7 +204,14 @@ void MainWindow::makeEditMenu() {
                tr("Every view shows the model without its changes; once more: with them again"),
                {QKeySequence("Ctrl+Shift+Backspace")},
                "heads"},
-              [this] { interventions_->setHeld(!interventions_->isHeld()); });
+              [this] { toggleShownRun(ShownRun::Before); });
+    addAction(menu,
+              {"showDifference",
+               tr("Show &difference of the interventions"),
+               tr("Every view shows what the changes change; once more: the model with them"),
+               {QKeySequence("Ctrl+Shift+D")},
+               "heads"},
+              [this] { toggleShownRun(ShownRun::Difference); });
     menu->addSeparator();
     addAction(menu,
               {"copyFigure",
@@ -397,6 +404,10 @@ void MainWindow::refreshRecent() {
     }
 }
 
+void MainWindow::toggleShownRun(ShownRun run) {
+    interventions_->show(context_.shownRun() == run ? ShownRun::After : run);
+}
+
 void MainWindow::updateActions() {
     if (actions_.empty()) return;
     const bool hasNext = snapshot_ && snapshot_->next;
@@ -405,9 +416,10 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("reset"), hasNext);
-    const bool isEdited = (snapshot_ && snapshot_->isEdited) || interventions_->isHeld();
+    const bool isEdited =
+        (snapshot_ && snapshot_->isEdited) || context_.shownRun() == ShownRun::Before; // it is not, while held
     enableUnlessLocked(actions_.at("resetEdits"), isEdited || visionPanel_->isChanged());
-    enableUnlessLocked(actions_.at("holdEdits"), isEdited);
+    for (const char* id : {"holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isEdited);
     enableUnlessLocked(actions_.at("capture"), hasNext);
     actions_.at("openInScope")->setEnabled(hasNext);
     enableUnlessLocked(actions_.at("saveSession"), snapshot_ && snapshot_->model);

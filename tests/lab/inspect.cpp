@@ -1,4 +1,3 @@
-#include "app/lab/panels/compare_panel.h"
 #include "app/lab/panels/interventions_panel.h"
 #include "app/lab/panels/lens_pages.h"
 #include "app/lab/widgets/lines_view.h"
@@ -97,8 +96,13 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     lab.showPanel("interventions");
     const std::vector<float> whole = lab.snapshot().next->logits;
     const auto& title = lab.find<QLabel>("interventionsTitle");
-    auto& before = lab.find<QPushButton>("interventionsBefore");
-    CHECK_FALSE(before.isEnabled());
+    auto& run = lab.find<QComboBox>("interventionsRun");
+    CHECK_FALSE(run.isEnabled());
+    const auto showBefore = [&] {
+        run.setCurrentIndex(run.findText("Show before"));
+        REQUIRE(lab.settle());
+    };
+    const auto showsAfter = [&] { return run.currentText() == "Show after"; };
     lab.find<QSlider>("gate").setValue(0); // of layer 0, head 0
     lab.find<QSpinBox>("interventionLayer").setValue(1);
     click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
@@ -107,8 +111,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     CHECK(edited != whole);
     const auto edits = *lab.snapshot().edits;
 
-    click(before);
-    REQUIRE(lab.settle());
+    showBefore();
     CHECK_FALSE(lab.snapshot().isEdited); // so that all views show the model as it was
     CHECK(lab.snapshot().next->logits == whole);
     CHECK(title.text() == "Shown without its changes: 1 change, 1 gate not open.");
@@ -119,26 +122,23 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     REQUIRE(lab.settle());
     CHECK(*lab.snapshot().edits == edits);
     CHECK(lab.snapshot().next->logits == edited);
-    CHECK_FALSE(before.isChecked());
+    CHECK(showsAfter());
 
     // A change while they are held brings them back with it; a reset takes all away.
-    click(before);
-    REQUIRE(lab.settle());
+    showBefore();
     lab.find<QSpinBox>("interventionHead").setValue(1);
     click(lab.find<QPushButton>("interventionAdd"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().edits->interventions.size() == 2);
-    CHECK_FALSE(before.isChecked());
+    CHECK(showsAfter());
     // So does undoing, of that change and of the gate.
-    click(before);
-    REQUIRE(lab.settle());
+    showBefore();
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
     CHECK(*lab.snapshot().edits == edits);
     CHECK(lab.snapshot().next->logits == edited);
-    CHECK_FALSE(before.isChecked());
-    click(before);
-    REQUIRE(lab.settle());
+    CHECK(showsAfter());
+    showBefore();
     for (int step = 0; step < 2; ++step) lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().isEdited);
@@ -147,26 +147,24 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().next->logits == edited);
     // So does a gate that is moved; undoing it leads to what it was among the changes.
-    click(before);
-    REQUIRE(lab.settle());
+    showBefore();
     CHECK(lab.find<QSlider>("gate").value() == lab.find<QSlider>("gate").maximum());
     lab.find<QSlider>("gate").setValue(lab.find<QSlider>("gate").maximum() / 2);
     REQUIRE(lab.settle());
-    CHECK_FALSE(before.isChecked());
+    CHECK(showsAfter());
     CHECK(*lab.snapshot().edits == edits);
     CHECK(lab.snapshot().headGates->front() == 0.5f);
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().headGates->front() == 0);
     CHECK(lab.snapshot().next->logits == edited);
-    click(before);
-    REQUIRE(lab.settle());
+    showBefore();
     click(lab.find<QPushButton>("interventionsReset"));
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().isEdited);
     CHECK(lab.snapshot().next->logits == whole);
     CHECK(title.text() == "The model runs as it was loaded.");
-    CHECK_FALSE(before.isChecked());
+    CHECK(showsAfter());
 
     lab.window().openSession(path);
     REQUIRE(lab.settle());
@@ -434,66 +432,4 @@ TEST_CASE("lab: a text is scored by token and by word", "[lab]") {
     CHECK(strip.count() <= pieces);
     lab.find<QCheckBox>("textWords").click();
     CHECK(strip.count() == pieces);
-}
-
-TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
-    LabWindow lab("builtin:induction", kPrompt);
-    REQUIRE(lab.settle());
-    lab.showPanel("compare");
-    auto& panel = lab.find<ComparePanel>("compare");
-    auto& with = lab.find<QComboBox>("compareWith");
-    auto& heads = lab.find<QTreeWidget>("compareHeads");
-    lab.window().bridge().post(SetEditsCommand{
-        std::make_shared<const Edits>(Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
-    REQUIRE(lab.settle());
-    with.setCurrentIndex(1); // without changes
-    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 20'000));
-    CHECK(heads.topLevelItem(0)->text(0) == "layer 1, head 0"); // the one that was levelled
-    CHECK(heads.topLevelItem(0)->text(1).toDouble() > 0.3);
-    CHECK(heads.topLevelItem(1)->text(1).toDouble() < 1e-3);
-    QTest::mouseClick(heads.viewport(), Qt::LeftButton, {}, heads.visualItemRect(heads.topLevelItem(0)).center());
-    auto& difference = lab.find<MatrixView>("compareDifference");
-    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && !difference.figure().isEmpty(); }, 20'000));
-    float most = 0;
-    for (int row = 0; row < difference.figure().rows(); ++row)
-        for (int column = 0; column < difference.figure().columns(); ++column)
-            most = std::max(most, std::abs(difference.figure().valueAt({row, column})));
-    CHECK(most > 0.5f);
-    CHECK(lab.find<QTreeWidget>("compareNext").topLevelItemCount() > 3);
-
-    with.setCurrentIndex(2); // another text
-    lab.find<QLineEdit>("compareText").setText("the brown fox the br");
-    click(lab.find<QPushButton>("compareRun"));
-    REQUIRE(lab.waitFor(
-        [&] {
-            return panel.waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
-                   lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
-        },
-        20'000));
-    // A word more in B: what follows is compared with itself, and hovering leads from one to the other.
-    lab.find<QLineEdit>("compareText").setText("the very quick fox the qu");
-    click(lab.find<QPushButton>("compareRun"));
-    auto& a = lab.find<MatrixView>("compareA");
-    auto& b = lab.find<MatrixView>("compareB");
-    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && b.figure().rows() == 25; }, 20'000));
-    CHECK(a.figure().rows() == 20);
-    CHECK(
-        lab.find<QLabel>("compareMessage").text().contains("20 tokens stand for one another, of 20 in A and 25 in B"));
-    CHECK(heads.topLevelItemCount() == 4);
-    CHECK(difference.figure().rows() == 20);
-    CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));
-    QTest::mouseMove(&a, a.figureLayout().cellRect({12, 4}).center().toPoint());
-    REQUIRE(lab.waitFor([&] { return b.figure().hovered == Cell{17, 9}; }));
-    CHECK(difference.figure().hovered == Cell{12, 4});
-    QTest::mouseMove(&b, b.figureLayout().cellRect({17, 9}).center().toPoint() + QPoint(1, 0));
-    QTest::mouseMove(&b, b.figureLayout().cellRect({18, 2}).center().toPoint());
-    REQUIRE(lab.waitFor([&] { return a.figure().hovered == Cell{13, 2}; }));
-    QTest::mouseMove(&b, b.figureLayout().cellRect({6, 2}).center().toPoint()); // in B alone
-    REQUIRE(lab.waitFor([&] { return !a.figure().hovered; }));
-    with.setCurrentIndex(3); // another model
-    lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
-    click(lab.find<QPushButton>("compareRun"));
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareMessage").text().contains("no-such"); }, 20'000));
-    with.setCurrentIndex(0);
-    CHECK(heads.isHidden());
 }

@@ -1,20 +1,41 @@
 #include "app/lab/models/candidate_model.h"
 
+#include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "engine/core/error.h"
 
 #include <QBrush>
+#include <QCoreApplication>
 #include <QGuiApplication>
 #include <QPalette>
 
-namespace attn {
+#include <map>
 
-void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling) {
+namespace attn {
+namespace {
+
+QString changeText(float change) {
+    const QString percent = formatNumber(100.0 * static_cast<double>(change), 1);
+    const bool isMore = change > 0 && percent != QStringLiteral("0.0");
+    return (isMore ? QStringLiteral("+") : QString()) +
+           QCoreApplication::translate("attn::CandidateModel", "%1 %").arg(percent);
+}
+
+} // namespace
+
+void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier) {
     std::vector<Candidate> candidates;
+    std::map<int, float> probabilities; // before
+    showsChange_ = false;
     if (snapshot.next && !snapshot.next->logits.empty()) {
         try {
             candidates = rankCandidates(snapshot.next->logits, sampling, snapshot.next->recentTokens, kLimit);
+            if (earlier && earlier->logits.size() == snapshot.next->logits.size()) {
+                for (const Candidate& each : rankCandidates(earlier->logits, sampling, earlier->recentTokens, -1))
+                    probabilities[each.token] = each.probability;
+                showsChange_ = true;
+            }
         } catch (const Error&) {
             // All-NaN logits: the session reports them as its failure; here there is nothing to list.
         }
@@ -23,7 +44,9 @@ void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling) {
     if (after > before) beginInsertRows({}, before, after - 1);
     if (after < before) beginRemoveRows({}, after, before - 1);
     rows_.clear();
-    for (const Candidate& candidate : candidates) rows_.push_back({candidate, tokenText(snapshot, candidate.token)});
+    for (const Candidate& candidate : candidates)
+        rows_.push_back({candidate, tokenText(snapshot, candidate.token),
+                         showsChange_ ? candidate.probability - probabilities[candidate.token] : 0.0f});
     if (after > before) endInsertRows();
     if (after < before) endRemoveRows();
     if (after > 0) emit dataChanged(index(0, 0), index(after - 1, ColumnCount - 1));
@@ -37,7 +60,7 @@ int CandidateModel::columnCount(const QModelIndex& parent) const { return parent
 
 QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
-    const auto& [candidate, text] = rows_[static_cast<size_t>(index.row())];
+    const auto& [candidate, text, change] = rows_[static_cast<size_t>(index.row())];
     const bool isFiltered = candidate.probability <= 0;
     const QString percent = tr("%1 %").arg(100.0 * static_cast<double>(candidate.probability), 0, 'f', 1);
     const QString logit = QString::number(static_cast<double>(candidate.logit), 'f', 2);
@@ -49,7 +72,9 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
         return index.column() == TokenColumn         ? visibleText(text)
                : index.column() == ProbabilityColumn ? percent
-                                                     : logit;
+               : index.column() == LogitColumn       ? logit
+               : !showsChange_                       ? QString()
+                                                     : changeText(change);
     case Qt::TextAlignmentRole:
         return static_cast<int>((index.column() == TokenColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case Qt::ForegroundRole:
@@ -71,7 +96,10 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
 
 QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-    return section == TokenColumn ? tr("Next token") : section == ProbabilityColumn ? tr("Probability") : tr("Logit");
+    return section == TokenColumn         ? tr("Next token")
+           : section == ProbabilityColumn ? tr("Probability")
+           : section == LogitColumn       ? tr("Logit")
+                                          : tr("Change");
 }
 
 } // namespace attn

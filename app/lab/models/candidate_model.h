@@ -15,13 +15,16 @@ class CandidateModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
-    enum Column { TokenColumn, ProbabilityColumn, LogitColumn, ColumnCount };
+    enum Column { TokenColumn, ProbabilityColumn, LogitColumn, ChangeColumn, ColumnCount };
     enum Role { TokenRole = Qt::UserRole, ProbabilityRole };
     static constexpr int kLimit = 20;
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    void rank(const Snapshot& snapshot, const Sampling& sampling);
+    /// @param before logits to hold the probabilities against in the last column; may be null
+    void rank(const Snapshot& snapshot, const Sampling& sampling, const NextToken* before = nullptr);
+    bool showsChange() const { return showsChange_; }
+    float change(int row) const { return rows_[static_cast<size_t>(row)].change; }
     const Candidate& candidate(int row) const { return rows_[static_cast<size_t>(row)].candidate; }
     const QString& text(int row) const { return rows_[static_cast<size_t>(row)].text; }
 
@@ -34,8 +37,10 @@ private:
     struct Row {
         Candidate candidate;
         QString text;
+        float change = 0; ///< of the probability
     };
     std::vector<Row> rows_;
+    bool showsChange_ = false;
 };
 
 } // namespace attn

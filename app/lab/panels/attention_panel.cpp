@@ -1,5 +1,7 @@
 #include "app/lab/panels/attention_panel.h"
 
+#include "app/figures/difference.h"
+#include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/control_groups.h"
 #include "app/lab/panels/panel_theme.h"
@@ -10,6 +12,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QLabel>
 #include <QPointer>
 #include <QPushButton>
 #include <QScrollArea>
@@ -20,20 +23,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 namespace attn {
 namespace {
 
 constexpr int kDetailPixels = 1024; ///< across the one head: more tokens are pooled until one zooms in
 
-bool isSame(const SetViewCommand& a, const SetViewCommand& b) {
-    const auto fields = [](const SetViewCommand& v) {
-        return std::tuple(v.layer, v.head, v.aggregate, v.thumbnailSize, v.detail, v.detailSize, v.queryBegin,
-                          v.queryEnd, v.keyBegin, v.keyEnd, v.hidesFirst);
-    };
-    return fields(a) == fields(b);
-}
+constexpr int kSharedPixels = 64; ///< across a head for other panels
 
 /// Few sizes, so that resizing a window does not ask for new thumbnails with every pixel.
 int thumbnailBucket(int pixels) { return pixels <= 32 ? 32 : pixels <= 64 ? 64 : 128; }
@@ -115,7 +111,6 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const auto before = std::exchange(snapshot_, snapshot);
     const bool isNewModel = !before || before->model != snapshot->model;
     const bool isNewSequence = !before || before->sequence != snapshot->sequence;
-    const int keyValueHeads = snapshot->model ? snapshot->model->keyValueHeads : 0;
     if (isNewModel) {
         settings_.cell.reset();
         if (settings_.level == AttentionLevel::OneCell) settings_.level = AttentionLevel::OneHead;
@@ -131,10 +126,7 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
         pinnedToken_ = std::min(pinnedToken_, tokenCount() - 1);
         if (hoveredCell_ && std::max(hoveredCell_->query, hoveredCell_->key) >= tokenCount()) hoveredCell_.reset();
     }
-    grid_->setGrid(snapshot->grid, keyValueHeads);
-    grid_->setNewest(snapshot->newest);
-    heatmap_->setTile(snapshot->detail, tokenCount());
-    cell_->setExplanation(snapshot->explanation);
+    showPictures();
     if (!before || before->explanation != snapshot->explanation) adoptExplanation();
     updateEmptyTexts();
     if (isNewModel || isNewSequence)
@@ -143,6 +135,18 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
         showSettings();
         explainIfStale();
     }
+}
+
+void AttentionPanel::showPictures() {
+    const UneditedViews* compared = context_.compared(*snapshot_);
+    grid_->setGrid(snapshot_->grid, snapshot_->model ? snapshot_->model->keyValueHeads : 0,
+                   compared ? compared->grid : nullptr);
+    grid_->setNewest(snapshot_->newest, compared ? compared->newest : nullptr);
+    // While the picture of another head is on its way the two may not be of the same cells.
+    const bool isComparable =
+        compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
+    heatmap_->setTile(snapshot_->detail, tokenCount(), isComparable ? compared->detail : nullptr);
+    cell_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
 }
 
 /// Another panel may have asked about a cell: its choice is then ours too. Answers to our own questions change nothing,
@@ -183,11 +187,13 @@ void AttentionPanel::explainIfStale() {
 
 void AttentionPanel::postView() {
     const bool showsGrid = isVisible() && settings_.level == AttentionLevel::AllHeads;
+    const int ownSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0;
+    const bool areWanted = context_.arePicturesWanted(); // by other panels
     SetViewCommand view{.layer = settings_.choice.layer,
                         .head = settings_.choice.head,
                         .aggregate = settings_.choice.aggregate,
-                        .thumbnailSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0,
-                        .detail = isVisible() && settings_.level == AttentionLevel::OneHead,
+                        .thumbnailSize = areWanted ? std::max(ownSize, kSharedPixels) : ownSize,
+                        .detail = areWanted || (isVisible() && settings_.level == AttentionLevel::OneHead),
                         .detailSize = kDetailPixels,
                         .hidesFirst = settings_.scale.hidesFirst};
     // A part is worth asking for only where the whole does not fit.
@@ -203,7 +209,7 @@ void AttentionPanel::postView() {
         view.keyBegin = bound(around.left());
         view.keyEnd = bound(around.right() + 1);
     }
-    if (posted_ && isSame(*posted_, view)) return;
+    if (posted_ == view) return;
     posted_ = view;
     context_.post(view);
 }
@@ -277,7 +283,9 @@ void AttentionPanel::showSettings() {
         shown.layer = tile->layer;
         if (tile->head >= 0) shown = {tile->layer, tile->head, HeadAggregate::None};
     }
-    heatmap_->setTitle(titleOf(shown) + resolutionOf(heatmap_->figure().tile.get()));
+    const bool isChange = heatmap_->figure().before != nullptr;
+    heatmap_->setTitle(titleOf(shown) + (isChange ? tr(", what the changes change") : QString()) +
+                       resolutionOf(heatmap_->figure().tile.get()));
     heatmap_->setScale(settings_.scale);
     heatmap_->setColours(settings_.colours);
     heatmap_->setSelected(settings_.cell);
@@ -286,7 +294,26 @@ void AttentionPanel::showSettings() {
     grid_->setSelected(settings_.choice);
     QWidget* const pages[] = {gridScroll_, heatmap_, cellScroll_};
     stack_->setCurrentWidget(pages[static_cast<size_t>(settings_.level)]);
+    showChange();
     showLinks();
+}
+
+void AttentionPanel::showChange() {
+    const bool isWanted = context_.shownRun() == ShownRun::Difference && snapshot_ && snapshot_->isEdited &&
+                          settings_.level != AttentionLevel::OneCell;
+    const bool showsGrid = settings_.level == AttentionLevel::AllHeads;
+    const bool isShown = showsGrid ? grid_->figure().before() != nullptr : heatmap_->figure().before != nullptr;
+    const float range = showsGrid ? grid_->figure().range() : heatmap_->figure().range();
+    change_->setText(isShown ? tr("Weights with the changes less those without: more is red, less is blue, white is as "
+                                  "before; full colour is %1.")
+                                   .arg(formatNumber(static_cast<double>(range), 2))
+                     : snapshot_ && snapshot_->status.activity == Activity::Generating
+                         ? tr("The model with its changes; the difference is shown when it has stopped writing.")
+                         : tr("The model with its changes; the difference is being worked out."));
+    change_->setVisible(isWanted);
+    // Differences have a scale and colours of their own.
+    scale_->setEnabled(!isWanted || !isShown);
+    colours_->setEnabled(!isWanted || !isShown);
 }
 
 void AttentionPanel::showLinks() {
@@ -310,7 +337,8 @@ void AttentionPanel::showLinks() {
         shades.resize(static_cast<size_t>(tokenCount()));
         for (int token = 0; token < tokenCount(); ++token) {
             const float value = picture.valueAt({query, token});
-            shades[static_cast<size_t>(token)] = std::isnan(value) ? 0.0f : value;
+            shades[static_cast<size_t>(token)] =
+                std::isnan(value) ? 0.0f : std::abs(value); // of a difference: how much
         }
     } else if (settings_.level == AttentionLevel::OneCell && explanation && explanation->query == query) {
         shades = explanation->rowProbabilities;

@@ -6,6 +6,7 @@
 class QAction;
 class QCheckBox;
 class QComboBox;
+class QLabel;
 class QPushButton;
 class QScrollArea;
 class QSpinBox;
@@ -57,6 +58,8 @@ private:
     void explainIfStale();
     void postView();
     void showSettings();
+    void showPictures();
+    void showChange();
     void showLinks();
     void showTheme();
     void updateEmptyTexts();
@@ -81,6 +84,7 @@ private:
 
     QToolButton *allButton_, *headButton_, *cellButton_;
     QWidget* tools_;
+    QLabel* change_; ///< what the colours of a difference say
     QSpinBox *layer_, *head_;
     QComboBox *aggregate_, *scale_, *colours_;
     QCheckBox* hidesFirst_;

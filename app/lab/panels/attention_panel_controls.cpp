@@ -5,6 +5,7 @@
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
 
@@ -45,8 +46,8 @@ template <class T> T* described(T* control, const char* id, const QString& toolT
 
 AttentionPanel::AttentionPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), allButton_(new QToolButton), headButton_(new QToolButton),
-      cellButton_(new QToolButton), tools_(nullptr), layer_(new QSpinBox), head_(new QSpinBox),
-      aggregate_(new QComboBox), scale_(new QComboBox), colours_(new QComboBox),
+      cellButton_(new QToolButton), tools_(nullptr), change_(makeHintLabel("attentionChange")), layer_(new QSpinBox),
+      head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox), colours_(new QComboBox),
       hidesFirst_(new QCheckBox(tr("&Hide first token"))), reset_(new QPushButton(tr("Rese&t view"))),
       stack_(new QStackedWidget), gridScroll_(nullptr), cellScroll_(nullptr), grid_(new ThumbnailGridView),
       heatmap_(new HeatmapView), cell_(new CellView), strip_(new TokenStrip) {
@@ -67,10 +68,17 @@ AttentionPanel::AttentionPanel(PanelContext& context, QWidget* parent)
     column->setSpacing(6);
     column->addWidget(makeBreadcrumbs());
     column->addWidget(makeTools());
+    column->addWidget(change_);
     column->addWidget(stack_, 1);
     column->addWidget(strip_);
     connectViews();
     connect(&context_, &PanelContext::themeChanged, this, [this] { showTheme(); });
+    connect(&context_, &PanelContext::shownRunChanged, this, [this] {
+        if (!snapshot_) return;
+        showPictures();
+        showSettings();
+    });
+    connect(&context_, &PanelContext::pictureWantsChanged, this, &AttentionPanel::postView);
     showTheme();
     showSettings();
 }

@@ -42,6 +42,7 @@ CellPanel::CellPanel(PanelContext& context, QWidget* parent)
     });
     connect(&context_, &PanelContext::themeChanged, this,
             [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); });
+    connect(&context_, &PanelContext::shownRunChanged, this, &CellPanel::showExplanation);
     view_->setTheme(figureTheme(context_.theme()));
 }
 
@@ -61,14 +62,20 @@ void CellPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
             spin->setEnabled(count > 0);
         }
     }
+    showExplanation();
     if (snapshot->explanation == explanation_) return;
     explanation_ = snapshot->explanation;
-    view_->setExplanation(explanation_);
     if (!explanation_) return;
     layer_ = explanation_->layer;
     head_ = explanation_->head;
     if (!query_->hasFocus()) query_->setValue(explanation_->query);
     if (!key_->hasFocus()) key_->setValue(explanation_->key);
+}
+
+void CellPanel::showExplanation() {
+    if (!snapshot_) return;
+    const UneditedViews* compared = context_.compared(*snapshot_);
+    view_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
 }
 
 QWidget* CellPanel::figure() { return view_; }

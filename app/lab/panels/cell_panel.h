@@ -22,6 +22,7 @@ public:
 
 private:
     void ask();
+    void showExplanation();
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;

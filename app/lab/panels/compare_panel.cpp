@@ -3,6 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/bridge/token_text.h"
+#include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
 #include "app/lab/widgets/hint_label.h"
@@ -28,7 +29,7 @@
 namespace attn {
 namespace {
 
-constexpr int kMostTokens = 96; ///< of a pattern that is shown cell by cell
+constexpr int kMostTokens = 1024; ///< of a pattern that is shown cell by cell
 constexpr int kShownTokens = 10;
 constexpr int kMostExact = 256; ///< tokens of a thumbnail that shows them one by one
 
@@ -151,7 +152,7 @@ ComparePanel::ComparePanel(PanelContext& context, QWidget* parent)
     connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
         layer_ = layer;
         head_ = head;
-        if (bridge_) bridge_->post(SetViewCommand{.layer = layer, .head = head, .detailSize = kMostTokens});
+        postView();
         showMaps();
     });
     const auto setTheme = [this](ThemeId theme) {
@@ -159,6 +160,7 @@ ComparePanel::ComparePanel(PanelContext& context, QWidget* parent)
     };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
+    front_ = new FrontWatch(this, [this](bool) { wantPictures(); });
     choose();
 }
 
@@ -166,7 +168,12 @@ ComparePanel::~ComparePanel() = default;
 
 bool ComparePanel::waitIdle(double seconds) { return !bridge_ || bridge_->waitIdle(seconds); }
 
+void ComparePanel::wantPictures() {
+    context_.wantPictures(this, front_->isInFront() && with_->currentIndex() != Nothing);
+}
+
 void ComparePanel::choose() {
+    wantPictures();
     const int with = with_->currentIndex();
     text_->setVisible(with == OtherText);
     path_->setVisible(with == OtherModel);
@@ -192,6 +199,7 @@ void ComparePanel::follow() {
     followed_ = first_->sequenceVersion;
     if (!bridge_) {
         bridge_ = std::make_unique<SessionBridge>(context_.sessionOptions());
+        posted_.reset();
         connect(bridge_.get(), &SessionBridge::snapshotChanged, this,
                 [this](const std::shared_ptr<const Snapshot>& snapshot) {
                     second_ = snapshot;
@@ -218,17 +226,30 @@ void ComparePanel::follow() {
     } else {
         bridge_->post(SetPromptCommand{.text = text, .tokens = tokens});
     }
-    const PatternGrid* grid = first_->grid.get();
-    const bool isExact = grid && !grid->tiles.empty() && grid->tiles.front().isExact();
-    const int size = isExact || !grid || grid->tiles.empty() ? kMostExact : std::max(8, grid->tiles.front().rows);
-    bridge_->post(SetViewCommand{.layer = layer_, .head = head_, .thumbnailSize = size, .detailSize = kMostTokens});
+    postView();
     message_->setText(tr("B is running…"));
+}
+
+/// B's pictures have as many pixels as A's, and leave out the first token where A's do.
+void ComparePanel::postView() {
+    if (!bridge_) return;
+    const PatternGrid* grid = first_ ? first_->grid.get() : nullptr;
+    const PatternTile* tile = grid && !grid->tiles.empty() ? &grid->tiles.front() : nullptr;
+    const SetViewCommand view{.layer = layer_,
+                              .head = head_,
+                              .thumbnailSize = !tile || tile->isExact() ? kMostExact : std::max(8, tile->rows),
+                              .detailSize = kMostTokens,
+                              .hidesFirst = tile && tile->leavesOutFirst};
+    if (posted_ == view) return;
+    posted_ = view;
+    bridge_->post(view);
 }
 
 void ComparePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(first_, snapshot);
     if (with_->currentIndex() == Nothing) return;
     follow();
+    postView();
     align();
     if (!before || before->detail != snapshot->detail || before->grid != snapshot->grid) showMaps();
     if (!before || before->grid != snapshot->grid) showHeads();
@@ -252,20 +273,31 @@ QString ComparePanel::alignedText() const {
     return tr(". %1 tokens stand for one another, of %2 in A and %3 in B.").arg(count).arg(countA).arg(countB);
 }
 
+std::pair<std::shared_ptr<const PatternTile>, std::shared_ptr<const PatternTile>> ComparePanel::tiles() const {
+    if (with_->currentIndex() == Nothing || !first_) return {};
+    auto a = shownTile(*first_, layer_, head_, true), b = shownTile(*second_, layer_, head_, true);
+    // Details of long texts differ in size; thumbnails do not.
+    const bool isFine = a && b && (a->rows == b->rows || (a->isExact() && b->isExact()));
+    if (a && b && !isFine) {
+        a = shownTile(nullptr, first_->grid, 0, layer_, head_, true);
+        b = shownTile(nullptr, second_->grid, 0, layer_, head_, true);
+    }
+    return {std::move(a), std::move(b)};
+}
+
 void ComparePanel::showMaps() {
-    const auto figureOf = [&](const Snapshot* snapshot, const QString& title) {
+    const auto figureOf = [&](const Snapshot* snapshot, const std::shared_ptr<const PatternTile>& tile,
+                              const QString& title) {
         MatrixFigure figure;
         figure.title = title;
         figure.rowTitle = tr("query");
         figure.columnTitle = tr("key");
         figure.kind = MatrixFigure::Kind::Weights;
-        const auto tile = snapshot ? shownTile(*snapshot, layer_, head_) : nullptr;
-        if (snapshot && !tile && snapshot->grid && !snapshot->grid->tiles.empty())
-            figure.note = tr("not of so long a text while Attention hides the first token");
         if (!tile || tile->rows == 0) return figure;
         figure.setMatrix(tile->rows, tile->columns, tile->values);
         if (!tile->isExact()) {
-            figure.note = tr("several tokens to a pixel");
+            figure.note = tile->leavesOutFirst ? tr("several tokens to a pixel, without the first token")
+                                               : tr("several tokens to a pixel");
             return figure;
         }
         figure.rowLabels = figure.columnLabels = tokenLabels(snapshot->sequence.get());
@@ -274,8 +306,9 @@ void ComparePanel::showMaps() {
         return figure;
     };
     const bool isOn = with_->currentIndex() != Nothing;
-    MatrixFigure a = figureOf(isOn ? first_.get() : nullptr, tr("A: layer %1, head %2").arg(layer_).arg(head_)),
-                 b = figureOf(second_.get(), tr("B"));
+    const auto [one, other] = tiles();
+    MatrixFigure a = figureOf(first_.get(), one, tr("A: layer %1, head %2").arg(layer_).arg(head_)),
+                 b = figureOf(second_.get(), other, tr("B"));
     MatrixFigure difference;
     difference.title = tr("A − B");
     difference.rowTitle = tr("query");
@@ -283,7 +316,8 @@ void ComparePanel::showMaps() {
     const bool isByToken = !a.rowLabels.empty() && !b.rowLabels.empty() &&
                            partners_.size() == static_cast<size_t>(a.rows()) &&
                            second_->sequence->tokens.size() == static_cast<size_t>(b.rows());
-    if (!a.isEmpty() && (isByToken || (a.rows() == b.rows() && a.columns() == b.columns()))) {
+    const bool isAlike = one && other && one->leavesOutFirst == other->leavesOutFirst;
+    if (!a.isEmpty() && isAlike && (isByToken || (a.rows() == b.rows() && a.columns() == b.columns()))) {
         std::vector<float> values;
         for (int row = 0; row < a.rows(); ++row)
             for (int column = 0; column < a.columns(); ++column) {

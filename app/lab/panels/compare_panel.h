@@ -36,6 +36,10 @@ private:
     enum With { Nothing, Unedited, OtherText, OtherModel };
     void choose();
     void follow(); ///< B goes where A is
+    void postView();
+    void wantPictures();
+    /// Of A and B, such that they can be compared if at all.
+    std::pair<std::shared_ptr<const PatternTile>, std::shared_ptr<const PatternTile>> tiles() const;
     /// Which token of B stands for which of A.
     void align();
     void showMaps();
@@ -59,7 +63,9 @@ private:
     std::vector<int> partners_; ///< by A's tokens: of B, -1 for those without
     int layer_ = 0, head_ = 0;
     std::string openPath_; ///< in B
+    FrontWatch* front_ = nullptr;
     uint64_t followed_ = 0;
+    std::optional<SetViewCommand> posted_; ///< to B
 };
 
 } // namespace attn

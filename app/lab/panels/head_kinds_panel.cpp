@@ -101,6 +101,10 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
         const int at = item->data(Qt::UserRole).toInt();
         context_.selectHead(at / found_->heads, at % found_->heads);
     });
+    connect(&context_, &PanelContext::shownRunChanged, this, [this](ShownRun run) {
+        if (snapshot_) setSnapshot(snapshot_);
+        if (run == ShownRun::Difference && front_->isInFront() && found_) detect();
+    });
     front_ = new FrontWatch(this, [this](bool) { detectIfNew(); });
     list();
 }
@@ -123,7 +127,10 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const auto result = snapshot->analyses.find(HeadDetectionAnalysis{}.key());
     const auto found =
         result == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const HeadDetection>(result->second);
-    if (!isNewModel && found == found_) return detectIfNew();
+    const auto before = std::static_pointer_cast<const HeadDetection>(
+        context_.comparedAnalysis(*snapshot, HeadDetectionAnalysis{}.key()));
+    if (!isNewModel && found == found_ && before == before_) return detectIfNew();
+    before_ = before;
     found_ = found; // of another model: sorted by the head that was likened in the one before
     list();
     detectIfNew();
@@ -167,7 +174,9 @@ void HeadKindsPanel::list() {
                 std::ranges::stable_sort(rows, std::greater(),
                                          [&](const auto& row) { return row.first.scores[static_cast<size_t>(order)]; });
         }
-        for (const auto& [head, remark] : rows) {
+        for (auto& [head, remark] : rows) {
+            if (const HeadScores* before = beforeOf(head); before && before->title() != head.title())
+                remark += QStringLiteral(" ") + tr("(was %1)").arg(QString::fromStdString(before->title()));
             auto* item = new QListWidgetItem(pictureOf(*found_, head),
                                              QStringLiteral("%1 %2").arg(nameOf(head), remark), heads_);
             item->setSizeHint(
@@ -212,8 +221,30 @@ void HeadKindsPanel::explain() {
         reasons << tr("%1: %2").arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())),
                                     QString::fromStdString(head.explanation(kind)));
     }
-    explanation_->setText(tr("Layer %1, head %2 – ").arg(head.layer).arg(head.head) +
-                          (reasons.isEmpty() ? tr("mixed: no kind has 40 % of its weight") : reasons.join("; ")) + ".");
+    QString text = tr("Layer %1, head %2 – ").arg(head.layer).arg(head.head) +
+                   (reasons.isEmpty() ? tr("mixed: no kind has 40 % of its weight") : reasons.join("; ")) + ".";
+    if (const HeadScores* before = beforeOf(head)) {
+        QStringList scores;
+        for (size_t kind = 0; kind < kHeadKinds; ++kind) {
+            const int change = qRound((head.scores[kind] - before->scores[kind]) * 100);
+            const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
+            if (change != 0)
+                scores << QStringLiteral("%1 %2%3 %")
+                              .arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())),
+                                   change > 0 ? "+" : "−")
+                              .arg(std::abs(change));
+        }
+        text += ' ' + tr("Without the changes of the model: %1; they change %2.")
+                          .arg(QString::fromStdString(before->title()),
+                               scores.isEmpty() ? tr("no score by 1 %") : scores.join(tr(", ")));
+    }
+    explanation_->setText(text);
+}
+
+const HeadScores* HeadKindsPanel::beforeOf(const HeadScores& head) const {
+    const bool isSame =
+        before_ && found_ && before_->heads == found_->heads && before_->all.size() == found_->all.size();
+    return isSame ? &before_->all[static_cast<size_t>(head.layer * found_->heads + head.head)] : nullptr;
 }
 
 QString HeadKindsPanel::csv() const {

@@ -29,11 +29,12 @@ private:
     void detectIfNew();
     void list();
     void explain();
+    const HeadScores* beforeOf(const HeadScores& head) const; ///< null: it is held against nothing
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
-    std::shared_ptr<const HeadDetection> found_;
-    std::shared_ptr<const ModelInfo> asked_; ///< the model that was asked about by itself
+    std::shared_ptr<const HeadDetection> found_, before_; ///< before_: what it is held against, null: nothing
+    std::shared_ptr<const ModelInfo> asked_;              ///< the model that was asked about by itself
     FrontWatch* front_ = nullptr;
     QComboBox* order_;
     QPushButton *detect_, *alike_;

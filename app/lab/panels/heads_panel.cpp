@@ -4,6 +4,7 @@
 #include "app/lab/theme.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/heads_grid.h"
+#include "app/lab/widgets/hint_label.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -21,9 +22,9 @@ constexpr int kGateSteps = 100;
 }
 
 HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), grid_(new HeadsGrid(this)), label_(new QLabel),
-      gate_(new QSlider(Qt::Horizontal)), value_(new QLabel), layerOff_(new QPushButton(tr("Layer off"))),
-      restore_(new QPushButton(tr("All on"))) {
+    : Panel(parent), context_(context), grid_(new HeadsGrid(this)), change_(makeHintLabel("headsChange")),
+      label_(new QLabel), gate_(new QSlider(Qt::Horizontal)), value_(new QLabel),
+      layerOff_(new QPushButton(tr("Layer off"))), restore_(new QPushButton(tr("All on"))) {
     grid_->setObjectName("headsGrid");
     grid_->setAccessibleName(tr("Heads: where the newest token looks, and gates"));
     gate_->setObjectName("gate");
@@ -51,6 +52,7 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
     assignControlGroup(gates, "heads");
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(change_);
     column->addWidget(grid_, 1);
     column->addWidget(gates);
 
@@ -73,6 +75,8 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
     grid_->setHue(predictionColour(context_.theme()));
     connect(&context_, &PanelContext::themeChanged, this,
             [this](ThemeId theme) { grid_->setHue(predictionColour(theme)); });
+    connect(&context_, &PanelContext::shownRunChanged, this, &HeadsPanel::showRows);
+    showRows();
     showSelected();
 }
 
@@ -80,14 +84,23 @@ void HeadsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     snapshot_ = snapshot;
     const ModelInfo* model = snapshot->model.get();
     grid_->setGates(snapshot->headGates, model ? model->layers : 0, model ? model->heads : 0);
-    grid_->setRows(snapshot->newest);
+    showRows();
     showSelected();
+}
+
+void HeadsPanel::showRows() {
+    if (snapshot_) {
+        const UneditedViews* compared = context_.compared(*snapshot_);
+        grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
+    }
+    change_->setVisible(grid_->showsChange());
+    change_->setText(tr("Where the newest token looks more (red) or less (blue) than without the changes."));
 }
 
 QString HeadsPanel::csv() const {
     if (!snapshot_ || !snapshot_->newest) return {};
     const NewestRows& rows = *snapshot_->newest;
-    QString text = "layer,head,key,attention\n";
+    QString text = grid_->showsChange() ? "layer,head,key,change\n" : "layer,head,key,attention\n";
     size_t at = 0;
     for (int layer = 0; layer < rows.layers; ++layer)
         for (int head = 0; head < rows.heads; ++head)
@@ -96,14 +109,16 @@ QString HeadsPanel::csv() const {
                             .arg(layer)
                             .arg(head)
                             .arg(key)
-                            .arg(static_cast<double>(rows.values[at++]));
+                            .arg(static_cast<double>(grid_->shown()[at++]));
     return text;
 }
 
 std::vector<NumberArray> HeadsPanel::numbers() const {
     if (!snapshot_ || !snapshot_->newest) return {};
     const NewestRows& rows = *snapshot_->newest;
-    std::vector<NumberArray> arrays{{"newest_row", {rows.layers, rows.heads, rows.keys}, rows.values}};
+    std::vector<NumberArray> arrays{{grid_->showsChange() ? "newest_row_change" : "newest_row",
+                                     {rows.layers, rows.heads, rows.keys},
+                                     grid_->shown()}};
     if (snapshot_->headGates) arrays.push_back({"gate", {rows.layers, rows.heads}, *snapshot_->headGates});
     return arrays;
 }

@@ -28,12 +28,13 @@ public:
 private:
     void requestGate(int layer, int head, float gate);
     void showSelected();
+    void showRows();
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::function<std::vector<float>()> beforeChange_;
     HeadsGrid* grid_;
-    QLabel* label_;
+    QLabel *change_, *label_;
     QSlider* gate_;
     QLabel* value_;
     QPushButton *layerOff_, *restore_;

@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
+#include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
 #include "app/lab/undo_commands.h"
@@ -50,14 +51,14 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     reset_->setToolTip(tr("Take back every change and open every gate"));
     connect(reset_, &QPushButton::clicked, this, &InterventionsPanel::reset);
     auto* head = new QHBoxLayout;
-    before_ = new QPushButton(tr("Before"));
-    before_->setObjectName("interventionsBefore");
-    before_->setAccessibleName(tr("Show the model without its changes"));
-    before_->setToolTip(tr("Every view shows the model as it was before the changes, until this is pressed again"));
-    before_->setCheckable(true);
-    connect(before_, &QPushButton::toggled, this, &InterventionsPanel::setHeld);
+    run_ = new QComboBox;
+    run_->setObjectName("interventionsRun");
+    run_->setAccessibleName(tr("Which run the views show"));
+    run_->setToolTip(tr("Every view shows the model with its changes, without them, or what they change"));
+    run_->addItems({tr("Show after"), tr("Show before"), tr("Show difference")});
+    connect(run_, &QComboBox::currentIndexChanged, this, [this](int index) { show(static_cast<ShownRun>(index)); });
     head->addWidget(title_, 1);
-    head->addWidget(before_);
+    head->addWidget(run_);
     head->addWidget(reset_);
 
     list_ = new QTreeWidget;
@@ -121,6 +122,7 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     column->addLayout(head);
     column->addLayout(both, 1);
 
+    new FrontWatch(this, [this](bool isInFront) { context_.wantPictures(this, isInFront); });
     connect(&context_, &PanelContext::headSelected, this, [this](int layer, int which) {
         const QSignalBlocker quietLayer(layer_), quietHead(head_);
         layer_->setValue(layer);
@@ -147,7 +149,7 @@ const Edits& InterventionsPanel::edits() const {
 void InterventionsPanel::apply(Edits after, const QString& text, const QString& what) {
     if (!snapshot_ || !snapshot_->model || after == edits()) return;
     const Edits now = edits();
-    setHeld(false); // who changes something wants to see it
+    bringBack(); // who changes something wants to see it
     context_.undoStack().push(new EditsChange(
         text,
         [post = context_.poster()](const Edits& edits) { post(SetEditsCommand{std::make_shared<const Edits>(edits)}); },
@@ -269,7 +271,7 @@ void InterventionsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snap
         layer_->setMaximum(snapshot->model->layers - 1);
         head_->setMaximum(snapshot->model->heads - 1);
     }
-    if (held_ && (isNewModel || (snapshot->edits && *snapshot->edits != held_->edits))) dropHeld();
+    if (isNewModel || (held_ && snapshot->edits && *snapshot->edits != held_->edits)) dropHeld();
     if (isNewModel || before->sequence != snapshot->sequence) showTokens();
     if (isNewModel || before->detail != snapshot->detail || before->grid != snapshot->grid) showPattern();
     if (isNewModel || before->edits != snapshot->edits || before->headGates != snapshot->headGates) showList();
@@ -348,7 +350,7 @@ void InterventionsPanel::showList() {
                     : held_         ? tr("Shown without its changes: %1.").arg(parts.join(tr(", ")))
                                     : tr("The model is edited: %1.").arg(parts.join(tr(", "))));
     reset_->setEnabled(!parts.isEmpty());
-    before_->setEnabled(!parts.isEmpty());
+    run_->setEnabled(!parts.isEmpty());
 }
 
 void InterventionsPanel::showEffect() {

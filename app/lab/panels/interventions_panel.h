@@ -39,15 +39,12 @@ public:
     void reset();
     /// Puts one more change after the others.
     void add(const std::vector<Intervention>& change);
-    /// Lets the model run without its changes, which are kept, so that every view shows it as it was; or with them
-    /// again.
-    void setHeld(bool isHeld);
-    bool isHeld() const { return held_.has_value(); }
-    /// Ends setHeld(true). @return the gates that are in force again, [layers, heads]; empty if nothing was held
+    /// Before: lets the model run without its changes, which are kept, so that every view shows it as it was. After and
+    /// Difference: with them again; of the difference both runs are worked out.
+    void show(ShownRun run);
+    /// Shows what is changed again where it is not: before another change.
+    /// @return the gates that are in force again, [layers, heads]; empty if nothing was held
     std::vector<float> bringBack();
-
-signals:
-    void heldChanged();
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -63,7 +60,9 @@ private:
     const Edits& edits() const;       ///< those that are held, while some are
     std::vector<float> gates() const; ///< likewise
     void postGates(const std::vector<float>& gates) const;
+    void setHeld(bool isHeld);
     void dropHeld();
+    void announce(ShownRun run); ///< what is shown by now
     void apply(Edits after, const QString& text, const QString& what);
     void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
     Intervention::Kind kind() const;
@@ -87,7 +86,8 @@ private:
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
     QLabel* title_;
-    QPushButton *reset_, *before_;
+    QPushButton* reset_;
+    QComboBox* run_;
     std::optional<Held> held_;
     QComboBox *where_, *token_, *kind_;
     QSpinBox *layer_, *head_, *textToken_;

@@ -1,6 +1,6 @@
 #include "app/lab/panels/interventions_panel.h"
 
-#include <QPushButton>
+#include <QComboBox>
 #include <QSignalBlocker>
 
 #include <utility>
@@ -21,8 +21,15 @@ void InterventionsPanel::postGates(const std::vector<float>& gates) const {
             context_.post(SetHeadGateCommand{static_cast<int>(at) / heads, static_cast<int>(at) % heads, gates[at]});
 }
 
+void InterventionsPanel::show(ShownRun run) {
+    if (run == context_.shownRun() || !snapshot_ || !snapshot_->model) return;
+    setHeld(run == ShownRun::Before);
+    announce(run);
+    showList();
+}
+
 void InterventionsPanel::setHeld(bool isHeld) {
-    if (isHeld == held_.has_value() || !snapshot_ || !snapshot_->model) return;
+    if (isHeld == held_.has_value()) return;
     if (isHeld) {
         held_ = Held{edits(), gates()};
         context_.post(SetHeadGateCommand{-1, -1, 1});
@@ -32,26 +39,26 @@ void InterventionsPanel::setHeld(bool isHeld) {
         postGates(held.gates);
         context_.post(SetEditsCommand{std::make_shared<const Edits>(held.edits)});
     }
-    const QSignalBlocker quiet(before_);
-    before_->setChecked(isHeld);
-    showList();
-    emit heldChanged();
 }
 
 std::vector<float> InterventionsPanel::bringBack() {
     if (!held_) return {};
     std::vector<float> gates = held_->gates;
-    setHeld(false);
+    show(ShownRun::After);
     return gates;
 }
 
 /// What was held is of no use any more: something else is in force.
 void InterventionsPanel::dropHeld() {
-    if (!held_) return;
     held_.reset();
-    const QSignalBlocker quiet(before_);
-    before_->setChecked(false);
-    emit heldChanged();
+    if (context_.shownRun() != ShownRun::After) announce(ShownRun::After);
+}
+
+void InterventionsPanel::announce(ShownRun run) {
+    const QSignalBlocker quiet(run_);
+    run_->setCurrentIndex(static_cast<int>(run));
+    context_.post(WantUneditedCommand{run == ShownRun::Difference});
+    context_.setShownRun(run);
 }
 
 } // namespace attn

@@ -4,6 +4,7 @@
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/lens_change.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
@@ -76,6 +77,12 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
         if (!shown_ || !page().change) return;
         context_.requestIntervention(page().change(*shown_, question(), cell.query, cell.key));
         context_.showPanel("interventions");
+    });
+    connect(&context_, &PanelContext::shownRunChanged, this, [this](ShownRun run) {
+        showIfNew();
+        if (run != ShownRun::Difference) return;
+        asked_ = 0; // of the run without the changes nothing is known yet
+        askIfQuick();
     });
     const auto setTheme = [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
@@ -157,17 +164,27 @@ void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if (!before || before->sequence != snapshot->sequence) showTokens();
     if (!before || before->model != snapshot->model) {
         shown_.reset();
+        before_.reset();
         showAnswer({});
     }
     askIfQuick();
-    const auto found = snapshot->analyses.find(page().make({})->key());
-    if (found != snapshot->analyses.end() && found->second != shown_ && snapshot->model) {
-        shown_ = found->second;
-        showAnswer(page().show(*shown_, *snapshot));
-    }
+    showIfNew();
     const bool isOld = shown_ && shown_->sequenceVersion != snapshot->sequenceVersion;
     explanation_->setText(isOld ? tr("This speaks of the text or the model before its last change: press Run.")
                                 : QCoreApplication::translate("attn::Lens", page().explanation));
+}
+
+void LensesPanel::showIfNew() {
+    if (!snapshot_ || !snapshot_->model) return;
+    const std::string key = page().make({})->key();
+    const auto found = snapshot_->analyses.find(key);
+    if (found == snapshot_->analyses.end()) return;
+    const auto before = context_.comparedAnalysis(*snapshot_, key);
+    if (found->second == shown_ && before == before_) return;
+    shown_ = found->second;
+    before_ = before;
+    const LensAnswer answer = page().show(*shown_, *snapshot_);
+    showAnswer(before_ ? changeOf(answer, page().show(*before_, *snapshot_)) : answer);
 }
 
 void LensesPanel::showTokens() {

@@ -33,6 +33,7 @@ private:
     void choosePage();
     void ask();        ///< whether or not it is quick
     void askIfQuick(); ///< when something it depends on has changed
+    void showIfNew();
     void showAnswer(LensAnswer answer);
     void showWaiting();
     void showTokens();
@@ -47,8 +48,8 @@ private:
     QFormLayout* form_;
     LensAnswerView* view_;
     int layer_ = 0, head_ = 0;
-    std::shared_ptr<const AnalysisResult> shown_;
-    uint64_t asked_ = 0; ///< sequence that was asked about by itself
+    std::shared_ptr<const AnalysisResult> shown_, before_; ///< before_: what it is held against, null: nothing
+    uint64_t asked_ = 0;                                   ///< sequence that was asked about by itself
 };
 
 } // namespace attn

@@ -76,28 +76,35 @@ NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
     list_->header()->setSectionResizeMode(CandidateModel::TokenColumn, QHeaderView::ResizeToContents);
     list_->header()->setSectionResizeMode(CandidateModel::ProbabilityColumn, QHeaderView::Stretch);
     list_->header()->setSectionResizeMode(CandidateModel::LogitColumn, QHeaderView::ResizeToContents);
+    list_->header()->setSectionResizeMode(CandidateModel::ChangeColumn, QHeaderView::ResizeToContents);
+    list_->setColumnHidden(CandidateModel::ChangeColumn, true);
+    connect(&context_, &PanelContext::shownRunChanged, this, &NextTokenPanel::rank);
     list_->setMinimumHeight(fontMetrics().height() * 4);
     connect(list_, &QTreeView::clicked, this, &NextTokenPanel::take);
     connect(list_, &QTreeView::activated, this, &NextTokenPanel::take);
 }
 
 void NextTokenPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
-    const bool isNew = !snapshot_ || snapshot_->next != snapshot->next || snapshot_->model != snapshot->model;
+    const bool isNew = !snapshot_ || snapshot_->next != snapshot->next || snapshot_->model != snapshot->model ||
+                       snapshot_->unedited != snapshot->unedited;
     snapshot_ = snapshot;
     if (isNew) rank();
 }
 
 QString NextTokenPanel::csv() const {
-    QString text = "token,text,probability,logit\n";
+    const bool showsChange = candidates_->showsChange();
+    QString text = showsChange ? "token,text,probability,logit,change\n" : "token,text,probability,logit\n";
     for (int row = 0; row < candidates_->rowCount(); ++row) {
         const Candidate& candidate = candidates_->candidate(row);
         QString label = candidates_->text(row);
         label.replace('"', "\"\"");
-        text += QStringLiteral("%1,\"%2\",%3,%4\n")
+        text += QStringLiteral("%1,\"%2\",%3,%4")
                     .arg(candidate.token)
                     .arg(label)
                     .arg(static_cast<double>(candidate.probability))
                     .arg(static_cast<double>(candidate.logit));
+        if (showsChange) text += QStringLiteral(",%1").arg(static_cast<double>(candidates_->change(row)));
+        text += '\n';
     }
     return text;
 }
@@ -111,11 +118,17 @@ std::vector<NumberArray> NextTokenPanel::numbers() const {
         arrays[1].values.push_back(candidate.probability);
         arrays[2].values.push_back(candidate.logit);
     }
+    if (!candidates_->showsChange()) return arrays;
+    arrays.push_back({"change", {count}, {}});
+    for (int row = 0; row < candidates_->rowCount(); ++row) arrays[3].values.push_back(candidates_->change(row));
     return arrays;
 }
 
 void NextTokenPanel::rank() {
-    if (snapshot_) candidates_->rank(*snapshot_, sampling_);
+    if (!snapshot_) return;
+    candidates_->rank(*snapshot_, sampling_,
+                      context_.shownRun() == ShownRun::Difference ? snapshot_->unedited.get() : nullptr);
+    list_->setColumnHidden(CandidateModel::ChangeColumn, !candidates_->showsChange());
 }
 
 void NextTokenPanel::change(const QString& id, double value) {

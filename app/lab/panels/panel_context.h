@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 
 namespace attn {
 
@@ -21,6 +22,9 @@ class PlaygroundBridge;
 class RunListModel;
 class TrainingBridge;
 class VisionBridge;
+
+/// Which run of a changed model the views show: the changed one, the model's own, or what differs between them.
+enum class ShownRun { After, Before, Difference };
 
 /// What the panels share: the way to the session, undo, the theme, and what is pointed at. Lives longer than any panel.
 class PanelContext : public QObject {
@@ -54,6 +58,35 @@ public:
         emit themeChanged(theme);
     }
 
+    ShownRun shownRun() const { return shownRun_; }
+    void setShownRun(ShownRun run) {
+        if (run == shownRun_) return;
+        shownRun_ = run;
+        emit shownRunChanged(run);
+    }
+    /// What to hold views against while they show the difference; null: they show the run as it is.
+    const UneditedViews* compared(const Snapshot& snapshot) const {
+        return shownRun_ == ShownRun::Difference ? snapshot.uneditedViews.get() : nullptr;
+    }
+    /// Likewise, of an analysis: what it found without the changes.
+    std::shared_ptr<const AnalysisResult> comparedAnalysis(const Snapshot& snapshot, const std::string& key) const {
+        const auto found = snapshot.uneditedAnalyses.find(key);
+        const bool isShown = shownRun_ == ShownRun::Difference && found != snapshot.uneditedAnalyses.end();
+        return isShown ? found->second : nullptr;
+    }
+
+    /// Of the pictures of all heads and of the selected one the session makes those that somebody looks at. Attention
+    /// asks for its own; other panels that show some say so here.
+    void wantPictures(const QObject* who, bool isWanted) {
+        const bool wereWanted = arePicturesWanted();
+        if (isWanted)
+            pictureReaders_.insert(who);
+        else
+            pictureReaders_.erase(who);
+        if (arePicturesWanted() != wereWanted) emit pictureWantsChanged();
+    }
+    bool arePicturesWanted() const { return !pictureReaders_.empty(); }
+
     void selectHead(int layer, int head) { emit headSelected(layer, head); }
     /// @param index of a token in the sequence, -1: none
     void hoverToken(int index) { emit tokenHovered(index); }
@@ -73,6 +106,8 @@ public:
 
 signals:
     void themeChanged(attn::ThemeId theme);
+    void shownRunChanged(attn::ShownRun run);
+    void pictureWantsChanged();
     void headSelected(int layer, int head);
     void tokenHovered(int index);
     void recipeRequested(const attn::Recipe& recipe);
@@ -89,6 +124,8 @@ private:
     VisionBridge* vision_;
     Session::Options sessionOptions_;
     ThemeId theme_ = ThemeId::Light;
+    ShownRun shownRun_ = ShownRun::After;
+    std::set<const QObject*> pictureReaders_;
 };
 
 /// One dock's content: reads snapshots, posts commands through its context, keeps no other state of the session.

@@ -3,7 +3,6 @@
 #include "app/figures/token_label.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/lines_view.h"
-#include "engine/session/edits.h"
 
 #include <QDockWidget>
 #include <QHeaderView>
@@ -78,6 +77,7 @@ ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
         for (LinesView* view : {received_, distances_}) view->setTheme(figureTheme(theme));
     };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
+    connect(&context_, &PanelContext::shownRunChanged, this, &ProfilePanel::showIfNew);
     setTheme(context_.theme());
     showProfile();
 }
@@ -86,9 +86,21 @@ void ProfilePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
     const bool isOtherModel = !snapshot_ || snapshot_->model != snapshot->model;
     snapshot_ = snapshot;
     if (isOtherModel) ask();
-    if (shown_ == snapshot->profile && shownVersion_ == snapshot->sequenceVersion) return;
-    shown_ = snapshot->profile;
-    shownVersion_ = snapshot->sequenceVersion;
+    showIfNew();
+}
+
+void ProfilePanel::showIfNew() {
+    if (!snapshot_) return;
+    const UneditedViews* compared = context_.compared(*snapshot_);
+    std::shared_ptr<const HeadProfile> before = compared ? compared->profile : nullptr;
+    const auto& now = snapshot_->profile; // the two are of other heads, or of part of the rows, for a while
+    if (before && (!now || now->layer != before->layer || now->head != before->head || now->exactRows < 1 ||
+                   now->received.size() != before->received.size()))
+        before = nullptr;
+    if (shown_ == now && before_ == before && shownVersion_ == snapshot_->sequenceVersion) return;
+    shown_ = now;
+    before_ = before;
+    shownVersion_ = snapshot_->sequenceVersion;
     showProfile();
 }
 
@@ -132,7 +144,8 @@ void ProfilePanel::showProfile() {
                                                  : tr("the same, the mean of %1 keys each").arg(shown_->keysOfPlace);
         received.placeTitle = shown_->keysOfPlace == 1 ? tr("key") : tr("keys / %1").arg(shown_->keysOfPlace);
         received.isBars = true;
-        received.lines.push_back({tr("weight received"), shown_->received});
+        received.lines.push_back({before_ ? tr("change of the weight received") : tr("weight received"),
+                                  lessBefore(shown_->received, &HeadProfile::received)});
         if (shown_->keysOfPlace == 1) received.placeNames = tokenLabels(snapshot_->sequence.get());
         // Up to the farthest that the tokens allow.
         const auto bins = static_cast<size_t>(std::bit_width(snapshot_->sequence->tokens.size() - 1)) + 1;
@@ -140,9 +153,14 @@ void ProfilePanel::showProfile() {
         distances.note = tr("0: itself; each bar reaches twice as far as the one before");
         distances.placeTitle = tr("distance");
         distances.isBars = true;
-        std::vector<float> shares = shown_->distances;
+        std::vector<float> shares = lessBefore(shown_->distances, &HeadProfile::distances);
         shares.resize(std::min(bins, shares.size()));
-        distances.lines.push_back({tr("share of the weight"), std::move(shares)});
+        distances.lines.push_back(
+            {before_ ? tr("change of the share of the weight") : tr("share of the weight"), std::move(shares)});
+        if (before_) {
+            received.title = tr("Who is looked at more or less");
+            distances.title = tr("How much farther or nearer");
+        }
         for (int bin = 0; bin < distances.places(); ++bin) distances.placeNames.push_back(distanceText(bin));
         for (const HeadProfile::Cell& cell : shown_->largest)
             new QTreeWidgetItem(largest_, {tokenText(cell.query), tokenText(cell.key),
@@ -153,22 +171,23 @@ void ProfilePanel::showProfile() {
     showTitle();
 }
 
+std::vector<float> ProfilePanel::lessBefore(std::vector<float> values, std::vector<float> HeadProfile::*part) const {
+    if (before_)
+        for (size_t i = 0; i < values.size(); ++i) values[i] -= ((*before_).*part)[i];
+    return values;
+}
+
 void ProfilePanel::showTitle() {
     if (!shown_ || !snapshot_->sequence)
         return title_->setText(tr("Type a prompt under Generate to see what a head does with it."));
     const QString head = tr("Layer %1, head %2").arg(shown_->layer).arg(shown_->head);
     if (shown_->received.empty()) return title_->setText(tr("%1 forms no pattern.").arg(head));
-    QString title = isByHand() ? tr("%1, pattern set by hand").arg(head) : head;
+    QString title = shown_->isByHand ? tr("%1, pattern set by hand").arg(head) : head;
+    if (before_) title += tr(": with the changes less without; the table is with them");
     if (shown_->exactRows < 1) title += tr(": %1 % counted").arg(static_cast<int>(shown_->exactRows * 100));
     for (const LinesView* view : {received_, distances_})
         if (const QString reading = view->reading(); !reading.isEmpty()) title += QStringLiteral("  ·  ") + reading;
     title_->setText(title);
-}
-
-bool ProfilePanel::isByHand() const {
-    return snapshot_->edits && std::ranges::any_of(snapshot_->edits->patterns, [&](const PatternEdit& edit) {
-               return edit.layer == shown_->layer && edit.head == shown_->head;
-           });
 }
 
 QString ProfilePanel::csv() const {
@@ -180,7 +199,8 @@ std::vector<NumberArray> ProfilePanel::numbers() const {
     const auto array = [](const char* name, const std::vector<float>& values) {
         return NumberArray{name, {static_cast<int64_t>(values.size())}, values};
     };
-    return {array("received", shown_->received), array("distances", shown_->distances)};
+    return {array(before_ ? "received_change" : "received", lessBefore(shown_->received, &HeadProfile::received)),
+            array(before_ ? "distances_change" : "distances", lessBefore(shown_->distances, &HeadProfile::distances))};
 }
 
 } // namespace attn

@@ -29,15 +29,17 @@ protected:
 private:
     void setInFront(bool isInFront);
     void ask();
+    void showIfNew();
     void showProfile();
-    void showTitle();                   ///< with what is pointed at
-    bool isByHand() const;              ///< the pattern of the head that is shown is set
+    void showTitle(); ///< with what is pointed at
+    /// What is drawn of a part of the profile: it, or what it differs by.
+    std::vector<float> lessBefore(std::vector<float> values, std::vector<float> HeadProfile::*part) const;
     QString tokenText(int token) const; ///< "12 “the”"
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
-    std::shared_ptr<const HeadProfile> shown_;
-    uint64_t shownVersion_ = 0; ///< of the sequence
+    std::shared_ptr<const HeadProfile> shown_, before_; ///< before_: what it is held against, null: nothing
+    uint64_t shownVersion_ = 0;                         ///< of the sequence
     int layer_ = 0, head_ = 0;
     bool isInFront_ = false; ///< a panel behind others is not hidden, but nobody sees it
     QLabel* title_;

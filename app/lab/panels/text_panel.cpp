@@ -79,7 +79,10 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
         text_->clear();
         score();
     });
-    connect(shade_, &QComboBox::currentIndexChanged, this, &TextPanel::shade);
+    connect(shade_, &QComboBox::currentIndexChanged, this, [this] {
+        wantPictures();
+        shade();
+    });
     connect(words_, &QCheckBox::toggled, this, &TextPanel::cut);
     connect(strip_, &TokenStrip::tokenClicked, this, &TextPanel::choose);
     connect(strip_, &TokenStrip::tokenHovered, this, [this](int piece) {
@@ -91,11 +94,25 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
         head_ = head;
         shade();
     });
+    connect(&context_, &PanelContext::shownRunChanged, this, [this](ShownRun run) {
+        if (!snapshot_) return;
+        adoptBefore();
+        cut();
+        // Of the run without the changes nothing is known yet.
+        if (run == ShownRun::Difference && front_->isInFront() && scores_) score();
+    });
     const auto setTheme = [this](ThemeId theme) { strip_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
     setTheme(context_.theme());
-    front_ = new FrontWatch(this, [this](bool) { scoreIfNew(); });
+    front_ = new FrontWatch(this, [this](bool) {
+        wantPictures();
+        scoreIfNew();
+    });
     cut();
+}
+
+void TextPanel::wantPictures() {
+    context_.wantPictures(this, front_->isInFront() && shade_->currentIndex() == HeadRow);
 }
 
 /// The prompt is scored by itself, until there is a text.
@@ -125,14 +142,23 @@ void TextPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto result = snapshot->analyses.find(TokenScoresAnalysis{}.key());
     const auto found =
         result == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const TokenScores>(result->second);
-    if (found != scores_) {
-        scores_ = found;
+    const bool isNew = found != scores_;
+    scores_ = found;
+    if (adoptBefore() || isNew) {
         cut();
-    } else if (before && (before->detail != snapshot->detail || before->grid != snapshot->grid) &&
-               shade_->currentIndex() == HeadRow) {
+    } else if (before && shade_->currentIndex() == HeadRow &&
+               (before->detail != snapshot->detail || before->grid != snapshot->grid ||
+                before->uneditedViews != snapshot->uneditedViews)) {
         shade();
     }
     scoreIfNew();
+}
+
+bool TextPanel::adoptBefore() {
+    auto before =
+        std::static_pointer_cast<const TokenScores>(context_.comparedAnalysis(*snapshot_, TokenScoresAnalysis{}.key()));
+    if (before && (!scores_ || before->tokens != scores_->tokens)) before = nullptr;
+    return std::exchange(before_, before) != before;
 }
 
 void TextPanel::cut() {
@@ -153,11 +179,16 @@ void TextPanel::cut() {
                                    token, token + 1});
             }
         }
-        summary_->setText(scores_->tokens.size() < 2 ? tr("One token has nothing to be told from.")
+        QString summary = scores_->tokens.size() < 2 ? tr("One token has nothing to be told from.")
                                                      : tr("Perplexity %1 · loss %2 nats a token over %3 tokens")
                                                            .arg(scores_->perplexity(), 0, 'f', 2)
                                                            .arg(scores_->meanLoss(), 0, 'f', 3)
-                                                           .arg(scores_->tokens.size() - 1));
+                                                           .arg(scores_->tokens.size() - 1);
+        if (before_ && scores_->tokens.size() > 1)
+            summary += ' ' + tr("with the changes; without them %1 and %2. Red has become more, blue less.")
+                                 .arg(before_->perplexity(), 0, 'f', 2)
+                                 .arg(before_->meanLoss(), 0, 'f', 3);
+        summary_->setText(summary);
     } else {
         summary_->setText(tr("Paste a text and press Score, or score the prompt."));
     }
@@ -168,41 +199,59 @@ void TextPanel::cut() {
     choose(-1);
 }
 
-double TextPanel::valueOf(const Piece& piece) const {
+bool TextPanel::showsChange() const {
+    if (shade_->currentIndex() != HeadRow) return before_ != nullptr;
+    return snapshot_ && context_.compared(*snapshot_) != nullptr;
+}
+
+double TextPanel::valueOf(const Piece& piece, const TokenScores& scores) const {
     const int by = shade_->currentIndex();
-    if (by == HeadRow) {
-        const auto tile = shownTile(*snapshot_, layer_, head_);
-        if (!isPresent() || !tile || !tile->isExact()) return std::numeric_limits<double>::quiet_NaN();
-        const int query =
-            chosen_ >= 0 ? static_cast<int>(pieces_[static_cast<size_t>(chosen_)].end) - 1 : tile->rows - 1;
-        double sum = 0;
-        for (size_t key = piece.first; key < piece.end; ++key)
-            sum += static_cast<double>(tile->at(query, static_cast<int>(key)));
-        return sum;
-    }
     double value = 0;
     for (size_t token = piece.first; token < piece.end; ++token) {
         if (by == Rank)
-            value = std::max(value, static_cast<double>(scores_->rank[token]));
+            value = std::max(value, static_cast<double>(scores.rank[token]));
         else
-            value += static_cast<double>(by == Loss ? scores_->loss[token] : scores_->entropy[token]);
+            value += static_cast<double>(by == Loss ? scores.loss[token] : scores.entropy[token]);
     }
-    return by == Rank && scores_->rank[piece.first] < 0 ? std::numeric_limits<double>::quiet_NaN() : value;
+    return by == Rank && scores.rank[piece.first] < 0 ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+double TextPanel::weightOf(const Piece& piece, const PatternTile* tile) const {
+    if (!isPresent() || !tile || !tile->isExact() || tile->rows != static_cast<int>(scores_->tokens.size()))
+        return std::numeric_limits<double>::quiet_NaN();
+    const int query = chosen_ >= 0 ? static_cast<int>(pieces_[static_cast<size_t>(chosen_)].end) - 1 : tile->rows - 1;
+    double sum = 0;
+    for (size_t key = piece.first; key < piece.end; ++key)
+        sum += static_cast<double>(tile->at(query, static_cast<int>(key)));
+    return sum;
+}
+
+double TextPanel::shareOf(const Piece& piece) const {
+    const int by = shade_->currentIndex();
+    if (by == HeadRow) {
+        const double weight = weightOf(piece, shownTile(*snapshot_, layer_, head_).get());
+        const UneditedViews* compared = context_.compared(*snapshot_);
+        if (!compared) return weight;
+        const auto count = static_cast<int>(scores_->tokens.size());
+        return weight - weightOf(piece, shownTile(compared->detail, compared->grid, count, layer_, head_).get());
+    }
+    const double vocabulary = std::max(2, snapshot_->model->vocabulary);
+    const auto share = [&](const TokenScores& scores) {
+        const double value = valueOf(piece, scores);
+        return by == Rank   ? std::log1p(value) / std::log(vocabulary)
+               : by == Loss ? value / kDarkestNats
+                            : value / std::log(vocabulary);
+    };
+    return share(*scores_) - (before_ ? share(*before_) : 0);
 }
 
 void TextPanel::shade() {
     std::vector<float> shades;
-    const double vocabulary = snapshot_ && snapshot_->model ? std::max(2, snapshot_->model->vocabulary) : 2;
     for (const Piece& piece : pieces_) {
-        const double value = valueOf(piece);
-        const int by = shade_->currentIndex();
-        const double share = by == HeadRow ? value
-                             : by == Rank  ? std::log1p(value) / std::log(vocabulary)
-                             : by == Loss  ? value / kDarkestNats
-                                           : value / std::log(vocabulary);
-        shades.push_back(std::isfinite(share) ? static_cast<float>(std::clamp(share, 0.0, 1.0)) : 0.0f);
+        const double share = shareOf(piece);
+        shades.push_back(std::isfinite(share) ? static_cast<float>(std::clamp(share, -1.0, 1.0)) : 0.0f);
     }
-    strip_->setShades(std::move(shades));
+    strip_->setShades(std::move(shades), showsChange());
     if (shade_->currentIndex() == HeadRow && scores_ && !isPresent())
         reading_->setText(tr("A head's attention is known of the prompt alone: press The prompt."));
 }
@@ -220,14 +269,17 @@ void TextPanel::choose(int piece) {
     const size_t token = each.first;
     if (shade_->currentIndex() == HeadRow) shade();
     if (scores_->rank[token] < 0) return reading_->setText(tr("The first token is not predicted from anything."));
-    double loss = 0;
-    for (size_t at = each.first; at < each.end; ++at) loss += static_cast<double>(scores_->loss[at]);
-    reading_->setText(tr("“%1”: loss %2 nats, probability %3 %, number %4 of the vocabulary, entropy %5 nats")
-                          .arg(each.label)
-                          .arg(loss, 0, 'f', 3)
-                          .arg(std::exp(-loss) * 100, 0, 'g', 3)
-                          .arg(scores_->rank[token] + 1)
-                          .arg(static_cast<double>(scores_->entropy[token]), 0, 'f', 2));
+    const auto read = [&](const TokenScores& scores) {
+        double loss = 0;
+        for (size_t at = each.first; at < each.end; ++at) loss += static_cast<double>(scores.loss[at]);
+        return tr("loss %1 nats, probability %2 %, number %3 of the vocabulary, entropy %4 nats")
+            .arg(loss, 0, 'f', 3)
+            .arg(std::exp(-loss) * 100, 0, 'g', 3)
+            .arg(scores.rank[token] + 1)
+            .arg(static_cast<double>(scores.entropy[token]), 0, 'f', 2);
+    };
+    reading_->setText(tr("“%1”: %2").arg(each.label, read(*scores_)) +
+                      (before_ ? tr("; without the changes: %1").arg(read(*before_)) : QString()));
     for (size_t choice = 0; choice < static_cast<size_t>(scores_->choices); ++choice) {
         const size_t at = token * static_cast<size_t>(scores_->choices) + choice;
         auto* item = new QTreeWidgetItem(

@@ -38,15 +38,20 @@ private:
     enum Shade { Loss, Entropy, Rank, HeadRow };
     void score();
     void scoreIfNew();
+    void wantPictures();
+    bool adoptBefore(); ///< @return whether it is another
     void cut();
     void shade();
     void choose(int piece);
-    double valueOf(const Piece& piece) const; ///< NaN: it has none
-    bool isPresent() const;                   ///< the text is the present sequence
+    double valueOf(const Piece& piece, const TokenScores& scores) const; ///< NaN: it has none
+    double weightOf(const Piece& piece, const PatternTile* tile) const;  ///< that the chosen token gives it; likewise
+    double shareOf(const Piece& piece) const;                            ///< of the darkest shade; likewise
+    bool showsChange() const; ///< what the changes of the model change is shaded
+    bool isPresent() const;   ///< the text is the present sequence
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
-    std::shared_ptr<const TokenScores> scores_;
+    std::shared_ptr<const TokenScores> scores_, before_; ///< before_: what they are held against, null: nothing
     QPlainTextEdit* text_;
     QPushButton *score_, *prompt_;
     QComboBox* shade_;

@@ -12,9 +12,11 @@ CellView::CellView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light
     setSizePolicy(policy);
 }
 
-void CellView::setExplanation(const std::shared_ptr<const CellExplanation>& explanation) {
-    if (explanation == figure_.explanation) return;
+void CellView::setExplanation(const std::shared_ptr<const CellExplanation>& explanation,
+                              const std::shared_ptr<const CellExplanation>& before) {
+    if (explanation == figure_.explanation && before == figure_.before) return;
     figure_.explanation = explanation;
+    figure_.before = before;
     setAccessibleDescription(explanation ? tr("Weight of key %1 for query %2: %3")
                                                .arg(explanation->key)
                                                .arg(explanation->query)

@@ -13,7 +13,9 @@ class CellView : public QWidget {
 public:
     explicit CellView(QWidget* parent = nullptr);
 
-    void setExplanation(const std::shared_ptr<const CellExplanation>& explanation);
+    /// @param before as CellFigure::before
+    void setExplanation(const std::shared_ptr<const CellExplanation>& explanation,
+                        const std::shared_ptr<const CellExplanation>& before = nullptr);
     void setLabels(std::vector<QString> labels);
     void setTheme(const FigureTheme& theme);
     const CellFigure& figure() const { return figure_; }

@@ -1,5 +1,7 @@
 #include "app/lab/widgets/heads_grid.h"
 
+#include "app/figures/difference.h"
+
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
@@ -22,9 +24,11 @@ HeadsGrid::HeadsGrid(QWidget* parent) : QAbstractScrollArea(parent) {
     viewport()->setCursor(Qt::PointingHandCursor);
 }
 
-void HeadsGrid::setRows(std::shared_ptr<const NewestRows> rows) {
-    if (rows == rows_) return;
+void HeadsGrid::setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before) {
+    if (rows == rows_ && before == before_) return;
     rows_ = std::move(rows);
+    before_ = before;
+    change_ = rows_ && before && haveSameCells(*rows_, *before) ? changeOf(*rows_, *before) : std::vector<float>();
     viewport()->update();
 }
 
@@ -87,18 +91,21 @@ void HeadsGrid::paintCell(QPainter& painter, int layer, int head) const {
     const QRect stripes = cell.adjusted(1, 1, -1, -6);
     painter.fillRect(cell, palette().color(QPalette::AlternateBase));
     if (rows_ && rows_->layers == layers_ && rows_->heads == heads_ && rows_->keys > 0) {
+        const bool isChange = showsChange();
         const float* values =
-            rows_->values.data() + static_cast<size_t>(layer * heads_ + head) * static_cast<size_t>(rows_->keys);
+            shown().data() + static_cast<size_t>(layer * heads_ + head) * static_cast<size_t>(rows_->keys);
         // One stripe per key, or per pixel where keys are narrower: the maximum, so that no peak is lost.
         const int count = std::min(rows_->keys, stripes.width());
         for (int i = 0; i < count; ++i) {
             const int begin = static_cast<int>(static_cast<int64_t>(i) * rows_->keys / count);
             const int end = std::max(begin + 1, static_cast<int>(static_cast<int64_t>(i + 1) * rows_->keys / count));
-            const float strongest = *std::max_element(values + begin, values + end);
+            const float strongest = *std::max_element(values + begin, values + end,
+                                                      [](float a, float b) { return std::abs(a) < std::abs(b); });
             const int x0 = stripes.left() + i * stripes.width() / count,
                       x1 = stripes.left() + (i + 1) * stripes.width() / count;
-            QColor colour = hue_;
-            colour.setAlphaF(std::clamp(std::sqrt(strongest), 0.0f, 1.0f) * (0.25f + 0.75f * open));
+            QColor colour = isChange ? changeColour(strongest) : hue_;
+            colour.setAlphaF(std::clamp(std::sqrt(std::abs(strongest)), 0.0f, 1.0f) *
+                             (isChange ? 1.0f : 0.25f + 0.75f * open));
             painter.fillRect(QRect(x0, stripes.top(), std::max(1, x1 - x0), stripes.height()), colour);
         }
     }
@@ -208,7 +215,11 @@ bool HeadsGrid::viewportEvent(QEvent* event) {
     if (cellAt(help->pos(), layer, head))
         QToolTip::showText(
             help->globalPos(),
-            tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to switch the head off or on.")
+            (showsChange()
+                 ? tr("Layer %1, head %2: where the newest token looks more (red) or less (blue) than without "
+                      "the changes. Gate %3. Double-click to switch the head off or on.")
+                 : tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to switch the "
+                      "head off or on."))
                 .arg(layer)
                 .arg(head)
                 .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2),

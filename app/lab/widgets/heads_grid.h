@@ -6,6 +6,7 @@
 #include <QRect>
 
 #include <memory>
+#include <vector>
 
 namespace attn {
 
@@ -18,10 +19,15 @@ class HeadsGrid : public QAbstractScrollArea {
 public:
     explicit HeadsGrid(QWidget* parent = nullptr);
 
-    void setRows(std::shared_ptr<const NewestRows> rows);
+    /// @param before not null: what the rows differ by from it is drawn, more in red and less in blue
+    void setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before = nullptr);
     void setGates(std::shared_ptr<const std::vector<float>> gates, int layers, int heads);
     void setHue(const QColor& hue);
     void select(int layer, int head);
+
+    bool showsChange() const { return !change_.empty(); }
+    /// The weights that are drawn, or what they differ by. @pre setRows() was given some
+    const std::vector<float>& shown() const { return showsChange() ? change_ : rows_->values; }
 
     int layers() const { return layers_; }
     int heads() const { return heads_; }
@@ -50,7 +56,8 @@ private:
     bool cellAt(const QPoint& position, int& layer, int& head) const;
     void choose(int layer, int head);
 
-    std::shared_ptr<const NewestRows> rows_;
+    std::shared_ptr<const NewestRows> rows_, before_;
+    std::vector<float> change_; ///< as the rows' values; empty: none is shown
     std::shared_ptr<const std::vector<float>> gates_;
     QColor hue_ = QColor(230, 120, 30);
     int layers_ = 0, heads_ = 0;

@@ -27,9 +27,11 @@ HeatmapView::HeatmapView(QWidget* parent)
     setAccessibleName(tr("Attention heatmap: queries down, keys across"));
 }
 
-void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int tokenCount) {
-    if (tile == figure_.tile && tokenCount == figure_.tokenCount) return;
+void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int tokenCount,
+                          std::shared_ptr<const PatternTile> before) {
+    if (tile == figure_.tile && tokenCount == figure_.tokenCount && before == figure_.before) return;
     figure_.tile = std::move(tile);
+    figure_.before = std::move(before);
     if (tokenCount != figure_.tokenCount) {
         figure_.tokenCount = tokenCount;
         // A zoomed window stays on its tokens while there are still enough of them.
@@ -255,6 +257,12 @@ QString HeatmapView::describe(const Cell& cell) const {
                              .arg(figure_.labelOf(cell.key));
     if (cell.key > cell.query) return pair + tr(": masked, the key is after the query");
     if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
+    if (figure_.before) {
+        const QString change =
+            (value > 0 ? QStringLiteral("+") : QString()) + formatNumber(static_cast<double>(value), 4);
+        return pair + (figure_.tile->isExact() ? tr(": %1 since the change").arg(change)
+                                               : tr(": %1, of the largest weights here").arg(change));
+    }
     const QString amount = QString::number(static_cast<double>(value), 'f', 4);
     if (figure_.tile->exactRows < 1) return pair + tr(": about %1 here, being computed").arg(amount);
     if (!figure_.tile->isExact()) return pair + tr(": at most %1 here").arg(amount);

@@ -15,7 +15,9 @@ public:
     explicit HeatmapView(QWidget* parent = nullptr);
 
     /// @param tokenCount of the whole sequence: the picture keeps its place when only a part of it arrives as tile
-    void setTile(std::shared_ptr<const PatternTile> tile, int tokenCount);
+    /// @param before as HeatmapFigure::before
+    void setTile(std::shared_ptr<const PatternTile> tile, int tokenCount,
+                 std::shared_ptr<const PatternTile> before = nullptr);
     void setLabels(std::vector<QString> labels);
     void setTitle(const QString& title);
     void setScale(const Scale& scale);

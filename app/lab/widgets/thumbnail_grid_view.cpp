@@ -30,18 +30,21 @@ ThumbnailGridView::ThumbnailGridView(QWidget* parent)
     });
 }
 
-void ThumbnailGridView::setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads) {
-    if (grid == figure_.grid() && keyValueHeads == figure_.keyValueHeads) return;
-    const QSize before = minimumSizeHint();
-    figure_.setGrid(grid);
+void ThumbnailGridView::setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads,
+                                const std::shared_ptr<const PatternGrid>& before) {
+    if (grid == figure_.grid() && keyValueHeads == figure_.keyValueHeads && before == figure_.before()) return;
+    const QSize smallest = minimumSizeHint();
+    figure_.setGrid(grid, before);
     figure_.keyValueHeads = keyValueHeads;
     figure_.hovered.reset();
-    if (minimumSizeHint() != before) updateGeometry();
+    if (minimumSizeHint() != smallest) updateGeometry();
     update();
 }
 
-void ThumbnailGridView::setNewest(const std::shared_ptr<const NewestRows>& newest) {
-    if (newest == figure_.newest) return;
+void ThumbnailGridView::setNewest(const std::shared_ptr<const NewestRows>& newest,
+                                  const std::shared_ptr<const NewestRows>& before) {
+    if (newest == figure_.newest && before == figure_.newestBefore) return;
+    figure_.newestBefore = before;
     const bool isGrown = newest && figure_.newest && newest->keys > figure_.newest->keys;
     figure_.newest = newest;
     if (isGrown && isVisible()) {

@@ -15,8 +15,11 @@ class ThumbnailGridView : public QWidget {
 public:
     explicit ThumbnailGridView(QWidget* parent = nullptr);
 
-    void setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads);
-    void setNewest(const std::shared_ptr<const NewestRows>& newest);
+    /// @param before as of ThumbnailGridFigure::setGrid()
+    void setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads,
+                 const std::shared_ptr<const PatternGrid>& before = nullptr);
+    void setNewest(const std::shared_ptr<const NewestRows>& newest,
+                   const std::shared_ptr<const NewestRows>& before = nullptr);
     void setScale(const Scale& scale);
     void setColours(ColourMapId colours);
     void setTheme(const FigureTheme& theme);

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/token_strip.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 
 #include <QFontMetrics>
@@ -58,9 +59,10 @@ void TokenStrip::setMarks(int query, int key) {
     viewport()->update();
 }
 
-void TokenStrip::setShades(std::vector<float> shades) {
-    if (shades == shades_) return;
+void TokenStrip::setShades(std::vector<float> shades, bool isChange) {
+    if (shades == shades_ && isChange == areChanges_) return;
     shades_ = std::move(shades);
+    areChanges_ = isChange;
     viewport()->update();
 }
 
@@ -112,13 +114,15 @@ void TokenStrip::paintEvent(QPaintEvent*) {
         QColor ground = theme_.plot, ink = theme_.text;
         if (static_cast<size_t>(i) < shades_.size()) {
             // Mixed with the background rather than transparent: the ink is chosen against what is really seen.
-            const float part = std::sqrt(std::clamp(shades_[static_cast<size_t>(i)], 0.0f, 1.0f));
+            const float shade = shades_[static_cast<size_t>(i)];
+            const float part = std::sqrt(std::clamp(areChanges_ ? std::abs(shade) : shade, 0.0f, 1.0f));
+            const QColor full = areChanges_ ? changeColour(shade) : theme_.key;
             const auto mix = [part](int from, int to) {
                 return static_cast<int>(
                     std::lround(static_cast<float>(from) * (1 - part) + static_cast<float>(to) * part));
             };
-            ground = QColor(mix(light.red(), theme_.key.red()), mix(light.green(), theme_.key.green()),
-                            mix(light.blue(), theme_.key.blue()));
+            ground =
+                QColor(mix(light.red(), full.red()), mix(light.green(), full.green()), mix(light.blue(), full.blue()));
             ink = inkOn(ground.rgb());
         }
         painter.setPen(Qt::NoPen);

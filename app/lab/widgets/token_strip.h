@@ -22,8 +22,8 @@ public:
     void setTheme(const FigureTheme& theme);
     /// -1: none.
     void setMarks(int query, int key);
-    /// One value 0..1 per token; empty: no shades.
-    void setShades(std::vector<float> shades);
+    /// One value 0..1 per token; empty: no shades. @param isChange −1..1: more is red, less is blue
+    void setShades(std::vector<float> shades, bool isChange = false);
 
     int count() const { return static_cast<int>(chips_.size()); }
     int markedQuery() const { return query_; }
@@ -61,6 +61,7 @@ private:
     FigureTheme theme_;
     std::vector<Chip> chips_;
     std::vector<float> shades_;
+    bool areChanges_ = false; ///< the shades
     int hovered_ = -1, query_ = -1, key_ = -1;
     int lines_ = 1;
 };

@@ -1,0 +1,75 @@
+#include "app/lab/widgets/lens_change.h"
+
+#include "app/figures/drawing.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("attn::LensChange", text); }
+
+QString both(const QString& after, const QString& before) {
+    return after == before ? after : tr("With the changes: %1 Without them: %2").arg(after, before);
+}
+
+void subtract(MatrixFigure& matrix, const MatrixFigure& before) {
+    if (matrix.isEmpty() || matrix.rows() != before.rows() || matrix.columns() != before.columns()) return;
+    std::vector<float> values;
+    for (int row = 0; row < matrix.rows(); ++row)
+        for (int column = 0; column < matrix.columns(); ++column)
+            values.push_back(matrix.valueAt({row, column}) - before.valueAt({row, column}));
+    matrix.kind = MatrixFigure::Kind::Signed;
+    matrix.title = tr("%1: what the changes change").arg(matrix.title);
+    matrix.setMatrix(matrix.rows(), matrix.columns(), std::move(values));
+}
+
+void subtract(LinesFigure& bars, const LinesFigure& before) {
+    std::vector<LinesFigure::Line> changes;
+    for (LinesFigure::Line line : bars.lines) {
+        const auto other = std::ranges::find(before.lines, line.label, &LinesFigure::Line::label);
+        if (other == before.lines.end() || other->values.size() != line.values.size()) continue;
+        for (size_t i = 0; i < line.values.size(); ++i) line.values[i] -= other->values[i];
+        changes.push_back(std::move(line));
+    }
+    if (changes.empty()) return;
+    bars.title = tr("%1: what the changes change").arg(bars.title);
+    bars.lines = std::move(changes);
+}
+
+/// Names and numbers: both numbers of each name.
+void join(LensAnswer& answer, const LensAnswer& before) {
+    if (answer.columns.size() != 2 || answer.columns != before.columns) return;
+    const QString number = answer.columns[1];
+    answer.columns = {answer.columns[0], tr("%1 with the changes").arg(number), tr("without"), tr("difference")};
+    for (QStringList& row : answer.rows) {
+        const auto other =
+            std::ranges::find_if(before.rows, [&](const QStringList& each) { return each[0] == row[0]; });
+        bool isNumber = false, isOtherNumber = false;
+        const double value = row[1].toDouble(&isNumber),
+                     earlier = other == before.rows.end() ? 0 : (*other)[1].toDouble(&isOtherNumber);
+        row << (other == before.rows.end() ? QStringLiteral("–") : (*other)[1])
+            << (isNumber && isOtherNumber ? formatNumber(value - earlier, 4) : QStringLiteral("–"));
+    }
+}
+
+} // namespace
+
+LensAnswer changeOf(const LensAnswer& after, const LensAnswer& before) {
+    LensAnswer answer = after;
+    answer.summary = both(after.summary, before.summary);
+    if (after.remarks.size() == before.remarks.size())
+        for (size_t cell = 0; cell < answer.remarks.size(); ++cell)
+            answer.remarks[cell] =
+                after.remarks[cell] == before.remarks[cell]
+                    ? after.remarks[cell]
+                    : tr("with the changes %1; without %2").arg(after.remarks[cell], before.remarks[cell]);
+    subtract(answer.matrix, before.matrix);
+    subtract(answer.bars, before.bars);
+    join(answer, before);
+    return answer;
+}
+
+} // namespace attn

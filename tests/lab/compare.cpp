@@ -1,0 +1,143 @@
+#include "app/lab/panels/compare_panel.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/token_strip.h"
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTreeWidget>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace attn;
+
+namespace {
+
+constexpr const char* kPrompt = "the quick fox the qu";
+
+} // namespace
+
+TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
+    LabWindow lab("builtin:induction", kPrompt);
+    REQUIRE(lab.settle());
+    lab.showPanel("compare");
+    auto& panel = lab.find<ComparePanel>("compare");
+    auto& with = lab.find<QComboBox>("compareWith");
+    auto& heads = lab.find<QTreeWidget>("compareHeads");
+    lab.window().bridge().post(SetEditsCommand{
+        std::make_shared<const Edits>(Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+    REQUIRE(lab.settle());
+    with.setCurrentIndex(1); // without changes
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 20'000));
+    CHECK(heads.topLevelItem(0)->text(0) == "layer 1, head 0"); // the one that was levelled
+    CHECK(heads.topLevelItem(0)->text(1).toDouble() > 0.3);
+    CHECK(heads.topLevelItem(1)->text(1).toDouble() < 1e-3);
+    QTest::mouseClick(heads.viewport(), Qt::LeftButton, {}, heads.visualItemRect(heads.topLevelItem(0)).center());
+    auto& difference = lab.find<MatrixView>("compareDifference");
+    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && !difference.figure().isEmpty(); }, 20'000));
+    float most = 0;
+    for (int row = 0; row < difference.figure().rows(); ++row)
+        for (int column = 0; column < difference.figure().columns(); ++column)
+            most = std::max(most, std::abs(difference.figure().valueAt({row, column})));
+    CHECK(most > 0.5f);
+    CHECK(lab.find<QTreeWidget>("compareNext").topLevelItemCount() > 3);
+
+    with.setCurrentIndex(2); // another text
+    lab.find<QLineEdit>("compareText").setText("the brown fox the br");
+    QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
+    REQUIRE(lab.waitFor(
+        [&] {
+            return panel.waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
+                   lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
+        },
+        20'000));
+    // A word more in B: what follows is compared with itself, and hovering leads from one to the other.
+    lab.find<QLineEdit>("compareText").setText("the very quick fox the qu");
+    QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
+    auto& a = lab.find<MatrixView>("compareA");
+    auto& b = lab.find<MatrixView>("compareB");
+    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && b.figure().rows() == 25; }, 20'000));
+    CHECK(a.figure().rows() == 20);
+    CHECK(
+        lab.find<QLabel>("compareMessage").text().contains("20 tokens stand for one another, of 20 in A and 25 in B"));
+    CHECK(heads.topLevelItemCount() == 4);
+    CHECK(difference.figure().rows() == 20);
+    CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));
+    QTest::mouseMove(&a, a.figureLayout().cellRect({12, 4}).center().toPoint());
+    REQUIRE(lab.waitFor([&] { return b.figure().hovered == Cell{17, 9}; }));
+    CHECK(difference.figure().hovered == Cell{12, 4});
+    QTest::mouseMove(&b, b.figureLayout().cellRect({17, 9}).center().toPoint() + QPoint(1, 0));
+    QTest::mouseMove(&b, b.figureLayout().cellRect({18, 2}).center().toPoint());
+    REQUIRE(lab.waitFor([&] { return a.figure().hovered == Cell{13, 2}; }));
+    QTest::mouseMove(&b, b.figureLayout().cellRect({6, 2}).center().toPoint()); // in B alone
+    REQUIRE(lab.waitFor([&] { return !a.figure().hovered; }));
+    with.setCurrentIndex(3); // another model
+    lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
+    QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareMessage").text().contains("no-such"); }, 20'000));
+    with.setCurrentIndex(0);
+    CHECK(heads.isHidden());
+}
+
+TEST_CASE("lab: panels have the pictures that they show, whatever Attention shows", "[lab]") {
+    LabWindow lab("builtin:induction", kPrompt);
+    REQUIRE(lab.settle());
+    lab.window().selectHead(1, 0);
+    QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier); // one cell: no picture of its own
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().grid == nullptr);
+    CHECK(lab.snapshot().detail == nullptr);
+
+    lab.showPanel("interventions"); // paints
+    const auto& pattern = lab.find<MatrixView>("interventionPattern");
+    REQUIRE(lab.waitFor([&] { return pattern.figure().rows() == 20; }));
+    lab.showPanel("compare");
+    lab.find<QComboBox>("compareWith").setCurrentIndex(1); // without changes
+    const auto& heads = lab.find<QTreeWidget>("compareHeads");
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 20'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("compareDifference").figure().rows() == 20; }, 20'000));
+    lab.find<QComboBox>("compareWith").setCurrentIndex(0);
+    lab.showPanel("text");
+    auto& shade = lab.find<QComboBox>("textShade");
+    shade.setCurrentText("Attention of the head");
+    const auto& strip = lab.find<TokenStrip>("textTokens");
+    REQUIRE(
+        lab.waitFor([&] { return strip.shades().size() == 20 && *std::ranges::max_element(strip.shades()) > 0.1f; }));
+    shade.setCurrentText("Loss"); // nobody looks any more
+    lab.showPanel("attention");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().grid == nullptr && lab.snapshot().detail == nullptr; }));
+}
+
+TEST_CASE("lab: long texts are compared also where the first token is hidden", "[lab]") {
+    std::string text;
+    while (text.size() < 120) text += "the quick fox ";
+    text.resize(120);
+    LabWindow lab("builtin:induction", text.c_str());
+    REQUIRE(lab.settle());
+    lab.find<QCheckBox>("attentionHideFirst").setChecked(true);
+    lab.showPanel("compare");
+    lab.window().bridge().post(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
+    REQUIRE(lab.settle());
+    lab.find<QComboBox>("compareWith").setCurrentIndex(1); // without changes
+    const auto& a = lab.find<MatrixView>("compareA");
+    const auto& b = lab.find<MatrixView>("compareB");
+    const auto& difference = lab.find<MatrixView>("compareDifference");
+    REQUIRE(lab.waitFor([&] { return lab.find<ComparePanel>("compare").waitIdle(1) && !difference.figure().isEmpty(); },
+                        20'000));
+    CHECK(a.figure().rows() == b.figure().rows());
+    CHECK(lab.find<QTreeWidget>("compareHeads").topLevelItemCount() == 4);
+    // The first token taken back: both follow.
+    lab.find<QCheckBox>("attentionHideFirst").setChecked(false);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor(
+        [&] {
+            return lab.find<ComparePanel>("compare").waitIdle(1) && !difference.figure().isEmpty() &&
+                   !a.figure().note.contains("first token") && !b.figure().note.contains("first token");
+        },
+        20'000));
+}
