@@ -141,3 +141,24 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
         },
         20'000));
 }
+
+TEST_CASE("lab: a long text is shaded by a head, or it is said why not", "[lab]") {
+    std::string text;
+    while (text.size() < 120) text += "the quick fox ";
+    text.resize(120);
+    LabWindow lab("builtin:induction", text.c_str());
+    REQUIRE(lab.settle());
+    lab.window().selectHead(0, 0);
+    lab.find<QComboBox>("attentionAggregate").setCurrentText("Mean"); // among all heads, whose pictures are too small
+    lab.showPanel("text");
+    lab.find<QComboBox>("textShade").setCurrentText("Attention of the head");
+    const auto& strip = lab.find<TokenStrip>("textTokens");
+    const auto& reading = lab.find<QLabel>("textReading");
+    REQUIRE(lab.waitFor([&] { return strip.shades().size() == 120 && strip.shades()[118] > 0.9f; }));
+    CHECK(reading.text().startsWith("Click a token"));
+    QTest::keyClick(&lab.window(), Qt::Key_2, Qt::ControlModifier); // the mean is on screen
+    REQUIRE(lab.waitFor([&] { return reading.text().contains("while Attention shows this head alone"); }));
+    lab.find<QComboBox>("attentionAggregate").setCurrentText("One head");
+    REQUIRE(lab.waitFor([&] { return reading.text().startsWith("Click a token"); }));
+    CHECK(strip.shades()[118] > 0.9f);
+}

@@ -191,7 +191,9 @@ void AttentionPanel::postView() {
     const bool areWanted = context_.arePicturesWanted(); // by other panels
     SetViewCommand view{.layer = settings_.choice.layer,
                         .head = settings_.choice.head,
-                        .aggregate = settings_.choice.aggregate,
+                        // Others look at the head itself, unless the aggregate is on screen.
+                        .aggregate = settings_.level == AttentionLevel::OneHead ? settings_.choice.aggregate
+                                                                                : HeadAggregate::None,
                         .thumbnailSize = areWanted ? std::max(ownSize, kSharedPixels) : ownSize,
                         .detail = areWanted || (isVisible() && settings_.level == AttentionLevel::OneHead),
                         .detailSize = kDetailPixels,

@@ -195,7 +195,6 @@ void TextPanel::cut() {
     std::vector<QString> labels;
     for (const Piece& piece : pieces_) labels.push_back(piece.label);
     strip_->setLabels(std::move(labels));
-    shade();
     choose(-1);
 }
 
@@ -252,8 +251,7 @@ void TextPanel::shade() {
         shades.push_back(std::isfinite(share) ? static_cast<float>(std::clamp(share, -1.0, 1.0)) : 0.0f);
     }
     strip_->setShades(std::move(shades), showsChange());
-    if (shade_->currentIndex() == HeadRow && scores_ && !isPresent())
-        reading_->setText(tr("A head's attention is known of the prompt alone: press The prompt."));
+    read();
 }
 
 void TextPanel::choose(int piece) {
@@ -261,25 +259,10 @@ void TextPanel::choose(int piece) {
     strip_->setMarks(piece, -1);
     alternatives_->clear();
     alternatives_->setVisible(piece >= 0);
-    if (piece < 0 || !scores_) {
-        reading_->setText(pieces_.empty() ? QString() : tr("Click a token to see what the model would have said."));
-        return;
-    }
-    const Piece& each = pieces_[static_cast<size_t>(piece)];
-    const size_t token = each.first;
-    if (shade_->currentIndex() == HeadRow) shade();
-    if (scores_->rank[token] < 0) return reading_->setText(tr("The first token is not predicted from anything."));
-    const auto read = [&](const TokenScores& scores) {
-        double loss = 0;
-        for (size_t at = each.first; at < each.end; ++at) loss += static_cast<double>(scores.loss[at]);
-        return tr("loss %1 nats, probability %2 %, number %3 of the vocabulary, entropy %4 nats")
-            .arg(loss, 0, 'f', 3)
-            .arg(std::exp(-loss) * 100, 0, 'g', 3)
-            .arg(scores.rank[token] + 1)
-            .arg(static_cast<double>(scores.entropy[token]), 0, 'f', 2);
-    };
-    reading_->setText(tr("“%1”: %2").arg(each.label, read(*scores_)) +
-                      (before_ ? tr("; without the changes: %1").arg(read(*before_)) : QString()));
+    shade();
+    if (piece < 0 || !scores_) return;
+    const size_t token = pieces_[static_cast<size_t>(piece)].first;
+    if (scores_->rank[token] < 0) return;
     for (size_t choice = 0; choice < static_cast<size_t>(scores_->choices); ++choice) {
         const size_t at = token * static_cast<size_t>(scores_->choices) + choice;
         auto* item = new QTreeWidgetItem(
@@ -288,6 +271,33 @@ void TextPanel::choose(int piece) {
              QStringLiteral("%1 %").arg(static_cast<double>(scores_->probabilities[at]) * 100, 0, 'f', 2)});
         item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
     }
+}
+
+void TextPanel::read() {
+    if (pieces_.empty() || !scores_) return reading_->clear();
+    if (shade_->currentIndex() == HeadRow) {
+        if (!isPresent())
+            return reading_->setText(tr("A head's attention is known of the prompt alone: press The prompt."));
+        const auto tile = shownTile(*snapshot_, layer_, head_);
+        if (!tile || !tile->isExact())
+            return reading_->setText(
+                tr("The weights of so long a text are at hand while Attention shows this head alone."));
+    }
+    if (chosen_ < 0) return reading_->setText(tr("Click a token to see what the model would have said."));
+    const Piece& each = pieces_[static_cast<size_t>(chosen_)];
+    const size_t token = each.first;
+    if (scores_->rank[token] < 0) return reading_->setText(tr("The first token is not predicted from anything."));
+    const auto describe = [&](const TokenScores& scores) {
+        double loss = 0;
+        for (size_t at = each.first; at < each.end; ++at) loss += static_cast<double>(scores.loss[at]);
+        return tr("loss %1 nats, probability %2 %, number %3 of the vocabulary, entropy %4 nats")
+            .arg(loss, 0, 'f', 3)
+            .arg(std::exp(-loss) * 100, 0, 'g', 3)
+            .arg(scores.rank[token] + 1)
+            .arg(static_cast<double>(scores.entropy[token]), 0, 'f', 2);
+    };
+    reading_->setText(tr("“%1”: %2").arg(each.label, describe(*scores_)) +
+                      (before_ ? tr("; without the changes: %1").arg(describe(*before_)) : QString()));
 }
 
 QJsonObject TextPanel::saveView() const {

@@ -43,6 +43,7 @@ private:
     void cut();
     void shade();
     void choose(int piece);
+    void read(); ///< what is said of the shades or the chosen piece
     double valueOf(const Piece& piece, const TokenScores& scores) const; ///< NaN: it has none
     double weightOf(const Piece& piece, const PatternTile* tile) const;  ///< that the chosen token gives it; likewise
     double shareOf(const Piece& piece) const;                            ///< of the darkest shade; likewise
