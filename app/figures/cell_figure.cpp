@@ -1,5 +1,6 @@
 #include "app/figures/cell_figure.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 
 #include <QCoreApplication>
@@ -177,17 +178,13 @@ const CellExplanation* comparable(const CellExplanation& cell, const CellExplana
 }
 
 void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation& before) {
-    const auto signedNumber = [](double value) {
-        return (value > 0 ? QStringLiteral("+") : QString()) + formatNumber(value, 6);
-    };
     flow.sentence(Text::tr("Without the changes of the model the weight is %1, with them %2: %3.")
                       .arg(formatNumber(weightOf(before), 6), formatNumber(weightOf(cell), 6),
-                           signedNumber(weightOf(cell) - weightOf(before))));
+                           formatSigned(weightOf(cell) - weightOf(before), 6)));
     if (cell.remark.empty() && before.remark.empty() && !cell.isMasked)
         flow.sentence(Text::tr("The score goes from %1 to %2: %3.")
                           .arg(number(before.score), number(cell.score),
-                               (cell.score > before.score ? QStringLiteral("+") : QString()) +
-                                   number(cell.score - before.score)));
+                               formatSigned(static_cast<double>(cell.score) - static_cast<double>(before.score), 4)));
 }
 
 /// @param before may be null

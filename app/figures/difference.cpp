@@ -58,6 +58,11 @@ QColor changeColour(float change) {
     return QColor(ColourMap::of(ColourMapId::Diverging).at(change > 0 ? 0.82f : 0.18f));
 }
 
+QString formatSigned(double value, int decimals) {
+    const QString text = formatNumber(value, decimals);
+    return value > 0 && text != formatNumber(0, decimals) ? QStringLiteral("+") + text : text;
+}
+
 QString formatChange(double value) {
     if (std::isnan(value)) return {};
     const QString amount = formatProbability(std::abs(value));

@@ -28,6 +28,9 @@ float largestDifference(const PatternTile& after, const PatternTile& before, con
 /// For marks on any background: more than before is red, less is blue, as in ColourMapId::Diverging.
 QColor changeColour(float change);
 
+/// With its sign, unless it reads as nothing: "+5.5", "−0.1", "0.0".
+QString formatSigned(double value, int decimals);
+
 /// A change of a probability for people: "+0.12", "−<.01", "0".
 QString formatChange(double value);
 

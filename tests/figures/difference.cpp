@@ -139,6 +139,10 @@ TEST_CASE("difference: numbers have their sign", "[figures]") {
     CHECK(formatChange(-0.001) == "−<.01");
     CHECK(formatChange(0) == "0");
     CHECK(formatChange(NAN).isEmpty());
+    CHECK(formatSigned(5.46, 1) == "+5.5");
+    CHECK(formatSigned(-5.46, 1) == "−5.5");
+    CHECK(formatSigned(0.01, 1) == "0.0");
+    CHECK(formatSigned(-0.01, 1) == "0.0");
     CHECK(changeColour(0.1f).red() > changeColour(0.1f).blue());
     CHECK(changeColour(-0.1f).blue() > changeColour(-0.1f).red());
 }

@@ -1,6 +1,6 @@
 #include "app/lab/models/candidate_model.h"
 
-#include "app/figures/drawing.h"
+#include "app/figures/difference.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "engine/core/error.h"
@@ -16,10 +16,8 @@ namespace attn {
 namespace {
 
 QString changeText(float change) {
-    const QString percent = formatNumber(100.0 * static_cast<double>(change), 1);
-    const bool isMore = change > 0 && percent != QStringLiteral("0.0");
-    return (isMore ? QStringLiteral("+") : QString()) +
-           QCoreApplication::translate("attn::CandidateModel", "%1 %").arg(percent);
+    return QCoreApplication::translate("attn::CandidateModel", "%1 %")
+        .arg(formatSigned(100.0 * static_cast<double>(change), 1));
 }
 
 } // namespace

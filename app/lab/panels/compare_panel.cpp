@@ -1,5 +1,6 @@
 #include "app/lab/panels/compare_panel.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/bridge/token_text.h"
@@ -402,9 +403,9 @@ void ComparePanel::showNext() {
     };
     for (const QString& label : shown) {
         const double own = of(a, label), other = of(b, label);
-        auto* item = new QTreeWidgetItem(
-            next_, {label, QStringLiteral("%1 %").arg(own, 0, 'f', 1), QStringLiteral("%1 %").arg(other, 0, 'f', 1),
-                    QStringLiteral("%1%2 %").arg(own >= other ? "+" : "−").arg(std::abs(own - other), 0, 'f', 1)});
+        auto* item = new QTreeWidgetItem(next_, {label, QStringLiteral("%1 %").arg(own, 0, 'f', 1),
+                                                 QStringLiteral("%1 %").arg(other, 0, 'f', 1),
+                                                 QStringLiteral("%1 %").arg(formatSigned(own - other, 1))});
         for (int column : {1, 2, 3}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     }
 }

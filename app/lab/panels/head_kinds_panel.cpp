@@ -1,5 +1,6 @@
 #include "app/lab/panels/head_kinds_panel.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/tile_image.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/widgets/hint_label.h"
@@ -176,7 +177,7 @@ void HeadKindsPanel::list() {
         }
         for (auto& [head, remark] : rows) {
             if (const HeadScores* before = beforeOf(head); before && before->title() != head.title())
-                remark += QStringLiteral(" ") + tr("(was %1)").arg(QString::fromStdString(before->title()));
+                remark += QStringLiteral("\n") + tr("was %1").arg(QString::fromStdString(before->title()));
             auto* item = new QListWidgetItem(pictureOf(*found_, head),
                                              QStringLiteral("%1 %2").arg(nameOf(head), remark), heads_);
             item->setSizeHint(
@@ -229,10 +230,8 @@ void HeadKindsPanel::explain() {
             const int change = qRound((head.scores[kind] - before->scores[kind]) * 100);
             const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
             if (change != 0)
-                scores << QStringLiteral("%1 %2%3 %")
-                              .arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())),
-                                   change > 0 ? "+" : "−")
-                              .arg(std::abs(change));
+                scores << QStringLiteral("%1 %2 %").arg(
+                    QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())), formatSigned(change, 0));
         }
         text += ' ' + tr("Without the changes of the model: %1; they change %2.")
                           .arg(QString::fromStdString(before->title()),

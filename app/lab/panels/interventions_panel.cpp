@@ -1,5 +1,6 @@
 #include "app/lab/panels/interventions_panel.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/front_watch.h"
@@ -388,10 +389,7 @@ void InterventionsPanel::showEffect() {
         const float difference = now[at] - then[at];
         auto* item = new QTreeWidgetItem(
             effect_, {label, isEdited ? percent(then[at]) : percent(now[at]), isEdited ? percent(now[at]) : QString(),
-                      isEdited ? QStringLiteral("%1%2 %")
-                                     .arg(difference >= 0 ? "+" : "−")
-                                     .arg(std::abs(static_cast<double>(difference)) * 100, 0, 'f', 1)
-                               : QString()});
+                      isEdited ? tr("%1 %").arg(formatSigned(static_cast<double>(difference) * 100, 1)) : QString()});
         for (int column : {1, 2, 3}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     }
 }

@@ -1,5 +1,6 @@
 #include "app/lab/panels/vision_comparison.h"
 
+#include "app/figures/difference.h"
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/widgets/file_dialog.h"
 #include "app/lab/widgets/hint_label.h"
@@ -236,9 +237,7 @@ void VisionComparison::showClasses() {
             texts << (index ? tr("%1 %").arg(shares.back() * 100, 0, 'f', 1) : QStringLiteral("–"));
         }
         const double change = shares.size() == 2 ? (shares[0] - shares[1]) * 100 : 0;
-        texts << (shares.size() == 2
-                      ? QStringLiteral("%1%2").arg(change >= 0 ? "+" : "−").arg(std::abs(change), 0, 'f', 1)
-                      : QString());
+        texts << (shares.size() == 2 ? formatSigned(change, 1) : QString());
         auto* item = new QTreeWidgetItem(classes_, texts);
         for (const int column : {1, 2, 3}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     }

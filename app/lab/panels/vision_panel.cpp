@@ -1,5 +1,6 @@
 #include "app/lab/panels/vision_panel.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/read_image.h"
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/bridge/vision_bridge.h"
@@ -368,7 +369,7 @@ void VisionPanel::showAnswers() {
         item->setTextAlignment(2, Qt::AlignRight | Qt::AlignVCenter);
         if (!hasChange) continue;
         const double change = (value - static_cast<double>(before[at])) * 100;
-        item->setText(2, QStringLiteral("%1%2").arg(change >= 0 ? "+" : "−").arg(std::abs(change), 0, 'f', 1));
+        item->setText(2, formatSigned(change, 1));
     }
 }
 

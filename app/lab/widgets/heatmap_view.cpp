@@ -1,5 +1,6 @@
 #include "app/lab/widgets/heatmap_view.h"
 
+#include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 
 #include <QApplication>
@@ -258,8 +259,7 @@ QString HeatmapView::describe(const Cell& cell) const {
     if (cell.key > cell.query) return pair + tr(": masked, the key is after the query");
     if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
     if (figure_.before) {
-        const QString change =
-            (value > 0 ? QStringLiteral("+") : QString()) + formatNumber(static_cast<double>(value), 4);
+        const QString change = formatSigned(static_cast<double>(value), 4);
         return pair + (figure_.tile->isExact() ? tr(": %1 since the change").arg(change)
                                                : tr(": %1, of the largest weights here").arg(change));
     }
