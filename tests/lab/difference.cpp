@@ -106,7 +106,11 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     CHECK(sum == Approx(0).margin(1e-4)); // as much as was lost is found elsewhere
     CHECK(largest(received.figure().lines.front().values) > 0.1f);
 
-    // A gate that is opened again, half and whole.
+    // A gate that is opened again, half and whole. The slider is of the head that is looked at, wherever it was chosen.
+    CHECK(heads.selectedLayer() == 1);
+    lab.window().selectHead(0, 0);
+    CHECK(heads.selectedLayer() == 0);
+    CHECK(lab.find<QSlider>("gate").value() == 0);
     lab.find<QSlider>("gate").setValue(50);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return heads.showsChange(); }));

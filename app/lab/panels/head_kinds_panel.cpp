@@ -66,6 +66,7 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     alike_->setAccessibleName(tr("Sort the heads by how alike their patterns are to the selected one's"));
     alike_->setToolTip(alike_->accessibleName());
     heads_->setObjectName("kindHeads");
+    heads_->setWordWrap(true);
     heads_->setAccessibleName(tr("Heads and their kinds"));
     heads_->setToolTip(tr("Select a head to see why it is called so; it is then the one that the other panels show"));
     heads_->setViewMode(QListView::IconMode);
@@ -180,8 +181,8 @@ void HeadKindsPanel::list() {
                 remark += QStringLiteral("\n") + tr("was %1").arg(QString::fromStdString(before->title()));
             auto* item = new QListWidgetItem(pictureOf(*found_, head),
                                              QStringLiteral("%1 %2").arg(nameOf(head), remark), heads_);
-            item->setSizeHint(
-                {fontMetrics().horizontalAdvance("00.00 duplicate token "), kPicture + 2 * fontMetrics().height()});
+            item->setSizeHint({fontMetrics().horizontalAdvance("00.00 duplicate token "),
+                               kPicture + (before_ ? 4 : 2) * fontMetrics().height()}); // with what it was
             item->setData(Qt::UserRole, head.layer * found_->heads + head.head);
             QStringList reasons;
             for (HeadKind kind : head.labels()) reasons << QString::fromStdString(head.explanation(kind));

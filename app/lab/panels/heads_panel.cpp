@@ -76,6 +76,10 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
     connect(&context_, &PanelContext::themeChanged, this,
             [this](ThemeId theme) { grid_->setHue(predictionColour(theme)); });
     connect(&context_, &PanelContext::shownRunChanged, this, &HeadsPanel::showRows);
+    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
+        grid_->select(layer, head);
+        showSelected();
+    });
     showRows();
     showSelected();
 }

@@ -161,6 +161,13 @@ void HeadsGrid::select(int layer, int head) {
     head_ = head;
     setAccessibleDescription(
         tr("Layer %1, head %2, gate %3").arg(layer).arg(head).arg(static_cast<double>(gate(layer, head)), 0, 'f', 2));
+    const QRect cell = cellRect(layer, head);
+    const auto show = [](QScrollBar* bar, int begin, int end, int first, int last) {
+        if (begin < first) bar->setValue(bar->value() + begin - first);
+        if (end > last) bar->setValue(bar->value() + end - last);
+    };
+    show(verticalScrollBar(), cell.top() - kGap, cell.bottom() + kGap, headerHeight_, viewport()->height());
+    show(horizontalScrollBar(), cell.left() - kGap, cell.right() + kGap, labelWidth_, viewport()->width());
     viewport()->update();
 }
 

@@ -23,7 +23,7 @@ public:
     void setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before = nullptr);
     void setGates(std::shared_ptr<const std::vector<float>> gates, int layers, int heads);
     void setHue(const QColor& hue);
-    void select(int layer, int head);
+    void select(int layer, int head); ///< and scrolls to it
 
     bool showsChange() const { return !change_.empty(); }
     /// The weights that are drawn, or what they differ by. @pre setRows() was given some
