@@ -86,6 +86,10 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
         CHECK(heatmap.figure().valueAt({last, key}) == Approx(tile.at(last, key) - before.at(last, key)).margin(1e-6));
     CHECK(heatmap.figure().title.contains("what the changes change"));
     CHECK_FALSE(lab.find<QComboBox>("attentionScale").isEnabled());
+    lab.window().selectHead(0, 0); // the gate of a head is after its pattern
+    REQUIRE(lab.waitFor([&] { return remark.text().contains("as without them"); }));
+    lab.window().selectHead(1, 0);
+    REQUIRE(lab.waitFor([&] { return remark.text().contains("more is red"); }));
     QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier);
     REQUIRE(lab.settle());
     const auto& cell = lab.find<CellView>("attentionCell").figure();

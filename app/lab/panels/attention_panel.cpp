@@ -306,12 +306,15 @@ void AttentionPanel::showChange() {
     const bool showsGrid = settings_.level == AttentionLevel::AllHeads;
     const bool isShown = showsGrid ? grid_->figure().before() != nullptr : heatmap_->figure().before != nullptr;
     const float range = showsGrid ? grid_->figure().range() : heatmap_->figure().range();
-    change_->setText(isShown ? tr("Weights with the changes less those without: more is red, less is blue, white is as "
-                                  "before; full colour is %1.")
-                                   .arg(formatNumber(static_cast<double>(range), 2))
-                     : snapshot_ && snapshot_->status.activity == Activity::Generating
-                         ? tr("The model with its changes; the difference is shown when it has stopped writing.")
-                         : tr("The model with its changes; the difference is being worked out."));
+    change_->setText(
+        isShown && range <= kSmallestRange ? tr("With the changes the weights are as without them, within %1.")
+                                                 .arg(static_cast<double>(kSmallestRange))
+        : isShown ? tr("Weights with the changes less those without: more is red, less is blue, white is as "
+                       "before; full colour is %1.")
+                        .arg(formatNumber(static_cast<double>(range), 2))
+        : snapshot_ && snapshot_->status.activity == Activity::Generating
+            ? tr("The model with its changes; the difference is shown when it has stopped writing.")
+            : tr("The model with its changes; the difference is being worked out."));
     change_->setVisible(isWanted);
     // Differences have a scale and colours of their own.
     scale_->setEnabled(!isWanted || !isShown);
