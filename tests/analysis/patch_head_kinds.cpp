@@ -2,6 +2,7 @@
 #include "engine/core/error.h"
 #include "engine/session/vision_model.h"
 #include "tests/analysis/golden_case.h"
+#include "tests/analysis/vision_golden.h"
 #include "tests/models/vision_folder.h"
 
 #include <algorithm>
@@ -211,14 +212,11 @@ TEST_CASE("patch head kinds: every kind explains itself, and orders are shuffles
 }
 
 TEST_CASE("vision goldens: kinds of heads agree with PyTorch", "[analysis][vision][gpu]") {
-    for (const char* name : {"vit", "deit", "dinov2_registers", "timm_vit", "timm_registers", "swin", "swin_padded"}) {
+    for (const char* name : kHeadGoldens) {
         INFO(name);
         const Golden golden(name, "analysis.safetensors");
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
-        const VisionConfig& config = model.config();
-        const auto patches = cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch);
-        const auto result = PatchHeadAnalysis{}.run(model, {.patches = patches});
-        const auto& heads = static_cast<const PatchHeadDetection&>(*result).heads;
+        const auto result = headsOfGolden(name);
+        const auto& heads = result->heads;
         const std::vector<float> expected = golden.values("kinds.scores");
         const std::vector<int> ways = golden.integers("kinds.ways");
         REQUIRE(expected.size() == heads.size() * kPatchHeadKinds);

@@ -2,6 +2,7 @@
 #include "engine/core/error.h"
 #include "engine/session/vision_model.h"
 #include "tests/analysis/golden_case.h"
+#include "tests/analysis/vision_golden.h"
 #include "tests/models/vision_folder.h"
 
 #include <cmath>
@@ -138,14 +139,11 @@ TEST_CASE("patch head prints: every head of every kind of model has one", "[anal
 }
 
 TEST_CASE("vision goldens: prints of heads and how alike they are agree with PyTorch", "[analysis][vision][gpu]") {
-    for (const char* name : {"vit", "deit", "dinov2_registers", "timm_vit", "timm_registers", "swin", "swin_padded"}) {
+    for (const char* name : kHeadGoldens) {
         INFO(name);
         const Golden golden(name, "analysis.safetensors");
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
-        const VisionConfig& config = model.config();
-        const auto patches = cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch);
-        const auto result = PatchHeadAnalysis{}.run(model, {.patches = patches});
-        const auto& found = static_cast<const PatchHeadDetection&>(*result);
+        const auto result = headsOfGolden(name);
+        const PatchHeadDetection& found = *result;
         const auto isNear = [](std::span<const float> a, std::span<const float> b) {
             return std::ranges::equal(a, b, [](float x, float y) { return std::abs(x - y) < 1e-4f; });
         };

@@ -20,6 +20,14 @@ namespace {
 
 constexpr const char* kPrompt = "the quick fox the qu";
 
+/// Of 120 tokens: more than a thumbnail has pixels.
+std::string longPrompt() {
+    std::string text;
+    while (text.size() < 120) text += "the quick fox ";
+    text.resize(120);
+    return text;
+}
+
 } // namespace
 
 TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
@@ -114,10 +122,7 @@ TEST_CASE("lab: panels have the pictures that they show, whatever Attention show
 }
 
 TEST_CASE("lab: long texts are compared also where the first token is hidden", "[lab]") {
-    std::string text;
-    while (text.size() < 120) text += "the quick fox ";
-    text.resize(120);
-    LabWindow lab("builtin:induction", text.c_str());
+    LabWindow lab("builtin:induction", longPrompt().c_str());
     REQUIRE(lab.settle());
     lab.find<QCheckBox>("attentionHideFirst").setChecked(true);
     lab.showPanel("compare");
@@ -143,10 +148,7 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
 }
 
 TEST_CASE("lab: a long text is shaded by a head, or it is said why not", "[lab]") {
-    std::string text;
-    while (text.size() < 120) text += "the quick fox ";
-    text.resize(120);
-    LabWindow lab("builtin:induction", text.c_str());
+    LabWindow lab("builtin:induction", longPrompt().c_str());
     REQUIRE(lab.settle());
     lab.window().selectHead(0, 0);
     lab.find<QComboBox>("attentionAggregate").setCurrentText("Mean"); // among all heads, whose pictures are too small
