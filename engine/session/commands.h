@@ -14,105 +14,108 @@ namespace attn {
 struct Edits;
 struct Analysis;
 
-/// Opens a model folder, a .safetensors file or "builtin:induction", and runs the prompt on it when one is given.
+/// Opens a model folder, a .safetensors file or a constructed model ("builtin:induction"), and runs it on the prompt.
 struct OpenModelCommand {
     std::string path;
-    std::string prompt;            ///< empty: the model's own example
-    std::vector<int> promptTokens; ///< instead of prompt, for models without a tokenizer
+    std::string prompt;            ///< empty: the model's example
+    std::vector<int> promptTokens; ///< replaces `prompt` for models without a tokenizer
 };
-/// Shows a moment of a training run: its weights take the place of the open model's if that is of the same shape, and
-/// the prompt, the branches and every view stay; else it is opened. Of several that wait only the newest runs.
+/// Shows a checkpoint of a training run. If the open model has the same shape, its parameters are replaced, and the
+/// prompt, the branches and every view stay. Otherwise the checkpoint opens as a model. A newer command replaces one
+/// that waits.
 struct ShowWeightsCommand {
-    std::shared_ptr<const WeightSet> weights; ///< null: those at `path`
-    std::string path;                         ///< what opens the same again: a checkpoint, or the run's folder
-    std::string run;                          ///< the run's folder, its path as a model
-    std::string title;                        ///< of the moment: "step 250"
-    std::vector<int> promptTokens;            ///< when it is opened; empty: the model's own example
+    std::shared_ptr<const WeightSet> weights; ///< null: read from `path`
+    std::string path;              ///< opens the same parameters again: a checkpoint, or the training run's folder
+    std::string run;               ///< the training run's folder, as the path of a model
+    std::string title;             ///< title of the checkpoint: "step 250"
+    std::vector<int> promptTokens; ///< the prompt if it opens as a model; empty: the model's example
 };
-/// Replaces the prompt; tokens shared with the present sequence are not run again.
+/// Replaces the prompt. The model does not run again on leading tokens that the current sequence shares.
 struct SetPromptCommand {
     std::string text;
-    std::vector<int> tokens; ///< used instead of text when not empty
+    std::vector<int> tokens; ///< replaces `text` if not empty
 };
-/// Generates up to maxTokens tokens, at most tokensPerSecond (0: as fast as possible). maxTokens 1 is a Step.
+/// Generates up to maxTokens tokens, at most tokensPerSecond (0: as fast as possible). One token is a Step.
 struct GenerateCommand {
     int maxTokens = 1;
     double tokensPerSecond = 0;
 };
-/// Ends generation, loading or an export within 50 ms.
+/// Stops generation, loading or an export within 50 ms.
 struct StopCommand {};
-/// Back to the prompt alone, branches kept.
+/// Removes the generated tokens from the sequence, and keeps the branches.
 struct ResetCommand {};
-/// Takes `token` as the next one instead of sampling: a new branch (or the existing child).
+/// Appends `token` instead of a sampled one: on a new branch, or on the existing child.
 struct TakeTokenCommand {
     int token = 0;
 };
-/// Moves to a node of the branch tree (click on an earlier token: branch from there).
+/// Moves to a node of the branch tree. The next token branches from there.
 struct GoToBranchCommand {
     int node = 0;
 };
-/// Replaces the branch tree, as when a session file is opened: tokens as (parent index, token id), parent -1 is the
-/// root; `current` indexes the list (-1: the root alone).
+/// Replaces the branch tree, for example with that of a session file. Nodes are pairs (parent index, token id), where
+/// parent -1 is the root. `current` is an index of `nodes` (-1: the root).
 struct RestoreBranchesCommand {
     std::vector<std::pair<int, int>> nodes;
     int current = -1;
     std::string prompt;
-    int promptLength = 0; ///< how many tokens from the root on are prompt
+    int promptLength = 0; ///< number of tokens, counted from the root, that belong to the prompt
 };
 struct SetSamplingCommand {
     Sampling sampling;
 };
 enum class HeadAggregate { None, Mean, Maximum };
-/// What the attention views show; the session keeps computing exactly this after each change.
+/// Chooses the data of the attention views. The session computes it again after each change of the sequence.
 struct SetViewCommand {
     int layer = 0;
     int head = 0;
-    HeadAggregate aggregate = HeadAggregate::None; ///< over the heads of the layer
-    int thumbnailSize = 64;                        ///< pixels across, 0: no thumbnails wanted
-    bool detail = true;                            ///< the selected head at full resolution wanted
-    int detailSize = 1024;                         ///< most pixels across of the detail
-    int queryBegin = 0, queryEnd = 0;              ///< token range of the detail; 0,0: all
+    HeadAggregate aggregate = HeadAggregate::None; ///< replaces the selected head by an aggregate of its layer
+    int thumbnailSize = 64;                        ///< pixels across; 0: no thumbnails
+    bool detail = true;                            ///< whether to compute the selected head at full resolution
+    int detailSize = 1024;                         ///< largest number of pixels across the detail
+    int queryBegin = 0, queryEnd = 0;              ///< token range of the detail; 0, 0: all
     int keyBegin = 0, keyEnd = 0;
-    bool hidesFirst = false; ///< as PatternTile::leavesOutFirst
+    bool hidesFirst = false; ///< see PatternTile::leavesOutFirst
     bool operator==(const SetViewCommand&) const = default;
 };
-/// The head whose profile is wanted. @param layer negative: none
+/// Chooses the head of Snapshot::profile. A negative layer chooses none.
 struct SetProfileCommand {
     int layer = -1, head = 0;
     bool operator==(const SetProfileCommand&) const = default;
 };
+/// Computes the arithmetic of one cell: Snapshot::explanation.
 struct ExplainCellCommand {
     int layer = 0, head = 0, query = 0, key = 0;
     bool operator==(const ExplainCellCommand&) const = default;
 };
+/// Sets the gate of a head, a layer or the whole model.
 struct SetHeadGateCommand {
     int layer = 0, head = 0; ///< head -1: the whole layer; layer -1: the whole model
-    float gate = 1;          ///< 0 removes the head's output, 1 leaves it
+    float gate = 1;          ///< factor on the output of the head: 0 removes it, 1 leaves it unchanged
 };
+/// Shows a parameter of the model: Snapshot::weight.
 struct ShowWeightCommand {
     std::string name;
-    int maximumSize = 256; ///< most pixels across or down
+    int maximumSize = 256; ///< largest number of pixels across or down
 };
-/// Runs the present sequence with the named hooks requested and writes them. Globs as in
+/// Runs the model on the current sequence and writes the values of hooks to a file. `hooks` is a list of globs:
 /// 'blocks.*.attn.hook_pattern,logits'.
 struct CaptureCommand {
     std::string hooks;
     std::string path; ///< .safetensors or .npz
 };
-/// Takes the place of all interventions and patterns set by hand.
+/// Replaces all changes except gates.
 struct SetEditsCommand {
     std::shared_ptr<const Edits> edits; ///< null: none
 };
-/// While wanted, what views show of the run without gates and edits is worked out beside the changed one:
-/// Snapshot::uneditedViews, and with each analysis Snapshot::uneditedAnalyses.
+/// Turns the views and analyses of the original run on or off: Snapshot::uneditedViews and uneditedAnalyses.
 struct WantUneditedCommand {
     bool isWanted = false;
 };
-/// Works something out: Snapshot::analyses.
+/// Runs an analysis on the current sequence: Snapshot::analyses.
 struct RunAnalysisCommand {
     std::shared_ptr<const Analysis> analysis;
 };
-/// Works out what a layer's attention is given on the present sequence: Snapshot::layerInputs.
+/// Captures the queries, keys and values of a layer on the current sequence: Snapshot::layerInputs.
 struct CaptureInputsCommand {
     int layer = 0;
 };

@@ -18,57 +18,60 @@
 
 namespace attn {
 
-/// What a vision model is to be asked.
+/// A request to a vision model: the model, the picture and the changes.
 struct VisionQuery {
-    std::string model;                          ///< path of its folder; empty: none
-    std::shared_ptr<const WeightSet> weights{}; ///< in place of the folder's: of a run at one moment
-    std::string moment{};                       ///< of the run, for people: "step 120"; empty: none
-    std::shared_ptr<const Image> picture{};     ///< null: none yet
-    std::vector<int> hidden{};                  ///< patches of the mean colour, in rising order
-    std::vector<float> gates{};                 ///< [layers, heads]; another count: all open
-    Edits edits{};                        ///< an empty text: this picture with no patch hidden; any other: `other`
-    std::shared_ptr<const Image> other{}; ///< that edits and analyses take values from; null: none
+    std::string model;                          ///< path of the model's folder; empty: none
+    std::shared_ptr<const WeightSet> weights{}; ///< the weights of a checkpoint; null: those in the folder
+    std::string moment{};                       ///< title of that checkpoint: "step 120"; empty: none
+    std::shared_ptr<const Image> picture{};     ///< null: none
+    std::vector<int> hidden{};                  ///< patches replaced by the mean colour, in rising order
+    std::vector<float> gates{};                 ///< [layers, heads]; all gates are 1 if the size differs
+    /// Changes to the run. An empty text names this picture without hidden patches; any other text names `other`.
+    Edits edits{};
+    std::shared_ptr<const Image> other{}; ///< the picture that edits and analyses copy values from; null: none
     RolloutOptions rollout{};
-    std::optional<int>
-        rolloutClass{};     ///< rolls out by the gradient of this class's logit; the options do not count then
-    bool embedding = false; ///< whether what a patch is made into is asked for too
+    /// Weights the rollout by the gradient of this class's logit, and ignores `rollout`.
+    std::optional<int> rolloutClass{};
+    bool embedding = false; ///< whether to compute VisionSnapshot::embedding
     bool operator==(const VisionQuery&) const = default;
 };
 
-/// What a model makes of a picture.
+/// The answer of a vision model to a picture.
 struct VisionAnswer {
-    std::shared_ptr<const Image> seen;         ///< resized and cropped
-    std::vector<LayerPattern> patterns;        ///< of each layer; one that forms none has no values
-    std::vector<std::vector<float>> distances; ///< of each layer: [heads], in pixels; empty where it forms none
-    std::vector<float> logits;                 ///< [classes]; empty without a head
-    std::vector<float> probabilities;          ///< likewise
-    double elapsedMs = 0;                      ///< from the patches to the answer
+    std::shared_ptr<const Image> seen;  ///< the picture as the model reads it: resized and cropped
+    std::vector<LayerPattern> patterns; ///< one per layer; without values if the layer forms no pattern
+    /// Mean attention distance of each layer: [heads], in pixels; empty without a pattern.
+    std::vector<std::vector<float>> distances;
+    std::vector<float> logits;        ///< [classes]; empty if the model has no classifier
+    std::vector<float> probabilities; ///< [classes]; empty if the model has no classifier
+    double elapsedMs = 0;             ///< time from the patches to the answer
 };
 
+/// The state that the views of a vision model show.
 struct VisionSnapshot {
-    uint64_t version = 0; ///< grows by one with each snapshot
+    uint64_t version = 0; ///< increases by one with each snapshot
     VisionQuery query;
-    std::shared_ptr<const VisionInfo> model;         ///< null: none is open
-    std::shared_ptr<const VisionAnswer> answer;      ///< null without a picture, and after a failure
-    uint64_t answerVersion = 0;                      ///< grows by one with each other answer
-    std::shared_ptr<const VisionAnswer> unedited;    ///< with all gates open and no edits; null where there are none
-    std::shared_ptr<const TokenMap> rollout;         ///< null where some layer forms no pattern
-    std::shared_ptr<const TokenMap> uneditedRollout; ///< likewise of `unedited`
-    std::shared_ptr<const PatchEmbedding> embedding; ///< null unless it was asked for since the model was opened
-    double progress = 1;                             ///< of loading, from 0; 1: loaded
+    std::shared_ptr<const VisionInfo> model;         ///< null: no model is open
+    std::shared_ptr<const VisionAnswer> answer;      ///< null without a picture and after a failure
+    uint64_t answerVersion = 0;                      ///< increases by one with each new answer
+    std::shared_ptr<const VisionAnswer> unedited;    ///< original run; null without gates or edits
+    std::shared_ptr<const TokenMap> rollout;         ///< null if a layer forms no pattern
+    std::shared_ptr<const TokenMap> uneditedRollout; ///< rollout of `unedited`
+    std::shared_ptr<const PatchEmbedding> embedding; ///< null until a query of this model asks for it
+    double progress = 1;                             ///< of loading: 0 to 1; 1: loaded
     std::string device;
     std::optional<Failure> failure;                                              ///< why the query has no answer
-    std::map<std::string, std::shared_ptr<const VisionAnalysisResult>> analyses; ///< by key; of this model
+    std::map<std::string, std::shared_ptr<const VisionAnalysisResult>> analyses; ///< results on this model, by key
     struct Analysing {
         std::string key, what;
         float fraction = 0;
     };
     std::optional<Analysing> analysing;
-    std::optional<Failure> analysisFailure; ///< of the last one; none where it was stopped
+    std::optional<Failure> analysisFailure; ///< of the last analysis; null if it was stopped
 };
 
-/// Runs a vision model on one thread of its own. The newest query replaces those that wait. All public functions are
-/// thread-safe and return at once.
+/// Runs a vision model on its own thread. A new query replaces one that waits. All public functions except waitIdle
+/// return at once, and all are thread-safe.
 class VisionSession {
 public:
     struct Options {
@@ -82,15 +85,16 @@ public:
     VisionSession(const VisionSession&) = delete;
     VisionSession& operator=(const VisionSession&) = delete;
 
-    void show(const VisionQuery& query); ///< stops an analysis that is underway
-    /// Of what is shown by then.
+    /// Runs the model on `query`, and stops an analysis that is running.
+    void show(const VisionQuery& query);
+    /// Runs an analysis on the query that is shown when its turn comes.
     void analyse(std::shared_ptr<const VisionAnalysis> analysis);
     void stopAnalysis();
-    /// Never null.
+    /// The newest snapshot; never null.
     std::shared_ptr<const VisionSnapshot> latest() const;
-    /// Called on the session's thread after each new snapshot.
+    /// Sets the function that the session's thread calls after each new snapshot.
     void setListener(std::function<void()> listener);
-    /// Blocks until nothing is left to do but wait. @return false on time-out
+    /// Blocks until the session has no work left. @return false on time-out
     bool waitIdle(double timeoutSeconds = 60);
 
 private:
