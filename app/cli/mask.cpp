@@ -1,6 +1,9 @@
 #include "app/cli/command.h"
 
+#include "engine/attention/mask/bit_row.h"
+#include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/expression.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 

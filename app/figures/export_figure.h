@@ -2,7 +2,7 @@
 
 #include "app/figures/figure.h"
 
-#include "engine/session/snapshot.h"
+#include "engine/core/failure.h"
 
 #include <QImage>
 #include <QSize>

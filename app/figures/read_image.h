@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/core/failure.h"
 #include "engine/io/image.h"
-#include "engine/session/snapshot.h"
 
 #include <QImage>
 #include <QString>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/snapshot.h"
+#include "engine/session/pattern_views.h"
 
 #include <QString>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/snapshot.h"
+#include "engine/core/failure.h"
 
 #include <QImage>
 #include <QString>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/figures/figure.h"
-#include "engine/session/snapshot.h"
+#include "engine/core/failure.h"
 
 #include <QImage>
 #include <QString>

@@ -1,6 +1,7 @@
 #include "engine/analysis/head_circuits.h"
 
 #include "engine/analysis/whole_run.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/ops/tensor_ops.h"
 

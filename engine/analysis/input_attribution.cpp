@@ -1,10 +1,14 @@
 #include "engine/analysis/input_attribution.h"
 
 #include "engine/analysis/quadrature.h"
+#include "engine/analysis/whole_run.h"
 #include "engine/models/decoder.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
+#include "engine/runtime/dense_result.h"
+#include "engine/runtime/gpu_executor.h"
 #include "engine/session/hook_edits.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/analysis/whole_run.h"
+#include "engine/analysis/logit_target.h"
 #include "engine/session/analysis.h"
 
 #include <vector>

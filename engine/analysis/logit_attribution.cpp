@@ -1,7 +1,11 @@
 #include "engine/analysis/logit_attribution.h"
 
+#include "engine/analysis/whole_run.h"
+#include "engine/attention/slot.h"
 #include "engine/core/error.h"
+#include "engine/models/decoder.h"
 #include "engine/ops/tensor_ops.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,9 @@
 #include "engine/analysis/sweeps.h"
 
+#include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
 #include "engine/session/hook_edits.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/analysis/effects.h"
-#include "engine/analysis/whole_run.h"
+#include "engine/analysis/logit_target.h"
 #include "engine/session/analysis.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/attention/mask/expression.h"
-#include "engine/attention/part.h"
+#include "engine/attention/slot.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace attn {
+
+struct Part;
 
 /// A part and its values, in the order of Part::params.
 struct PartChoice {

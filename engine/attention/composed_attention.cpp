@@ -1,5 +1,6 @@
 #include "engine/attention/composed_attention.h"
 
+#include "engine/attention/part.h"
 #include "engine/attention/terms.h"
 
 #include <algorithm>

@@ -26,6 +26,8 @@ struct FlowParameter {
     InitialValue initial;
 };
 
+struct AttentionFlow;
+
 /// What the block-sparse kernel makes scores from, cell by cell: q.k scale + bias.
 struct FusedScores {
     Tensor q; ///< [B,H,T,D]

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "engine/attention/slot.h"
 #include "engine/core/citation.h"
 #include "engine/core/param.h"
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,26 +11,6 @@
 #include <vector>
 
 namespace attn {
-
-/// Where a part sits in an AttentionSpec, in the order in which a reader should meet them.
-enum class Slot : uint8_t {
-    Heads,
-    Position,
-    Score,
-    Mask,
-    Normaliser,
-    Memory,
-    Output,
-    Mixer,
-    Norm,
-    FeedForward,
-    Residual,
-    Layers
-};
-inline constexpr std::array<std::string_view, 12> kSlotNames{"heads",      "position",     "score",    "mask",
-                                                             "normaliser", "memory",       "output",   "mixer",
-                                                             "norm",       "feed_forward", "residual", "layers"};
-constexpr std::string_view nameOf(Slot slot) { return kSlotNames[static_cast<size_t>(slot)]; }
 
 /// The stages through which an attention flows. A part acts at the stages for which it has a hook; within a stage parts
 /// act in the order of their slots.
@@ -49,9 +29,6 @@ struct AttentionFlow;
 struct BlockHooks;
 struct FusedScores;
 struct ReferenceFlow;
-
-/// A part's values in the order of Part::params, all present and in range.
-using PartValues = std::span<const double>;
 
 /// What a part does at one stage: graph nodes, and the same as plain loops in double, which defines it.
 struct Hook {

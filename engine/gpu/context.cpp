@@ -1,6 +1,7 @@
 #include "engine/gpu/context.h"
 
 #include "engine/core/environment.h"
+#include "engine/gpu/device_list.h"
 #include "engine/gpu/pipeline_facts.h"
 
 #include <fmt/format.h>

@@ -11,9 +11,6 @@
 
 namespace attn::gpu {
 
-/// Every device the Vulkan loader knows, usable or not. Empty when there is no driver.
-std::vector<DeviceInfo> listDevices();
-
 /// One Vulkan device with one queue. Everything else in gpu/ is made on a Context and must end before it; that is why a
 /// Context cannot be moved. Its members may be used from any thread.
 class Context {

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/nearest_names.h"
+#include "engine/io/json_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -88,8 +89,8 @@ WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
         throw Error({.what = fmt::format("has no config.json; it holds {}", contentsOf(folder_)),
                      .where = folder_.string(),
                      .hint = "open a Hugging Face model folder"});
-    config_ = readJsonFile(configFile());
-    if (!config_.is_object())
+    config_ = std::make_shared<const nlohmann::json>(readJsonFile(configFile()));
+    if (!config_->is_object())
         throw Error({.what = "is not a JSON object", .where = configFile(), .hint = "fetch the file again"});
 
     const fs::path whole = folder_ / "model.safetensors", index = folder_ / "model.safetensors.index.json";

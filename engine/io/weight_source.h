@@ -1,10 +1,13 @@
 #pragma once
 
-#include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
-#include <optional>
+#include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +21,7 @@ public:
     explicit WeightSource(const std::filesystem::path& path);
 
     const std::filesystem::path& folder() const { return folder_; }
-    const nlohmann::json& config() const { return config_; }
+    const nlohmann::json& config() const { return *config_; }
     std::string configFile() const { return (folder_ / "config.json").string(); }
 
     std::vector<std::string> names() const;
@@ -35,7 +38,7 @@ private:
     void addFile(const std::filesystem::path& path);
 
     std::filesystem::path folder_;
-    nlohmann::json config_;
+    std::shared_ptr<const nlohmann::json> config_; ///< never null
     std::vector<SafetensorsFile> files_;
     std::map<std::string, size_t> places_; ///< tensor name to index in files_
 };

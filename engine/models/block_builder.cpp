@@ -1,6 +1,7 @@
 #include "engine/models/block_builder.h"
 
 #include "engine/attention/block/block_flow.h"
+#include "engine/attention/part.h"
 #include "engine/ops/training_ops.h"
 
 #include <fmt/format.h>

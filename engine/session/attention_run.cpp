@@ -2,6 +2,7 @@
 
 #include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
+#include "engine/runtime/gpu_executor.h"
 
 #include <fmt/format.h>
 

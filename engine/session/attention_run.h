@@ -1,7 +1,6 @@
 #pragma once
 
 #include "engine/attention/pattern_window.h"
-#include "engine/runtime/gpu_executor.h"
 
 #include <map>
 #include <memory>
@@ -10,6 +9,11 @@
 #include <vector>
 
 namespace attn {
+
+namespace gpu {
+class Context;
+}
+class KernelLibrary;
 
 /// Sizes of an attention by itself.
 struct AttentionSizes {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/models/memory_source.h"
+#include "engine/session/pattern_views.h"
 #include "engine/session/sampling.h"
 
 #include <memory>
@@ -13,6 +13,7 @@ namespace attn {
 
 struct Edits;
 struct Analysis;
+struct WeightSet;
 
 /// Opens a model folder, a .safetensors file or a constructed model ("builtin:induction"), and runs it on the prompt.
 struct OpenModelCommand {
@@ -63,7 +64,6 @@ struct RestoreBranchesCommand {
 struct SetSamplingCommand {
     Sampling sampling;
 };
-enum class HeadAggregate { None, Mean, Maximum };
 /// Chooses the data of the attention views. The session computes it again after each change of the sequence.
 struct SetViewCommand {
     int layer = 0;

@@ -1,5 +1,7 @@
 #include "engine/session/cost_session.h"
 
+#include "engine/gpu/context.h"
+#include "engine/runtime/gpu_executor.h"
 #include "engine/session/publisher.h"
 #include "engine/session/query_thread.h"
 

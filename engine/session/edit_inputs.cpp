@@ -1,5 +1,6 @@
 #include "engine/session/edit_inputs.h"
 
+#include "engine/attention/mask/bit_row.h"
 #include "engine/models/decoder.h"
 
 #include <fmt/format.h>

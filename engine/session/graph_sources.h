@@ -3,7 +3,7 @@
 #include "engine/attention/composed_attention.h"
 #include "engine/models/weight_recipe.h"
 #include "engine/runtime/tensor_store.h"
-#include "engine/session/snapshot.h"
+#include "engine/session/model_info.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,6 @@
 #include "engine/session/language_model.h"
 
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/session/edit_state.h"
 #include "engine/session/graph_sources.h"

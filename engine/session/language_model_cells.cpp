@@ -1,3 +1,4 @@
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/session/edit_state.h"
 #include "engine/session/step_plan.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/session/attention_lens.h"
-#include "engine/session/snapshot.h"
+#include "engine/session/pattern_views.h"
 
 namespace attn {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/snapshot.h"
+#include "engine/session/layer_inputs.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,6 @@
 #include "engine/session/playground_map.h"
 
+#include "engine/attention/mask/bit_row.h"
 #include "engine/ops/ops.h"
 #include "engine/session/attention_run.h"
 

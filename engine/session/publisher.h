@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/core/error.h"
-#include "engine/session/snapshot.h"
+#include "engine/core/failure.h"
 
 #include <functional>
 #include <memory>

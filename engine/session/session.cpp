@@ -4,14 +4,6 @@
 
 namespace attn {
 
-std::string Failure::sentence() const {
-    std::string text;
-    if (!where.empty()) text += where + ": ";
-    text += what;
-    if (!hint.empty()) text += "; " + hint;
-    return text;
-}
-
 Session::Session(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
 Session::Session() : Session(Options{}) {}
 Session::~Session() = default;

@@ -2,6 +2,9 @@
 
 #include "engine/core/error.h"
 #include "engine/session/thread_priority.h"
+#include "engine/training/recipe.h"
+#include "engine/training/run.h"
+#include "engine/training/trainer.h"
 
 #include <chrono>
 #include <condition_variable>

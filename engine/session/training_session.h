@@ -1,12 +1,21 @@
 #pragma once
 
-#include "engine/session/snapshot.h"
-#include "engine/training/run.h"
+#include "engine/core/failure.h"
+#include "engine/training/image_prediction.h"
+#include "engine/training/metrics.h"
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace attn {
+
+struct Recipe;
+struct WeightSet;
 
 /// An example of the validation split and what the model writes for it, as texts of tokens.
 struct SampleAnswer {
@@ -18,7 +27,7 @@ struct SampleAnswer {
 /// What a model that is trained on pictures makes of some of the validation split.
 struct TrainingSights {
     std::vector<std::string> labels; ///< of the classes
-    std::vector<Trainer::Sight> examples;
+    std::vector<ImagePrediction> examples;
     std::vector<int64_t> confusion; ///< [class, class given], of more examples than these
 };
 

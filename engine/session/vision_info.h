@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/io/image.h"
-#include "engine/session/snapshot.h"
+#include "engine/session/model_info.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "engine/session/vision_session.h"
 
+#include "engine/core/failure.h"
+#include "engine/models/memory_source.h"
 #include "engine/session/attention_distance.h"
 #include "engine/session/publisher.h"
 #include "engine/session/query_thread.h"

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "engine/models/memory_source.h"
+#include "engine/core/failure.h"
+#include "engine/io/image.h"
 #include "engine/session/attention_rollout.h"
 #include "engine/session/edits.h"
 #include "engine/session/layer_pattern.h"
@@ -17,6 +18,8 @@
 #include <vector>
 
 namespace attn {
+
+struct WeightSet;
 
 /// A request to a vision model: the model, the picture and the changes.
 struct VisionQuery {

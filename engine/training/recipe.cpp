@@ -3,6 +3,7 @@
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
+#include "engine/models/decoder.h"
 #include "engine/models/recipes.h"
 #include "engine/training/tasks/catalogue.h"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "engine/models/decoder.h"
 #include "engine/ops/training_ops.h"
 #include "engine/training/schedule.h"
 #include "engine/training/tasks/task.h"
@@ -12,6 +11,9 @@
 #include <vector>
 
 namespace attn {
+
+struct AttentionSpec;
+struct DecoderConfig;
 
 /// The shape of a model to train.
 struct Architecture {

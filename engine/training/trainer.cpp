@@ -343,12 +343,12 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
     return result;
 }
 
-std::vector<Trainer::Sight> Trainer::sights(Split split, uint64_t first, int count) {
+std::vector<ImagePrediction> Trainer::sights(Split split, uint64_t first, int count) {
     if (!images_) failOther("pictures");
     GpuExecutor& executor = evaluator();
     const ImageTaskInstance& task = images_->instance();
     const size_t classes = task.labels().size();
-    std::vector<Sight> result;
+    std::vector<ImagePrediction> result;
     for (int done = 0; done < count; done += kEvaluationRows) {
         const uint64_t begin = first + static_cast<uint64_t>(done);
         fill(executor, objective_->questions(split, begin, kEvaluationRows), 1, evaluationGates_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/training/image_objective.h"
+#include "engine/training/image_prediction.h"
 #include "engine/training/sequence_objective.h"
 
 #include <filesystem>
@@ -81,12 +82,8 @@ public:
     };
     /// @param count examples from `first` on  @throws Error for a task over pictures
     std::vector<Answer> answers(Split split, uint64_t first, int count);
-    struct Sight {
-        LabelledImage example;
-        std::vector<float> probabilities; ///< of each class
-    };
     /// Of a task over pictures. @throws Error for another
-    std::vector<Sight> sights(Split split, uint64_t first, int count);
+    std::vector<ImagePrediction> sights(Split split, uint64_t first, int count);
 
     /// A parameter or optimiser state, dense. Parameters by the engine's names; moments as "moment.NAME",
     /// "variance.NAME".

@@ -1,4 +1,5 @@
 #include "engine/gpu/context.h"
+#include "engine/gpu/device_list.h"
 
 #include "engine/gpu/commands.h"
 #include "engine/gpu/timeline.h"

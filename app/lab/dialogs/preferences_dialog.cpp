@@ -1,6 +1,6 @@
 #include "app/lab/dialogs/preferences_dialog.h"
 
-#include "engine/gpu/context.h"
+#include "engine/gpu/device_list.h"
 
 #include <QCheckBox>
 #include <QComboBox>

@@ -30,7 +30,7 @@ int SightModel::rowCount(const QModelIndex& parent) const {
 }
 
 bool SightModel::isRight(int row) const {
-    const Trainer::Sight& sight = sights_->examples[static_cast<size_t>(row)];
+    const ImagePrediction& sight = sights_->examples[static_cast<size_t>(row)];
     return likeliest(sight.probabilities) == sight.example.label;
 }
 
@@ -53,7 +53,7 @@ QString SightModel::givenOf(int row) const {
 QVariant SightModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
     const int row = index.row();
-    const Trainer::Sight& sight = sights_->examples[static_cast<size_t>(row)];
+    const ImagePrediction& sight = sights_->examples[static_cast<size_t>(row)];
     switch (role) {
     case Qt::DisplayRole:
         return isRight(row) ? givenOf(row) : tr("✗ %1").arg(givenOf(row));

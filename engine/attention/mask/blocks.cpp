@@ -1,5 +1,7 @@
 #include "engine/attention/mask/blocks.h"
 
+#include "engine/attention/mask/bit_row.h"
+
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,5 +1,7 @@
 #include "engine/attention/mask/expression.h"
 
+#include "engine/attention/mask/catalogue.h"
+#include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/terms.h"
 #include "engine/core/error.h"
 
@@ -8,6 +10,8 @@
 #include <algorithm>
 
 namespace attn {
+
+bool MaskExpression::Node::isContent() const { return kind == Kind::Term && part->maskRow == nullptr; }
 
 MaskExpression::MaskExpression() : root_{.kind = Kind::Term, .part = &kFullMask} {}
 

@@ -1,14 +1,17 @@
 #pragma once
 
-#include "engine/attention/mask/catalogue.h"
-#include "engine/attention/mask/mask_call.h"
+#include "engine/attention/mask/mask_size.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace attn {
+
+class BitRow;
+struct Part;
 
 /// Which keys each query sees, as a formula over the terms of the catalogue: `causal & (window(32) | global(2))`.
 ///
@@ -19,9 +22,10 @@ class MaskExpression {
 public:
     /// `full`.
     MaskExpression();
-    /// @param known the terms that the text may name
+    /// @param known the terms that the text may name; by default those of the catalogue
     /// @throws Error with the position, what was expected and the nearest name, for anything that is no expression
-    static MaskExpression parse(std::string_view text, std::span<const Part* const> known = maskParts());
+    static MaskExpression parse(std::string_view text);
+    static MaskExpression parse(std::string_view text, std::span<const Part* const> known);
 
     /// Parses back to an equal expression: no needless brackets or blanks.
     std::string text() const;
@@ -60,7 +64,7 @@ private:
         std::vector<Node> operands{}; ///< 1 for Not, 2 or more for And and Or, none of their own kind
         bool operator==(const Node&) const = default;
 
-        bool isContent() const { return kind == Kind::Term && part->maskRow == nullptr; }
+        bool isContent() const;
     };
 
     explicit MaskExpression(Node root) : root_(std::move(root)) {}

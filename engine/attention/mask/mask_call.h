@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/attention/mask/bit_row.h"
+#include "engine/attention/mask/mask_size.h"
 #include "engine/attention/part.h"
 
 #include <cassert>
@@ -8,16 +9,6 @@
 #include <span>
 
 namespace attn {
-
-/// Which mask is asked for: masks have no size of their own, and may differ from head to head and layer to layer.
-struct MaskSize {
-    int64_t queries = 1; ///< T
-    int64_t keys = 1;    ///< S
-    int head = 0;
-    int heads = 1;
-    int layer = 0;
-    bool operator==(const MaskSize&) const = default;
-};
 
 /// What a term of a mask sees. Query i and key j count from 0.
 struct MaskCall {

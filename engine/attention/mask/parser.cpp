@@ -1,4 +1,6 @@
+#include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/expression.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/core/nearest_names.h"
 
@@ -256,6 +258,8 @@ private:
     int depth_ = 0;
     std::vector<size_t> contentPlaces_;
 };
+
+MaskExpression MaskExpression::parse(std::string_view text) { return parse(text, maskParts()); }
 
 MaskExpression MaskExpression::parse(std::string_view text, std::span<const Part* const> known) {
     return MaskParser(text, known).parse();

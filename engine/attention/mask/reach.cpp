@@ -1,5 +1,6 @@
 #include "engine/attention/mask/reach.h"
 
+#include "engine/attention/mask/bit_row.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>

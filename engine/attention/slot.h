@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace attn {
+
+/// Where a part sits in an AttentionSpec, in the order in which a reader should meet them.
+enum class Slot : uint8_t {
+    Heads,
+    Position,
+    Score,
+    Mask,
+    Normaliser,
+    Memory,
+    Output,
+    Mixer,
+    Norm,
+    FeedForward,
+    Residual,
+    Layers
+};
+inline constexpr std::array<std::string_view, 12> kSlotNames{"heads",      "position",     "score",    "mask",
+                                                             "normaliser", "memory",       "output",   "mixer",
+                                                             "norm",       "feed_forward", "residual", "layers"};
+constexpr std::string_view nameOf(Slot slot) { return kSlotNames[static_cast<size_t>(slot)]; }
+
+/// A part's values in the order of Part::params, all present and in range.
+using PartValues = std::span<const double>;
+
+} // namespace attn

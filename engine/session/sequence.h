@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// One token of the current sequence.
+struct TokenInfo {
+    int id = 0;
+    std::string text;       ///< display piece; may be a lone byte shown as "<0xE4>"
+    std::string written;    ///< the text that it appends; the last token of a split character appends the character
+    int branchNode = 0;     ///< index of its node in the branch tree
+    bool isSpecial = false; ///< BOS and the like
+    bool isPrompt = false;  ///< typed by the user (or BOS), not generated
+    std::optional<float> probability; ///< its probability under the sampling settings that generated it
+};
+
+/// The token sequence that the key/value cache holds.
+struct Sequence {
+    std::vector<TokenInfo> tokens;
+    std::string text;   ///< decoded text of all tokens except special tokens
+    std::string prompt; ///< the prompt text as posted
+    /// A rule that changed the sequence, e.g. "the oldest 12 tokens were dropped: the context is 512".
+    std::string notice;
+};
+
+/// A token in the tree of all continuations since the prompt was set. Node 0 is the root and has no token.
+struct BranchNode {
+    int token = -1;
+    int parent = -1;
+    std::string text;
+    float probability = 1.0f;
+    std::vector<int> children;
+};
+
+struct BranchTree {
+    std::vector<BranchNode> nodes;
+    int current = 0; ///< node of the last token of the sequence
+};
+
+/// The logits after the last token. Views compute sampling probabilities from them without running the model.
+struct NextToken {
+    std::vector<float> logits;     ///< [V]
+    std::vector<int> recentTokens; ///< ids that a repetition penalty looks at
+};
+
+} // namespace attn
