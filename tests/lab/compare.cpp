@@ -71,8 +71,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     auto& b = lab.find<MatrixView>("compareB");
     REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && b.figure().rows() == 25; }, 20'000));
     CHECK(a.figure().rows() == 20);
-    CHECK(
-        lab.find<QLabel>("compareMessage").text().contains("20 tokens stand for one another, of 20 in A and 25 in B"));
+    CHECK(lab.find<QLabel>("compareMessage").text().contains("20 tokens matched (A 20, B 25)"));
     CHECK(heads.topLevelItemCount() == 4);
     CHECK(difference.figure().rows() == 20);
     CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));
@@ -159,7 +158,7 @@ TEST_CASE("lab: a long text is shaded by a head, or it is said why not", "[lab]"
     REQUIRE(lab.waitFor([&] { return strip.shades().size() == 120 && strip.shades()[118] > 0.9f; }));
     CHECK(reading.text().startsWith("Click a token"));
     QTest::keyClick(&lab.window(), Qt::Key_2, Qt::ControlModifier); // the mean is on screen
-    REQUIRE(lab.waitFor([&] { return reading.text().contains("while Attention shows this head alone"); }));
+    REQUIRE(lab.waitFor([&] { return reading.text().contains("open this head in the Attention panel"); }));
     lab.find<QComboBox>("attentionAggregate").setCurrentText("One head");
     REQUIRE(lab.waitFor([&] { return reading.text().startsWith("Click a token"); }));
     CHECK(strip.shades()[118] > 0.9f);

@@ -61,10 +61,10 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     QTest::keyClick(&lab.window(), Qt::Key_D, Qt::ControlModifier | Qt::ShiftModifier);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return grid.figure().before() != nullptr; }));
-    CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Show difference");
+    CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Difference");
     CHECK(lab.snapshot().isEdited);
     CHECK_FALSE(remark.isHidden());
-    CHECK(remark.text().contains("more is red"));
+    CHECK(remark.text().contains("red is more"));
     CHECK(grid.figure().range() > 0.1f);
     REQUIRE(heads.showsChange());
     for (size_t i = 0; i < newest.size(); ++i)
@@ -84,12 +84,12 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     const int last = tile.rows - 1;
     for (int key = 0; key < tile.columns; ++key)
         CHECK(heatmap.figure().valueAt({last, key}) == Approx(tile.at(last, key) - before.at(last, key)).margin(1e-6));
-    CHECK(heatmap.figure().title.contains("what the changes change"));
+    CHECK(heatmap.figure().title.contains("difference in attention"));
     CHECK_FALSE(lab.find<QComboBox>("attentionScale").isEnabled());
     lab.window().selectHead(0, 0); // the gate of a head is after its pattern
-    REQUIRE(lab.waitFor([&] { return remark.text().contains("as without them"); }));
+    REQUIRE(lab.waitFor([&] { return remark.text().contains("Attention unchanged"); }));
     lab.window().selectHead(1, 0);
-    REQUIRE(lab.waitFor([&] { return remark.text().contains("more is red"); }));
+    REQUIRE(lab.waitFor([&] { return remark.text().contains("red is more"); }));
     QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier);
     REQUIRE(lab.settle());
     const auto& cell = lab.find<CellView>("attentionCell").figure();
@@ -103,7 +103,8 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     lab.showPanel("profile");
     const auto& received = lab.find<LinesView>("profileReceived");
     REQUIRE(lab.waitFor([&] {
-        return !received.figure().isEmpty() && received.figure().lines.front().label == "change of the weight received";
+        return !received.figure().isEmpty() &&
+               received.figure().lines.front().label == "difference in attention received";
     }));
     double sum = 0;
     for (const float value : received.figure().lines.front().values) sum += static_cast<double>(value);
@@ -125,14 +126,14 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     lab.press(lab.action("redo"));
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return heads.showsChange(); }));
-    CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Show difference");
+    CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Difference");
 
     // While it writes there is nothing to compare with.
     lab.window().bridge().post(GenerateCommand{.maxTokens = 200, .tokensPerSecond = 40});
     REQUIRE(lab.waitFor([&] { return lab.snapshot().status.activity == Activity::Generating; }));
     REQUIRE(lab.waitFor([&] { return grid.figure().before() == nullptr; }));
     CHECK_FALSE(remark.isHidden());
-    CHECK(remark.text().contains("stopped writing"));
+    CHECK(remark.text().contains("stops writing"));
     lab.press(lab.action("stop"));
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return grid.figure().before() != nullptr; }));
@@ -156,7 +157,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     REQUIRE(lab.waitFor([&] { return grid.figure().before() != nullptr; }));
     lab.press(lab.action("resetEdits"));
     REQUIRE(lab.settle());
-    CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Show after");
+    CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Changed");
     CHECK(grid.figure().before() == nullptr);
     CHECK(remark.isHidden());
 }
@@ -174,10 +175,10 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
     REQUIRE(lab.settle());
     lab.press(lab.action("showDifference"));
     REQUIRE(lab.settle());
-    REQUIRE(lab.waitFor([&] { return summary.text().contains("without them"); }));
+    REQUIRE(lab.waitFor([&] { return summary.text().contains("original"); }));
     // The perplexity without the changes is that of the model as it was.
     const QString number = plain.section(' ', 1, 1);
-    CHECK(summary.text().contains("without them " + number));
+    CHECK(summary.text().contains("original " + number));
     // Copying suffers: what was sure is less so. A shade is full at 8 nats.
     const auto& analyses = lab.snapshot().analyses;
     const auto& unedited = lab.snapshot().uneditedAnalyses;
@@ -228,7 +229,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
     auto& list = lab.find<QListWidget>("kindHeads");
     REQUIRE(lab.waitFor([&] { return list.count() > 0; }));
     list.setCurrentRow(0);
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("kindExplanation").text().contains("Without the changes"); }));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("kindExplanation").text().contains("Original:"); }));
 }
 
 TEST_CASE("lens change: numbers are held against those of the same name", "[lab]") {

@@ -43,14 +43,14 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     REQUIRE(lab.settle());
     lab.showPanel("interventions");
     const std::vector<float> before = lab.snapshot().next->logits;
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs as it was loaded.");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "No changes");
     CHECK_FALSE(lab.find<QPushButton>("interventionsReset").isEnabled());
     lab.find<QSpinBox>("interventionLayer").setValue(1);
     click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
     REQUIRE(lab.settle());
     for (float logit : lab.snapshot().next->logits) CHECK(logit == Approx(0).margin(1e-6));
     CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) == QStringList{"layer 1, head 0 removed"});
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change.");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
     const auto* effect = &lab.find<QTreeWidget>("interventionsEffect");
     REQUIRE(effect->topLevelItemCount() > 0);
     CHECK(effect->topLevelItem(0)->text(0) == "i");          // what came next before
@@ -82,7 +82,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     CHECK(lab.snapshot().edits->interventions.front().amount == Approx(0.5f));
     lab.window().bridge().post(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
     REQUIRE(lab.settle());
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change, 1 gate not open.");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change and 1 reduced gate.");
     lab.press(lab.action("resetEdits"));
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().isEdited);
@@ -99,10 +99,10 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     auto& run = lab.find<QComboBox>("interventionsRun");
     CHECK_FALSE(run.isEnabled());
     const auto showBefore = [&] {
-        run.setCurrentIndex(run.findText("Show before"));
+        run.setCurrentIndex(run.findText("Original"));
         REQUIRE(lab.settle());
     };
-    const auto showsAfter = [&] { return run.currentText() == "Show after"; };
+    const auto showsAfter = [&] { return run.currentText() == "Changed"; };
     lab.find<QSlider>("gate").setValue(0); // of layer 0, head 0
     lab.find<QSpinBox>("interventionLayer").setValue(1);
     click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
@@ -114,7 +114,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     showBefore();
     CHECK_FALSE(lab.snapshot().isEdited); // so that all views show the model as it was
     CHECK(lab.snapshot().next->logits == whole);
-    CHECK(title.text() == "Shown without its changes: 1 change, 1 gate not open.");
+    CHECK(title.text() == "Showing the original run, without 1 change and 1 reduced gate.");
     const QString path = lab.folder() + "/held.attnlab";
     REQUIRE(lab.window().saveSessionAs(path)); // with the changes
 
@@ -164,7 +164,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().isEdited);
     CHECK(lab.snapshot().next->logits == whole);
-    CHECK(title.text() == "The model runs as it was loaded.");
+    CHECK(title.text() == "No changes");
     CHECK(showsAfter());
 
     lab.window().openSession(path);
@@ -185,7 +185,7 @@ TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     REQUIRE(lab.settle());
     const auto& list = lab.find<QTreeWidget>("interventionsList");
     CHECK(firstColumn(list) == QStringList{"layer 1 removed"});
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model is edited: 1 change.");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
     REQUIRE(lab.snapshot().edits->interventions.size() == 2);
     CHECK(lab.snapshot().next->logits != before);
     lab.find<QSlider>("interventionAmount").setValue(40);
@@ -214,7 +214,7 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     const std::vector<float> before = lab.snapshot().next->logits;
     auto& cells = lab.find<RunCellsView>("interventionCells");
     auto& where = lab.find<QComboBox>("interventionWhere");
-    where.setCurrentIndex(where.findText("Stream before layer"));
+    where.setCurrentIndex(where.findText("Residual stream before layer"));
     auto& kind = lab.find<QComboBox>("interventionKind");
     kind.setCurrentIndex(static_cast<int>(Intervention::Kind::Patch));
     CHECK_FALSE(cells.isVisible());
@@ -359,7 +359,7 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     lab.showPanel("lenses");
     lab.window().bridge().post(SetPromptCommand{.text = "Lily had a dog.", .tokens = {}});
     REQUIRE(lab.settle());
-    CHECK(lab.find<QLabel>("lensExplanation").text().contains("before its last change"));
+    CHECK(lab.find<QLabel>("lensExplanation").text().contains("previous text or model"));
     pages.setCurrentIndex(1);
     lab.find<QLineEdit>("lensTarget").setText("no such token");
     click(lab.find<QPushButton>("lensRun"));
@@ -378,7 +378,7 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     REQUIRE(lab.settle());
     CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
     CHECK(heads.count() == 4);
-    CHECK(heads.item(0)->text() == "1.0 induction");
+    CHECK(heads.item(0)->text() == "L1 H0 induction");
     heads.setCurrentRow(0);
     CHECK(lab.find<QLabel>("kindExplanation").text().contains("the token that followed the same one before"));
     REQUIRE(lab.settle());
@@ -386,12 +386,12 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     auto& order = lab.find<QComboBox>("kindOrder");
     order.setCurrentIndex(order.findText("By “previous token”"));
     emit order.activated(order.currentIndex());
-    CHECK(heads.item(0)->text().startsWith("0.0 "));
+    CHECK(heads.item(0)->text().startsWith("L0 H0 "));
     heads.setCurrentRow(0);
     click(lab.find<QPushButton>("kindAlike"));
-    CHECK(heads.item(0)->text() == "0.0 this one");
+    CHECK(heads.item(0)->text() == "L0 H0 selected head");
     CHECK(heads.count() == 4);
-    CHECK(heads.item(1)->text().endsWith("alike"));
+    CHECK(heads.item(1)->text().endsWith("similar"));
 
     // The same in another model.
     order.setCurrentIndex(0);
@@ -400,8 +400,8 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     click(lab.find<QPushButton>("kindAlike"));
     lab.window().open("builtin:induction-trained");
     REQUIRE(lab.waitFor([&] {
-        return heads.count() == 4 && heads.item(0)->text().startsWith("1.0 ") &&
-               heads.item(0)->text().endsWith("alike");
+        return heads.count() == 4 && heads.item(0)->text().startsWith("L1 H0 ") &&
+               heads.item(0)->text().endsWith("similar");
     }));
     CHECK(lab.find<QLabel>("kindExplanation").text().contains("layer 1, head 0 of induction."));
 }

@@ -49,11 +49,11 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     };
     REQUIRE(lab.waitFor([&] { return receivedBy(2) >= static_cast<float>(tokens - 2); }));
     const auto& title = lab.find<QLabel>("profileTitle");
-    CHECK(title.text().startsWith(QStringLiteral("Layer 0, head 0, pattern set by hand")));
+    CHECK(title.text().startsWith(QStringLiteral("Layer 0, head 0, changed pattern")));
     lab.window().bridge().post(SetEditsCommand{});
     REQUIRE(lab.waitFor([&] { return receivedBy(2) < 1.5f; }));
     REQUIRE(lab.settle());
-    CHECK_FALSE(title.text().contains(QStringLiteral("by hand")));
+    CHECK_FALSE(title.text().contains(QStringLiteral("changed pattern")));
 
     auto& largest = lab.find<QTreeWidget>("profileLargest");
     const HeadProfile::Cell first = lab.snapshot().profile->largest.front();

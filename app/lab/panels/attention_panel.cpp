@@ -251,9 +251,9 @@ QString AttentionPanel::titleOf(const HeadChoice& choice) const {
 QString AttentionPanel::resolutionOf(const PatternTile* tile) const {
     if (!tile || tile->rows == 0 || tile->rows == tile->queryEnd - tile->queryBegin) return {};
     const int cells = (tile->queryEnd - tile->queryBegin + tile->rows - 1) / tile->rows;
-    const QString pooled = tr(": the largest of %1 × %1 weights in a pixel").arg(cells);
+    const QString pooled = tr(": each pixel shows the largest of %1 × %1 weights").arg(cells);
     if (tile->exactRows >= 1) return pooled;
-    return pooled + tr(", %1 % exact").arg(static_cast<int>(tile->exactRows * 100));
+    return pooled + tr(", %1 % of rows exact").arg(static_cast<int>(tile->exactRows * 100));
 }
 
 void AttentionPanel::showSettings() {
@@ -286,7 +286,7 @@ void AttentionPanel::showSettings() {
         if (tile->head >= 0) shown = {tile->layer, tile->head, HeadAggregate::None};
     }
     const bool isChange = heatmap_->figure().before != nullptr;
-    heatmap_->setTitle(titleOf(shown) + (isChange ? tr(", what the changes change") : QString()) +
+    heatmap_->setTitle(titleOf(shown) + (isChange ? tr(", difference in attention") : QString()) +
                        resolutionOf(heatmap_->figure().tile.get()));
     heatmap_->setScale(settings_.scale);
     heatmap_->setColours(settings_.colours);
@@ -306,15 +306,14 @@ void AttentionPanel::showChange() {
     const bool showsGrid = settings_.level == AttentionLevel::AllHeads;
     const bool isShown = showsGrid ? grid_->figure().before() != nullptr : heatmap_->figure().before != nullptr;
     const float range = showsGrid ? grid_->figure().range() : heatmap_->figure().range();
-    change_->setText(
-        isShown && range <= kSmallestRange ? tr("With the changes the weights are as without them, within %1.")
-                                                 .arg(static_cast<double>(kSmallestRange))
-        : isShown ? tr("Weights with the changes less those without: more is red, less is blue, white is as "
-                       "before; full colour is %1.")
-                        .arg(formatNumber(static_cast<double>(range), 2))
-        : snapshot_ && snapshot_->status.activity == Activity::Generating
-            ? tr("The model with its changes; the difference is shown when it has stopped writing.")
-            : tr("The model with its changes; the difference is being worked out."));
+    change_->setText(isShown && range <= kSmallestRange
+                         ? tr("Attention unchanged (< %1)").arg(static_cast<double>(kSmallestRange))
+                     : isShown ? tr("Changed minus original: red is more attention, blue is less, white is no "
+                                    "difference. Full colour is %1.")
+                                     .arg(formatNumber(static_cast<double>(range), 2))
+                     : snapshot_ && snapshot_->status.activity == Activity::Generating
+                         ? tr("This is the changed run. The difference appears when the model stops writing.")
+                         : tr("This is the changed run. The difference is being computed."));
     change_->setVisible(isWanted);
     // Differences have a scale and colours of their own.
     scale_->setEnabled(!isWanted || !isShown);
@@ -352,13 +351,13 @@ void AttentionPanel::showLinks() {
 }
 
 void AttentionPanel::updateEmptyTexts() {
-    QString text = tr("The picture is being computed.");
+    QString text = tr("Computing attention…");
     if (snapshot_->status.activity == Activity::Loading)
-        text = tr("The model is being loaded.");
+        text = tr("Loading the model…");
     else if (!snapshot_->model)
         text = tr("Open a model to see its attention: File > Open, or drop a model folder here.");
     else if (tokenCount() == 0)
-        text = tr("Type a prompt under Generate to see where each head looks.");
+        text = tr("Type a prompt in the Generate panel to see where each head looks.");
     grid_->setEmptyText(text);
     heatmap_->setEmptyText(text);
 }

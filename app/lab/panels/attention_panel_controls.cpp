@@ -134,12 +134,13 @@ QWidget* AttentionPanel::makeTools() {
     addLabelled(tr("La&yer"), described(layer_, "attentionLayer", tr("Layer to show, from 0")));
     addLabelled(tr("Hea&d"), described(head_, "attentionHeadNumber", tr("Head to show, from 0")));
     row->addWidget(described(aggregate_, "attentionAggregate",
-                             tr("One head, or the mean or maximum over the heads of the layer")));
-    addLabelled(tr("&Scale"), described(scale_, "attentionScale", tr("How probabilities become colours")));
+                             tr("Show one head, or the mean or maximum over the heads of the layer")));
+    addLabelled(tr("&Scale"), described(scale_, "attentionScale", tr("How attention weights become colours")));
     row->addWidget(described(colours_, "attentionColours", tr("Colour map")));
-    row->addWidget(described(hidesFirst_, "attentionHideFirst",
-                             tr("Leave out the first token, on which many heads rest, and renormalise each row")));
-    row->addWidget(described(reset_, "attentionReset", tr("Back to one head, the linear scale and all tokens")));
+    row->addWidget(
+        described(hidesFirst_, "attentionHideFirst",
+                  tr("Leave out the first token, to which many heads attend by default, and renormalise each row")));
+    row->addWidget(described(reset_, "attentionReset", tr("Restore one head, the linear scale and all tokens")));
     aggregate_->addItems({tr("One head"), tr("Mean"), tr("Maximum")});
     for (const ScaleInfo& scale : scaleKinds()) {
         scale_->addItem(QCoreApplication::translate("attn::Scale", scale.title));
@@ -168,17 +169,17 @@ QWidget* AttentionPanel::makeTools() {
     connect(aggregate_, &QComboBox::currentIndexChanged, this, [this](int index) {
         AttentionSettings next = settings_;
         next.choice.aggregate = static_cast<HeadAggregate>(index);
-        change(next, tr("aggregate of heads"));
+        change(next, tr("combining heads"));
     });
     connect(scale_, &QComboBox::currentIndexChanged, this, [this](int index) {
         AttentionSettings next = settings_;
         next.scale.kind = scaleKinds()[static_cast<size_t>(index)].kind;
-        change(next, tr("scale"));
+        change(next, tr("changing the scale"));
     });
     connect(colours_, &QComboBox::currentIndexChanged, this, [this](int index) {
         AttentionSettings next = settings_;
         next.colours = colourMaps()[static_cast<size_t>(index)].id;
-        change(next, tr("colour map"));
+        change(next, tr("changing the colour map"));
     });
     connect(hidesFirst_, &QCheckBox::toggled, this, [this](bool isHidden) {
         AttentionSettings next = settings_;
@@ -189,7 +190,7 @@ QWidget* AttentionPanel::makeTools() {
         AttentionSettings next = settings_;
         next.scale = {};
         next.choice.aggregate = HeadAggregate::None;
-        change(next, tr("reset of the view"));
+        change(next, tr("resetting the view"));
         heatmap_->resetZoom();
     });
     return tools_;

@@ -21,11 +21,11 @@ BranchesPanel::BranchesPanel(PanelContext& context, QWidget* parent)
     assignControlGroup(tree_, "branches");
     hint_->setProperty("hint", true);
     hint_->setWordWrap(true);
-    hint_->setText(
-        tr("Each row is a run of text; a fork is where another token was taken. Click a row to go on from its end."));
+    hint_->setText(tr("Each row is a stretch of text. A fork marks where another token was chosen. Click a row to "
+                      "continue from its end."));
     tree_->setObjectName("branchTree");
     tree_->setAccessibleName(tr("Branches"));
-    tree_->setToolTip(tr("Everything tried since the prompt was set; click a row to go on from its end"));
+    tree_->setToolTip(tr("All texts written since the prompt was set. Click a row to continue from its end."));
     tree_->setModel(model_);
     tree_->setUniformRowHeights(true);
     tree_->setTextElideMode(Qt::ElideMiddle);
@@ -50,7 +50,7 @@ void BranchesPanel::goTo(const QModelIndex& index) {
     const int node = index.data(BranchTreeModel::NodeRole).toInt();
     if (node == snapshot_->branches->current) return;
     context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node},
-                                             tr("move to another branch")));
+                                             tr("moving to another branch")));
 }
 
 } // namespace attn

@@ -44,7 +44,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
     {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
     {"lessons", QT_TRANSLATE_NOOP("attn::Panel", "Lessons"), nullptr, make<LessonPanel>},
-    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Interventions"), "heads", make<InterventionsPanel>},
+    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads", make<InterventionsPanel>},
     {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
     {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
     {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", make<ComparePanel>},

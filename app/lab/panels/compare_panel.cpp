@@ -93,22 +93,22 @@ ComparePanel::ComparePanel(PanelContext& context, QWidget* parent)
         widget->setToolTip(help.isEmpty() ? title : help);
     };
     name(with_, "compareWith", tr("Compare with"));
-    with_->addItems({tr("Compare with nothing"), tr("The same model without changes"),
-                     tr("The same model on another text"), tr("Another model or checkpoint")});
-    name(text_, "compareText", tr("The other text"));
-    text_->setPlaceholderText(tr("another text: what it shares with the prompt is compared"));
-    name(path_, "comparePath", tr("The other model: a folder, a file or a built-in name"));
+    with_->addItems({tr("No comparison"), tr("Same model without changes"), tr("Same model on another text"),
+                     tr("Another model or checkpoint")});
+    name(text_, "compareText", tr("Text of run B"));
+    text_->setPlaceholderText(tr("Type another text; tokens that match the prompt are compared"));
+    name(path_, "comparePath", tr("Model of run B: a folder, a file or a built-in name"));
     path_->setPlaceholderText(tr("folder, file, or builtin:stories"));
     name(compare_, "compareRun", tr("Compare now"));
-    name(a_, "compareA", tr("A: the present run's pattern"));
-    name(b_, "compareB", tr("B: the other's pattern"));
+    name(a_, "compareA", tr("A: pattern of the current run"));
+    name(b_, "compareB", tr("B: pattern of the other run"));
     name(difference_, "compareDifference", tr("A − B"),
-         tr("How much more weight A gives to a cell than B; empty where a token stands for none of B"));
-    name(heads_, "compareHeads", tr("How far each head's patterns lie apart"),
-         tr("Jensen-Shannon divergence of the rows, in bits from 0 to 1, over the tokens that stand for one another; "
-            "select a head to see it"));
+         tr("Attention weights of A minus those of B; empty where a token has no match in B"));
+    name(heads_, "compareHeads", tr("Difference between A and B for each head"),
+         tr("Jensen-Shannon divergence of the rows, in bits from 0 to 1, over matched tokens. Click a head to show "
+            "it."));
     heads_->setHeaderLabels({tr("Head"), tr("Divergence")});
-    name(next_, "compareNext", tr("Next tokens of both"), tr("Probabilities at temperature 1"));
+    name(next_, "compareNext", tr("Next tokens of A and B"), tr("Probabilities at temperature 1"));
     next_->setHeaderLabels({tr("Next token"), tr("A"), tr("B"), tr("A − B")});
     for (QTreeWidget* table : {heads_, next_}) {
         table->setRootIsDecorated(false);
@@ -228,7 +228,7 @@ void ComparePanel::follow() {
         bridge_->post(SetPromptCommand{.text = text, .tokens = tokens});
     }
     postView();
-    message_->setText(tr("B is running…"));
+    message_->setText(tr("Running B…"));
 }
 
 /// B's pictures have as many pixels as A's, and leave out the first token where A's do.
@@ -271,7 +271,7 @@ QString ComparePanel::alignedText() const {
     const size_t countA = partners_.size(), countB = second_->sequence->tokens.size();
     const auto count = static_cast<size_t>(std::ranges::count_if(partners_, [](int partner) { return partner >= 0; }));
     if (count == countA && count == countB) return {};
-    return tr(". %1 tokens stand for one another, of %2 in A and %3 in B.").arg(count).arg(countA).arg(countB);
+    return tr(". %1 tokens matched (A %2, B %3).").arg(count).arg(countA).arg(countB);
 }
 
 std::pair<std::shared_ptr<const PatternTile>, std::shared_ptr<const PatternTile>> ComparePanel::tiles() const {
@@ -297,8 +297,8 @@ void ComparePanel::showMaps() {
         if (!tile || tile->rows == 0) return figure;
         figure.setMatrix(tile->rows, tile->columns, tile->values);
         if (!tile->isExact()) {
-            figure.note = tile->leavesOutFirst ? tr("several tokens to a pixel, without the first token")
-                                               : tr("several tokens to a pixel");
+            figure.note = tile->leavesOutFirst ? tr("each pixel covers several tokens; the first token is left out")
+                                               : tr("each pixel covers several tokens");
             return figure;
         }
         figure.rowLabels = figure.columnLabels = tokenLabels(snapshot->sequence.get());
@@ -331,7 +331,7 @@ void ComparePanel::showMaps() {
         difference.rowLabels = a.rowLabels;
         difference.columnLabels = a.columnLabels;
     } else if (!a.isEmpty() && !b.isEmpty()) {
-        difference.note = tr("texts of more than %1 tokens need as many in both").arg(kMostTokens);
+        difference.note = tr("above %1 tokens, both texts need the same length").arg(kMostTokens);
     }
     maps_->setVisible(isOn);
     a_->setFigure(std::move(a));
@@ -344,7 +344,7 @@ void ComparePanel::showHeads() {
     const bool isOn = with_->currentIndex() != Nothing;
     heads_->setVisible(isOn);
     next_->setVisible(isOn);
-    if (!isOn) return message_->setText(tr("Choose what to compare the present run with."));
+    if (!isOn) return message_->setText(tr("Choose a run to compare with the current run."));
     const PatternGrid *a = first_ ? first_->grid.get() : nullptr, *b = second_->grid.get();
     if (!a || !b || second_->status.activity != Activity::Idle) return;
     const bool hasSameHeads = a->layers == b->layers && a->heads == b->heads && !a->tiles.empty() && !b->tiles.empty();
@@ -359,8 +359,8 @@ void ComparePanel::showHeads() {
             std::iota(partners.begin(), partners.end(), 0);
         }
     }
-    message_->setText(partners.empty() ? tr("Heads are compared one by one where both models have as many layers and "
-                                            "heads, and long texts as many tokens.")
+    message_->setText(partners.empty() ? tr("To compare heads, both models need the same number of layers and heads "
+                                            "and, for long texts, the same number of tokens.")
                                        : tr("A: %1 · B: %2%3")
                                              .arg(QString::fromStdString(first_->model->name),
                                                   QString::fromStdString(second_->model->name), alignedText()));

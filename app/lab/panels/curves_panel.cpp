@@ -44,23 +44,23 @@ QList<QPointF> thinned(const QList<QPointF>& points) {
 CurvesPanel::CurvesPanel(PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
-    empty_ = new QLabel(tr("The curves of a run appear here: press Train, or tick a run in the list of runs."));
+    empty_ = new QLabel(tr("Curves appear here. Press Train, or tick a training run in the Runs panel."));
     empty_->setProperty("hint", true);
     empty_->setWordWrap(true);
     column->addWidget(empty_);
     auto* row = new QHBoxLayout;
-    logarithmic_ = new QCheckBox(tr("Logarithmic loss"));
+    logarithmic_ = new QCheckBox(tr("Logarithmic loss axis"));
     logarithmic_->setObjectName("logarithmicLoss");
-    logarithmic_->setAccessibleName(tr("Logarithmic loss"));
+    logarithmic_->setAccessibleName(tr("Logarithmic loss axis"));
     logarithmic_->setToolTip(tr("Show the loss on a logarithmic scale"));
     quantity_ = new QComboBox;
     quantity_->setObjectName("quantity");
     quantity_->setAccessibleName(tr("Second chart"));
-    quantity_->setToolTip(tr("What the second chart shows"));
-    quantity_->addItem(tr("Metric of the task"), "metric");
+    quantity_->setToolTip(tr("Choose what the second chart shows"));
+    quantity_->addItem(tr("Task metric"), "metric");
     quantity_->addItem(tr("Learning rate"), "learning_rate");
     quantity_->addItem(tr("Gradient norm"), "gradient_norm");
-    quantity_->addItem(tr("Update over weights, by layer"), "update_ratios");
+    quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
     row->addWidget(logarithmic_);
     row->addStretch(1);
     row->addWidget(quantity_);
@@ -140,7 +140,7 @@ std::vector<CurvesPanel::Curve> CurvesPanel::curvesOf(const QString& quantity) c
 void CurvesPanel::draw(QChartView& view, const QString& quantity, bool isLogarithmic) {
     QChart& chart = *view.chart();
     const std::vector<Curve> curves = curvesOf(quantity);
-    // While a run trains only points and ranges change: building a chart anew takes ten times as long.
+    // During training only points and ranges change; rebuilding the whole chart takes ten times as long.
     const QList<QAbstractSeries*> shown = chart.series();
     const bool isSame =
         view.property("quantity") == quantity && view.property("isLogarithmic") == isLogarithmic &&

@@ -112,7 +112,7 @@ QWidget* GeneratePanel::makePromptGroup() {
     auto* column = new QVBoxLayout;
     prompt_ = new PromptEditor;
     prompt_->setObjectName("prompt");
-    prompt_->setPlaceholderText(tr("Type a prompt: its tokens appear below as you type."));
+    prompt_->setPlaceholderText(tr("Type a prompt. Its tokens appear below as you type."));
     prompt_->setAccessibleName(tr("Prompt"));
     prompt_->setToolTip(tr("The text that the model continues. Ctrl+Return runs it."));
     prompt_->setFixedHeight(prompt_->fontMetrics().lineSpacing() * 3 + 14);
@@ -143,7 +143,7 @@ QWidget* GeneratePanel::makeRunGroup() {
         buttons->addWidget(button);
         return button;
     };
-    run_ = addButton(tr("▶  Run"), tr("Write on from here (Ctrl+R)"), &GeneratePanel::run);
+    run_ = addButton(tr("▶  Run"), tr("Continue the text (Ctrl+R)"), &GeneratePanel::run);
     run_->setAccessibleName(tr("Run"));
     run_->setObjectName("run");
     run_->setProperty("primary", true);
@@ -151,7 +151,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     step_ = addButton(tr("Step"), tr("Write one token (Ctrl+T)"), &GeneratePanel::step);
     stop_ = addButton(tr("Stop"), tr("Stop writing (Ctrl+.)"), &GeneratePanel::stop);
     reset_ =
-        addButton(tr("Reset"), tr("Back to the prompt alone; branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
+        addButton(tr("Reset"), tr("Go back to the prompt; branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
     step_->setObjectName("step");
     stop_->setObjectName("stop");
     reset_->setObjectName("reset");
@@ -167,7 +167,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     speed_->setMinimumWidth(70);
     speed_->setValue(kInitialSpeed);
     speed_->setAccessibleName(tr("Speed in tokens per second"));
-    speed_->setToolTip(tr("Tokens per second; at the right end as fast as the device can"));
+    speed_->setToolTip(tr("Tokens per second; the right end is as fast as the device allows"));
     speedLabel_ = new QLabel;
     speedLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 tokens/s").arg("0.5 ")));
     amount_ = new QSpinBox;
@@ -175,7 +175,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     amount_->setRange(1, 100'000);
     amount_->setValue(100);
     amount_->setSuffix(tr(" tokens"));
-    amount_->setAccessibleName(tr("Most tokens that Run writes"));
+    amount_->setAccessibleName(tr("Maximum number of tokens that Run writes"));
     amount_->setToolTip(amount_->accessibleName());
     auto* speedTitle = new QLabel(tr("Speed"));
     speedTitle->setBuddy(speed_);
@@ -201,8 +201,8 @@ QWidget* GeneratePanel::makeTextGroup() {
     text_ = new GeneratedText;
     text_->setObjectName("text");
     text_->setAccessibleName(tr("Text so far"));
-    text_->setPlaceholderText(
-        tr("Press Run: the model continues the prompt here, one token at a time. Click a token to go on from there."));
+    text_->setPlaceholderText(tr("Press Run, and the model continues the prompt here, one token at a time. Click a "
+                                 "token to continue from there."));
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::goTo);
     notice_ = makeHintLabel();
@@ -210,7 +210,7 @@ QWidget* GeneratePanel::makeTextGroup() {
     notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // its wrapped text must not move the rest
     column->addWidget(text_, 1);
     column->addWidget(notice_);
-    notice_->setText(tr("Shade: how probable each written token was. Click one to branch from there."));
+    notice_->setText(tr("Shading: token probability. Click a token to branch from there."));
     return group("text", column);
 }
 
@@ -232,11 +232,10 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
         tokenCount_->setText(
-            tr("%1 prompt tokens, %2 written, of at most %3").arg(chips_->count()).arg(written).arg(context));
+            tr("%1 prompt + %2 generated of %3 tokens").arg(chips_->count()).arg(written).arg(context));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
-        notice_->setText(notice.isEmpty()
-                             ? tr("Shade: how probable each written token was. Click one to branch from there.")
-                             : notice);
+        notice_->setText(notice.isEmpty() ? tr("Shading: token probability. Click a token to branch from there.")
+                                          : notice);
     }
     updateButtons();
 }
@@ -265,7 +264,7 @@ void GeneratePanel::postPrompt() {
     const std::string text = hasTokenizer ? command.text : joinIds(command.tokens);
     if (text.empty()) {
         tokenCount_->setText(hasTokenizer ? tr("The prompt is empty: type at least one character.")
-                                          : tr("This model has no tokenizer: type token ids, as in 1, 403, 407."));
+                                          : tr("This model has no tokenizer: type token ids, such as 1, 403, 407."));
         return;
     }
     if (text == (inFlight_.empty() ? shownPrompt_ : inFlight_.back())) return;
@@ -280,7 +279,7 @@ void GeneratePanel::goTo(int tokenIndex) {
     const int node = tokens[static_cast<size_t>(tokenIndex)].branchNode;
     if (node == snapshot_->branches->current) return;
     context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node},
-                                             tr("move to an earlier token")));
+                                             tr("moving to an earlier token")));
 }
 
 double GeneratePanel::tokensPerSecond() const {

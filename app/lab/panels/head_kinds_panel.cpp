@@ -22,7 +22,7 @@ constexpr int kPicture = 72;                              ///< pixels across a t
 constexpr float kAlike = 0.8f;                            ///< from which patterns are one group
 constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; others are a kind's score
 
-QString nameOf(const HeadScores& head) { return QStringLiteral("%1.%2").arg(head.layer).arg(head.head); }
+QString nameOf(const HeadScores& head) { return QStringLiteral("L%1 H%2").arg(head.layer).arg(head.head); }
 
 /// A head's pattern on the random tokens.
 QIcon pictureOf(const HeadDetection& found, const HeadScores& head) {
@@ -45,30 +45,30 @@ QIcon pictureOf(const HeadDetection& found, const HeadScores& head) {
 } // namespace
 
 HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), order_(new QComboBox), detect_(new QPushButton(tr("Find kinds"))),
-      alike_(new QPushButton(tr("Heads like this one"))), heads_(new QListWidget),
+    : Panel(parent), context_(context), order_(new QComboBox), detect_(new QPushButton(tr("Find head kinds"))),
+      alike_(new QPushButton(tr("Find similar heads"))), heads_(new QListWidget),
       explanation_(makeHintLabel("kindExplanation")) {
     order_->setObjectName("kindOrder");
     order_->setAccessibleName(tr("Order of the heads"));
     order_->setToolTip(order_->accessibleName());
     order_->addItem(tr("By kind"), kByKind);
     order_->addItem(tr("By layer"), kByPlace);
-    order_->addItem(tr("In groups of like patterns"), kByGroup);
+    order_->addItem(tr("Grouped by similar pattern"), kByGroup);
     for (size_t kind = 0; kind < kHeadKinds; ++kind) {
         const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
         order_->addItem(tr("By “%1”").arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))),
                         static_cast<int>(kind));
     }
     detect_->setObjectName("kindDetect");
-    detect_->setAccessibleName(tr("Find out what kind each head is"));
-    detect_->setToolTip(tr("Runs random tokens that repeat and a short text, and scores every head"));
+    detect_->setAccessibleName(tr("Find the kind of each head"));
+    detect_->setToolTip(tr("Run the model on repeated random tokens and on a short text, and score every head"));
     alike_->setObjectName("kindAlike");
-    alike_->setAccessibleName(tr("Sort the heads by how alike their patterns are to the selected one's"));
+    alike_->setAccessibleName(tr("Sort the heads by similarity to the selected head"));
     alike_->setToolTip(alike_->accessibleName());
     heads_->setObjectName("kindHeads");
     heads_->setWordWrap(true);
     heads_->setAccessibleName(tr("Heads and their kinds"));
-    heads_->setToolTip(tr("Select a head to see why it is called so; it is then the one that the other panels show"));
+    heads_->setToolTip(tr("Select a head to see why it has its label. The other panels then show this head."));
     heads_->setViewMode(QListView::IconMode);
     heads_->setIconSize({kPicture, kPicture});
     heads_->setResizeMode(QListView::Adjust);
@@ -148,10 +148,10 @@ void HeadKindsPanel::list() {
         if (likened_) {
             if (likened_->in == found_)
                 rows.emplace_back(found_->all[static_cast<size_t>(likened_->layer * found_->heads + likened_->head)],
-                                  tr("this one"));
+                                  tr("selected head"));
             for (const SimilarHead& each : headsLike(*likened_->in, likened_->layer, likened_->head, *found_))
                 rows.emplace_back(found_->all[static_cast<size_t>(each.layer * found_->heads + each.head)],
-                                  tr("%1 % alike").arg(qRound(each.similarity * 100)));
+                                  tr("%1 % similar").arg(qRound(each.similarity * 100)));
         } else if (order == kByGroup) {
             int number = 1;
             for (const auto& group : headClusters(*found_, kAlike)) {
@@ -178,10 +178,10 @@ void HeadKindsPanel::list() {
         }
         for (auto& [head, remark] : rows) {
             if (const HeadScores* before = beforeOf(head); before && before->title() != head.title())
-                remark += QStringLiteral("\n") + tr("was %1").arg(QString::fromStdString(before->title()));
+                remark += QStringLiteral("\n") + tr("original: %1").arg(QString::fromStdString(before->title()));
             auto* item = new QListWidgetItem(pictureOf(*found_, head),
                                              QStringLiteral("%1 %2").arg(nameOf(head), remark), heads_);
-            item->setSizeHint({fontMetrics().horizontalAdvance("00.00 duplicate token "),
+            item->setSizeHint({fontMetrics().horizontalAdvance("L00 H00 duplicate token "),
                                kPicture + (before_ ? 4 : 2) * fontMetrics().height()}); // with what it was
             item->setData(Qt::UserRole, head.layer * found_->heads + head.head);
             QStringList reasons;
@@ -196,24 +196,24 @@ void HeadKindsPanel::explain() {
     alike_->setEnabled(heads_->currentItem() != nullptr);
     order_->setEnabled(found_ != nullptr);
     if (!found_) {
-        explanation_->setText(tr("Press Find kinds: induction, previous token, duplicate token, sinks and others are "
-                                 "told from what each head "
-                                 "looks at on random tokens that repeat, and on a short text."));
+        explanation_->setText(
+            tr("Press Find head kinds to label each head: induction, previous token, duplicate token, sink and others. "
+               "The label depends on where the head looks in repeated random tokens and in a short text."));
         return;
     }
     const QListWidgetItem* item = heads_->currentItem();
     if (!item && likened_) {
-        explanation_->setText(tr("Sorted by how alike the patterns are to those of layer %1, head %2 of %3. Open "
-                                 "another model to find heads like it there.")
-                                  .arg(likened_->layer)
-                                  .arg(likened_->head)
-                                  .arg(likened_->model));
+        explanation_->setText(
+            tr("Sorted by similarity to layer %1, head %2 of %3. Open another model to find similar heads there.")
+                .arg(likened_->layer)
+                .arg(likened_->head)
+                .arg(likened_->model));
         return;
     }
     if (!item) {
-        explanation_->setText(
-            tr("Pictures: patterns on %1 random tokens, twice. Select a head to see why it is called so.")
-                .arg(found_->printTokens / 2));
+        explanation_->setText(tr("Each thumbnail is a pattern on %1 random tokens, repeated once. Select a head to see "
+                                 "why it has its label.")
+                                  .arg(found_->printTokens / 2));
         return;
     }
     const HeadScores& head = found_->all[static_cast<size_t>(item->data(Qt::UserRole).toInt())];
@@ -224,7 +224,7 @@ void HeadKindsPanel::explain() {
                                     QString::fromStdString(head.explanation(kind)));
     }
     QString text = tr("Layer %1, head %2 – ").arg(head.layer).arg(head.head) +
-                   (reasons.isEmpty() ? tr("mixed: no kind has 40 % of its weight") : reasons.join("; ")) + ".";
+                   (reasons.isEmpty() ? tr("mixed: no kind reaches 40 % of its attention") : reasons.join("; ")) + ".";
     if (const HeadScores* before = beforeOf(head)) {
         QStringList scores;
         for (size_t kind = 0; kind < kHeadKinds; ++kind) {
@@ -234,9 +234,9 @@ void HeadKindsPanel::explain() {
                 scores << QStringLiteral("%1 %2 %").arg(
                     QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())), formatSigned(change, 0));
         }
-        text += ' ' + tr("Without the changes of the model: %1; they change %2.")
+        text += ' ' + tr("Original: %1. Difference in scores: %2.")
                           .arg(QString::fromStdString(before->title()),
-                               scores.isEmpty() ? tr("no score by 1 %") : scores.join(tr(", ")));
+                               scores.isEmpty() ? tr("none of 1 % or more") : scores.join(tr(", ")));
     }
     explanation_->setText(text);
 }

@@ -24,20 +24,19 @@ constexpr int kGateSteps = 100;
 HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), grid_(new HeadsGrid(this)), change_(makeHintLabel("headsChange")),
       label_(new QLabel), gate_(new QSlider(Qt::Horizontal)), value_(new QLabel),
-      layerOff_(new QPushButton(tr("Layer off"))), restore_(new QPushButton(tr("All on"))) {
+      layerOff_(new QPushButton(tr("Switch layer off"))), restore_(new QPushButton(tr("Switch all on"))) {
     grid_->setObjectName("headsGrid");
-    grid_->setAccessibleName(tr("Heads: where the newest token looks, and gates"));
+    grid_->setAccessibleName(tr("Heads: attention of the newest token, and gates"));
     gate_->setObjectName("gate");
     gate_->setRange(0, kGateSteps);
     gate_->setValue(kGateSteps);
     gate_->setAccessibleName(tr("Gate of the selected head"));
-    gate_->setToolTip(
-        tr("0 removes the head's output, 1 leaves it whole; the model was not trained for anything but 1"));
+    gate_->setToolTip(tr("0 removes the head's output, 1 keeps all of it. The model was trained with 1 only."));
     layerOff_->setObjectName("layerOff");
     layerOff_->setAccessibleName(tr("Switch all heads of this layer off or on"));
     layerOff_->setToolTip(layerOff_->accessibleName());
     restore_->setObjectName("gatesOn");
-    restore_->setAccessibleName(tr("Switch every head of the model on"));
+    restore_->setAccessibleName(tr("Switch all heads of the model on"));
     restore_->setToolTip(restore_->accessibleName());
     value_->setMinimumWidth(fontMetrics().horizontalAdvance("0.00 "));
 
@@ -98,7 +97,7 @@ void HeadsPanel::showRows() {
         grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
     }
     change_->setVisible(grid_->showsChange());
-    change_->setText(tr("Where the newest token looks more (red) or less (blue) than without the changes."));
+    change_->setText(tr("Where the newest token looks more (red) or less (blue) than in the original run."));
 }
 
 QString HeadsPanel::csv() const {

@@ -44,19 +44,19 @@ constexpr int kShownTokens = 8;  ///< of the effect
 } // namespace
 
 InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), title_(new QLabel), reset_(new QPushButton(tr("Reset"))) {
+    : Panel(parent), context_(context), title_(new QLabel), reset_(new QPushButton(tr("Restore original"))) {
     title_->setObjectName("interventionsTitle");
     title_->setWordWrap(true);
     reset_->setObjectName("interventionsReset");
-    reset_->setAccessibleName(tr("Run the model as it was loaded"));
-    reset_->setToolTip(tr("Take back every change and open every gate"));
+    reset_->setAccessibleName(tr("Restore the original model"));
+    reset_->setToolTip(tr("Remove every change and set every gate to 1"));
     connect(reset_, &QPushButton::clicked, this, &InterventionsPanel::reset);
     auto* head = new QHBoxLayout;
     run_ = new QComboBox;
     run_->setObjectName("interventionsRun");
-    run_->setAccessibleName(tr("Which run the views show"));
-    run_->setToolTip(tr("Every view shows the model with its changes, without them, or what they change"));
-    run_->addItems({tr("Show after"), tr("Show before"), tr("Show difference")});
+    run_->setAccessibleName(tr("Run that the views show"));
+    run_->setToolTip(tr("Show the changed run, the original run or their difference in every view"));
+    run_->addItems({tr("Changed"), tr("Original"), tr("Difference")});
     connect(run_, &QComboBox::currentIndexChanged, this, [this](int index) { show(static_cast<ShownRun>(index)); });
     head->addWidget(title_, 1);
     head->addWidget(run_);
@@ -64,15 +64,15 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
 
     list_ = new QTreeWidget;
     list_->setObjectName("interventionsList");
-    list_->setAccessibleName(tr("What is changed"));
-    list_->setToolTip(tr("Select a change to set how much of it, or to remove it"));
+    list_->setAccessibleName(tr("Changes"));
+    list_->setToolTip(tr("Select a change to set its amount or to remove it"));
     list_->setHeaderHidden(true);
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
     list_->setFixedHeight(fontMetrics().height() * 5);
     remove_ = new QPushButton(tr("Remove"));
     remove_->setObjectName("interventionsRemove");
-    remove_->setAccessibleName(tr("Take back the selected change"));
+    remove_->setAccessibleName(tr("Remove the selected change"));
     remove_->setToolTip(remove_->accessibleName());
     connect(list_, &QTreeWidget::itemSelectionChanged, this,
             [this] { remove_->setEnabled(list_->currentItem() != nullptr && list_->currentItem()->isSelected()); });
@@ -80,9 +80,9 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
 
     effect_ = new QTreeWidget;
     effect_->setObjectName("interventionsEffect");
-    effect_->setAccessibleName(tr("Next tokens without and with the changes"));
-    effect_->setToolTip(tr("Probabilities at temperature 1, before and after the changes, and their difference"));
-    effect_->setHeaderLabels({tr("Next token"), tr("Before"), tr("After"), tr("Difference")});
+    effect_->setAccessibleName(tr("Next tokens of the original and the changed run"));
+    effect_->setToolTip(tr("Probabilities at temperature 1: original, changed and difference"));
+    effect_->setHeaderLabels({tr("Next token"), tr("Original"), tr("Changed"), tr("Difference")});
     effect_->setRootIsDecorated(false);
     effect_->setUniformRowHeights(true);
     effect_->setSelectionMode(QAbstractItemView::NoSelection);
@@ -91,14 +91,15 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     for (int column : {1, 2, 3}) effect_->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
     effect_->setMinimumHeight(fontMetrics().height() * 6);
 
-    write_ = new QPushButton(tr("Write on"));
+    write_ = new QPushButton(tr("Compare continuations"));
     write_->setObjectName("interventionsWrite");
-    write_->setAccessibleName(tr("Write on without and with the changes"));
-    write_->setToolTip(tr("The likeliest 24 tokens, before and after the changes"));
+    write_->setAccessibleName(tr("Compare continuations of the original and the changed run"));
+    write_->setToolTip(
+        tr("Continue the text by 24 tokens in the original and the changed run, always with the most likely token"));
     connect(write_, &QPushButton::clicked, this,
             [this] { context_.post(RunAnalysisCommand{std::make_shared<ContinuationAnalysis>()}); });
     written_ = makeHintLabel("interventionsWritten");
-    written_->setAccessibleName(tr("What the model writes on without and with the changes"));
+    written_->setAccessibleName(tr("Continuations of the original and the changed run"));
     written_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     auto* writeRow = new QHBoxLayout;
     writeRow->addWidget(write_, 0, Qt::AlignTop);
@@ -160,11 +161,11 @@ void InterventionsPanel::apply(Edits after, const QString& text, const QString& 
 void InterventionsPanel::add(const std::vector<Intervention>& change) {
     Edits after = edits();
     after.interventions.insert(after.interventions.end(), change.begin(), change.end());
-    apply(std::move(after), tr("intervention"), QStringLiteral("add %1").arg(after.interventions.size()));
+    apply(std::move(after), tr("adding a change"), QStringLiteral("add %1").arg(after.interventions.size()));
 }
 
 void InterventionsPanel::reset() {
-    context_.undoStack().beginMacro(tr("reset of all changes"));
+    context_.undoStack().beginMacro(tr("restoring the original"));
     std::vector<SetHeadGateCommand> before;
     const int heads = snapshot_ && snapshot_->model ? snapshot_->model->heads : 1;
     for (const std::vector<float> gates = this->gates(); const float gate : gates) {
@@ -174,7 +175,7 @@ void InterventionsPanel::reset() {
     if (std::ranges::any_of(before, [](const SetHeadGateCommand& gate) { return gate.gate != 1; }))
         context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {-1, -1, 1}));
     if (held_) held_->gates.assign(held_->gates.size(), 1); // they have just been opened
-    apply({}, tr("reset of all changes"), "reset");
+    apply({}, tr("restoring the original"), "reset");
     context_.undoStack().endMacro();
     dropHeld(); // of gates alone there was nothing to apply
 }
@@ -190,7 +191,7 @@ void InterventionsPanel::changeSelected() {
     if (change.empty()) return;
     for (Intervention& each : change) each.amount = amountAt(amount_->value(), each.kind);
     amountText_->setText(amountText(change.front().amount));
-    apply(std::move(after), tr("amount of a change"), QStringLiteral("amount %1").arg(at));
+    apply(std::move(after), tr("setting an amount"), QStringLiteral("amount %1").arg(at));
 }
 
 void InterventionsPanel::removeSelected() {
@@ -198,7 +199,7 @@ void InterventionsPanel::removeSelected() {
     if (!item) return;
     Edits after = edits();
     removeChange(after, list_->indexOfTopLevelItem(item));
-    apply(std::move(after), tr("removal of a change"), "remove");
+    apply(std::move(after), tr("removing a change"), "remove");
 }
 
 void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text) {
@@ -252,7 +253,7 @@ void InterventionsPanel::paint(const Cell& cell) {
             edit.kind = PatternEdit::Kind::Rows;
             edit.rows[cell.query] = row;
         },
-        tr("painted weight"));
+        tr("painting a weight"));
 }
 
 bool InterventionsPanel::eventFilter(QObject* watched, QEvent* event) {
@@ -291,7 +292,7 @@ void InterventionsPanel::showWritten() {
     const auto& continuation = static_cast<const Continuation&>(*found->second);
     const auto line = [](const std::string& text) { return visibleText(QString::fromStdString(text)).toHtmlEscaped(); };
     written_->setText(
-        tr("<b>Before</b> %1<br><b>After</b> %2").arg(line(continuation.textBefore), line(continuation.textAfter)));
+        tr("<b>Original</b> %1<br><b>Changed</b> %2").arg(line(continuation.textBefore), line(continuation.textAfter)));
 }
 
 void InterventionsPanel::showTokens() {
@@ -318,7 +319,7 @@ void InterventionsPanel::showPattern() {
         figure.rowLabels.resize(static_cast<size_t>(tile->rows));
         figure.columnLabels.resize(static_cast<size_t>(tile->columns));
     } else {
-        figure.note = tr("a pattern of up to %1 tokens can be painted").arg(kMostPainted);
+        figure.note = tr("only a pattern of up to %1 tokens can be painted").arg(kMostPainted);
     }
     pattern_->setFigure(std::move(figure));
 }
@@ -346,10 +347,10 @@ void InterventionsPanel::showList() {
     const auto gates = static_cast<int>(std::ranges::count_if(each, [](float gate) { return gate != 1; }));
     QStringList parts;
     if (count > 0) parts << (count == 1 ? tr("1 change") : tr("%1 changes").arg(count));
-    if (gates > 0) parts << (gates == 1 ? tr("1 gate not open") : tr("%1 gates not open").arg(gates));
-    title_->setText(parts.isEmpty() ? tr("The model runs as it was loaded.")
-                    : held_         ? tr("Shown without its changes: %1.").arg(parts.join(tr(", ")))
-                                    : tr("The model is edited: %1.").arg(parts.join(tr(", "))));
+    if (gates > 0) parts << (gates == 1 ? tr("1 reduced gate") : tr("%1 reduced gates").arg(gates));
+    title_->setText(parts.isEmpty() ? tr("No changes")
+                    : held_         ? tr("Showing the original run, without %1.").arg(parts.join(tr(" and ")))
+                                    : tr("The model runs with %1.").arg(parts.join(tr(" and "))));
     reset_->setEnabled(!parts.isEmpty());
     run_->setEnabled(!parts.isEmpty());
 }
@@ -363,7 +364,7 @@ void InterventionsPanel::showEffect() {
     for (const Candidate& each : after) now[static_cast<size_t>(each.token)] = each.probability;
     const bool isEdited = snapshot_->unedited != nullptr && snapshot_->unedited->logits.size() == after.size();
     for (int column : {2, 3}) effect_->setColumnHidden(column, !isEdited);
-    effect_->headerItem()->setText(1, isEdited ? tr("Before") : tr("Probability"));
+    effect_->headerItem()->setText(1, isEdited ? tr("Original") : tr("Probability"));
     std::vector<int> shown;
     const auto take = [&](const std::vector<Candidate>& from) {
         for (const Candidate& each : from)

@@ -38,7 +38,7 @@ QWidget* InterventionsPanel::makeCells() {
     cells_->setObjectName("interventionCells");
     auto* scroll = new QScrollArea;
     scroll->setObjectName("interventionCellsArea");
-    scroll->setAccessibleName(tr("Cells of both runs"));
+    scroll->setAccessibleName(tr("Values of both runs"));
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setFocusPolicy(Qt::NoFocus);
@@ -61,7 +61,7 @@ QWidget* InterventionsPanel::makeCells() {
     });
     connect(cells_, &RunCellsView::described, this, [this](const QString& text) {
         cellsHint_->setText(
-            text.isEmpty() ? tr("Drag a cell of the other text to a token of the prompt, in the same row") : text);
+            text.isEmpty() ? tr("Drag a value of the other text to a token of the prompt in the same row") : text);
     });
     const auto setTheme = [this](ThemeId theme) { cells_->setTheme(figureTheme(theme)); };
     connect(&context_, &PanelContext::themeChanged, this, setTheme);
@@ -125,7 +125,7 @@ void InterventionsPanel::patch(int row, int from, int to) {
         });
     });
     after.interventions.insert(after.interventions.end(), change.begin(), change.end());
-    apply(std::move(after), tr("value of another text"), QStringLiteral("patch %1.%2.%3").arg(row).arg(from).arg(to));
+    apply(std::move(after), tr("patching a value"), QStringLiteral("patch %1.%2.%3").arg(row).arg(from).arg(to));
 }
 
 } // namespace attn

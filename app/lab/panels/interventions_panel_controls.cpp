@@ -26,38 +26,40 @@ QWidget* InterventionsPanel::makeForm() {
         widget->setToolTip(help.isEmpty() ? name : help);
         return widget;
     };
-    where_ = named(new QComboBox, "interventionWhere", tr("What is changed"),
-                   tr("A whole layer is all that its attention and its MLP add to the stream: removed in full, the "
-                      "layer is skipped"));
-    where_->addItems({tr("Output of head"), tr("Attention of layer"), tr("MLP of layer"), tr("Whole layer"),
-                      tr("Stream before layer"), tr("Embedding")});
+    where_ = named(new QComboBox, "interventionWhere", tr("What to change"),
+                   tr("A whole layer is everything that its attention and its MLP add to the residual stream. Removing "
+                      "all of it skips the layer."));
+    where_->addItems({tr("Head output"), tr("Attention output"), tr("MLP output"), tr("Whole layer"),
+                      tr("Residual stream before layer"), tr("Embedding")});
     layer_ = named(new QSpinBox, "interventionLayer", tr("Layer"));
     head_ = named(new QSpinBox, "interventionHead", tr("Head"));
     layer_->setPrefix(tr("layer "));
     head_->setPrefix(tr("head "));
-    token_ = named(new QComboBox, "interventionToken", tr("At which token"));
-    kind_ = named(
-        new QComboBox, "interventionKind", tr("How it is changed"),
-        tr("Remove; put the mean over a text in its place (mean ablation); put the value of another text's run in its\n"
-           "place (activation patching); add the value of a text as a direction (steering)"));
-    kind_->addItems({tr("Remove"), tr("Mean of a text"), tr("Value from a text"), tr("Add a direction")});
-    text_ = named(new QLineEdit, "interventionText", tr("The text that the value is taken from"));
+    token_ = named(new QComboBox, "interventionToken", tr("Token to change"));
+    kind_ =
+        named(new QComboBox, "interventionKind", tr("How to change it"),
+              tr("Remove the value; replace it by the mean over a text (mean ablation); replace it by the value\nfrom "
+                 "a run on another text (activation patching); or add the value of a text as a direction (steering)"));
+    kind_->addItems({tr("Remove"), tr("Replace by the mean of a text"), tr("Replace by the value from a text"),
+                     tr("Add a direction")});
+    text_ = named(new QLineEdit, "interventionText", tr("Text that provides the value"));
     text_->setPlaceholderText(tr("this prompt"));
-    contrast_ = named(new QLineEdit, "interventionContrast", tr("Less the direction of this text"),
-                      tr("The value at its last token is taken away: the direction from this text to the other"));
-    contrast_->setPlaceholderText(tr("nothing"));
+    contrast_ = named(new QLineEdit, "interventionContrast", tr("Minus the value from this text"),
+                      tr("Subtracts the value at the last token of this text. The result is the direction from this "
+                         "text to the other."));
+    contrast_->setPlaceholderText(tr("optional"));
     textToken_ = named(new QSpinBox, "interventionTextToken", tr("Token of the text"));
     textToken_->setRange(-1, 1 << 20);
-    textToken_->setSpecialValueText(tr("the same"));
+    textToken_->setSpecialValueText(tr("same token"));
     textToken_->setValue(-1);
-    amount_ = named(
-        new QSlider(Qt::Horizontal), "interventionAmount", tr("How much"),
-        tr("The share that is replaced, or the factor of a direction; drag it for a change that is selected below"));
+    amount_ = named(new QSlider(Qt::Horizontal), "interventionAmount", tr("Amount"),
+                    tr("The share that is replaced, or the factor of a direction. Drag to adjust the change that is "
+                       "selected below."));
     amountText_ = new QLabel;
     amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
-    add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Change the model so"));
+    add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Add this change"));
     textLabel_ = new QLabel(tr("Text"));
-    contrastLabel_ = new QLabel(tr("Less"));
+    contrastLabel_ = new QLabel(tr("Minus"));
 
     auto* form = new QWidget;
     auto* rows = new QFormLayout(form);
@@ -97,16 +99,16 @@ QWidget* InterventionsPanel::makeForm() {
 QWidget* InterventionsPanel::makePattern() {
     pattern_ = new MatrixView;
     pattern_->setObjectName("interventionPattern");
-    pattern_->setAccessibleName(tr("Pattern of the head, to paint on"));
-    pattern_->setToolTip(
-        tr("Press and drag to set weights: the rest of the row shares what is left. Return paints the framed cell."));
+    pattern_->setAccessibleName(tr("Pattern of the head, for painting"));
+    pattern_->setToolTip(tr("Press and drag to set attention weights. The other cells of the row share the rest. Press "
+                            "Return to paint the framed cell."));
     pattern_->installEventFilter(this);
     connect(pattern_, &MatrixView::activated, this, [this] {
         if (const auto& cell = pattern_->figure().hovered) paint(*cell);
     });
     brush_ = new QSlider(Qt::Horizontal);
     brush_->setObjectName("interventionBrush");
-    brush_->setAccessibleName(tr("Weight that is painted"));
+    brush_->setAccessibleName(tr("Attention weight to paint"));
     brush_->setToolTip(brush_->accessibleName());
     brush_->setRange(0, kAmountSteps);
     brush_->setValue(kAmountSteps);
@@ -117,12 +119,12 @@ QWidget* InterventionsPanel::makePattern() {
         made->setToolTip(help);
         return made;
     };
-    uniform_ = button("interventionUniform", tr("Uniform"), tr("Every query looks at all it sees alike"));
-    pin_ = button("interventionPin", tr("Pin"),
-                  tr("Every query looks at the token chosen above, or at the first, and at nothing else"));
-    own_ = button("interventionOwn", tr("Its own"), tr("The head's own pattern again"));
+    uniform_ = button("interventionUniform", tr("Make uniform"), tr("Spread every query's attention evenly"));
+    pin_ = button("interventionPin", tr("Pin to token"),
+                  tr("Make every query look only at the token chosen above, or at the first token if none is chosen"));
+    own_ = button("interventionOwn", tr("Restore pattern"), tr("Restore the head's original pattern"));
     connect(uniform_, &QPushButton::clicked, this, [this] {
-        applyPattern([](PatternEdit& edit) { edit.kind = PatternEdit::Kind::Uniform; }, tr("uniform pattern"));
+        applyPattern([](PatternEdit& edit) { edit.kind = PatternEdit::Kind::Uniform; }, tr("making a pattern uniform"));
     });
     connect(pin_, &QPushButton::clicked, this, [this] {
         const int key = std::max(0, token_->currentIndex() - 1);
@@ -131,20 +133,20 @@ QWidget* InterventionsPanel::makePattern() {
                 edit.kind = PatternEdit::Kind::Pin;
                 edit.key = key;
             },
-            tr("pinned pattern"));
+            tr("pinning a pattern"));
     });
     connect(own_, &QPushButton::clicked, this, [this] {
         Edits after = edits();
         std::erase_if(after.patterns, [this](const PatternEdit& edit) {
             return edit.layer == layer_->value() && edit.head == head_->value();
         });
-        apply(std::move(after), tr("return to the head's own pattern"), "own");
+        apply(std::move(after), tr("restoring a pattern"), "own");
     });
     auto* part = new QWidget;
     auto* column = new QVBoxLayout(part);
     column->setContentsMargins(0, 0, 0, 0);
     auto* hint = makeHintLabel();
-    hint->setText(tr("Pattern by hand: paint, pin or level it"));
+    hint->setText(tr("Change the pattern: paint cells, pin it to a token, or make it uniform"));
     column->addWidget(hint);
     column->addWidget(pattern_, 1);
     auto* buttons = new QHBoxLayout;
@@ -177,7 +179,7 @@ void InterventionsPanel::showForm() {
     const bool isDirection = kind() == Intervention::Kind::Steer, hasText = kind() != Intervention::Kind::Zero;
     for (QWidget* widget : std::initializer_list<QWidget*>{textLabel_, text_}) widget->setVisible(hasText);
     textToken_->setVisible(kind() == Intervention::Kind::Patch || isDirection);
-    textToken_->setSpecialValueText(isDirection ? tr("its last") : tr("the same"));
+    textToken_->setSpecialValueText(isDirection ? tr("last token") : tr("same token"));
     for (QWidget* widget : std::initializer_list<QWidget*>{contrastLabel_, contrast_}) widget->setVisible(isDirection);
     layer_->setVisible(place() != ChangePlace::Embedding);
     head_->setVisible(place() == ChangePlace::HeadOutput);

@@ -25,7 +25,7 @@ QString tokenName(const Snapshot& snapshot, int token) { return visibleText(toke
 QString targetName(const Snapshot& snapshot, const LogitTarget& target) {
     const QString own = QStringLiteral("“%1”").arg(tokenName(snapshot, target.token));
     return target.other < 0 ? tr("logit of %1").arg(own)
-                            : tr("logit of %1 less that of “%2”").arg(own, tokenName(snapshot, target.other));
+                            : tr("logit of %1 minus that of “%2”").arg(own, tokenName(snapshot, target.other));
 }
 
 QString number(float value, int digits = 3) { return QString::number(static_cast<double>(value), 'f', digits); }
@@ -39,10 +39,9 @@ std::vector<QString> labelsOf(const Snapshot& snapshot, size_t count) {
 
 LensAnswer showLogitLens(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& lens = static_cast<const LogitLens&>(result);
-    LensAnswer answer{
-        .summary = tr(
-            "How likely each layer finds what the model says in the end. Point at a cell to see what it would say.")};
-    answer.matrix.title = tr("Probability of the final next token");
+    LensAnswer answer{.summary = tr("Probability that each layer gives to the model's final prediction. Point at a "
+                                    "cell to see that layer's own prediction.")};
+    answer.matrix.title = tr("Probability of the final prediction");
     answer.matrix.rowTitle = tr("after");
     answer.matrix.columnTitle = tr("token");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
@@ -55,7 +54,7 @@ LensAnswer showLogitLens(const AnalysisResult& result, const Snapshot& snapshot)
             const size_t at = cell * static_cast<size_t>(lens.choices) + choice;
             says << QStringLiteral("“%1” %2").arg(tokenName(snapshot, lens.ids[at]), percent(lens.probabilities[at]));
         }
-        answer.remarks.push_back(tr("says %1; what comes in the end, “%2”, is number %3; entropy %4 nats")
+        answer.remarks.push_back(tr("predicts %1; the final prediction “%2” has rank %3; entropy %4 nats")
                                      .arg(says.join(", "))
                                      .arg(tokenName(snapshot, lens.final[cell % static_cast<size_t>(lens.tokens)]))
                                      .arg(lens.finalRank[cell] + 1)
@@ -67,7 +66,7 @@ LensAnswer showLogitLens(const AnalysisResult& result, const Snapshot& snapshot)
 LensAnswer showAttribution(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const LogitAttribution&>(result);
     LensAnswer answer = contributionsAnswer(found.components, targetName(snapshot, found.target));
-    answer.summary = tr("After token %1 the %2 is %3; %4.")
+    answer.summary = tr("After token %1, the %2 is %3; %4.")
                          .arg(found.position)
                          .arg(targetName(snapshot, found.target), number(found.logit, 4), answer.summary);
     return answer;
@@ -76,15 +75,15 @@ LensAnswer showAttribution(const AnalysisResult& result, const Snapshot& snapsho
 LensAnswer showGradients(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const InputAttribution&>(result);
     const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
-    LensAnswer answer{
-        .summary = tr("The %1 after token %2 is %3, and %4 where every embedding is the mean of all tokens that there "
-                      "are. Integrated gradients share out the difference, %5; they sum to %6.")
-                       .arg(targetName(snapshot, found.target))
-                       .arg(found.position)
-                       .arg(number(found.logit), number(found.baselineLogit),
-                            QString::number(static_cast<double>(found.logit - found.baselineLogit), 'f', 3),
-                            QString::number(sum, 'f', 3))};
-    answer.bars.title = tr("How much each token of the input mattered");
+    LensAnswer answer{.summary =
+                          tr("The %1 after token %2 is %3, and %4 when every embedding is replaced by the vocabulary "
+                             "mean. Integrated gradients divide the difference, %5, among the tokens; they sum to %6.")
+                              .arg(targetName(snapshot, found.target))
+                              .arg(found.position)
+                              .arg(number(found.logit), number(found.baselineLogit),
+                                   QString::number(static_cast<double>(found.logit - found.baselineLogit), 'f', 3),
+                                   QString::number(sum, 'f', 3))};
+    answer.bars.title = tr("How much each input token mattered");
     answer.bars.placeTitle = tr("token");
     answer.bars.placeNames = labelsOf(snapshot, found.gradientTimesInput.size());
     answer.bars.lines = {{tr("gradient × input"), found.gradientTimesInput},
@@ -96,7 +95,7 @@ LensAnswer showFlow(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const TokenFlow&>(result);
     LensAnswer answer{.summary = tr("How much of each token reaches token %1 through all layers.").arg(found.query)};
     if (found.flow.empty())
-        answer.summary += ' ' + tr("Attention flow is worked out for up to %1 tokens.").arg(TokenFlow::kMostTokens);
+        answer.summary += ' ' + tr("Attention flow is computed for up to %1 tokens only.").arg(TokenFlow::kMostTokens);
     answer.bars.title = tr("Attention rollout and flow");
     answer.bars.placeTitle = tr("token");
     answer.bars.placeNames = labelsOf(snapshot, found.rollout.size());
@@ -107,18 +106,18 @@ LensAnswer showFlow(const AnalysisResult& result, const Snapshot& snapshot) {
 
 LensAnswer showWeighted(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const WeightedAttention&>(result);
-    LensAnswer answer{.summary = tr("Layer %1, head %2: each weight times the length of what it carries. A large "
-                                    "weight on a short value moves little.")
+    LensAnswer answer{.summary = tr("Layer %1, head %2: each attention weight times the length of the value that it "
+                                    "carries. A large weight on a short value has little effect.")
                                      .arg(found.layer)
                                      .arg(found.head)};
-    answer.matrix.title = tr("Weight × length of the value through W_O");
+    answer.matrix.title = tr("Attention weight × length of the value after W_O");
     answer.matrix.rowTitle = tr("query");
     answer.matrix.columnTitle = tr("key");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
     answer.matrix.setMatrix(found.tokens, found.tokens, found.normWeighted);
     answer.matrix.rowLabels = answer.matrix.columnLabels = labelsOf(snapshot, static_cast<size_t>(found.tokens));
     for (size_t cell = 0; cell < found.pattern.size(); ++cell)
-        answer.remarks.push_back(tr("weight %1, length %2, weight × length of v %3")
+        answer.remarks.push_back(tr("attention weight %1, length after W_O %2, weight × length of v %3")
                                      .arg(number(found.pattern[cell]),
                                           number(found.outputNorms[cell % static_cast<size_t>(found.tokens)]),
                                           number(found.valueWeighted[cell])));
@@ -127,12 +126,12 @@ LensAnswer showWeighted(const AnalysisResult& result, const Snapshot& snapshot) 
 
 LensAnswer showCircuits(const AnalysisResult& result, const Snapshot& snapshot) {
     const auto& found = static_cast<const HeadCircuits&>(result);
-    LensAnswer answer{.summary = tr("Layer %1, head %2 by its weights alone. Copying score %3: 1 raises the token that "
-                                    "is looked at, −1 lowers it.")
+    LensAnswer answer{.summary = tr("Layer %1, head %2, computed from its weight matrices. Copying score %3: 1 raises "
+                                    "the logit of the token that the head looks at, −1 lowers it.")
                                      .arg(found.layer)
                                      .arg(found.head)
                                      .arg(number(found.copyingScore, 2))};
-    answer.columns = {tr("Token"), tr("As a query looks for (QK)"), tr("Looked at, raises (OV)")};
+    answer.columns = {tr("Token"), tr("As a query, looks for (QK)"), tr("As a key, raises (OV)")};
     for (size_t token = 0; token < found.tokens.size(); ++token) {
         const auto list = [&](const HeadCircuits::Pairs& pairs) {
             QStringList names;
@@ -150,10 +149,10 @@ LensAnswer showCircuits(const AnalysisResult& result, const Snapshot& snapshot) 
 LensAnswer showComposition(const AnalysisResult& result, const Snapshot&) {
     const auto& found = static_cast<const CompositionScores&>(result);
     const int all = found.layers * found.heads;
-    LensAnswer answer{.summary = tr("How much later heads read what earlier ones write, by their weights: the largest "
-                                    "of Q-, K- and V-composition.")};
+    LensAnswer answer{.summary = tr("How strongly later heads read from earlier heads, computed from weight matrices: "
+                                    "the largest of Q-, K- and V-composition.")};
     std::vector<float> largest(static_cast<size_t>(all * all), 0);
-    const auto name = [&](int at) { return QStringLiteral("%1.%2").arg(at / found.heads).arg(at % found.heads); };
+    const auto name = [&](int at) { return QStringLiteral("L%1 H%2").arg(at / found.heads).arg(at % found.heads); };
     for (int later = 0; later < all; ++later) {
         answer.matrix.rowLabels.push_back(name(later));
         answer.matrix.columnLabels.push_back(name(later));
@@ -164,11 +163,11 @@ LensAnswer showComposition(const AnalysisResult& result, const Snapshot&) {
                                         later % found.heads, earlier / found.heads, earlier % found.heads);
             largest[static_cast<size_t>(later * all + earlier)] = *std::max_element(scores, scores + 3);
             answer.remarks.push_back(
-                tr("head %1 reads head %2: Q %3, K %4, V %5")
+                tr("%1 reads from %2: Q %3, K %4, V %5")
                     .arg(name(later), name(earlier), number(scores[0]), number(scores[1]), number(scores[2])));
         }
     }
-    answer.matrix.title = tr("Composition of heads, as layer.head");
+    answer.matrix.title = tr("Composition of heads");
     answer.matrix.rowTitle = tr("later head");
     answer.matrix.columnTitle = tr("earlier head");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
@@ -205,12 +204,13 @@ template <class T> std::shared_ptr<const Analysis> makeOfLogit(const LensQuestio
 const LensPage kPages[] = {
     {.id = "logit",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Logit lens"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What the model would say if it ended after each layer."),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "The prediction if the model ended after each layer."),
      .make = makePlain<LogitLensAnalysis>,
      .show = showLogitLens},
     {.id = "attribution",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Logit attribution"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What each head and MLP adds to a logit; the numbers sum to it."),
+     .explanation = QT_TRANSLATE_NOOP(
+         "attn::Lens", "How much each head and MLP adds to a logit. The contributions sum to the logit."),
      .usesPosition = true,
      .usesTarget = true,
      .make = makeOfLogit<LogitAttributionAnalysis>,
@@ -225,8 +225,8 @@ const LensPage kPages[] = {
      .show = showGradients},
     {.id = "flow",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Rollout and flow"),
-     .explanation =
-         QT_TRANSLATE_NOOP("attn::Lens", "How tokens mix through the layers, if half of each layer passes by."),
+     .explanation = QT_TRANSLATE_NOOP(
+         "attn::Lens", "How tokens mix through the layers, counting half of each layer as the skip connection."),
      .usesPosition = true,
      .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
          auto analysis = std::make_shared<TokenFlowAnalysis>();
@@ -236,26 +236,29 @@ const LensPage kPages[] = {
      .show = showFlow},
     {.id = "weighted",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Weighted attention"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Weights times the length of what they carry."),
+     .explanation =
+         QT_TRANSLATE_NOOP("attn::Lens", "Attention weights times the length of the values that they carry."),
      .usesHead = true,
      .make = makeOfHead<WeightedAttentionAnalysis>,
      .show = showWeighted},
     {.id = "circuits",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "QK and OV circuits"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What a head looks for and what it writes, by its weights."),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens",
+                                      "What a head looks for and what it writes, computed from its weight matrices."),
      .usesHead = true,
      .make = makeOfHead<HeadCircuitsAnalysis>,
      .show = showCircuits},
     {.id = "composition",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Composition"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Which heads read which, by their weights."),
+     .explanation =
+         QT_TRANSLATE_NOOP("attn::Lens", "Which heads read from which, computed from their weight matrices."),
      .isQuick = false,
      .make = makePlain<CompositionScoresAnalysis>,
      .show = showComposition},
     {.id = "ablation",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
      .explanation =
-         QT_TRANSLATE_NOOP("attn::Lens", "What removing each head and MLP does to the logit after the last token."),
+         QT_TRANSLATE_NOOP("attn::Lens", "How removing each head or MLP changes the logit after the last token."),
      .usesTarget = true,
      .isQuick = false,
      .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
@@ -268,7 +271,8 @@ const LensPage kPages[] = {
                   int column) { return removalOf(static_cast<const AblationSweep&>(result), row, column); }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where the difference to another text of as many tokens is held."),
+     .explanation = QT_TRANSLATE_NOOP(
+         "attn::Lens", "Which layer and token carry the difference from another text of the same length."),
      .usesTarget = true,
      .usesText = true,
      .isQuick = false,
@@ -291,7 +295,7 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     double sum = 0;
     LinesFigure::Line line{tr("contribution"), {}};
     LensAnswer answer;
-    answer.columns = {tr("Part"), tr("Adds")};
+    answer.columns = {tr("Part"), tr("Contribution")};
     std::vector<size_t> order(components.size());
     std::iota(order.begin(), order.end(), 0);
     for (const auto& component : components) {
@@ -302,17 +306,17 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     std::ranges::stable_sort(order, std::greater(), [&](size_t at) { return std::abs(components[at].value); });
     for (size_t at : order)
         answer.rows.push_back({QString::fromStdString(components[at].name()), number(components[at].value, 4)});
-    answer.bars.title = tr("What each part adds to the %1").arg(target);
+    answer.bars.title = tr("Contribution of each part to the %1").arg(target);
     answer.bars.placeTitle = tr("part");
     answer.bars.isBars = true;
     answer.bars.lines.push_back(std::move(line));
-    answer.summary = tr("the parts sum to %1").arg(sum, 0, 'f', 4);
+    answer.summary = tr("the contributions sum to %1").arg(sum, 0, 'f', 4);
     return answer;
 }
 
 LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
     LensAnswer answer{.summary =
-                          tr("The %1 is %2. Each cell: what it changes by when the head, or the MLP, is removed.")
+                          tr("The %1 is %2. Each cell shows by how much it changes when that head or MLP is removed.")
                               .arg(target, number(effects.whole))};
     const auto heads = static_cast<size_t>(effects.heads);
     std::vector<float> values;
@@ -324,7 +328,7 @@ LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
     }
     for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(QString::number(head));
     if (!effects.mlpEffects.empty()) answer.matrix.columnLabels.push_back(tr("MLP"));
-    answer.matrix.title = tr("Effect of removing each part");
+    answer.matrix.title = tr("Effect of removing each head or MLP");
     answer.matrix.rowTitle = tr("layer");
     answer.matrix.columnTitle = tr("head");
     answer.matrix.labelsAreNumbers = true;
@@ -340,10 +344,10 @@ Intervention removalOf(const HeadEffects& effects, int layer, int column) {
 
 LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, const QString& source,
                           std::vector<QString> tokens) {
-    LensAnswer answer{.summary = tr("The %1 is %2 here and %3 for %4. Each cell: how much of the way there it goes "
-                                    "when the stream before one layer at one token is the other's.")
+    LensAnswer answer{.summary = tr("The %1 is %2 here and %3 in %4. Each cell shows the share of this gap that closes "
+                                    "when the residual stream there is patched from %4.")
                                      .arg(target, number(effects.own), number(effects.other), source)};
-    answer.matrix.title = tr("Share of the difference that is carried");
+    answer.matrix.title = tr("Share of the gap closed");
     answer.matrix.rowTitle = tr("before layer");
     answer.matrix.columnTitle = tr("token");
     answer.matrix.setMatrix(effects.layers, effects.tokens, effects.effects);

@@ -31,14 +31,14 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
     name(page_, "lensPage", tr("Lens"));
     for (const LensPage& page : lensPages())
         page_->addItem(QCoreApplication::translate("attn::Lens", page.title), QString::fromLatin1(page.id));
-    name(position_, "lensPosition", tr("Token after which is asked"));
-    name(target_, "lensTarget", tr("Token whose logit is asked about"),
-         tr("A token as lists show it, or #id; the likeliest where empty"));
-    target_->setPlaceholderText(tr("the likeliest"));
-    name(against_, "lensAgainst", tr("Token whose logit is taken away"), tr("A token as lists show it, or #id"));
-    against_->setPlaceholderText(tr("nothing"));
-    name(text_, "lensText", tr("The other text, of as many tokens"));
-    name(run_, "lensRun", tr("Work it out"), tr("Work it out; Stop ends it"));
+    name(position_, "lensPosition", tr("Token to analyse"));
+    name(target_, "lensTarget", tr("Token whose logit is analysed"),
+         tr("A token as shown in lists, or #id. If empty, the top prediction is used."));
+    target_->setPlaceholderText(tr("top prediction"));
+    name(against_, "lensAgainst", tr("Token whose logit is subtracted"), tr("A token as shown in lists, or #id"));
+    against_->setPlaceholderText(tr("other token (optional)"));
+    name(text_, "lensText", tr("Other text, with the same number of tokens"));
+    name(run_, "lensRun", tr("Run this lens"), tr("Run this lens. Press Stop to end it."));
 
     auto* targets = new QHBoxLayout;
     targets->addWidget(target_);
@@ -122,7 +122,8 @@ LensQuestion LensesPanel::question() {
         if (page().usesTarget && !line->text().isEmpty() && *token < 0) unknown << line->text();
     }
     if (!unknown.isEmpty())
-        view_->setSummary(tr("“%1” is no token of the model: the likeliest is taken.").arg(unknown.join("”, “")));
+        view_->setSummary(
+            tr("“%1” is not a token of this model. The top prediction is used instead.").arg(unknown.join("”, “")));
     return question;
 }
 
@@ -170,7 +171,7 @@ void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     askIfQuick();
     showIfNew();
     const bool isOld = shown_ && shown_->sequenceVersion != snapshot->sequenceVersion;
-    explanation_->setText(isOld ? tr("This speaks of the text or the model before its last change: press Run.")
+    explanation_->setText(isOld ? tr("This result is for the previous text or model. Press Run to update it.")
                                 : QCoreApplication::translate("attn::Lens", page().explanation));
 }
 
@@ -191,7 +192,7 @@ void LensesPanel::showTokens() {
     const QSignalBlocker quiet(position_);
     const int current = position_->currentIndex();
     position_->clear();
-    position_->addItem(tr("the last one"));
+    position_->addItem(tr("last token"));
     const std::vector<QString> labels = tokenLabels(snapshot_->sequence.get());
     for (size_t token = 0; token < labels.size() && token < 1024; ++token)
         position_->addItem(QStringLiteral("%1 “%2”").arg(token).arg(labels[token]));
@@ -205,8 +206,8 @@ void LensesPanel::showAnswer(LensAnswer answer) {
 
 void LensesPanel::showWaiting() {
     const bool isAsked = snapshot_ && snapshot_->sequence && asked_ == snapshot_->sequenceVersion;
-    view_->setWaiting(isAsked          ? tr("Working it out…")
-                      : page().isQuick ? tr("Type a prompt under Generate.")
+    view_->setWaiting(isAsked          ? tr("Computing…")
+                      : page().isQuick ? tr("Type a prompt in the Generate panel.")
                                        : tr("Press Run."));
 }
 

@@ -34,7 +34,7 @@ QString factsOf(const ModelInfo& model) {
     if (model.feedForwardWidth > 0) facts << ModelPanel::tr("feed-forward %1").arg(model.feedForwardWidth);
     facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
     facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positionScheme));
-    facts << ModelPanel::tr("%1 parameters, %2 on the device, %3 in the file")
+    facts << ModelPanel::tr("%1 parameters (%2 on the device, %3 in the file)")
                  .arg(number(model.parameterCount),
                       QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
                       QString::fromStdString(model.dtype));
@@ -58,7 +58,7 @@ ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
     warnings_->hide();
     tree_->setObjectName("parameters");
     tree_->setAccessibleName(tr("Parameters"));
-    tree_->setToolTip(tr("Choose a parameter to see its weights"));
+    tree_->setToolTip(tr("Choose a parameter to see its values"));
     tree_->setModel(model_);
     tree_->setUniformRowHeights(true);
     tree_->header()->setStretchLastSection(false);
@@ -70,15 +70,15 @@ ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
 
     config_->setReadOnly(true);
     config_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
-    config_->setAccessibleName(tr("Configuration as found in the folder"));
+    config_->setAccessibleName(tr("Configuration file of the model"));
     config_->setPlaceholderText(tr("This model has no configuration file."));
     tokenizer_->setAccessibleName(tr("Tokenizer"));
     tokenizer_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     tokenizer_->setMargin(8);
     tabs_->setObjectName("modelTabs");
-    tabs_->setAccessibleName(tr("Weight, configuration, tokenizer"));
+    tabs_->setAccessibleName(tr("Parameter, configuration, tokenizer"));
     weight_->setObjectName("weight");
-    tabs_->addTab(weight_, tr("Weight"));
+    tabs_->addTab(weight_, tr("Parameter"));
     tabs_->addTab(config_, tr("Configuration"));
     tabs_->addTab(tokenizer_, tr("Tokenizer"));
 
@@ -122,7 +122,7 @@ void ModelPanel::showModel() {
     config_->setPlainText(QString::fromStdString(model.configJson));
     tokenizer_->setText(model.hasTokenizer
                             ? QString::fromStdString(model.tokenizerSummary)
-                            : tr("This model has no tokenizer: prompts are token ids, as in 1, 403, 407."));
+                            : tr("This model has no tokenizer: prompts are token ids, such as 1, 403, 407."));
 }
 
 void ModelPanel::showWeight(const QModelIndex& index) {

@@ -17,17 +17,18 @@
 namespace attn {
 namespace {
 
-constexpr Param kGreedy{.id = "greedy",
-                        .title = "Greedy",
-                        .help = "Always take the likeliest token; moving temperature and the like switches this off",
-                        .kind = Param::Kind::Toggle,
-                        .minimum = 0,
-                        .maximum = 1,
-                        .step = 1,
-                        .initial = 1};
+constexpr Param kGreedy{
+    .id = "greedy",
+    .title = "Greedy",
+    .help = "Always take the most likely token. Changing the temperature or another control switches this off.",
+    .kind = Param::Kind::Toggle,
+    .minimum = 0,
+    .maximum = 1,
+    .step = 1,
+    .initial = 1};
 constexpr Param kSeed{.id = "seed",
                       .title = "Seed",
-                      .help = "Start of the random numbers: the same seed draws the same text",
+                      .help = "Start of the random numbers. The same seed gives the same text.",
                       .kind = Param::Kind::Integer,
                       .minimum = 0,
                       .maximum = 1e9,
@@ -60,8 +61,8 @@ NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
     setSampling(sampling_);
 
     list_->setObjectName("candidates");
-    list_->setAccessibleName(tr("Likeliest next tokens"));
-    list_->setToolTip(tr("Click a token to take it instead of the model's own choice"));
+    list_->setAccessibleName(tr("Most likely next tokens"));
+    list_->setToolTip(tr("Click a token to use it instead of the model's choice"));
     list_->setModel(candidates_);
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
@@ -154,7 +155,7 @@ void NextTokenPanel::take(const QModelIndex& index) {
     if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
     const int token = index.data(CandidateModel::TokenRole).toInt();
     context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, TakeTokenCommand{token},
-                                             tr("choice of a token")));
+                                             tr("choosing a token")));
 }
 
 } // namespace attn

@@ -77,9 +77,9 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
     views_ = new QTabWidget;
     views_->setObjectName("playViews");
     views_->setAccessibleName(tr("Views of the playground"));
-    views_->addTab(makeMaps(), tr("Maps"));
+    views_->addTab(makeMaps(), tr("Heatmaps"));
     painter_ = new MaskPainter;
-    views_->addTab(painter_, tr("Paint the mask"));
+    views_->addTab(painter_, tr("Paint a mask"));
     cards_ = new PartCards;
     views_->addTab(cards_, tr("Reference cards"));
     positions_ = new PositionView;
@@ -149,10 +149,10 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
     auto* row = new QHBoxLayout;
     compares_ = new QCheckBox(tr("Compare"));
     compares_->setObjectName("compare");
-    compares_->setToolTip(tr("Set a second attention, B, beside this one: the same queries, keys and values"));
-    auto* trainButton = new QPushButton(tr("Train with it"));
+    compares_->setToolTip(tr("Add a second attention, B, with the same queries, keys and values"));
+    auto* trainButton = new QPushButton(tr("Train with this"));
     trainButton->setObjectName("trainSpec");
-    trainButton->setToolTip(tr("Put this attention and a task that shows it at work into the Train panel"));
+    trainButton->setToolTip(tr("Open this attention in the Train panel, with a task that shows what it does"));
     row->addWidget(compares_);
     row->addStretch(1);
     row->addWidget(trainButton);
@@ -160,15 +160,15 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
     auto* choice = new QHBoxLayout;
     which_ = new QTabBar;
     which_->setObjectName("whichSpec");
-    which_->setAccessibleName(tr("Which attention to change"));
-    which_->setToolTip(tr("Which of the two attentions is changed below"));
+    which_->setAccessibleName(tr("Attention to change"));
+    which_->setToolTip(tr("Choose which of the two attentions to change below"));
     which_->setDrawBase(false);
     which_->setExpanding(false);
     which_->addTab(tr("A"));
     which_->addTab(tr("B"));
     copy_ = new QPushButton(tr("Copy A to B"));
     copy_->setObjectName("copySpec");
-    copy_->setToolTip(tr("Begin B anew from A"));
+    copy_->setToolTip(tr("Replace B by a copy of A"));
     choice->addWidget(which_);
     choice->addStretch(1);
     choice->addWidget(copy_);
@@ -209,13 +209,12 @@ QWidget* PlaygroundPanel::makeMaps() {
         connect(box, &QSpinBox::valueChanged, this, &PlaygroundPanel::refreshMaps);
         return std::pair(title, box);
     };
-    head_ = spin("playHead", tr("Head"), tr("Which head's maps to see, from 0")).second;
-    std::tie(planeTitle_, plane_) =
-        spin("playPlane", tr("Channel or step"), tr("Which of a head's maps to see, from 0"));
+    head_ = spin("playHead", tr("Head"), tr("Head to show, from 0")).second;
+    std::tie(planeTitle_, plane_) = spin("playPlane", tr("Channel or step"), tr("Channel or step to show, from 0"));
     plane_->hide();
     planeTitle_->hide();
     state_ = makeHintLabel("playState");
-    state_->setText(tr("The first maps take a moment: the device is being prepared."));
+    state_->setText(tr("Preparing the device. The first heatmaps take a moment."));
     row->addWidget(state_, 1);
     reading_ = new QLabel;
     reading_->setObjectName("playReading");
@@ -231,9 +230,8 @@ QWidget* PlaygroundPanel::makeMaps() {
     auto* beside = new QHBoxLayout;
     beside->addWidget(pictures_, 3);
     beside->addWidget(patches_, 1);
-    untrained_ =
-        new QLabel(tr("Not retrained: the layer's own weights under another mechanism. What it makes of it is not "
-                      "what a model trained with it would."));
+    untrained_ = new QLabel(tr("Not retrained: the layer's parameters were trained with another mechanism. A model "
+                               "trained with this one would behave differently."));
     untrained_->setObjectName("notRetrained");
     untrained_->setWordWrap(true);
     column->addLayout(row);
@@ -243,7 +241,7 @@ QWidget* PlaygroundPanel::makeMaps() {
     connect(comparison_, &ComparisonView::rowPointed, this, &PlaygroundPanel::showPatches);
     connect(patches_, &PatchView::pointedAt, this, &PlaygroundPanel::showPatches);
     column->addWidget(reading_);
-    const QString hint = tr("Point at a cell to read its value; double-click a map to enlarge it.");
+    const QString hint = tr("Point at a cell to read its value. Double-click a heatmap to enlarge it.");
     reading_->setText(hint);
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     const auto read = [this, hint](const QString& text) { reading_->setText(text.isEmpty() ? hint : text); };
@@ -265,7 +263,7 @@ void PlaygroundPanel::edit(const PlaygroundSetup& setup, const QString& what) {
     if (setup == setup_) return;
     const QPointer<PlaygroundPanel> panel = this;
     context_.undoStack().push(new PlaygroundEdit(
-        tr("change in the playground"),
+        tr("changing the playground"),
         [panel](const PlaygroundSetup& shown) {
             if (panel) panel->apply(shown);
         },

@@ -45,7 +45,7 @@ std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
         if (!features_ || featuresOf_ != input) {
             QImage picture = pictureNamed(input.picture);
             if (picture.isNull()) {
-                editor_->setFailure(tr("“%1” is no picture that can be read; choose another one").arg(input.picture));
+                editor_->setFailure(tr("“%1” cannot be read as a picture. Choose another picture.").arg(input.picture));
                 return {};
             }
             features_ = patchFeatures(picture, input.rows, input.columns);

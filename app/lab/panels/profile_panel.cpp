@@ -31,12 +31,12 @@ ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
     title_->setObjectName("profileTitle");
     title_->setWordWrap(true);
     received_->setObjectName("profileReceived");
-    received_->setAccessibleName(tr("Who is looked at: the weight that each key gets from all queries"));
+    received_->setAccessibleName(tr("Attention received by each key from all queries"));
     distances_->setObjectName("profileDistances");
-    distances_->setAccessibleName(tr("How far: the share of the weight by distance"));
+    distances_->setAccessibleName(tr("Share of attention by distance"));
     largest_->setObjectName("profileLargest");
-    largest_->setAccessibleName(tr("The largest weights of the head"));
-    largest_->setToolTip(tr("Click a row to see how its weight comes about"));
+    largest_->setAccessibleName(tr("Largest attention weights of the head"));
+    largest_->setToolTip(tr("Click a row to see how its weight is computed"));
     largest_->setHeaderLabels({tr("Query"), tr("Key"), tr("Weight")});
     largest_->setRootIsDecorated(false);
     largest_->setUniformRowHeights(true);
@@ -139,27 +139,28 @@ void ProfilePanel::showProfile() {
     largest_->clear();
     LinesFigure received, distances;
     if (!isEmpty) {
-        received.title = tr("Who is looked at");
-        received.note = shown_->keysOfPlace == 1 ? tr("the weight that a key gets from all queries")
-                                                 : tr("the same, the mean of %1 keys each").arg(shown_->keysOfPlace);
+        received.title = tr("Attention received");
+        received.note = shown_->keysOfPlace == 1
+                            ? tr("sum of a key's attention weights over all queries")
+                            : tr("sum over all queries; mean of %1 keys each").arg(shown_->keysOfPlace);
         received.placeTitle = shown_->keysOfPlace == 1 ? tr("key") : tr("keys / %1").arg(shown_->keysOfPlace);
         received.isBars = true;
-        received.lines.push_back({before_ ? tr("change of the weight received") : tr("weight received"),
+        received.lines.push_back({before_ ? tr("difference in attention received") : tr("attention received"),
                                   lessBefore(shown_->received, &HeadProfile::received)});
         if (shown_->keysOfPlace == 1) received.placeNames = tokenLabels(snapshot_->sequence.get());
         // Up to the farthest that the tokens allow.
         const auto bins = static_cast<size_t>(std::bit_width(snapshot_->sequence->tokens.size() - 1)) + 1;
-        distances.title = tr("How far");
-        distances.note = tr("0: itself; each bar reaches twice as far as the one before");
+        distances.title = tr("Attention by distance");
+        distances.note = tr("distance in tokens, in doubling bins; 0 is the token itself");
         distances.placeTitle = tr("distance");
         distances.isBars = true;
         std::vector<float> shares = lessBefore(shown_->distances, &HeadProfile::distances);
         shares.resize(std::min(bins, shares.size()));
         distances.lines.push_back(
-            {before_ ? tr("change of the share of the weight") : tr("share of the weight"), std::move(shares)});
+            {before_ ? tr("difference in share of attention") : tr("share of attention"), std::move(shares)});
         if (before_) {
-            received.title = tr("Who is looked at more or less");
-            distances.title = tr("How much farther or nearer");
+            received.title = tr("Difference in attention received");
+            distances.title = tr("Difference in attention by distance");
         }
         for (int bin = 0; bin < distances.places(); ++bin) distances.placeNames.push_back(distanceText(bin));
         for (const HeadProfile::Cell& cell : shown_->largest)
@@ -179,12 +180,12 @@ std::vector<float> ProfilePanel::lessBefore(std::vector<float> values, std::vect
 
 void ProfilePanel::showTitle() {
     if (!shown_ || !snapshot_->sequence)
-        return title_->setText(tr("Type a prompt under Generate to see what a head does with it."));
+        return title_->setText(tr("Type a prompt in the Generate panel to see where a head looks."));
     const QString head = tr("Layer %1, head %2").arg(shown_->layer).arg(shown_->head);
-    if (shown_->received.empty()) return title_->setText(tr("%1 forms no pattern.").arg(head));
-    QString title = shown_->isByHand ? tr("%1, pattern set by hand").arg(head) : head;
-    if (before_) title += tr(": with the changes less without; the table is with them");
-    if (shown_->exactRows < 1) title += tr(": %1 % counted").arg(static_cast<int>(shown_->exactRows * 100));
+    if (shown_->received.empty()) return title_->setText(tr("%1 has no pattern.").arg(head));
+    QString title = shown_->isByHand ? tr("%1, changed pattern").arg(head) : head;
+    if (before_) title += tr(" (changed minus original; the table shows the changed run)");
+    if (shown_->exactRows < 1) title += tr(": %1 % of rows counted").arg(static_cast<int>(shown_->exactRows * 100));
     for (const LinesView* view : {received_, distances_})
         if (const QString reading = view->reading(); !reading.isEmpty()) title += QStringLiteral("  ·  ") + reading;
     title_->setText(title);

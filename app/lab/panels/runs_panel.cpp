@@ -19,7 +19,7 @@ namespace {
 class RunDeletion : public QUndoCommand {
 public:
     RunDeletion(RunListModel& runs, QString folder)
-        : QUndoCommand(RunsPanel::tr("deletion of a run")), runs_(runs), folder_(std::move(folder)) {}
+        : QUndoCommand(RunsPanel::tr("deleting a training run")), runs_(runs), folder_(std::move(folder)) {}
 
     void redo() override {
         const int row = runs_.rowOf(folder_);
@@ -53,16 +53,16 @@ RunsPanel::RunsPanel(PanelContext& context, QWidget* parent)
         buttons->addWidget(made);
         return made;
     };
-    open_ = button("openRun", tr("Open"), tr("Take this run at hand: its recipe, its timeline, its model"));
+    open_ = button("openRun", tr("Open"), tr("Load this run: recipe, timeline and model"));
     duplicate_ = button("duplicateRun", tr("Duplicate"),
-                        tr("Put this run's recipe into the form; change something and train it as a run of its own"));
-    delete_ = button("deleteRun", tr("Delete"), tr("Delete this run; undo brings it back"));
+                        tr("Copy this run's recipe to the Train panel. Change it there and train it as a new run."));
+    delete_ = button("deleteRun", tr("Delete"), tr("Delete this run. Undo restores it."));
     buttons->addStretch(1);
     column->addLayout(buttons);
     RunListModel& runs = context_.runs();
     table_->setObjectName("runs");
     table_->setAccessibleName(tr("Training runs"));
-    table_->setToolTip(tr("Tick runs to compare their curves; double-click one to open it; F2 renames"));
+    table_->setToolTip(tr("Tick runs to compare their curves. Double-click a run to open it. Press F2 to rename it."));
     table_->setModel(&runs);
     table_->setRootIsDecorated(false);
     table_->setUniformRowHeights(true);
@@ -121,8 +121,8 @@ void RunsPanel::updateButtons() {
     open_->setEnabled(row >= 0);
     duplicate_->setEnabled(row >= 0);
     delete_->setEnabled(row >= 0 && !context_.runs().isInUse(runs[static_cast<size_t>(row)].folder));
-    hint_->setText(runs.empty() ? tr("Every run that you train is listed here.")
-                                : tr("Tick runs to compare their curves. Double-click one to open it."));
+    hint_->setText(runs.empty() ? tr("Your training runs appear here.")
+                                : tr("Tick runs to compare their curves. Double-click a run to open it."));
 }
 
 } // namespace attn

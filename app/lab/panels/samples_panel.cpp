@@ -60,8 +60,8 @@ void SamplesPanel::refresh() {
         return;
     }
     hint_->setText(model_->rowCount() == 0
-                       ? tr("What the model answers to questions it has not seen appears here as it trains.")
-                       : tr("%1 of %2 right; wrong tokens are marked. Click a row to look at its attention.")
+                       ? tr("During training, the model's answers to unseen questions appear here.")
+                       : tr("%1 of %2 right; wrong tokens are marked. Click a row to see its attention.")
                              .arg(model_->rightCount())
                              .arg(model_->rowCount()));
 }

@@ -32,7 +32,7 @@ constexpr double kDarkestNats = 8; ///< a loss that is shaded fully
 
 TextPanel::TextPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), text_(new QPlainTextEdit), score_(new QPushButton(tr("Score"))),
-      prompt_(new QPushButton(tr("The prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Words"))),
+      prompt_(new QPushButton(tr("Score prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Words"))),
       summary_(new QLabel), reading_(makeHintLabel("textReading")), strip_(new TokenStrip),
       alternatives_(new QTreeWidget) {
     const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
@@ -40,19 +40,20 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
         widget->setAccessibleName(title);
         widget->setToolTip(help.isEmpty() ? title : help);
     };
-    name(text_, "scoredText", tr("Text to be scored"));
-    text_->setPlaceholderText(tr("Paste any text, also longer than the context"));
+    name(text_, "scoredText", tr("Text to score"));
+    text_->setPlaceholderText(tr("Paste any text, even one longer than the context"));
     text_->setTabChangesFocus(true);
     text_->setFixedHeight(fontMetrics().height() * 4);
-    name(score_, "textScore", tr("Score the text"), tr("How well the model predicts each token; Stop ends it"));
-    name(prompt_, "textPrompt", tr("Score the prompt and what was written on it"));
-    name(shade_, "textShade", tr("What the shade stands for"));
+    name(score_, "textScore", tr("Score the text"),
+         tr("Measure how well the model predicts each token. Press Stop to end it."));
+    name(prompt_, "textPrompt", tr("Score the prompt and the text written after it"));
+    name(shade_, "textShade", tr("What the shading shows"));
     shade_->addItems({tr("Loss"), tr("Entropy"), tr("Rank"), tr("Attention of the head")});
-    name(words_, "textWords", tr("Whole words instead of tokens"),
-         tr("Adds up the loss and entropy of a word's tokens; take the tick away to see tokens"));
-    name(strip_, "textTokens", tr("The text, shaded"), tr("Click a token to see what the model would have said"));
-    name(alternatives_, "textAlternatives", tr("What the model would have said"));
-    alternatives_->setHeaderLabels({tr("Instead"), tr("Probability")});
+    name(words_, "textWords", tr("Show whole words instead of tokens"),
+         tr("Add up the loss and entropy of each word's tokens. Untick to see tokens."));
+    name(strip_, "textTokens", tr("Shaded text"), tr("Click a token to see what the model predicted there"));
+    name(alternatives_, "textAlternatives", tr("Predictions of the model"));
+    alternatives_->setHeaderLabels({tr("Prediction"), tr("Probability")});
     alternatives_->setRootIsDecorated(false);
     alternatives_->setUniformRowHeights(true);
     alternatives_->header()->setStretchLastSection(false);
@@ -179,18 +180,18 @@ void TextPanel::cut() {
                                    token, token + 1});
             }
         }
-        QString summary = scores_->tokens.size() < 2 ? tr("One token has nothing to be told from.")
-                                                     : tr("Perplexity %1 · loss %2 nats a token over %3 tokens")
+        QString summary = scores_->tokens.size() < 2 ? tr("A single token has nothing to be predicted from.")
+                                                     : tr("Perplexity %1 · loss %2 nats per token over %3 tokens")
                                                            .arg(scores_->perplexity(), 0, 'f', 2)
                                                            .arg(scores_->meanLoss(), 0, 'f', 3)
                                                            .arg(scores_->tokens.size() - 1);
         if (before_ && scores_->tokens.size() > 1)
-            summary += ' ' + tr("with the changes; without them %1 and %2. Red has become more, blue less.")
+            summary += ' ' + tr("in the changed run; original %1 and %2. Red is an increase, blue a decrease.")
                                  .arg(before_->perplexity(), 0, 'f', 2)
                                  .arg(before_->meanLoss(), 0, 'f', 3);
         summary_->setText(summary);
     } else {
-        summary_->setText(tr("Paste a text and press Score, or score the prompt."));
+        summary_->setText(tr("Paste a text and press Score, or press Score prompt."));
     }
     std::vector<QString> labels;
     for (const Piece& piece : pieces_) labels.push_back(piece.label);
@@ -277,27 +278,27 @@ void TextPanel::read() {
     if (pieces_.empty() || !scores_) return reading_->clear();
     if (shade_->currentIndex() == HeadRow) {
         if (!isPresent())
-            return reading_->setText(tr("A head's attention is known of the prompt alone: press The prompt."));
+            return reading_->setText(tr("Attention is only available for the prompt. Press Score prompt."));
         const auto tile = shownTile(*snapshot_, layer_, head_);
         if (!tile || !tile->isExact())
             return reading_->setText(
-                tr("The weights of so long a text are at hand while Attention shows this head alone."));
+                tr("For a text this long, open this head in the Attention panel to see its weights."));
     }
-    if (chosen_ < 0) return reading_->setText(tr("Click a token to see what the model would have said."));
+    if (chosen_ < 0) return reading_->setText(tr("Click a token to see what the model predicted there."));
     const Piece& each = pieces_[static_cast<size_t>(chosen_)];
     const size_t token = each.first;
     if (scores_->rank[token] < 0) return reading_->setText(tr("The first token is not predicted from anything."));
     const auto describe = [&](const TokenScores& scores) {
         double loss = 0;
         for (size_t at = each.first; at < each.end; ++at) loss += static_cast<double>(scores.loss[at]);
-        return tr("loss %1 nats, probability %2 %, number %3 of the vocabulary, entropy %4 nats")
+        return tr("loss %1 nats, probability %2 %, rank %3 in the vocabulary, entropy %4 nats")
             .arg(loss, 0, 'f', 3)
             .arg(std::exp(-loss) * 100, 0, 'g', 3)
             .arg(scores.rank[token] + 1)
             .arg(static_cast<double>(scores.entropy[token]), 0, 'f', 2);
     };
     reading_->setText(tr("“%1”: %2").arg(each.label, describe(*scores_)) +
-                      (before_ ? tr("; without the changes: %1").arg(describe(*before_)) : QString()));
+                      (before_ ? tr("; original: %1").arg(describe(*before_)) : QString()));
 }
 
 QJsonObject TextPanel::saveView() const {

@@ -80,17 +80,17 @@ QWidget* TrainPanel::makeButtons() {
     play_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     step_ = new QPushButton(tr("Step"));
     step_->setObjectName("trainStep");
-    step_->setAccessibleName(tr("One training step"));
-    step_->setToolTip(tr("One update of the weights, then pause"));
+    step_->setAccessibleName(tr("Train one step"));
+    step_->setToolTip(tr("Update the parameters once, then pause"));
     reset_ = new QPushButton(tr("Reset"));
     reset_->setObjectName("trainReset");
     reset_->setAccessibleName(tr("Reset training"));
-    reset_->setToolTip(tr("Begin again from untrained weights; the run so far stays in the list"));
+    reset_->setToolTip(tr("Start again from untrained parameters. The previous run stays in the list."));
     for (QPushButton* button : {play_, step_, reset_}) buttons->addWidget(button);
     column->addLayout(buttons);
     progress_ = new QProgressBar;
     progress_->setObjectName("trainProgress");
-    progress_->setAccessibleName(tr("Progress of the run"));
+    progress_->setAccessibleName(tr("Training progress"));
     progress_->setTextVisible(false);
     progress_->setMaximumHeight(8);
     state_ = new QLabel;
@@ -118,16 +118,16 @@ QWidget* TrainPanel::makePace() {
     pace_->setPageStep(1);
     pace_->setValue(pace_->maximum());
     pace_->setAccessibleName(tr("Training speed in steps per second"));
-    pace_->setToolTip(tr("Slow motion; at the right end as fast as the device can"));
+    pace_->setToolTip(tr("Slow training down; the right end is as fast as the device allows"));
     auto* title = new QLabel(tr("Speed"));
     title->setBuddy(pace_);
     paceLabel_ = new QLabel(tr("fastest"));
     paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
     ownRate_ = new QCheckBox(tr("Learning rate"));
     ownRate_->setObjectName("ownRate");
-    ownRate_->setAccessibleName(tr("Set the learning rate by hand"));
+    ownRate_->setAccessibleName(tr("Set the learning rate yourself"));
     ownRate_->setToolTip(
-        tr("Off: the schedule sets the learning rate. On: it is what stands here, from the next step"));
+        tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));
     rate_ = new QDoubleSpinBox;
     rate_->setObjectName("rate");
     rate_->setDecimals(6);
@@ -135,7 +135,7 @@ QWidget* TrainPanel::makePace() {
     rate_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
     rate_->setKeyboardTracking(false);
     rate_->setEnabled(false);
-    rate_->setAccessibleName(tr("Learning rate now"));
+    rate_->setAccessibleName(tr("Current learning rate"));
     rate_->setToolTip(tr("The learning rate of the next steps"));
     grid->addWidget(title, 0, 0);
     grid->addWidget(pace_, 0, 1);
@@ -174,19 +174,20 @@ QWidget* TrainPanel::makeTimeline() {
         return made;
     };
     animate_ = button("animate", tr("▶"), tr("Play the run as an animation"),
-                      tr("Play the run from its first moment to its last"));
+                      tr("Play the run from its first checkpoint to its last"));
     animate_->setCheckable(true);
     timeline_ = new QSlider(Qt::Horizontal);
     timeline_->setObjectName("timeline");
     timeline_->setPageStep(1);
     timeline_->setAccessibleName(tr("Timeline of the run"));
-    timeline_->setToolTip(tr("Drag to see any moment of the run in every view; generate from there as you like"));
+    timeline_->setToolTip(tr("Drag to show any checkpoint of the run in every view. You can generate text from it."));
     timeline_->installEventFilter(this);
     row->addWidget(timeline_, 1);
-    live_ = button("live", tr("Live"), tr("Views follow the run"), tr("Show the weights as they are now"));
+    live_ =
+        button("live", tr("Live"), tr("Follow the run in every view"), tr("Show the current parameters in every view"));
     live_->setCheckable(true);
     export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
-                     tr("Write the view last clicked into, at every moment, as a GIF or as PNG files"));
+                     tr("Save the view that you clicked last, at every checkpoint, as a GIF or as PNG files"));
     moment_ = makeHintLabel("moment");
     column->addLayout(row);
     column->addWidget(moment_);
@@ -294,8 +295,8 @@ void TrainPanel::refreshTimeline() {
     timeline_->setEnabled(checkpoints_.size() > 1);
     animate_->setEnabled(checkpoints_.size() > 1);
     export_->setEnabled(checkpoints_.size() > 1);
-    moment_->setText(checkpoints_.empty() ? tr("The moments of a run appear here as it trains.")
-                     : isLive             ? tr("Showing the run as it is now.")
+    moment_->setText(checkpoints_.empty() ? tr("Scrub through training here.")
+                     : isLive             ? tr("Showing the current step.")
                                           : tr("Showing step %1 of the run.")
                                     .arg(*checkpointStep(checkpoints_[static_cast<size_t>(timeline_->value())])));
 }
@@ -330,20 +331,20 @@ void TrainPanel::updateButtons() {
         context_.runs().runs()[static_cast<size_t>(row)].points.back().step >= form_->recipe()->schedule.steps;
     const bool isDone = wasDone || (isHere && training_->state == State::Finished);
     play_->setText(isTraining ? tr("❚❚  Pause") : tr("▶  Train"));
-    play_->setToolTip(isTraining ? tr("Pause; the weights stay (F6)") : tr("Train the model (F6)"));
+    play_->setToolTip(isTraining ? tr("Pause training; the parameters are kept (F6)") : tr("Train the model (F6)"));
     play_->setEnabled(form_->recipe() && !isBusy && !isDone);
     step_->setEnabled(form_->recipe() && !isBusy && !isTraining && !isDone);
     reset_->setEnabled(form_->recipe() && isKnown && !isBusy);
     const int64_t steps = isHere && training_->recipe ? training_->recipe->schedule.steps : 0;
     progress_->setRange(0, isBusy ? 0 : std::max(1, static_cast<int>(steps)));
     progress_->setValue(isHere ? static_cast<int>(training_->step) : 0);
-    QString text = form_->problem().isEmpty() ? tr("Choose a task and press Train.") : form_->problem();
+    QString text = form_->problem().isEmpty() ? tr("Choose a task below and press Train.") : form_->problem();
     if (isBusy) {
-        text = tr("Preparing …");
+        text = tr("Preparing…");
     } else if (isHere && steps > 0) {
         text = tr("Step %1 of %2").arg(training_->step).arg(steps);
         if (training_->secondsPerStep > 0) {
-            text += tr(" · %1 ms a step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
+            text += tr(" · %1 ms per step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
             if (isTraining)
                 text += tr(" · %1 left")
                             .arg(duration(training_->secondsPerStep * static_cast<double>(steps - training_->step)));
@@ -353,9 +354,9 @@ void TrainPanel::updateButtons() {
     } else if (wasDone) {
         text = tr("This run is finished.");
     } else if (isKnown) {
-        text = tr("Train goes on with the run from its last moment.");
+        text = tr("Press Train to continue this run from its last checkpoint.");
     } else if (!context_.runs().active().isEmpty()) {
-        text = tr("The recipe is not that of the run at hand: Train begins a new one.");
+        text = tr("This recipe differs from that of the open run. Press Train to start a new run.");
     }
     state_->setText(text);
     if (!ownRate_->isChecked() && form_->recipe()) {
