@@ -2,6 +2,7 @@
 
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/theme.h"
+#include "engine/training/tasks/catalogue.h"
 
 #include <QChart>
 #include <QChartView>
@@ -37,6 +38,21 @@ QList<QPointF> thinned(const QList<QPointF>& points) {
         result << sum / static_cast<double>(end - begin);
     }
     return result;
+}
+
+/// "Exact match", where all runs that are shown measure the same; otherwise empty.
+QString sharedMetric(const std::vector<RunListModel::Run>& runs) {
+    const auto& tasks = taskCatalogue();
+    std::string_view shared;
+    for (const RunListModel::Run& run : runs) {
+        if (!run.isShown) continue;
+        const auto task = std::ranges::find_if(tasks, [&](const Task* each) { return each->id == run.recipe.task; });
+        if (task == tasks.end() || (!shared.empty() && shared != (*task)->metricName)) return {};
+        shared = (*task)->metricName;
+    }
+    QString title = QString::fromUtf8(shared.data(), static_cast<qsizetype>(shared.size()));
+    if (!title.isEmpty()) title[0] = title[0].toUpper();
+    return title;
 }
 
 } // namespace
@@ -175,7 +191,10 @@ void CurvesPanel::draw(QChartView& view, const QString& quantity, bool isLogarit
             series->attachAxis(values);
         }
         chart.legend()->setVisible(curves.size() > 1);
-        chart.setTitle(quantity == "loss" ? tr("Loss (nats per token)") : quantity_->currentText());
+        const QString metric = quantity == "metric" ? sharedMetric(context_.runs().runs()) : QString();
+        chart.setTitle(quantity == "loss" ? tr("Loss (nats per token)")
+                       : metric.isEmpty() ? quantity_->currentText()
+                                          : metric);
         view.setProperty("quantity", quantity);
         view.setProperty("isLogarithmic", isLogarithmic);
         showTheme(context_.theme());
