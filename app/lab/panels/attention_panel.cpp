@@ -27,9 +27,9 @@
 namespace attn {
 namespace {
 
-constexpr int kDetailPixels = 1024; ///< across the one head: more tokens are pooled until one zooms in
+constexpr int kDetailPixels = 1024; ///< width of one head's heatmap; longer patterns are pooled until the user zooms in
 
-constexpr int kSharedPixels = 64; ///< across a head for other panels
+constexpr int kSharedPixels = 64; ///< width of a pattern for other panels
 
 /// Few sizes, so that resizing a window does not ask for new thumbnails with every pixel.
 int thumbnailBucket(int pixels) { return pixels <= 32 ? 32 : pixels <= 64 ? 64 : 128; }
@@ -41,7 +41,7 @@ void AttentionPanel::change(AttentionSettings next, const QString& text) {
     const QPointer<AttentionPanel> panel(this);
     const auto applyLater = [panel](const AttentionSettings& settings) {
         if (!panel) return;
-        // Undo takes back how things are shown; where one looks has moved on.
+        // Undo restores how attention is drawn, but keeps the head and the cell that are selected by now.
         AttentionSettings merged = panel->settings_;
         merged.scale = settings.scale;
         merged.colours = settings.colours;
@@ -92,7 +92,7 @@ int AttentionPanel::tokenCount() const {
     return snapshot_ && snapshot_->sequence ? static_cast<int>(snapshot_->sequence->tokens.size()) : 0;
 }
 
-/// Where the newest token looks most: a cell to begin with.
+/// The initial cell: the key that the newest token attends to most.
 Cell AttentionPanel::strongestCell() const {
     const int last = tokenCount() - 1;
     Cell cell{last, last};
@@ -142,15 +142,15 @@ void AttentionPanel::showPictures() {
     grid_->setGrid(snapshot_->grid, snapshot_->model ? snapshot_->model->keyValueHeads : 0,
                    compared ? compared->grid : nullptr);
     grid_->setNewest(snapshot_->newest, compared ? compared->newest : nullptr);
-    // While the picture of another head is on its way the two may not be of the same cells.
+    // While a new head is being computed, the two patterns may cover different cells.
     const bool isComparable =
         compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
     heatmap_->setTile(snapshot_->detail, tokenCount(), isComparable ? compared->detail : nullptr);
     cell_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
 }
 
-/// Another panel may have asked about a cell: its choice is then ours too. Answers to our own questions change nothing,
-/// or an old one would take back a cell that was chosen since.
+/// Selects a cell that another panel asked about. Answers to this panel's own requests are skipped, because a late one
+/// would replace a cell that was selected since.
 void AttentionPanel::adoptExplanation() {
     const CellExplanation* explanation = snapshot_->explanation.get();
     if (!explanation || explanation->layer != settings_.choice.layer || explanation->head != settings_.choice.head)
@@ -169,7 +169,7 @@ void AttentionPanel::adoptExplanation() {
 
 void AttentionPanel::explainIfStale() {
     if (!settings_.cell || !snapshot_ || !snapshot_->model) return;
-    // While text is being written every token would ask again; the last one does.
+    // During generation every token would ask again, so only the last one does.
     const Activity activity = snapshot_->status.activity;
     if (activity == Activity::Loading ||
         (activity == Activity::Generating && settings_.level != AttentionLevel::OneCell))
@@ -188,19 +188,19 @@ void AttentionPanel::explainIfStale() {
 void AttentionPanel::postView() {
     const bool showsGrid = isVisible() && settings_.level == AttentionLevel::AllHeads;
     const int ownSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0;
-    const bool areWanted = context_.arePicturesWanted(); // by other panels
+    const bool areWanted = context_.arePicturesWanted(); // other panels need them
     SetViewCommand view{.layer = settings_.choice.layer,
                         .head = settings_.choice.head,
-                        // Others look at the head itself, unless the aggregate is on screen.
+                        // Other panels need the head itself, unless the aggregate is on screen.
                         .aggregate = settings_.level == AttentionLevel::OneHead ? settings_.choice.aggregate
                                                                                 : HeadAggregate::None,
                         .thumbnailSize = areWanted ? std::max(ownSize, kSharedPixels) : ownSize,
                         .detail = areWanted || (isVisible() && settings_.level == AttentionLevel::OneHead),
                         .detailSize = kDetailPixels,
                         .hidesFirst = settings_.scale.hidesFirst};
-    // A part is worth asking for only where the whole does not fit.
+    // Ask for a part only if the whole pattern does not fit.
     if (heatmap_->isZoomed() && tokenCount() > kDetailPixels) {
-        // Half a window more on each side: dragging shows something until the next tile is there.
+        // Add half a window on each side, so that dragging shows something until the next tile arrives.
         const QRectF around =
             window_.adjusted(-window_.width() / 2, -window_.height() / 2, window_.width() / 2, window_.height() / 2);
         const auto bound = [this](double token) {
@@ -279,7 +279,7 @@ void AttentionPanel::showSettings() {
     cellButton_->setText(settings_.cell ? tr("Query %1 → key %2").arg(settings_.cell->query).arg(settings_.cell->key)
                                         : tr("One cell"));
 
-    // The picture that is there keeps its own title until the one asked for arrives.
+    // The heatmap keeps its title until the requested pattern arrives.
     HeadChoice shown = settings_.choice;
     if (const PatternTile* tile = heatmap_->figure().tile.get()) {
         shown.layer = tile->layer;
@@ -321,7 +321,7 @@ void AttentionPanel::showChange() {
 }
 
 void AttentionPanel::showLinks() {
-    // What is pointed at wins over what was clicked.
+    // The token under the pointer takes precedence over the clicked one.
     const int linked = hoveredToken_ >= 0 ? hoveredToken_ : pinnedToken_;
     int query = linked, key = -1;
     if (hoveredCell_) {
@@ -342,7 +342,7 @@ void AttentionPanel::showLinks() {
         for (int token = 0; token < tokenCount(); ++token) {
             const float value = picture.valueAt({query, token});
             shades[static_cast<size_t>(token)] =
-                std::isnan(value) ? 0.0f : std::abs(value); // of a difference: how much
+                std::isnan(value) ? 0.0f : std::abs(value); // of a difference: its size
         }
     } else if (settings_.level == AttentionLevel::OneCell && explanation && explanation->query == query) {
         shades = explanation->rowProbabilities;

@@ -20,8 +20,8 @@ class HeatmapView;
 class ThumbnailGridView;
 class TokenStrip;
 
-/// Attention at three scales, one click apart: all heads as thumbnails, one head as a heatmap, one cell as arithmetic.
-/// The tokens below are linked with rows and columns.
+/// Attention at three levels, one click apart: all heads as thumbnails, one head as a heatmap, one cell as arithmetic.
+/// The token strip below highlights the rows and columns that belong to a token.
 class AttentionPanel : public Panel {
     Q_OBJECT
 
@@ -67,7 +67,7 @@ private:
     int tokenCount() const;
     const Figure& shownFigure() const;
     QString titleOf(const HeadChoice& choice) const;
-    QString resolutionOf(const PatternTile* tile) const; ///< what a pixel stands for, if not for one weight
+    QString resolutionOf(const PatternTile* tile) const; ///< text on how many weights a pixel covers; empty: one
     Cell strongestCell() const;
 
     PanelContext& context_;
@@ -75,16 +75,16 @@ private:
     AttentionSettings settings_;
     std::optional<SetViewCommand> posted_;
     std::optional<ExplainCellCommand> asked_;
-    uint64_t askedVersion_ = 0;    ///< sequence that asked_ was about
-    std::vector<Cell> unanswered_; ///< cells asked about, oldest first
-    int hoveredToken_ = -1;        ///< pointed at anywhere in the window
-    int pinnedToken_ = -1;         ///< clicked in the strip
+    uint64_t askedVersion_ = 0;    ///< Snapshot::sequenceVersion when asked_ was posted
+    std::vector<Cell> unanswered_; ///< cells whose explanation is still to come, oldest first
+    int hoveredToken_ = -1;        ///< token under the pointer in any panel; -1: none
+    int pinnedToken_ = -1;         ///< token that was clicked in the strip; -1: none
     std::optional<Cell> hoveredCell_;
     QRectF window_; ///< visible tokens of the heatmap
 
     QToolButton *allButton_, *headButton_, *cellButton_;
     QWidget* tools_;
-    QLabel* change_; ///< what the colours of a difference say
+    QLabel* change_; ///< explains the colours of a difference
     QSpinBox *layer_, *head_;
     QComboBox *aggregate_, *scale_, *colours_;
     QCheckBox* hidesFirst_;

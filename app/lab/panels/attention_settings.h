@@ -13,10 +13,10 @@
 
 namespace attn {
 
-/// The three scales of the attention panel, one click apart.
+/// The three levels of the attention panel.
 enum class AttentionLevel { AllHeads, OneHead, OneCell };
 
-/// What the attention panel shows; all of it travels in session files.
+/// What the attention panel shows. Session files store all of it.
 struct AttentionSettings {
     AttentionLevel level = AttentionLevel::AllHeads;
     HeadChoice choice;
@@ -25,15 +25,15 @@ struct AttentionSettings {
     ColourMapId colours = ColourMapId::Viridis;
 
     bool operator==(const AttentionSettings&) const = default;
-    /// Nothing that "reset" would take back.
+    /// Whether "Reset view" would change nothing.
     bool isPlain() const { return scale.isPlain() && choice.aggregate == HeadAggregate::None; }
 };
 
 QJsonObject attentionToJson(const AttentionSettings& settings);
-/// Unknown or missing keys keep their defaults.
+/// Reads settings. Unknown keys are ignored; missing keys keep their defaults.
 AttentionSettings attentionFromJson(const QJsonObject& object);
 
-/// A change of how attention is shown (not of where one looks: the way back there is the breadcrumb).
+/// An undoable change of how attention is drawn. The choice of head or cell is not undoable; the breadcrumbs lead back.
 class AttentionChange : public QUndoCommand {
 public:
     using Apply = std::function<void(const AttentionSettings&)>;

@@ -10,7 +10,7 @@ namespace attn {
 
 class BranchTreeModel;
 
-/// The tree of everything tried since the prompt was set.
+/// Shows all texts written since the prompt was set, as a tree.
 class BranchesPanel : public Panel {
     Q_OBJECT
 

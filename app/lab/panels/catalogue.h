@@ -8,12 +8,12 @@ namespace attn {
 
 struct PanelDescriptor {
     const char* id;           ///< object name of its dock, key in session files
-    const char* title;        ///< marked for translation: see panelTitle
-    const char* controlGroup; ///< the group that locks or hides the whole panel, null: its parts have their own
+    const char* title;        ///< untranslated; panelTitle translates it
+    const char* controlGroup; ///< group that locks or hides the whole panel; null: its parts have groups of their own
     Panel* (*make)(PanelContext& context, QWidget* parent);
 };
 
-/// Every panel, in the order of the View menu. A new panel is its own files and one line here.
+/// Every panel, in the order of the View menu. To add a panel, add its files and one line here.
 std::span<const PanelDescriptor> panelCatalogue();
 
 QString panelTitle(const PanelDescriptor& descriptor);

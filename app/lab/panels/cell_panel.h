@@ -8,7 +8,7 @@ namespace attn {
 
 class CellView;
 
-/// The arithmetic of one query-key cell, chosen in a heatmap or by number.
+/// Shows the arithmetic of one cell, chosen in a heatmap or by its query and key numbers.
 class CellPanel : public Panel {
     Q_OBJECT
 

@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-constexpr float kMostFactor = 4.0f; ///< of a direction, either way
+constexpr float kMostFactor = 4.0f; ///< largest factor of a direction; the smallest is its negative
 
 } // namespace
 

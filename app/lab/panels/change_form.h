@@ -10,19 +10,20 @@
 
 namespace attn {
 
-/// Where a form's change is made, in the order of its list.
+/// Place of a change, in the order of the form's list.
 enum class ChangePlace : uint8_t { HeadOutput, AttentionOut, MlpOut, WholeLayer, Stream, Embedding };
 
-/// The change at such a place. @param hooks of the model: a whole layer is its attention and, where it has one, its MLP
-/// @param layer of no meaning for the embedding
+/// Sets the hook of a change to the one at a place. A whole layer gives two changes if the layer has an MLP.
+/// @param layer ignored for ChangePlace::Embedding
+/// @param hooks names of all hooks of the model
 std::vector<Intervention> changeAtPlace(ChangePlace place, int layer, Intervention change,
                                         std::span<const std::string> hooks);
 
-inline constexpr int kAmountSteps = 100; ///< of the slider of amounts
+inline constexpr int kAmountSteps = 100; ///< steps of the amount slider
 
-/// What the slider says: a share from 0 to 1, or a direction's factor, either way.
+/// Amount at a slider step: a share from 0 to 1, or the factor of a direction, from -4 to 4.
 float amountAt(int step, Intervention::Kind kind);
-int firstAmountStep(Intervention::Kind kind); ///< where the slider begins: the whole, or twice the direction
+int firstAmountStep(Intervention::Kind kind); ///< initial slider step: all of the value, or twice the direction
 QString amountText(float amount);
 
 } // namespace attn

@@ -30,13 +30,13 @@
 namespace attn {
 namespace {
 
-constexpr int kMostTokens = 1024; ///< of a pattern that is shown cell by cell
+constexpr int kMostTokens = 1024; ///< longest pattern that is shown cell by cell
 constexpr int kShownTokens = 10;
-constexpr int kMostExact = 256; ///< tokens of a thumbnail that shows them one by one
+constexpr int kMostExact = 256; ///< most tokens of a thumbnail with one pixel per token
 
-/// Mean over the rows of the Jensen-Shannon divergence, in bits; rows are scaled to sum 1, because pooled ones and
-/// those without some of their keys do not.
-/// @param partners by rows of `a`, which are its columns too: of `b`, -1 for those that are left out
+/// Mean over the rows of the Jensen-Shannon divergence, in bits. Rows are scaled to sum to 1, because pooled rows and
+/// rows without some of their keys do not.
+/// @param partners [rows of a] the matching row (and column) of `b`; -1 leaves the row out
 double divergence(const PatternTile& a, const PatternTile& b, const std::vector<int>& partners) {
     double total = 0;
     int rows = 0;
@@ -67,7 +67,7 @@ double divergence(const PatternTile& a, const PatternTile& b, const std::vector<
     return rows > 0 ? total / rows : 0;
 }
 
-/// Texts of tokens as numbers, the same in both: models may number the same text differently.
+/// Numbers the token texts of both sequences. Equal texts get equal numbers, also where the models' token ids differ.
 std::pair<std::vector<int>, std::vector<int>> contents(const Sequence& a, const Sequence& b) {
     std::map<QString, int> numbers;
     const auto numbered = [&](const Sequence& sequence) {
@@ -211,13 +211,13 @@ void ComparePanel::follow() {
                 });
         connect(bridge_.get(), &SessionBridge::failed, this, [this](const Failure& failure) {
             message_->setText(QString::fromStdString(failure.sentence()));
-            openPath_.clear(); // it may not have been opened
+            openPath_.clear(); // the model may not be open
         });
     }
     std::vector<int> tokens;
     for (const TokenInfo& token : first_->sequence->tokens) tokens.push_back(token.id);
     std::string text = with == OtherText ? text_->text().toStdString() : std::string();
-    // Another model may cut the text into other tokens.
+    // Another model may split the text into other tokens.
     if (with == OtherModel) text = first_->model->hasTokenizer ? first_->sequence->text : std::string();
     const std::string path = with == OtherModel ? path_->text().toStdString() : first_->path();
     if (!text.empty()) tokens.clear();
@@ -231,7 +231,7 @@ void ComparePanel::follow() {
     message_->setText(tr("Running B…"));
 }
 
-/// B's pictures have as many pixels as A's, and leave out the first token where A's do.
+/// Asks B for patterns with as many pixels as A's, without the first token where A leaves it out.
 void ComparePanel::postView() {
     if (!bridge_) return;
     const PatternGrid* grid = first_ ? first_->grid.get() : nullptr;
@@ -382,7 +382,7 @@ void ComparePanel::showNext() {
     if (with_->currentIndex() == Nothing || !first_ || !first_->next || !second_->next ||
         first_->next->logits.empty() || second_->next->logits.empty())
         return;
-    const auto shares = [](const Snapshot& snapshot) { // by text, because ids may stand for others
+    const auto shares = [](const Snapshot& snapshot) { // by text, because two models may give a text different ids
         std::map<QString, double> byText;
         std::vector<QString> order;
         for (const Candidate& each : rankCandidates(snapshot.next->logits, {.greedy = false}, {}, 200)) {

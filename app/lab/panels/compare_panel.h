@@ -16,8 +16,9 @@ class MatrixView;
 class SessionBridge;
 struct Cell;
 
-/// Two runs side by side, A and B: the present one and the same model without changes, on another text, or another
-/// model. Patterns of the selected head with their difference, a divergence for each head, and both next tokens.
+/// Compares the current run, A, with a second run, B: the same model without changes, the same model on another text,
+/// or another model. Shows both patterns of the selected head, their difference, a divergence for each head, and the
+/// next tokens of both.
 class ComparePanel : public Panel {
     Q_OBJECT
 
@@ -30,28 +31,28 @@ public:
     void restoreView(const QJsonObject& view) override;
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
-    bool waitIdle(double seconds); ///< of B, for tests
+    bool waitIdle(double seconds); ///< waits until B is idle, for tests
 
 private:
     enum With { Nothing, Unedited, OtherText, OtherModel };
     void choose();
-    void follow(); ///< B goes where A is
+    void follow(); ///< runs B on the sequence of A
     void postView();
     void wantPictures();
-    /// Of A and B, such that they can be compared if at all.
+    /// Patterns of the selected head in A and B, at the same resolution where possible. Null: not available.
     std::pair<std::shared_ptr<const PatternTile>, std::shared_ptr<const PatternTile>> tiles() const;
-    /// Which token of B stands for which of A.
+    /// Finds for each token of A the matching token of B.
     void align();
     void showMaps();
     void showHeads();
     void showNext();
-    std::optional<Cell> partnerOf(const Cell& cell) const; ///< in B, of a cell of A
+    std::optional<Cell> partnerOf(const Cell& cell) const; ///< the cell of B that matches a cell of A
     void link(const std::optional<Cell>& cell);
-    QString alignedText() const; ///< how many tokens are compared; empty: all
+    QString alignedText() const; ///< how many tokens match; empty: all of them
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> first_, second_;
-    std::unique_ptr<SessionBridge> bridge_; ///< of B, made when it is first wanted
+    std::unique_ptr<SessionBridge> bridge_; ///< the session of B, created when it is first needed
     QComboBox* with_;
     QLineEdit *text_, *path_;
     QPushButton* compare_;
@@ -60,12 +61,12 @@ private:
     MatrixView *a_, *b_, *difference_;
     QTreeWidget *heads_, *next_;
     std::pair<std::shared_ptr<const Sequence>, std::shared_ptr<const Sequence>> aligned_;
-    std::vector<int> partners_; ///< by A's tokens: of B, -1 for those without
+    std::vector<int> partners_; ///< [tokens of A] matching token of B; -1: none
     int layer_ = 0, head_ = 0;
-    std::string openPath_; ///< in B
+    std::string openPath_; ///< model that is open in B
     FrontWatch* front_ = nullptr;
     uint64_t followed_ = 0;
-    std::optional<SetViewCommand> posted_; ///< to B
+    std::optional<SetViewCommand> posted_; ///< last view command sent to B
 };
 
 } // namespace attn

@@ -23,11 +23,11 @@
 namespace attn {
 namespace {
 
-constexpr int kMostPoints = 400; ///< of a curve; more are averaged
+constexpr int kMostPoints = 400; ///< most points of a curve; more are averaged
 constexpr int kRefreshMs = 250;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// Averages of neighbours, so that a long run draws as fast as a short one.
+/// Averages neighbouring points, so that a long run draws as fast as a short one.
 QList<QPointF> thinned(const QList<QPointF>& points) {
     if (points.size() <= kMostPoints) return points;
     QList<QPointF> result;
@@ -231,7 +231,7 @@ void CurvesPanel::showEvent(QShowEvent* event) {
 }
 
 void CurvesPanel::refresh() {
-    if (!isVisible()) return; // showEvent comes back to it
+    if (!isVisible()) return; // showEvent refreshes later
     const bool hasCurves = !curvesOf("loss").empty();
     empty_->setVisible(!hasCurves);
     loss_->setVisible(hasCurves);

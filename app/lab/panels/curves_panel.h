@@ -12,7 +12,7 @@ class QLabel;
 
 namespace attn {
 
-/// What training measures, step by step, of every run that is ticked.
+/// Draws the metrics of every ticked training run against the step.
 class CurvesPanel : public Panel {
     Q_OBJECT
 

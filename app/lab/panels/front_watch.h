@@ -8,8 +8,8 @@
 
 namespace attn {
 
-/// Tells when a panel comes to the front of its pile of docks and when it goes: one behind others is not hidden, but
-/// nobody sees it.
+/// Reports when a panel comes to the front of its tabbed docks and when it leaves it. A panel behind other tabs counts
+/// as visible in Qt although nobody sees it.
 class FrontWatch : public QObject {
 public:
     FrontWatch(QWidget* panel, std::function<void(bool)> changed)

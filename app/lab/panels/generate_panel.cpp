@@ -24,7 +24,7 @@ namespace attn {
 namespace {
 
 constexpr int kTypingPauseMs = 60;
-/// Tokens per second along the slider; its right end, one further, is "as fast as possible".
+/// Tokens per second at each slider step. The step after the last one means "as fast as possible".
 constexpr std::array kSpeeds = {0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 35.0, 60.0, 100.0};
 constexpr int kInitialSpeed = 5;
 
@@ -32,7 +32,7 @@ QWidget* group(const char* id, QLayout* layout) {
     auto* container = new QWidget;
     layout->setContentsMargins(0, 0, 0, 0);
     container->setLayout(layout);
-    // Controls are never squeezed below their natural height; what is short of room scrolls.
+    // Controls keep their natural height; the text scrolls where room is short.
     container->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
     assignControlGroup(container, id);
     return container;
@@ -44,7 +44,7 @@ std::string joinIds(const std::vector<int>& ids) {
     return text;
 }
 
-/// Ids separated by anything that is not a digit.
+/// Parses token ids, separated by anything that is not a digit.
 std::vector<int> parseIds(const QString& text) {
     static const QRegularExpression separator("[^0-9]+");
     std::vector<int> ids;
@@ -207,7 +207,7 @@ QWidget* GeneratePanel::makeTextGroup() {
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::goTo);
     notice_ = makeHintLabel();
     notice_->setAccessibleName(tr("Notice"));
-    notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // its wrapped text must not move the rest
+    notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // so that wrapped text does not move the other widgets
     column->addWidget(text_, 1);
     column->addWidget(notice_);
     notice_->setText(tr("Shading: token probability. Click a token to branch from there."));
@@ -219,7 +219,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
     snapshot_ = snapshot;
     if (snapshot->failureCount != failureCount_) {
         failureCount_ = snapshot->failureCount;
-        inFlight_.clear(); // what failed will not come back as an echo
+        inFlight_.clear(); // a prompt that failed never appears in a snapshot
     }
     if (isNewSequence && snapshot->sequence) {
         syncPrompt(*snapshot);

@@ -18,7 +18,7 @@ namespace attn {
 class GeneratedText;
 class TokenChips;
 
-/// The prompt's editor. Undo and redo belong to the window, which also undoes branches and gates.
+/// Editor of the prompt. It leaves undo and redo to the window, which also undoes branches and gates.
 class PromptEditor : public QPlainTextEdit {
     Q_OBJECT
 
@@ -33,7 +33,7 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 };
 
-/// Prompt with live tokenisation, the buttons that generate, and the text with its probabilities.
+/// Shows the prompt with its tokens, the buttons that generate, and the text shaded by probability.
 class GeneratePanel : public Panel {
     Q_OBJECT
 
@@ -71,9 +71,9 @@ private:
     GeneratedText* text_;
     QLabel* notice_;
     QTimer typing_;
-    /// Prompts on their way: a snapshot that shows one of them is an echo and must not overwrite what was typed since.
+    /// Prompts that were posted but not yet shown. A snapshot with one of them must not overwrite newer typing.
     std::deque<std::string> inFlight_;
-    std::string shownPrompt_; ///< of the last snapshot
+    std::string shownPrompt_; ///< prompt of the last snapshot
     uint64_t failureCount_ = 0;
 };
 

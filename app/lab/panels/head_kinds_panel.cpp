@@ -19,12 +19,12 @@ namespace attn {
 namespace {
 
 constexpr int kPicture = 72;                              ///< pixels across a thumbnail
-constexpr float kAlike = 0.8f;                            ///< from which patterns are one group
-constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; others are a kind's score
+constexpr float kAlike = 0.8f;                            ///< least similarity of patterns in one group
+constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; values from 0 sort by the score of that HeadKind
 
 QString nameOf(const HeadScores& head) { return QStringLiteral("L%1 H%2").arg(head.layer).arg(head.head); }
 
-/// A head's pattern on the random tokens.
+/// Thumbnail of a head's pattern on the random tokens.
 QIcon pictureOf(const HeadDetection& found, const HeadScores& head) {
     const auto print = found.printOf(head.layer, head.head);
     const int tokens = found.printTokens;
@@ -111,7 +111,7 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     list();
 }
 
-/// What is looked at for the first time is found out by itself.
+/// Labels the heads of a model automatically when the panel first shows them.
 void HeadKindsPanel::detectIfNew() {
     if (!front_->isInFront() || found_ || !snapshot_ || !snapshot_->model || asked_ == snapshot_->model) return;
     if (snapshot_->status.activity != Activity::Idle) return;
@@ -133,14 +133,14 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
         context_.comparedAnalysis(*snapshot, HeadDetectionAnalysis{}.key()));
     if (!isNewModel && found == found_ && before == before_) return detectIfNew();
     before_ = before;
-    found_ = found; // of another model: sorted by the head that was likened in the one before
+    found_ = found; // likened_ stays, so that a new model is sorted by the head of the previous one
     list();
     detectIfNew();
 }
 
 void HeadKindsPanel::list() {
     const int order = order_->currentData().toInt();
-    const QSignalBlocker quiet(heads_); // a list that is being cleared has no current head
+    const QSignalBlocker quiet(heads_); // clearing the list must not select a head
     heads_->clear();
     if (found_) {
         std::vector<std::pair<HeadScores, QString>> rows;
@@ -165,7 +165,7 @@ void HeadKindsPanel::list() {
                 rows.emplace_back(head, order >= 0
                                             ? tr("%1 %").arg(qRound(head.scores[static_cast<size_t>(order)] * 100))
                                             : QString::fromStdString(head.title()));
-            const auto rank = [&](const HeadScores& head) { // of its first label, then of the score
+            const auto rank = [&](const HeadScores& head) { // by first label, then by score
                 const auto labels = head.labels();
                 return labels.empty() ? std::pair(static_cast<int>(kHeadKinds), 0.0f)
                                       : std::pair(static_cast<int>(labels.front()), -head.of(labels.front()));
@@ -182,7 +182,7 @@ void HeadKindsPanel::list() {
             auto* item = new QListWidgetItem(pictureOf(*found_, head),
                                              QStringLiteral("%1 %2").arg(nameOf(head), remark), heads_);
             item->setSizeHint({fontMetrics().horizontalAdvance("L00 H00 duplicate token "),
-                               kPicture + (before_ ? 4 : 2) * fontMetrics().height()}); // with what it was
+                               kPicture + (before_ ? 4 : 2) * fontMetrics().height()}); // room for the original label
             item->setData(Qt::UserRole, head.layer * found_->heads + head.head);
             QStringList reasons;
             for (HeadKind kind : head.labels()) reasons << QString::fromStdString(head.explanation(kind));

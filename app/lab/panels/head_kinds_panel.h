@@ -12,8 +12,8 @@ namespace attn {
 
 class FrontWatch;
 
-/// What kind of head each one is, by what it looks at on repeated random tokens and a short text; sorted, grouped, and
-/// by likeness.
+/// Labels every head by where it looks in repeated random tokens and in a short text. Sorts the heads by kind, layer,
+/// score or similarity, or groups them by similar pattern.
 class HeadKindsPanel : public Panel {
     Q_OBJECT
 
@@ -29,12 +29,12 @@ private:
     void detectIfNew();
     void list();
     void explain();
-    const HeadScores* beforeOf(const HeadScores& head) const; ///< null: it is held against nothing
+    const HeadScores* beforeOf(const HeadScores& head) const; ///< the same head in the original run; null: not compared
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
-    std::shared_ptr<const HeadDetection> found_, before_; ///< before_: what it is held against, null: nothing
-    std::shared_ptr<const ModelInfo> asked_;              ///< the model that was asked about by itself
+    std::shared_ptr<const HeadDetection> found_, before_; ///< before_: of the original run; null: not compared
+    std::shared_ptr<const ModelInfo> asked_;              ///< the model whose heads were last labelled automatically
     FrontWatch* front_ = nullptr;
     QComboBox* order_;
     QPushButton *detect_, *alike_;
@@ -45,7 +45,7 @@ private:
         int layer = 0, head = 0;
         QString model;
     };
-    std::optional<Likened> likened_; ///< the head that others are sorted by likeness to; it may be another model's
+    std::optional<Likened> likened_; ///< the heads are sorted by similarity to this head; it may be of another model
 };
 
 } // namespace attn

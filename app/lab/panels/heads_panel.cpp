@@ -128,7 +128,7 @@ std::vector<NumberArray> HeadsPanel::numbers() const {
 
 void HeadsPanel::requestGate(int layer, int head, float gate) {
     if (!snapshot_ || !snapshot_->model) return;
-    // A group of heads has no single old gate: its way back is each head's own.
+    // A group of heads has no single old gate, so undo restores each head's own.
     const std::vector<float> gates = beforeChange_ ? beforeChange_() : std::vector<float>();
     std::vector<SetHeadGateCommand> before;
     for (int l = 0; l < grid_->layers(); ++l)
@@ -148,7 +148,7 @@ void HeadsPanel::showSelected() {
     const float gate = grid_->gate(grid_->selectedLayer(), grid_->selectedHead());
     label_->setText(tr("Layer %1, head %2").arg(grid_->selectedLayer()).arg(grid_->selectedHead()));
     value_->setText(QString::number(static_cast<double>(gate), 'f', 2));
-    // While the slider is dragged it is ahead of the snapshots.
+    // During a drag the slider is ahead of the snapshots.
     if (gate_->isSliderDown()) return;
     const QSignalBlocker quiet(gate_);
     gate_->setValue(static_cast<int>(std::lround(gate * kGateSteps)));

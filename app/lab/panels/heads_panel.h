@@ -12,7 +12,7 @@ namespace attn {
 
 class HeadsGrid;
 
-/// Where every head looks from the newest token, and how much of each head is let through.
+/// Shows the attention of the newest token in every head, and sets the gate of each head.
 class HeadsPanel : public Panel {
     Q_OBJECT
 
@@ -22,7 +22,8 @@ public:
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
-    /// Called before a gate is changed. @return what gates are by then, [layers, heads]; empty: as they are shown
+    /// Sets a function that is called before a gate changes.
+    /// @param call returns the gates in force, [layers, heads]; empty: the gates of the last snapshot
     void setBeforeChange(std::function<std::vector<float>()> call) { beforeChange_ = std::move(call); }
 
 private:

@@ -38,8 +38,8 @@ namespace {
 
 using EditsChange = StateEdit<Edits, 5>;
 
-constexpr int kMostPainted = 64; ///< tokens of a pattern that is painted
-constexpr int kShownTokens = 8;  ///< of the effect
+constexpr int kMostPainted = 64; ///< most tokens of a pattern that can be painted
+constexpr int kShownTokens = 8;  ///< rows of the effect table
 
 } // namespace
 
@@ -151,7 +151,7 @@ const Edits& InterventionsPanel::edits() const {
 void InterventionsPanel::apply(Edits after, const QString& text, const QString& what) {
     if (!snapshot_ || !snapshot_->model || after == edits()) return;
     const Edits now = edits();
-    bringBack(); // who changes something wants to see it
+    bringBack(); // show the changed run, so that the new change is visible
     context_.undoStack().push(new EditsChange(
         text,
         [post = context_.poster()](const Edits& edits) { post(SetEditsCommand{std::make_shared<const Edits>(edits)}); },
@@ -174,13 +174,13 @@ void InterventionsPanel::reset() {
     }
     if (std::ranges::any_of(before, [](const SetHeadGateCommand& gate) { return gate.gate != 1; }))
         context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {-1, -1, 1}));
-    if (held_) held_->gates.assign(held_->gates.size(), 1); // they have just been opened
+    if (held_) held_->gates.assign(held_->gates.size(), 1); // the command above has set them to 1
     apply({}, tr("restoring the original"), "reset");
     context_.undoStack().endMacro();
-    dropHeld(); // of gates alone there was nothing to apply
+    dropHeld(); // apply() does nothing if only gates were changed
 }
 
-/// The amount of the selected change follows the slider; without one it is that of the next.
+/// Sets the amount of the selected change to the slider's value. Without a selection the value is for the next change.
 void InterventionsPanel::changeSelected() {
     amountText_->setText(amountText(amount()));
     QTreeWidgetItem* item = list_->currentItem();
@@ -217,11 +217,11 @@ void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& c
     apply(std::move(after), text, QStringLiteral("pattern %1.%2").arg(layer_->value()).arg(head_->value()));
 }
 
-/// The cell gets the brush's weight; what the row's others had is scaled to share the rest.
+/// Sets the cell to the brush's weight and scales the other cells of the row to share the rest.
 void InterventionsPanel::paint(const Cell& cell) {
     const MatrixFigure& figure = pattern_->figure();
     if (figure.isEmpty() || cell.query >= figure.rows() || cell.key >= figure.columns()) return;
-    bool looksAhead = false; // then it is no causal model
+    bool looksAhead = false; // then the model is not causal
     for (int query = 0; query < figure.rows(); ++query)
         for (int key = query + 1; key < figure.columns(); ++key) looksAhead |= figure.valueAt({query, key}) > 0;
     const auto seenBy = [&](int query) { return looksAhead ? figure.columns() : query + 1; };
@@ -246,7 +246,7 @@ void InterventionsPanel::paint(const Cell& cell) {
     }();
     applyPattern(
         [&](PatternEdit& edit) {
-            if (now != PatternEdit::Kind::Rows) // what is seen becomes the rows
+            if (now != PatternEdit::Kind::Rows) // the pattern on screen becomes the rows
                 for (int query = 0; query < figure.rows(); ++query)
                     for (int key = 0; key < seenBy(query); ++key)
                         edit.rows[query].push_back(figure.valueAt({query, key}));
@@ -338,7 +338,7 @@ void InterventionsPanel::showList() {
             list_->topLevelItem(i)->setToolTip(0, list_->topLevelItem(i)->text(0));
     }
     const int count = list_->topLevelItemCount();
-    // What has just been added is selected, so that the slider goes on with it.
+    // A new change is selected, so that the slider sets its amount.
     const int selected = count > countBefore ? static_cast<int>(changesOf(edits().interventions).size()) - 1
                                              : std::min(current, count - 1);
     if (selected >= 0) list_->setCurrentItem(list_->topLevelItem(selected));
@@ -432,7 +432,7 @@ void InterventionsPanel::restoreView(const QJsonObject& view) {
     try {
         const QByteArray json = QJsonDocument(view.value("edits").toObject()).toJson(QJsonDocument::Compact);
         context_.post(SetEditsCommand{std::make_shared<const Edits>(editsFromJson(json.toStdString()))});
-    } catch (const std::exception& error) { // the rest of the session is as it was saved
+    } catch (const std::exception& error) { // the rest of the session is restored
         title_->setText(QString::fromUtf8(error.what()));
     }
 }

@@ -22,8 +22,8 @@ class MatrixView;
 class RunCellsView;
 struct Cell;
 
-/// Changes what flows through the model while it runs - values of hooks, patterns by hand - and shows what that does to
-/// the next token. A gate of a head is in Heads.
+/// The Changes panel: changes values of hooks and patterns of heads during a run, and shows the effect on the next
+/// token. Gates of heads are in HeadsPanel.
 class InterventionsPanel : public Panel {
     Q_OBJECT
 
@@ -35,15 +35,15 @@ public:
     void restoreView(const QJsonObject& view) override;
     QString csv() const override;
 
-    /// Everything back to the model as it was loaded: edits and gates.
+    /// Restores the original model: removes all edits and sets every gate to 1.
     void reset();
-    /// Puts one more change after the others.
+    /// Appends a change, as one step of undo.
     void add(const std::vector<Intervention>& change);
-    /// Before: lets the model run without its changes, which are kept, so that every view shows it as it was. After and
-    /// Difference: with them again; of the difference both runs are worked out.
+    /// Sets the run that all views show. Before: the original run; the changes are kept for later. After: the changed
+    /// run. Difference: changed minus original, for which the session computes both runs.
     void show(ShownRun run);
-    /// Shows what is changed again where it is not: before another change.
-    /// @return the gates that are in force again, [layers, heads]; empty if nothing was held
+    /// Puts held changes back in force, as must happen before another change.
+    /// @return the gates that are in force again, [layers, heads]; empty if no changes were held
     std::vector<float> bringBack();
 
 protected:
@@ -53,24 +53,25 @@ private:
     QWidget* makeForm();
     QWidget* makePattern();
     QWidget* makeCells();
+    /// Changes that are kept while the views show the original run.
     struct Held {
         Edits edits;
         std::vector<float> gates; ///< [layers, heads]
     };
-    const Edits& edits() const;       ///< those that are held, while some are
-    std::vector<float> gates() const; ///< likewise
+    const Edits& edits() const;       ///< the held edits, if any; otherwise those of the snapshot
+    std::vector<float> gates() const; ///< [layers, heads], likewise
     void postGates(const std::vector<float>& gates) const;
     void setHeld(bool isHeld);
     void dropHeld();
-    void announce(ShownRun run); ///< what is shown by now
+    void announce(ShownRun run); ///< tells all views which run is shown
     void apply(Edits after, const QString& text, const QString& what);
     void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
     Intervention::Kind kind() const;
     ChangePlace place() const;
-    std::vector<Intervention> described(ChangePlace place, int layer) const; ///< by the form, but for the place
+    std::vector<Intervention> described(ChangePlace place, int layer) const; ///< the form's change, at another place
     std::vector<Intervention> described() const;
-    std::vector<Intervention> changeOfRow(int row) const; ///< of the cells: the embedding, then the layers
-    float amount() const;                                 ///< that the slider shows
+    std::vector<Intervention> changeOfRow(int row) const; ///< row of cells_: 0 is the embedding, then the layers
+    float amount() const;                                 ///< value of the amount slider
     void showForm();
     void showCells();
     void patch(int row, int from, int to);
@@ -97,11 +98,11 @@ private:
     QPushButton *add_, *remove_;
     MatrixView* pattern_;
     QPushButton *uniform_, *pin_, *own_;
-    QStackedWidget* right_; ///< the pattern, or the cells
+    QStackedWidget* right_; ///< the pattern, or the values of both runs
     RunCellsView* cells_;
     QLabel* cellsHint_;
     QTimer* askTokens_;
-    std::pair<std::shared_ptr<const ModelInfo>, QString> asked_; ///< whose tokens were asked for
+    std::pair<std::shared_ptr<const ModelInfo>, QString> asked_; ///< model and text whose tokens were requested last
     QTreeWidget *list_, *effect_;
     QPushButton* write_;
     QLabel* written_;

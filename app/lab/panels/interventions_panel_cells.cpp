@@ -17,12 +17,12 @@
 
 #include <algorithm>
 
-// Values of another text's run, dragged to the tokens of the prompt.
+// Values of a run on another text, which the user drags to tokens of the prompt.
 
 namespace attn {
 namespace {
 
-constexpr size_t kMostCells = 256; ///< tokens of a text that are shown
+constexpr size_t kMostCells = 256; ///< most tokens of a text that are shown
 constexpr int kTypingPauseMs = 300;
 
 bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b) {
@@ -44,7 +44,7 @@ QWidget* InterventionsPanel::makeCells() {
     scroll->setFocusPolicy(Qt::NoFocus);
     scroll->setWidget(cells_);
     cellsHint_ = makeHintLabel("interventionCellsHint");
-    cellsHint_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // cells stay where they are when it says more
+    cellsHint_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // so that a longer text does not move the cells
     cellsHint_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     askTokens_ = new QTimer(this);
     askTokens_->setSingleShot(true);
@@ -119,7 +119,7 @@ void InterventionsPanel::patch(int row, int from, int to) {
         each.textPosition = from;
     }
     Edits after = edits();
-    std::erase_if(after.interventions, [&](const Intervention& old) { // what the cell had from another one
+    std::erase_if(after.interventions, [&](const Intervention& old) { // an earlier patch of the same cell
         return std::ranges::any_of(change, [&](const Intervention& each) {
             return old.kind == each.kind && old.hook == each.hook && old.head == each.head && old.position == to;
         });

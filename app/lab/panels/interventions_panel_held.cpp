@@ -5,7 +5,7 @@
 
 #include <utility>
 
-// Before and after: the model without its changes, and with them again.
+// Switches between the original and the changed run.
 
 namespace attn {
 
@@ -48,7 +48,7 @@ std::vector<float> InterventionsPanel::bringBack() {
     return gates;
 }
 
-/// What was held is of no use any more: something else is in force.
+/// Forgets held changes, because other changes are in force by now.
 void InterventionsPanel::dropHeld() {
     held_.reset();
     if (context_.shownRun() != ShownRun::After) announce(ShownRun::After);

@@ -81,7 +81,7 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
     connect(&context_, &PanelContext::shownRunChanged, this, [this](ShownRun run) {
         showIfNew();
         if (run != ShownRun::Difference) return;
-        asked_ = 0; // of the run without the changes nothing is known yet
+        asked_ = 0; // the original run has no result yet
         askIfQuick();
     });
     const auto setTheme = [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); };
@@ -103,7 +103,7 @@ int LensesPanel::tokenOf(const QString& text) const {
     const int id = text.mid(text.startsWith('#') ? 1 : 0).toInt(&isNumber);
     if (isNumber && (text.startsWith('#') || !snapshot_->model->hasTokenizer)) return id;
     const auto& texts = snapshot_->model->tokenTexts;
-    for (const bool isLoose : {false, true}) // as written, else without the mark of a space before it
+    for (const bool isLoose : {false, true}) // exact text first, then without leading spaces
         for (size_t token = 0; token < texts.size(); ++token) {
             const QString each = QString::fromStdString(texts[token]);
             if (isLoose ? each.trimmed() == text.trimmed() : each == text || visibleText(each) == text)

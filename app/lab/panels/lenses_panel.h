@@ -13,7 +13,8 @@ namespace attn {
 
 class FrontWatch;
 
-/// Lenses on the present run: what layers say, what made a logit, what heads read and write, and sweeps of changes.
+/// Runs lenses on the current run: predictions by layer, contributions to a logit, circuits of heads, sweeps of
+/// changes.
 class LensesPanel : public Panel {
     Q_OBJECT
 
@@ -29,10 +30,10 @@ public:
 private:
     const LensPage& page() const;
     LensQuestion question();
-    int tokenOf(const QString& text) const; ///< -1: none such
+    int tokenOf(const QString& text) const; ///< id of a token text or "#id"; -1: unknown
     void choosePage();
-    void ask();        ///< whether or not it is quick
-    void askIfQuick(); ///< when something it depends on has changed
+    void ask();        ///< runs the lens
+    void askIfQuick(); ///< runs the lens if it is quick, in front, and its result is old
     void showIfNew();
     void showAnswer(LensAnswer answer);
     void showWaiting();
@@ -48,8 +49,8 @@ private:
     QFormLayout* form_;
     LensAnswerView* view_;
     int layer_ = 0, head_ = 0;
-    std::shared_ptr<const AnalysisResult> shown_, before_; ///< before_: what it is held against, null: nothing
-    uint64_t asked_ = 0;                                   ///< sequence that was asked about by itself
+    std::shared_ptr<const AnalysisResult> shown_, before_; ///< before_: of the original run; null: not compared
+    uint64_t asked_ = 0;                                   ///< sequence version that was last analysed
 };
 
 } // namespace attn

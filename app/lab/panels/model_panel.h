@@ -12,7 +12,7 @@ namespace attn {
 class ParameterTreeModel;
 class WeightCanvas;
 
-/// What the open model is made of: facts, parameters as a tree, a weight as a picture, configuration and tokenizer.
+/// Describes the open model: facts, a tree of parameters, a heatmap of one parameter, configuration and tokenizer.
 class ModelPanel : public Panel {
     Q_OBJECT
 

@@ -35,7 +35,7 @@ constexpr Param kSeed{.id = "seed",
                       .step = 1,
                       .initial = 0};
 
-/// The session's list between the switch that makes most of it unused and the seed.
+/// The greedy switch, the session's sampling parameters, and the seed.
 std::span<const Param> controlParams() {
     static const std::vector<Param> params = [] {
         std::vector<Param> list{kGreedy};
@@ -134,7 +134,7 @@ void NextTokenPanel::rank() {
 
 void NextTokenPanel::change(const QString& id, double value) {
     setSamplingValue(sampling_, id.toStdString(), value);
-    // Whoever turns the temperature wants to see what it does.
+    // A control that greedy choice ignores must have an effect, so greedy is switched off.
     if (!isSamplingFieldUsed(sampling_, id.toStdString())) {
         sampling_.greedy = false;
         controls_->setValue(kGreedy.id, 0);

@@ -10,8 +10,8 @@ namespace attn {
 class CandidateModel;
 class ParamControls;
 
-/// What may come next: sampling controls and the ranked candidates under them, recomputed from the logits at hand.
-/// Clicking a candidate takes it.
+/// Shows the sampling controls and the ranked next tokens, recomputed from the current logits. A click on a token
+/// appends it to the text.
 class NextTokenPanel : public Panel {
     Q_OBJECT
 

@@ -23,28 +23,28 @@ class RunListModel;
 class TrainingBridge;
 class VisionBridge;
 
-/// Which run of a changed model the views show: the changed one, the model's own, or what differs between them.
+/// Run that the views show: After is the changed run, Before the original run, Difference changed minus original.
 enum class ShownRun { After, Before, Difference };
 
-/// What the panels share: the way to the session, undo, the theme, and what is pointed at. Lives longer than any panel.
+/// What panels share: access to the session, undo, the theme, and the hovered token. It outlives every panel.
 class PanelContext : public QObject {
     Q_OBJECT
 
 public:
     using Poster = std::function<void(Command)>;
 
-    /// @param training, runs, playground, vision may be null where no panel asks for them
+    /// @param training, runs, playground, vision may be null if no panel uses them
     PanelContext(QUndoStack& undoStack, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr,
                  PlaygroundBridge* playground = nullptr, VisionBridge* vision = nullptr)
         : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
           vision_(vision) {}
 
-    /// How the program was told to make sessions, for a second one.
+    /// Options of the program's session, for opening a second session.
     const Session::Options& sessionOptions() const { return sessionOptions_; }
     void setSessionOptions(const Session::Options& options) { sessionOptions_ = options; }
 
     void post(Command command) const { post_(std::move(command)); }
-    /// For undo commands, which post again later.
+    /// The posting function, for undo commands that post again later.
     const Poster& poster() const { return post_; }
     QUndoStack& undoStack() { return undoStack_; }
     TrainingBridge& training() { return *training_; }
@@ -64,19 +64,19 @@ public:
         shownRun_ = run;
         emit shownRunChanged(run);
     }
-    /// What to hold views against while they show the difference; null: they show the run as it is.
+    /// Views of the original run, to subtract while the difference is shown; null: nothing is subtracted.
     const UneditedViews* compared(const Snapshot& snapshot) const {
         return shownRun_ == ShownRun::Difference ? snapshot.uneditedViews.get() : nullptr;
     }
-    /// Likewise, of an analysis: what it found without the changes.
+    /// The same for the analysis with this key: its result on the original run.
     std::shared_ptr<const AnalysisResult> comparedAnalysis(const Snapshot& snapshot, const std::string& key) const {
         const auto found = snapshot.uneditedAnalyses.find(key);
         const bool isShown = shownRun_ == ShownRun::Difference && found != snapshot.uneditedAnalyses.end();
         return isShown ? found->second : nullptr;
     }
 
-    /// Of the pictures of all heads and of the selected one the session makes those that somebody looks at. Attention
-    /// asks for its own; other panels that show some say so here.
+    /// Registers or unregisters a panel that needs the patterns of all heads and of the selected head; the session
+    /// computes only patterns that somebody looks at. AttentionPanel asks for its own without this.
     void wantPictures(const QObject* who, bool isWanted) {
         const bool wereWanted = arePicturesWanted();
         if (isWanted)
@@ -90,13 +90,13 @@ public:
     void selectHead(int layer, int head) { emit headSelected(layer, head); }
     /// @param index of a token in the sequence, -1: none
     void hoverToken(int index) { emit tokenHovered(index); }
-    /// Puts a recipe into the form, to be changed and trained.
+    /// Puts a recipe into the form of the Train panel.
     void requestRecipe(const Recipe& recipe) { emit recipeRequested(recipe); }
 
-    /// Changes the model while it runs, after the other changes.
+    /// Appends a change to those of the model.
     void requestIntervention(const Intervention& intervention) { emit interventionRequested(intervention); }
 
-    /// Shows a picture to the vision model. @param name for people
+    /// Gives a picture to the vision model. @param name shown on screen
     void requestPicture(const std::shared_ptr<const Image>& picture, const QString& name) {
         emit pictureRequested(picture, name);
     }
@@ -128,25 +128,25 @@ private:
     std::set<const QObject*> pictureReaders_;
 };
 
-/// One dock's content: reads snapshots, posts commands through its context, keeps no other state of the session.
+/// Content of one dock. It reads snapshots and posts commands through its context, and keeps no other session state.
 class Panel : public QWidget {
     Q_OBJECT
 
 public:
     using QWidget::QWidget;
 
-    /// Called with each new snapshot; parts that did not change are the same objects as before.
+    /// Receives each new snapshot. Parts that did not change are the same objects as in the previous snapshot.
     virtual void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) = 0;
 
-    /// View choices for session files, by the panel's own keys.
+    /// View settings for session files, under keys of the panel's choice.
     virtual QJsonObject saveView() const { return {}; }
     virtual void restoreView(const QJsonObject& view) { Q_UNUSED(view) }
 
-    /// What export draws: exactly what is on screen.
+    /// The widget that export draws, as it is on screen.
     virtual QWidget* figure() { return this; }
-    /// The numbers behind the figure as comma-separated values, empty where there are none.
+    /// The numbers of the figure as comma-separated values; empty: none.
     virtual QString csv() const { return {}; }
-    /// The same as named arrays, for NumPy.
+    /// The numbers of the figure as named arrays, for NumPy.
     virtual std::vector<NumberArray> numbers() const { return {}; }
 };
 

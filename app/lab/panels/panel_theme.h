@@ -5,7 +5,7 @@
 
 namespace attn {
 
-/// The figures' colours in a theme of the application, in the application's own type.
+/// Colours of figures in a theme of the application, with the application's font size.
 FigureTheme figureTheme(ThemeId theme);
 
 } // namespace attn

@@ -38,7 +38,7 @@
 namespace attn {
 namespace {
 
-/// Scrolls controls downwards and never cuts their width, in any size of type.
+/// Scrolls its content vertically and is always wide enough for it, at any font size.
 class ControlScroll : public QScrollArea {
 public:
     explicit ControlScroll(QWidget* content) {
@@ -104,7 +104,7 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
     connect(painter_, &MaskPainter::painted, this, [this](const MaskExpression& mask) {
         AttentionSpec next = edited();
         next.mask = mask;
-        edit(with(next), QStringLiteral("stroke %1").arg(++strokes_)); // each is a step of undo of its own
+        edit(with(next), QStringLiteral("stroke %1").arg(++strokes_)); // a new name: each stroke is one step of undo
     });
     split->setStretchFactor(1, 1);
     row->addWidget(split);
@@ -178,7 +178,7 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
         PlaygroundQuery next = setup_.query;
         next.other = on ? std::optional(setup_.query.spec) : std::nullopt;
         edit(next, "compare");
-        which_->setCurrentIndex(on ? 1 : 0); // B is what there is to change now
+        which_->setCurrentIndex(on ? 1 : 0); // edit B next
     });
     connect(copy_, &QPushButton::clicked, this, [this] {
         PlaygroundQuery next = setup_.query;
@@ -323,7 +323,7 @@ void PlaygroundPanel::ask() {
     }
     if (views_->currentWidget() == positions_)
         context_.playground().session().show(positions_->query(edited(), headWidth(), setup_.query.seed));
-    // What does not combine is explained beside the parts; the maps stay those of before.
+    // The editor explains parts that do not combine; the heatmaps of the last valid spec stay.
     const auto combines = [&](const AttentionSpec& spec) { return check(spec, {.headWidth = headWidth()}).empty(); };
     if (!combines(setup_.query.spec) || (setup_.query.other && !combines(*setup_.query.other))) return;
     if (views_->currentWidget() == costs_) {
@@ -394,7 +394,7 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
         query.spec = AttentionSpec::parse(view.value("spec").toString().toStdString());
         if (const QString other = view.value("other").toString(); !other.isEmpty())
             query.other = AttentionSpec::parse(other.toStdString());
-    } catch (const Error&) { // of a newer program: what comes first is as good
+    } catch (const Error&) { // written by a newer program: keep the default
     }
     comparison_->setKind(view.value("compared").toString());
     positions_->restoreView(view.value("positions").toObject());

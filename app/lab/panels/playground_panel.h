@@ -24,7 +24,7 @@ class PatchView;
 class PositionView;
 class SpecEditor;
 
-/// Compose any attention from its parts and see what it forms, while it is changed.
+/// Lets the user compose an attention from its parts and shows its scores, pattern and output as it changes.
 class PlaygroundPanel : public Panel {
     Q_OBJECT
 
@@ -45,23 +45,24 @@ private:
     QWidget* makeControls();
     void makeHeader(QVBoxLayout* column);
     QWidget* makeMaps();
-    /// A step of undo. @param what was changed
+    /// Applies a setup as one step of undo. @param what names the changed control; equal names may merge into one step
     void edit(const PlaygroundSetup& setup, const QString& what);
     void edit(const PlaygroundQuery& query, const QString& what);
     void editInput(const PlaygroundSetup& setup, const QString& what);
     void apply(const PlaygroundSetup& setup);
-    /// Brings the input up to date. @return what to ask for; none while the model has not answered yet
+    /// Adds the current input to the query. @return none while the model has not delivered its input yet
     std::optional<PlaygroundQuery> complete();
-    int64_t headWidth() const; ///< of the input
-    int64_t tokens() const;    ///< of the input
+    int64_t headWidth() const; ///< head width of the input
+    int64_t tokens() const;    ///< number of tokens of the input
     void showPatches(std::optional<int> row);
     bool editsOther() const; ///< whether B is the spec in the editor
     const AttentionSpec& edited() const;
-    /// The query with another spec in place of the one in the editor.
+    /// The current query with the edited spec replaced by this one.
     PlaygroundQuery with(const AttentionSpec& spec) const;
     void showEdited();
     const Figure* currentFigure() const;
-    /// @param slot of the part to show at work; none: what is special about the spec
+    /// Opens a recipe with this attention in the Train panel.
+    /// @param slot its part decides the task; none: the spec as a whole does
     void train(const AttentionSpec& spec, std::optional<Slot> slot);
     void ask();
     void receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
@@ -69,21 +70,21 @@ private:
 
     PanelContext& context_;
     PlaygroundSetup setup_;
-    PlaygroundQuery asked_; ///< the last that was asked for
+    PlaygroundQuery asked_; ///< the last query posted
     std::shared_ptr<const Snapshot> model_ = std::make_shared<Snapshot>();
-    std::shared_ptr<const TokenFeatures> features_; ///< of the picture
+    std::shared_ptr<const TokenFeatures> features_; ///< patches of the picture
     InputChoice featuresOf_;
-    std::pair<uint64_t, int> captured_{0, -1};        ///< the sequence and the layer that were last asked for
-    std::shared_ptr<const PlaygroundSnapshot> shown_; ///< the newest with maps
-    bool wasAsked_ = false;                           ///< nothing runs before the panel is looked at
-    int strokes_ = 0;                                 ///< of the brush so far
+    std::pair<uint64_t, int> captured_{0, -1};        ///< sequence version and layer of the last request
+    std::shared_ptr<const PlaygroundSnapshot> shown_; ///< the newest snapshot with heatmaps
+    bool wasAsked_ = false;                           ///< false: the panel was hidden, so nothing ran yet
+    int strokes_ = 0;                                 ///< brush strokes so far, to keep their undo steps apart
     QCheckBox* compares_ = nullptr;
     QTabBar* which_ = nullptr;
     QPushButton* copy_ = nullptr;
     SpecEditor* editor_ = nullptr;
     InputControls* inputs_ = nullptr;
     PatchView* patches_ = nullptr;
-    QStackedWidget* pictures_ = nullptr; ///< of one attention, or of two
+    QStackedWidget* pictures_ = nullptr; ///< heatmaps of one attention, or of two
     MapGrid* maps_ = nullptr;
     ComparisonView* comparison_ = nullptr;
     MaskPainter* painter_ = nullptr;

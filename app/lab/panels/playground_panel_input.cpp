@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <utility>
 
-// Where the numbers of the playground come from: the open model's sequence, or a picture.
+// The inputs of the playground: random numbers, a sequence in the open model, or a picture.
 
 namespace attn {
 
 void PlaygroundPanel::editInput(const PlaygroundSetup& setup, const QString& what) {
     PlaygroundSetup next = setup;
-    // A model's layer has heads of its own; masks and the rest go on as they are.
+    // Take the number of heads from the model's layer; the mask and the other parts stay.
     if (next.input.kind == InputChoice::Kind::Sentence && setup_.input.kind != next.input.kind && model_->model) {
         LayerInputs layer;
         layer.heads = model_->model->heads;
@@ -85,7 +85,7 @@ int64_t PlaygroundPanel::headWidth() const {
     return isSentence && model_->model ? model_->model->headWidth : setup_.query.width;
 }
 
-/// What a patch takes from the others, in the pattern of the head that is shown.
+/// Shows how much one patch attends to each other patch, in the pattern of the selected head.
 void PlaygroundPanel::showPatches(std::optional<int> row) {
     if (setup_.input.kind != InputChoice::Kind::Picture) return;
     const PlaygroundMap* pattern = findMap(shown_->maps, "pattern");

@@ -17,7 +17,7 @@
 namespace attn {
 namespace {
 
-/// "0", "1", "2-3", "4-7" ... positions away.
+/// Distances of a bin, in tokens: "0", "1", "2–3", "4–7" ...
 QString distanceText(int bin) {
     if (bin < 2) return QString::number(bin);
     return QStringLiteral("%1–%2").arg(int64_t{1} << (bin - 1)).arg((int64_t{1} << bin) - 1);
@@ -93,7 +93,7 @@ void ProfilePanel::showIfNew() {
     if (!snapshot_) return;
     const UneditedViews* compared = context_.compared(*snapshot_);
     std::shared_ptr<const HeadProfile> before = compared ? compared->profile : nullptr;
-    const auto& now = snapshot_->profile; // the two are of other heads, or of part of the rows, for a while
+    const auto& now = snapshot_->profile; // for a while they may belong to different heads or rows
     if (before && (!now || now->layer != before->layer || now->head != before->head || now->exactRows < 1 ||
                    now->received.size() != before->received.size()))
         before = nullptr;
@@ -148,7 +148,7 @@ void ProfilePanel::showProfile() {
         received.lines.push_back({before_ ? tr("difference in attention received") : tr("attention received"),
                                   lessBefore(shown_->received, &HeadProfile::received)});
         if (shown_->keysOfPlace == 1) received.placeNames = tokenLabels(snapshot_->sequence.get());
-        // Up to the farthest that the tokens allow.
+        // Show bins up to the largest possible distance.
         const auto bins = static_cast<size_t>(std::bit_width(snapshot_->sequence->tokens.size() - 1)) + 1;
         distances.title = tr("Attention by distance");
         distances.note = tr("distance in tokens, in doubling bins; 0 is the token itself");

@@ -11,7 +11,7 @@ namespace attn {
 
 class LinesView;
 
-/// What the selected head does as a whole: who is looked at, how far it looks, and its largest weights.
+/// Summarises the selected head: attention received by each key, attention by distance, and the largest weights.
 class ProfilePanel : public Panel {
     Q_OBJECT
 
@@ -31,17 +31,17 @@ private:
     void ask();
     void showIfNew();
     void showProfile();
-    void showTitle(); ///< with what is pointed at
-    /// What is drawn of a part of the profile: it, or what it differs by.
+    void showTitle(); ///< includes the value under the pointer
+    /// Values to draw for a part of the profile: changed minus original if both are there, else the values themselves.
     std::vector<float> lessBefore(std::vector<float> values, std::vector<float> HeadProfile::*part) const;
     QString tokenText(int token) const; ///< "12 “the”"
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
-    std::shared_ptr<const HeadProfile> shown_, before_; ///< before_: what it is held against, null: nothing
-    uint64_t shownVersion_ = 0;                         ///< of the sequence
+    std::shared_ptr<const HeadProfile> shown_, before_; ///< before_: of the original run; null: not compared
+    uint64_t shownVersion_ = 0;                         ///< Snapshot::sequenceVersion of shown_
     int layer_ = 0, head_ = 0;
-    bool isInFront_ = false; ///< a panel behind others is not hidden, but nobody sees it
+    bool isInFront_ = false; ///< false behind other tabs, where Qt still calls the panel visible
     QLabel* title_;
     QSplitter* split_;
     LinesView *received_, *distances_;

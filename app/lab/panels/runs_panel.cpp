@@ -15,7 +15,7 @@
 namespace attn {
 namespace {
 
-/// Deleting puts the run's folder aside; undoing brings it back.
+/// Deletes a training run by moving its folder aside; undo moves it back.
 class RunDeletion : public QUndoCommand {
 public:
     RunDeletion(RunListModel& runs, QString folder)

@@ -8,7 +8,7 @@ class QTreeView;
 
 namespace attn {
 
-/// The list of training runs: which curves to compare, which run is at hand.
+/// Lists the training runs: ticks choose the curves to compare, and one run is open.
 class RunsPanel : public Panel {
     Q_OBJECT
 

@@ -10,7 +10,7 @@ namespace attn {
 class SampleModel;
 class SightsView;
 
-/// What the model that trains answers to questions it has never seen.
+/// Shows the answers of the model in training to questions that it has never seen.
 class SamplesPanel : public Panel {
     Q_OBJECT
 
@@ -23,7 +23,7 @@ public:
 
 private:
     void refresh();
-    /// Puts the question into the prompt of the views.
+    /// Sets the prompt to the question.
     void showQuestion(const QModelIndex& index);
     /// Shows a picture in the vision panel.
     void showPicture(int row);

@@ -6,9 +6,10 @@
 
 namespace attn {
 
-/// A head's pattern over all tokens: the detail where it shows that head whole, else the thumbnail. Null where there is
-/// neither, or it leaves out the first token and that will not do.
-/// @param count of the tokens
+/// A head's pattern over all tokens: the detail if it covers all tokens of that head, otherwise the thumbnail.
+/// @param count number of tokens
+/// @param mayLeaveOutFirst whether a pattern without the first token is acceptable
+/// @return null if there is no suitable pattern
 inline std::shared_ptr<const PatternTile> shownTile(const std::shared_ptr<const PatternTile>& detail,
                                                     const std::shared_ptr<const PatternGrid>& grid, int count,
                                                     int layer, int head, bool mayLeaveOutFirst = false) {
@@ -21,7 +22,7 @@ inline std::shared_ptr<const PatternTile> shownTile(const std::shared_ptr<const 
     return {grid, &grid->at(layer, head)};
 }
 
-/// The same, as a snapshot has it.
+/// The same for the patterns of a snapshot.
 inline std::shared_ptr<const PatternTile> shownTile(const Snapshot& snapshot, int layer, int head,
                                                     bool mayLeaveOutFirst = false) {
     const int count = snapshot.sequence ? static_cast<int>(snapshot.sequence->tokens.size()) : 0;

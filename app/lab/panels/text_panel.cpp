@@ -26,7 +26,7 @@
 namespace attn {
 namespace {
 
-constexpr double kDarkestNats = 8; ///< a loss that is shaded fully
+constexpr double kDarkestNats = 8; ///< loss with the darkest shade
 
 } // namespace
 
@@ -99,7 +99,7 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
         if (!snapshot_) return;
         adoptBefore();
         cut();
-        // Of the run without the changes nothing is known yet.
+        // The original run has no scores yet.
         if (run == ShownRun::Difference && front_->isInFront() && scores_) score();
     });
     const auto setTheme = [this](ThemeId theme) { strip_->setTheme(figureTheme(theme)); };
@@ -116,7 +116,7 @@ void TextPanel::wantPictures() {
     context_.wantPictures(this, front_->isInFront() && shade_->currentIndex() == HeadRow);
 }
 
-/// The prompt is scored by itself, until there is a text.
+/// Scores the prompt automatically while the text field is empty.
 void TextPanel::scoreIfNew() {
     if (!front_->isInFront() || !text_->toPlainText().isEmpty() || !snapshot_ || !snapshot_->sequence) return;
     if (snapshot_->status.activity != Activity::Idle || asked_ == snapshot_->sequenceVersion ||

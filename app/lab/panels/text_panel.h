@@ -15,8 +15,8 @@ namespace attn {
 class FrontWatch;
 class TokenStrip;
 
-/// Any text as the model reads it: its tokens shaded by how surprising they are, its perplexity, and what the model
-/// would have said instead.
+/// Scores any text: shades its tokens by how surprising they are to the model, and shows the perplexity and the model's
+/// own predictions.
 class TextPanel : public Panel {
     Q_OBJECT
 
@@ -39,20 +39,20 @@ private:
     void score();
     void scoreIfNew();
     void wantPictures();
-    bool adoptBefore(); ///< @return whether it is another
+    bool adoptBefore(); ///< updates before_; @return whether it changed
     void cut();
     void shade();
     void choose(int piece);
-    void read(); ///< what is said of the shades or the chosen piece
-    double valueOf(const Piece& piece, const TokenScores& scores) const; ///< NaN: it has none
-    double weightOf(const Piece& piece, const PatternTile* tile) const;  ///< that the chosen token gives it; likewise
-    double shareOf(const Piece& piece) const;                            ///< of the darkest shade; likewise
-    bool showsChange() const; ///< what the changes of the model change is shaded
-    bool isPresent() const;   ///< the text is the present sequence
+    void read();                                                         ///< describes the shading or the chosen piece
+    double valueOf(const Piece& piece, const TokenScores& scores) const; ///< NaN: not predicted
+    double weightOf(const Piece& piece, const PatternTile* tile) const;  ///< from the chosen token; NaN: unknown
+    double shareOf(const Piece& piece) const; ///< shade from 0 to 1 (darkest), or difference of shades; NaN: none
+    bool showsChange() const;                 ///< whether the shading shows changed minus original
+    bool isPresent() const;                   ///< whether the text is the current sequence
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
-    std::shared_ptr<const TokenScores> scores_, before_; ///< before_: what they are held against, null: nothing
+    std::shared_ptr<const TokenScores> scores_, before_; ///< before_: of the original run; null: not compared
     QPlainTextEdit* text_;
     QPushButton *score_, *prompt_;
     QComboBox* shade_;
@@ -62,7 +62,7 @@ private:
     QTreeWidget* alternatives_;
     std::vector<Piece> pieces_;
     FrontWatch* front_ = nullptr;
-    uint64_t asked_ = 0; ///< the sequence that was scored by itself
+    uint64_t asked_ = 0; ///< sequence version that was last scored automatically
     int chosen_ = -1, layer_ = 0, head_ = 0;
 };
 

@@ -27,7 +27,7 @@
 namespace attn {
 namespace {
 
-/// Steps per second along the slider; its right end, one further, is "as fast as possible".
+/// Steps per second at each slider step. The step after the last one means "as fast as possible".
 constexpr std::array kPaces = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0};
 constexpr int kAnimationMs = 120;
 
@@ -199,7 +199,7 @@ QWidget* TrainPanel::makeTimeline() {
     return container;
 }
 
-/// A click on the timeline goes to its place, and a drag goes on from there.
+/// Moves the timeline to the clicked place, where a drag can continue.
 bool TrainPanel::eventFilter(QObject* watched, QEvent* event) {
     if (watched == timeline_ && event->type() == QEvent::MouseButtonPress) {
         const auto* mouse = static_cast<QMouseEvent*>(event);
@@ -229,7 +229,7 @@ void TrainPanel::start(bool plays) {
     if (continues()) {
         if (training_->folder != runs.active().toStdString() || training_->state == TrainingSnapshot::State::None)
             session.start(runs.active().toStdString(), *form_->recipe(),
-                          !checkpoints(runs.active().toStdString()).empty(), plays); // none: it could not begin
+                          !checkpoints(runs.active().toStdString()).empty(), plays); // none: it failed at once
         else if (plays)
             session.play();
         if (!plays) session.step();
@@ -238,7 +238,7 @@ void TrainPanel::start(bool plays) {
     }
     const Recipe recipe = *form_->recipe();
     const QString folder = runs.newFolder(QString::fromStdString(recipe.task));
-    for (int row = 0; row < runs.rowCount(); ++row) // a new run alone, unless others are compared on purpose
+    for (int row = 0; row < runs.rowCount(); ++row) // curves: replace the open run, keep runs ticked to compare
         if (runs.runs()[static_cast<size_t>(row)].folder == runs.active()) runs.setShown(row, false);
     runs.add(folder, recipe);
     runs.setActive(folder);

@@ -20,7 +20,7 @@ namespace attn {
 
 class RecipeForm;
 
-/// The recipe, the buttons that train, and the timeline that scrubs every view through the run.
+/// Holds the recipe form, the buttons that train, and the timeline that shows any checkpoint in every view.
 class TrainPanel : public Panel {
     Q_OBJECT
 
@@ -29,11 +29,11 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
 
-    /// What the form says; empty while its fields contradict each other.
+    /// The recipe in the form; empty while its fields contradict each other.
     const std::optional<Recipe>& recipe() const;
     void playOrPause();
     void step();
-    /// A new run of the same recipe, from its initial weights; the run so far stays in the list.
+    /// Makes a new training run of the same recipe, with untrained parameters. The previous run stays in the list.
     void reset();
 
 signals:
@@ -49,7 +49,7 @@ private:
     void showTraining(const std::shared_ptr<const TrainingSnapshot>& snapshot);
     void openRun(const QString& folder);
     void start(bool plays);
-    bool continues() const; ///< whether the form's recipe is that of the run at hand
+    bool continues() const; ///< whether the form holds the recipe of the open run
     void refreshTimeline();
     void scrub(int position);
     void animate();
