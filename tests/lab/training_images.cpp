@@ -1,7 +1,7 @@
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/models/sight_model.h"
 #include "app/lab/panels/vision_panel.h"
-#include "app/lab/widgets/sights_view.h"
+#include "app/lab/widgets/predictions_view.h"
 #include "engine/io/decode_image.h"
 #include "engine/training/recipe.h"
 #include "tests/lab/lab_window.h"
@@ -63,7 +63,7 @@ TEST_CASE("lab: training on pictures fills the samples and the vision panel foll
     CHECK(vision(lab).shown()->model->layers == 2);
 
     lab.showPanel("samples");
-    auto& view = lab.find<SightsView>("sightsView");
+    auto& view = lab.find<PredictionsView>("sightsView");
     CHECK(view.isVisible());
     CHECK_FALSE(lab.find<QTreeView>("samples").isVisible());
     CHECK(view.model().rowCount() == 48);

@@ -5,7 +5,7 @@
 #include "app/lab/models/sight_model.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/answer_delegate.h"
-#include "app/lab/widgets/sights_view.h"
+#include "app/lab/widgets/predictions_view.h"
 
 #include <QHeaderView>
 #include <QLabel>
@@ -16,7 +16,7 @@ namespace attn {
 
 SamplesPanel::SamplesPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), model_(new SampleModel(this)), table_(new QTreeView(this)),
-      sights_(new SightsView(this)), hint_(new QLabel(this)) {
+      sights_(new PredictionsView(this)), hint_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(hint_);
@@ -38,7 +38,7 @@ SamplesPanel::SamplesPanel(PanelContext& context, QWidget* parent)
     connect(table_, &QTreeView::activated, this, &SamplesPanel::showQuestion);
     connect(table_, &QTreeView::clicked, this, &SamplesPanel::showQuestion);
     connect(&context_.training(), &TrainingBridge::changed, this, &SamplesPanel::refresh);
-    connect(sights_, &SightsView::chosen, this, &SamplesPanel::showPicture);
+    connect(sights_, &PredictionsView::chosen, this, &SamplesPanel::showPicture);
     connect(&context_, &PanelContext::themeChanged, this,
             [this](ThemeId theme) { sights_->setTheme(figureTheme(theme)); });
     sights_->setTheme(figureTheme(context_.theme()));

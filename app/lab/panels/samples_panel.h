@@ -7,8 +7,8 @@ class QTreeView;
 
 namespace attn {
 
+class PredictionsView;
 class SampleModel;
-class SightsView;
 
 /// Shows the answers of the model in training to questions that it has never seen.
 class SamplesPanel : public Panel {
@@ -32,7 +32,7 @@ private:
     PanelContext& context_;
     SampleModel* model_;
     QTreeView* table_;
-    SightsView* sights_;
+    PredictionsView* sights_;
     QLabel* hint_;
 };
 

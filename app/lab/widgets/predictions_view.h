@@ -17,11 +17,11 @@ class MatrixView;
 class SightModel;
 
 /// What a model that trains takes pictures for: some of them, and how often each class is taken for each.
-class SightsView : public QWidget {
+class PredictionsView : public QWidget {
     Q_OBJECT
 
 public:
-    explicit SightsView(QWidget* parent = nullptr);
+    explicit PredictionsView(QWidget* parent = nullptr);
 
     void setSights(const std::shared_ptr<const TrainingSights>& sights);
     void setTheme(const FigureTheme& theme);

@@ -1,4 +1,4 @@
-#include "app/lab/widgets/sights_view.h"
+#include "app/lab/widgets/predictions_view.h"
 
 #include "app/lab/models/sight_model.h"
 #include "app/lab/widgets/matrix_view.h"
@@ -14,7 +14,7 @@
 namespace attn {
 
 MatrixFigure confusionFigure(const TrainingSights& sights) {
-    const auto tr = [](const char* text) { return QCoreApplication::translate("attn::SightsView", text); };
+    const auto tr = [](const char* text) { return QCoreApplication::translate("attn::PredictionsView", text); };
     const size_t classes = sights.labels.size();
     MatrixFigure figure;
     figure.title = tr("Taken for");
@@ -37,7 +37,7 @@ MatrixFigure confusionFigure(const TrainingSights& sights) {
     return figure;
 }
 
-SightsView::SightsView(QWidget* parent)
+PredictionsView::PredictionsView(QWidget* parent)
     : QWidget(parent), model_(new SightModel(this)), list_(new QListView), confusion_(new MatrixView),
       splitter_(new QSplitter(Qt::Vertical)) {
     auto* column = new QVBoxLayout(this);
@@ -67,7 +67,7 @@ SightsView::SightsView(QWidget* parent)
     connect(list_, &QListView::activated, this, [this](const QModelIndex& index) { emit chosen(index.row()); });
 }
 
-void SightsView::setSights(const std::shared_ptr<const TrainingSights>& sights) {
+void PredictionsView::setSights(const std::shared_ptr<const TrainingSights>& sights) {
     const int scrolled = list_->verticalScrollBar()->value(), row = list_->currentIndex().row();
     model_->setSights(sights);
     list_->setCurrentIndex(model_->index(row));
@@ -75,15 +75,15 @@ void SightsView::setSights(const std::shared_ptr<const TrainingSights>& sights) 
     if (sights) confusion_->setFigure(confusionFigure(*sights));
 }
 
-void SightsView::setTheme(const FigureTheme& theme) { confusion_->setTheme(theme); }
+void PredictionsView::setTheme(const FigureTheme& theme) { confusion_->setTheme(theme); }
 
 /// Beside each other where there is more width than height.
-void SightsView::resizeEvent(QResizeEvent* event) {
+void PredictionsView::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     const Qt::Orientation wanted = width() > height() ? Qt::Horizontal : Qt::Vertical;
     if (splitter_->orientation() != wanted) splitter_->setOrientation(wanted);
 }
 
-const MatrixFigure& SightsView::confusion() const { return confusion_->figure(); }
+const MatrixFigure& PredictionsView::confusion() const { return confusion_->figure(); }
 
 } // namespace attn
