@@ -18,9 +18,10 @@
 namespace attn {
 namespace {
 
-enum Column { Head, Kind, Score, Group, Alike };
+enum Column { Head, Kind, Score, Group, Similarity };
 
-constexpr float kAlike = 0.9f; ///< from which heads are one group; wide heads of few patches are all alike below
+/// Heads of one group are at least so similar. Below it, wide heads of few patches would all be one group.
+constexpr float kLeastSimilarity = 0.9f;
 
 QString translated(const char* text) { return QCoreApplication::translate("attn::Lens", text); }
 
@@ -44,17 +45,18 @@ QString scoresOf(const PatchHeadScores& head) {
 /// By numbers, and by kind in groups of falling score. What a head has not comes last.
 class HeadItem : public QTreeWidgetItem {
 public:
-    /// @param group 0: none  @param likeness below 0: to no other
-    HeadItem(const PatchHeadScores& head, int index, int group, float likeness)
+    /// @param group 0: none  @param similarity below 0: to no other
+    HeadItem(const PatchHeadScores& head, int index, int group, float similarity)
         : QTreeWidgetItem({QStringLiteral("%1.%2").arg(head.layer).arg(head.head), QString::fromStdString(head.title()),
                            head.kind() ? percent(head.of(*head.kind())) : QStringLiteral("–")}),
-          index_(index), group_(group), likeness_(likeness),
+          index_(index), group_(group), similarity_(similarity),
           kind_(head.kind() ? static_cast<int>(*head.kind()) : static_cast<int>(kPatchHeadKinds)),
           score_(head.kind() ? head.of(*head.kind()) : -1) {
         setData(Head, Qt::UserRole, index);
         setText(Group, group > 0 ? QString::number(group) : QStringLiteral("–"));
-        setText(Alike, likeness >= 0 ? percent(likeness) : QString());
-        for (const Column column : {Score, Group, Alike}) setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+        setText(Similarity, similarity >= 0 ? percent(similarity) : QString());
+        for (const Column column : {Score, Group, Similarity})
+            setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
         const QString scores = scoresOf(head);
         setToolTip(Head, scores);
         setToolTip(Kind, head.kind() ? translated(textOf(*head.kind()).explanation) : scores);
@@ -67,7 +69,7 @@ public:
         if (column == Kind && kind_ != other.kind_) return kind_ < other.kind_;
         if (column == Kind && score_ != other.score_) return score_ > other.score_;
         if (column == Score && score_ != other.score_) return score_ < other.score_;
-        if (column == Alike && likeness_ != other.likeness_) return likeness_ < other.likeness_;
+        if (column == Similarity && similarity_ != other.similarity_) return similarity_ < other.similarity_;
         const auto place = [](int group) { return group > 0 ? group : std::numeric_limits<int>::max(); };
         if (column == Group && group_ != other.group_) return place(group_) < place(other.group_);
         return index_ < other.index_;
@@ -75,7 +77,7 @@ public:
 
 private:
     int index_, group_;
-    float likeness_;
+    float similarity_;
     int kind_;
     float score_;
 };
@@ -84,7 +86,7 @@ private:
 
 PatchHeadTable::PatchHeadTable(QWidget* parent)
     : QWidget(parent), table_(new QTreeWidget), explanation_(makeHintLabel("patchHeadExplanation")),
-      alike_(new QPushButton(tr("Heads like this one"))) {
+      similar_(new QPushButton(tr("Heads like this one"))) {
     table_->setObjectName("patchHeads");
     table_->setAccessibleName(tr("Heads and their kinds"));
     table_->setToolTip(tr("Select a head to see why it is called so, and where it looks. A click on a column's title "
@@ -92,17 +94,17 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     table_->setRootIsDecorated(false);
     table_->setUniformRowHeights(true);
     table_->setAllColumnsShowFocus(true);
-    table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score"), tr("Group"), tr("Alike")});
+    table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score"), tr("Group"), tr("Similar")});
     table_->headerItem()->setToolTip(Head, tr("Layer and head"));
     table_->headerItem()->setToolTip(Kind, tr("What it is called: the most special kind that it has enough of"));
     table_->headerItem()->setToolTip(Score, tr("How much of that kind it is"));
     table_->headerItem()->setToolTip(
-        Group, tr("Heads whose weights lie alike, at least %1, have one number").arg(percent(kAlike)));
-    table_->headerItem()->setToolTip(Alike, tr("How much it is like the head that others are compared with"));
+        Group, tr("Heads whose weights lie alike, at least %1, have one number").arg(percent(kLeastSimilarity)));
+    table_->headerItem()->setToolTip(Similarity, tr("How much it is like the head that others are compared with"));
     table_->header()->setStretchLastSection(false);
     table_->header()->setSectionResizeMode(QHeaderView::Fixed);
     table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
-    for (const Column each : {Head, Score, Group, Alike}) // no room for the mark of sorting, which kinds need more
+    for (const Column each : {Head, Score, Group, Similarity}) // no room for the mark of sorting, which kinds need more
         table_->header()->resizeSection(each,
                                         std::max(fontMetrics().horizontalAdvance(table_->headerItem()->text(each)),
                                                  fontMetrics().horizontalAdvance(percent(1))) +
@@ -114,12 +116,13 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(table_, 1);
     column->addWidget(explanation_);
-    column->addWidget(alike_);
-    alike_->setObjectName("patchHeadAlike");
-    alike_->setAccessibleName(tr("Compare the heads with the selected one"));
-    alike_->setToolTip(tr("Sorts the heads by how much they are like the selected one, in this model and in those that "
-                          "are opened next. Once more on the same head: groups again"));
-    connect(alike_, &QPushButton::clicked, this, &PatchHeadTable::liken);
+    column->addWidget(similar_);
+    similar_->setObjectName("patchHeadAlike");
+    similar_->setAccessibleName(tr("Compare the heads with the selected one"));
+    similar_->setToolTip(
+        tr("Sorts the heads by how much they are like the selected one, in this model and in those that "
+           "are opened next. Once more on the same head: groups again"));
+    connect(similar_, &QPushButton::clicked, this, &PatchHeadTable::sortBySimilarity);
     connect(table_, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
         explain();
         if (const PatchHeadScores* head = headOf(item)) emit headChosen(head->layer, head->head);
@@ -141,13 +144,13 @@ void PatchHeadTable::setDetection(std::shared_ptr<const PatchHeadDetection> dete
     const PatchHeadScores* before = headOf(table_->currentItem());
     const auto current = before ? std::optional(std::pair(before->layer, before->head)) : std::nullopt;
     // The same head on another picture.
-    if (likened_ && detection && model == likened_->model) likened_->in = detection;
+    if (reference_ && detection && model == reference_->model) reference_->in = detection;
     shown_ = std::move(detection);
     model_ = std::move(model);
     groups_.assign(shown_ ? shown_->heads.size() : 0, 0);
     int number = 0;
     if (shown_)
-        for (const auto& group : headGroups(*shown_, kAlike)) {
+        for (const auto& group : headGroups(*shown_, kLeastSimilarity)) {
             if (group.size() < 2) break; // the rest are alone, too
             ++number;
             for (const size_t at : group) groups_[at] = number;
@@ -169,29 +172,29 @@ void PatchHeadTable::list() {
     const QSignalBlocker quiet(table_);
     table_->clear();
     table_->setSortingEnabled(false); // once, when all are there
-    const std::vector<float> likeness =
-        likened_ && shown_ ? likenessTo(likened_->in->prints[likened_->index], *shown_) : std::vector<float>();
+    const std::vector<float> similarities =
+        reference_ && shown_ ? likenessTo(reference_->in->prints[reference_->index], *shown_) : std::vector<float>();
     for (size_t at = 0; shown_ && at < shown_->heads.size(); ++at)
-        table_->addTopLevelItem(
-            new HeadItem(shown_->heads[at], static_cast<int>(at), groups_[at], likeness.empty() ? -1 : likeness[at]));
-    table_->setColumnHidden(Alike, likeness.empty());
-    table_->setColumnHidden(Group, !likeness.empty());
+        table_->addTopLevelItem(new HeadItem(shown_->heads[at], static_cast<int>(at), groups_[at],
+                                             similarities.empty() ? -1 : similarities[at]));
+    table_->setColumnHidden(Similarity, similarities.empty());
+    table_->setColumnHidden(Group, !similarities.empty());
     table_->setSortingEnabled(true);
 }
 
-void PatchHeadTable::liken() {
+void PatchHeadTable::sortBySimilarity() {
     const PatchHeadScores* head = headOf(table_->currentItem());
     if (!head) return;
     const size_t index = shown_->indexOf(head->layer, head->head);
     const QSignalBlocker quiet(table_);
-    if (likened_ && likened_->model == model_ && likened_->index == index) { // once more: groups again
-        likened_.reset();
+    if (reference_ && reference_->model == model_ && reference_->index == index) { // once more: groups again
+        reference_.reset();
         list();
         table_->sortByColumn(Group, Qt::AscendingOrder);
     } else {
-        likened_ = Likened{shown_, index, model_};
+        reference_ = Reference{shown_, index, model_};
         list();
-        table_->sortByColumn(Alike, Qt::DescendingOrder);
+        table_->sortByColumn(Similarity, Qt::DescendingOrder);
     }
     select(index);
     explain();
@@ -199,13 +202,13 @@ void PatchHeadTable::liken() {
 
 void PatchHeadTable::explain() {
     const PatchHeadScores* head = headOf(table_->currentItem());
-    alike_->setEnabled(head != nullptr);
-    if (!head && shown_ && likened_ && likened_->model != model_) {
-        const PatchHeadScores& to = likened_->in->heads[likened_->index];
+    similar_->setEnabled(head != nullptr);
+    if (!head && shown_ && reference_ && reference_->model != model_) {
+        const PatchHeadScores& to = reference_->in->heads[reference_->index];
         return explanation_->setText(tr("Compared with layer %1, head %2 of %3.")
                                          .arg(to.layer)
                                          .arg(to.head)
-                                         .arg(QString::fromStdString(likened_->model->name)));
+                                         .arg(QString::fromStdString(reference_->model->name)));
     }
     if (!head) return explanation_->setText(tr("Select a head to see why it is called so, and where it looks."));
     const auto kind = head->kind();

@@ -39,20 +39,20 @@ private:
     void list();
     void select(size_t index); ///< of a head of the detection
     void explain();
-    void liken();
+    void sortBySimilarity();
 
     std::shared_ptr<const PatchHeadDetection> shown_;
     std::shared_ptr<const VisionInfo> model_;
-    struct Likened {
+    struct Reference {
         std::shared_ptr<const PatchHeadDetection> in;
         size_t index = 0;
         std::shared_ptr<const VisionInfo> model;
     };
-    std::optional<Likened> likened_; ///< the head that the others are compared with
-    std::vector<int> groups_;        ///< number of each head's; 0: it is like no other
+    std::optional<Reference> reference_; ///< the head that the others are compared with
+    std::vector<int> groups_;            ///< number of each head's; 0: it is like no other
     QTreeWidget* table_;
     QLabel* explanation_;
-    QPushButton* alike_;
+    QPushButton* similar_;
 };
 
 } // namespace attn

@@ -16,7 +16,7 @@ enum Plot : size_t { Pairs, Operations, Memory, Time };
 QString qt(const std::string& text) { return QString::fromStdString(text); }
 
 /// With as many heads as another, so that they compare.
-AttentionSpec likeHeadsOf(const AttentionSpec& spec, const char* text) {
+AttentionSpec withHeadsOf(const AttentionSpec& spec, const char* text) {
     AttentionSpec result = AttentionSpec::parse(text);
     result.parts[Slot::Heads] = spec.parts.at(Slot::Heads);
     return check(result).empty() ? result : AttentionSpec::parse(text);
@@ -75,8 +75,8 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
 
 void CostView::setSpecs(const std::vector<AttentionSpec>& specs, int64_t width) {
     CostQuery next{.specs = specs, .width = width};
-    next.specs.push_back(likeHeadsOf(specs.front(), "mask=causal"));
-    next.specs.push_back(likeHeadsOf(specs.front(), "normaliser=linear, mask=causal"));
+    next.specs.push_back(withHeadsOf(specs.front(), "mask=causal"));
+    next.specs.push_back(withHeadsOf(specs.front(), "normaliser=linear, mask=causal"));
     if (next.specs == query_.specs && next.width == query_.width) return;
     if (measured_ && measured_->isRunning) emit cancelled();
     query_ = std::move(next);
