@@ -122,7 +122,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     other.setCurrentIndex(2);
     emit other.activated(2);
     REQUIRE(panel(lab).setup().change.other);
-    where.setCurrentIndex(where.findText("Stream before layer"));
+    where.setCurrentIndex(where.findText("Residual stream before layer"));
     lab.find<QSpinBox>("visionChangeLayer").setValue(1);
     press(lab, "visionChangeAdd");
     // Every token of the stream is the other picture's: so is the answer.

@@ -45,6 +45,9 @@ QStringList columnOf(const QTreeWidget& table, int column) {
     return texts;
 }
 
+/// @return {"2", "3"} for "L2 H3"
+QStringList placeOf(const QString& head) { return head.mid(1).split(" H"); }
+
 /// A click on a column's title.
 void sortBy(QTreeWidget& table, int column) {
     QHeaderView& header = *table.header();
@@ -71,12 +74,12 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     for (int row = 0; row < table.topLevelItemCount(); ++row) {
         const PatchHeadScores& head = heads[static_cast<size_t>(row)];
         const QTreeWidgetItem& item = *table.topLevelItem(row);
-        CHECK(item.text(0) == QStringLiteral("%1.%2").arg(head.layer).arg(head.head));
+        CHECK(item.text(0) == QStringLiteral("L%1 H%2").arg(head.layer).arg(head.head));
         CHECK(item.text(1) == QString::fromStdString(head.title()));
         CHECK(item.toolTip(0).contains("neighbours"));
     }
     sortBy(table, 0);
-    CHECK(columnOf(table, 0).front() == QStringLiteral("%1.%2").arg(heads.back().layer).arg(heads.back().head));
+    CHECK(columnOf(table, 0).front() == QStringLiteral("L%1 H%2").arg(heads.back().layer).arg(heads.back().head));
 
     // By kind they stand in groups, and those of none last.
     sortBy(table, 1);
@@ -90,7 +93,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
 
     // A click shows that head in the panel and says why it is called so.
     const QTreeWidgetItem* first = table.topLevelItem(0);
-    const QStringList place = first->text(0).split('.');
+    const QStringList place = placeOf(first->text(0));
     QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualItemRect(first).center());
     const QString said = lab.find<QLabel>("patchHeadExplanation").text();
     const auto at = std::ranges::find_if(heads, [&](const PatchHeadScores& head) {
@@ -101,14 +104,14 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == place[1].toInt());
     QTest::keyClick(&table, Qt::Key_Down);
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() ==
-          table.topLevelItem(1)->text(0).split('.').back().toInt());
+          placeOf(table.topLevelItem(1)->text(0)).back().toInt());
 
     // Heads like the one that is selected: itself first, then by falling likeness.
     const QString own = table.currentItem()->text(0);
     QTest::mouseClick(&lab.find<QPushButton>("patchHeadAlike"), Qt::LeftButton);
     const auto likeness = likenessTo(
         static_cast<const PatchHeadDetection&>(*result).prints[static_cast<const PatchHeadDetection&>(*result).indexOf(
-            own.section('.', 0, 0).toInt(), own.section('.', 1).toInt())],
+            placeOf(own).front().toInt(), placeOf(own).back().toInt())],
         static_cast<const PatchHeadDetection&>(*result));
     CHECK_FALSE(table.isColumnHidden(4));
     CHECK(table.topLevelItem(0)->text(0) == own);

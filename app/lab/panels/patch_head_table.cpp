@@ -27,7 +27,7 @@ QString translated(const char* text) { return QCoreApplication::translate("attn:
 
 QString percent(float share) { return PatchHeadTable::tr("%1 %").arg(qRound(share * 100)); }
 
-/// Every kind of which it has a reading, a line each.
+/// The scores of a head, one line for each kind that has a score.
 QString scoresOf(const PatchHeadScores& head) {
     QStringList lines;
     for (size_t kind = 0; kind < kPatchHeadKinds; ++kind) {
@@ -35,19 +35,20 @@ QString scoresOf(const PatchHeadScores& head) {
         const QString title = translated(textOf(static_cast<PatchHeadKind>(kind)).title);
         const auto each = static_cast<PatchHeadKind>(kind);
         lines << (each == PatchHeadKind::Content || each == PatchHeadKind::WholePicture
-                      ? PatchHeadTable::tr("%1 %2").arg(title, percent(head.scores[kind]))
-                      : PatchHeadTable::tr("%1 %2, %3 beyond an even spread")
+                      ? PatchHeadTable::tr("%1: %2").arg(title, percent(head.scores[kind]))
+                      : PatchHeadTable::tr("%1: %2, %3 above an even spread")
                             .arg(title, percent(head.scores[kind]), percent(head.beyond[kind])));
     }
     return lines.join('\n');
 }
 
-/// By numbers, and by kind in groups of falling score. What a head has not comes last.
+/// A row of the table. Sorted by kind, the scores fall within each kind; heads without a kind or group come last.
 class HeadItem : public QTreeWidgetItem {
 public:
-    /// @param group 0: none  @param similarity below 0: to no other
+    /// @param group 0: none  @param similarity to the reference; below 0: there is no reference
     HeadItem(const PatchHeadScores& head, int index, int group, float similarity)
-        : QTreeWidgetItem({QStringLiteral("%1.%2").arg(head.layer).arg(head.head), QString::fromStdString(head.title()),
+        : QTreeWidgetItem({PatchHeadTable::tr("L%1 H%2").arg(head.layer).arg(head.head),
+                           QString::fromStdString(head.title()),
                            head.kind() ? percent(head.of(*head.kind())) : QStringLiteral("–")}),
           index_(index), group_(group), similarity_(similarity),
           kind_(head.kind() ? static_cast<int>(*head.kind()) : static_cast<int>(kPatchHeadKinds)),
@@ -86,29 +87,30 @@ private:
 
 PatchHeadTable::PatchHeadTable(QWidget* parent)
     : QWidget(parent), table_(new QTreeWidget), explanation_(makeHintLabel("patchHeadExplanation")),
-      similar_(new QPushButton(tr("Heads like this one"))) {
+      similar_(new QPushButton(tr("Find similar heads"))) {
     table_->setObjectName("patchHeads");
     table_->setAccessibleName(tr("Heads and their kinds"));
-    table_->setToolTip(tr("Select a head to see why it is called so, and where it looks. A click on a column's title "
-                          "sorts by it"));
+    table_->setToolTip(tr("Select a head to see why it has its kind and where it looks. Click a column title to sort"));
     table_->setRootIsDecorated(false);
     table_->setUniformRowHeights(true);
     table_->setAllColumnsShowFocus(true);
     table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score"), tr("Group"), tr("Similar")});
     table_->headerItem()->setToolTip(Head, tr("Layer and head"));
-    table_->headerItem()->setToolTip(Kind, tr("What it is called: the most special kind that it has enough of"));
-    table_->headerItem()->setToolTip(Score, tr("How much of that kind it is"));
+    table_->headerItem()->setToolTip(Kind, tr("The most specific kind whose score is high enough"));
+    table_->headerItem()->setToolTip(Score, tr("The score for that kind"));
     table_->headerItem()->setToolTip(
-        Group, tr("Heads whose weights lie alike, at least %1, have one number").arg(percent(kLeastSimilarity)));
-    table_->headerItem()->setToolTip(Similarity, tr("How much it is like the head that others are compared with"));
+        Group, tr("Heads with the same number have similar patterns (at least %1)").arg(percent(kLeastSimilarity)));
+    table_->headerItem()->setToolTip(Similarity, tr("Similarity to the head that all are compared with"));
     table_->header()->setStretchLastSection(false);
     table_->header()->setSectionResizeMode(QHeaderView::Fixed);
     table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
-    for (const Column each : {Head, Score, Group, Similarity}) // no room for the mark of sorting, which kinds need more
+    for (const Column each : {Head, Score, Group, Similarity}) { // no room for the sort arrow: kinds need it more
+        const QString widest = each == Head ? QStringLiteral("L00 H00") : percent(1);
         table_->header()->resizeSection(each,
                                         std::max(fontMetrics().horizontalAdvance(table_->headerItem()->text(each)),
-                                                 fontMetrics().horizontalAdvance(percent(1))) +
+                                                 fontMetrics().horizontalAdvance(widest)) +
                                             2 * fontMetrics().averageCharWidth());
+    }
     table_->setSortingEnabled(true);
     table_->sortByColumn(Kind, Qt::AscendingOrder);
     table_->setMinimumHeight(fontMetrics().height() * 4);
@@ -118,10 +120,9 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     column->addWidget(explanation_);
     column->addWidget(similar_);
     similar_->setObjectName("patchHeadAlike");
-    similar_->setAccessibleName(tr("Compare the heads with the selected one"));
-    similar_->setToolTip(
-        tr("Sorts the heads by how much they are like the selected one, in this model and in those that "
-           "are opened next. Once more on the same head: groups again"));
+    similar_->setAccessibleName(tr("Sort the heads by similarity to the selected one"));
+    similar_->setToolTip(tr("Sort the heads by similarity to the selected one, in this model and in models that you "
+                            "open later. Press again on the same head to return to groups"));
     connect(similar_, &QPushButton::clicked, this, &PatchHeadTable::sortBySimilarity);
     connect(table_, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
         explain();
@@ -210,12 +211,12 @@ void PatchHeadTable::explain() {
                                          .arg(to.head)
                                          .arg(QString::fromStdString(reference_->model->name)));
     }
-    if (!head) return explanation_->setText(tr("Select a head to see why it is called so, and where it looks."));
+    if (!head) return explanation_->setText(tr("Select a head to see why it has its kind and where it looks."));
     const auto kind = head->kind();
-    if (!kind) return explanation_->setText(tr("Mixed: it has not enough of any kind."));
+    if (!kind) return explanation_->setText(tr("Mixed: no kind dominates."));
     const PatchHeadKindText& text = textOf(*kind);
     QString said = translated(text.explanation);
-    if (*text.source) said += ' ' + tr("After %1.").arg(QString::fromUtf8(text.source));
+    if (*text.source) said += ' ' + tr("Source: %1.").arg(QString::fromUtf8(text.source));
     explanation_->setText(said);
 }
 

@@ -17,16 +17,16 @@ namespace attn {
 
 struct VisionInfo;
 
-/// Heads of a vision model with their kinds and groups of like ones, in the order of the column that is clicked. One of
-/// them is held against the others, and against those of the models that are opened after it.
+/// Lists the heads of a vision model with their kinds and their groups of similar heads. One head can be the reference:
+/// all heads are then compared with it, also those of models that are opened later.
 class PatchHeadTable : public QWidget {
     Q_OBJECT
 
 public:
     explicit PatchHeadTable(QWidget* parent = nullptr);
 
-    /// The head that was selected stays so, and is not chosen again.
-    /// @param detection null: none  @param model whose heads they are
+    /// Shows a detection. The selected head stays selected; headChosen() is not emitted.
+    /// @param detection null: none  @param model that has the heads
     void setDetection(std::shared_ptr<const PatchHeadDetection> detection, std::shared_ptr<const VisionInfo> model);
     QString csv() const;
     std::vector<NumberArray> numbers() const;

@@ -97,9 +97,9 @@ void VisionChanges::showGates() {
 void VisionChanges::add(const Intervention& intervention) {
     VisionChange after = change_;
     Intervention made = intervention;
-    if (!made.text.empty()) made.text = change_.otherName.toStdString(); // what lists say
+    if (!made.text.empty()) made.text = change_.otherName.toStdString(); // shown in the list
     after.edits.interventions.push_back(made);
-    emit edited(after, tr("change of the model"), "add");
+    emit edited(after, tr("added change"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
 
@@ -118,11 +118,11 @@ void VisionChanges::addDescribed() {
     VisionChange after = change_;
     std::ranges::move(changeAtPlace(place(), layer_->value(), std::move(made), shown_->model->hooks),
                       std::back_inserter(after.edits.interventions));
-    emit edited(after, tr("change of the model"), "add");
+    emit edited(after, tr("added change"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
 
-/// Of the change that is selected in the list.
+/// Sets the amount of the change that is selected in the list.
 void VisionChanges::changeSelected() {
     amountText_->setText(amountText(amountAt(amount_->value(), kind())));
     QTreeWidgetItem* item = list_->currentItem();
@@ -156,7 +156,7 @@ void VisionChanges::showList() {
     remove_->setEnabled(list_->currentItem() != nullptr);
 }
 
-// Patterns by hand ----------------------------------------------------------------------------------------------------
+// Set and painted patterns --------------------------------------------------------------------------------------------
 
 void VisionChanges::applyPattern(const PatternEdit& edit, const QString& text) {
     VisionChange after = change_;
@@ -276,7 +276,7 @@ void VisionChanges::showForm() {
 void VisionChanges::showState() {
     const bool hasModel = shown_->model != nullptr, isNone = change_.isNone();
     title_->setText(!hasModel ? tr("Open a vision model to change it.")
-                    : isNone  ? tr("The model runs as it was loaded.")
+                    : isNone  ? tr("No changes.")
                               : tr("The model is changed."));
     reset_->setEnabled(!isNone);
     run_->setEnabled(!isNone);
@@ -284,13 +284,13 @@ void VisionChanges::showState() {
     const bool needsOther =
         kind() == Intervention::Kind::Steer || (kind() != Intervention::Kind::Zero && source_->currentIndex() == 1);
     add_->setEnabled(hasModel && !(needsOther && !change_.other));
-    add_->setToolTip(needsOther && !change_.other ? tr("Choose the other picture first") : tr("Change the model so"));
+    add_->setToolTip(needsOther && !change_.other ? tr("Choose the other picture first") : tr("Add this change"));
     for (QWidget* widget : std::initializer_list<QWidget*>{gates_, gate_, uniform_, own_, paint_, layer_, head_})
         widget->setEnabled(hasModel);
     pin_->setEnabled(hasModel && patch_.has_value());
     head_->setVisible(place() == ChangePlace::HeadOutput);
     layer_->setVisible(place() != ChangePlace::Embedding);
-    patternHint_->setText(tr("Pattern of layer %1, head %2 by hand").arg(layer_->value()).arg(head_->value()));
+    patternHint_->setText(tr("Set the pattern of layer %1, head %2").arg(layer_->value()).arg(head_->value()));
 }
 
 QString VisionChanges::csv() const { return gates_->figure().csv(); }

@@ -18,22 +18,22 @@ namespace attn {
 
 class MatrixView;
 
-/// What is changed about a vision model while it runs.
+/// The changes that are made to a vision model's run.
 struct VisionChange {
     std::vector<float> gates{}; ///< [layers, heads]; empty: all open
-    Edits edits{};              ///< any text in them stands for the other picture
-    QString otherName{};        ///< as VisionPanel::openPicture() takes it; empty: none
+    Edits edits{};              ///< any text in them means the other picture
+    QString otherName{};        ///< argument of VisionPanel::openPicture(); empty: none
     std::shared_ptr<const Image> other{};
     bool isNone() const;
     bool operator==(const VisionChange&) const = default;
 };
 
-/// Changes what flows through a vision model: gates of heads, values of hooks, patterns by hand.
+/// Controls that change a vision model's run: gates of heads, values of hooks, and patterns that are set or painted.
 class VisionChanges : public QWidget {
     Q_OBJECT
 
 public:
-    /// Which run the picture and the heads are drawn of.
+    /// The run whose attention is drawn: After is the changed run, Before the original one.
     enum class Run { After, Before, Difference };
 
     explicit VisionChanges(QWidget* parent = nullptr);
@@ -41,27 +41,29 @@ public:
     void setTheme(const FigureTheme& theme);
     void setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
     void setChange(const VisionChange& change);
-    /// @param patch that looks; none: the token before the patches, or all patches
+    /// @param patch the query; none: the first token before the patches, or all patches where there is none
     void setChosen(int layer, int head, std::optional<int> patch);
-    /// @param pictures titles and names that other pictures are chosen from
+    /// @param pictures title and name of each picture that can be chosen as the other picture
     void setPictures(const QList<std::pair<QString, QString>>& pictures);
 
     Run run() const;
     bool isPainting() const;
     void stopPainting();
-    /// The chosen token looks at the patch alone, or with those that were painted before; painted again, no more.
+    /// Adds a patch to the painted keys of the chosen query, or removes it. The painted keys share the attention
+    /// equally.
+    /// @param isFirst of a drag: this patch decides whether the whole drag adds or removes
     void paint(int patch, bool isFirst);
-    /// Puts one more change after the others.
+    /// Appends a change to the list.
     void add(const Intervention& intervention);
-    QString csv() const; ///< of the gates
+    QString csv() const; ///< the gates
 
 signals:
-    /// @param text for the Edit menu  @param what is changed, for merging steps
+    /// @param text for the Edit menu  @param what the kind of edit; equal ones in a row merge into one undo step
     void edited(const attn::VisionChange& after, const QString& text, const QString& what);
     void headChosen(int layer, int head);
     void runChosen();
     void paintingChanged(bool isPainting);
-    /// A name that pictures have, or nothing where a file is to be asked for.
+    /// @param name of a picture; empty: none; "file:": ask for a file
     void otherChosen(const QString& name);
 
 private:
@@ -77,8 +79,8 @@ private:
     float gateOf(int layer, int head) const;
     int headsOf(int layer) const;
     int tokens() const;
-    const LayerLayout* layoutOf(int layer) const; ///< null before there is an answer
-    int tokenOf(int patch, int layer) const;      ///< of the layer, which may have fewer
+    const LayerLayout* layoutOf(int layer) const; ///< null until the model has run
+    int tokenOf(int patch, int layer) const;      ///< of the layer, which may have fewer tokens
     size_t layerTokens() const;                   ///< of the chosen layer
     Intervention::Kind kind() const;
     ChangePlace place() const;
@@ -90,7 +92,7 @@ private:
     std::shared_ptr<const VisionSnapshot> shown_ = std::make_shared<VisionSnapshot>();
     VisionChange change_;
     std::optional<int> patch_;
-    bool paintsMore_ = true; ///< a drag adds patches, or takes them away
+    bool paintsMore_ = true; ///< whether the drag adds patches or removes them
 
     QLabel *title_, *gateText_, *amountText_, *otherLabel_, *patternHint_;
     QPushButton *reset_, *add_, *remove_, *pin_, *uniform_, *own_, *paint_;

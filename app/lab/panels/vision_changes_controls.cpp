@@ -11,7 +11,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-// What a person sets about a vision model while it runs.
+// The controls of VisionChanges.
 
 namespace attn {
 namespace {
@@ -43,11 +43,11 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
     title_ = new QLabel;
     title_->setObjectName("visionChangesTitle");
     title_->setWordWrap(true);
-    reset_ = named(new QPushButton(tr("Reset")), "visionChangesReset", tr("Run the model as it was loaded"),
-                   tr("Take back every change and open every gate"));
-    run_ = makeChoice("visionChangesRun", tr("Which run is drawn"),
-                      tr("The picture and the heads with the changes, without them, or what differs"),
-                      {tr("Show after"), tr("Show before"), tr("Show difference")});
+    reset_ = named(new QPushButton(tr("Reset")), "visionChangesReset", tr("Remove all changes"),
+                   tr("Remove every change and open every gate"));
+    run_ = makeChoice("visionChangesRun", tr("Run to show"),
+                      tr("Show the changed run, the original run, or the difference (changed minus original)"),
+                      {tr("Changed run"), tr("Original run"), tr("Difference")});
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 4, 0, 0);
     column->addWidget(title_);
@@ -57,14 +57,14 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
     column->addWidget(gateText_);
     column->addWidget(gate_);
     column->addWidget(makeForm());
-    list_ = named(new QTreeWidget, "visionChangesList", tr("What is changed"),
-                  tr("Select a change to set how much of it, or to remove it"));
+    list_ = named(new QTreeWidget, "visionChangesList", tr("List of changes"),
+                  tr("Select a change to set its amount or to remove it"));
     list_->setHeaderHidden(true);
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
     list_->setFixedHeight(fontMetrics().height() * 5);
-    remove_ = named(new QPushButton(tr("Remove")), "visionChangesRemove", tr("Take back the selected change"),
-                    tr("Take back the selected change"));
+    remove_ = named(new QPushButton(tr("Remove")), "visionChangesRemove", tr("Remove the selected change"),
+                    tr("Remove the selected change"));
     column->addWidget(list_);
     column->addWidget(remove_, 0, Qt::AlignRight);
     makePattern();
@@ -85,9 +85,9 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
 
 void VisionChanges::makeGates() {
     gates_ = named(new MatrixView, "visionGates", tr("Gates of the heads"),
-                   tr("Click a head to choose it; double-click, or press Return, to close or open it"));
+                   tr("Click a head to choose it. Double-click, or press Return, to close or open its gate"));
     gate_ = named(new QSlider(Qt::Horizontal), "visionGate", tr("Gate of the chosen head"),
-                  tr("How much of the head's output goes on: 0 closes it"));
+                  tr("The factor that multiplies the head's output: 0 removes the head"));
     gate_->setRange(0, 100);
     gateText_ = new QLabel;
     gateText_->setObjectName("visionGateText");
@@ -98,35 +98,36 @@ void VisionChanges::makeGates() {
 }
 
 QWidget* VisionChanges::makeForm() {
-    where_ = makeChoice("visionChangeWhere", tr("What is changed"), tr("Which part of the model is changed"),
+    where_ = makeChoice("visionChangeWhere", tr("Place of the change"), tr("The part of the model to change"),
                         {tr("Output of head"), tr("Attention of layer"), tr("MLP of layer"), tr("Whole layer"),
-                         tr("Stream before layer"), tr("Embedding")});
-    layer_ = named(new QSpinBox, "visionChangeLayer", tr("Layer"), tr("Which layer is changed, from 0"));
-    head_ = named(new QSpinBox, "visionChangeHead", tr("Head"), tr("Which head is changed, from 0"));
+                         tr("Residual stream before layer"), tr("Embedding")});
+    layer_ = named(new QSpinBox, "visionChangeLayer", tr("Layer"), tr("The layer to change, counted from 0"));
+    head_ = named(new QSpinBox, "visionChangeHead", tr("Head"), tr("The head to change, counted from 0"));
     layer_->setPrefix(tr("layer "));
     head_->setPrefix(tr("head "));
-    token_ = makeChoice("visionChangeToken", tr("At which token"),
-                        tr("Every token, or one of them; a patch that is clicked in the picture is taken over"), {});
-    kind_ = makeChoice(
-        "visionChangeKind", tr("How it is changed"),
-        tr("Remove; put the mean over a picture's tokens in its place (mean ablation); put the value of another "
-           "picture's run in its place (activation patching); add the direction from this picture to the other "
-           "(steering)"),
-        {tr("Remove"), tr("Mean of a picture"), tr("Value from a picture"), tr("Add a direction")});
-    source_ = makeChoice("visionChangeSource", tr("Where the value is taken from"),
-                         tr("This picture with no patch hidden and nothing changed, or the other one"),
-                         {tr("of this picture"), tr("of the other")});
+    token_ = makeChoice("visionChangeToken", tr("Token"),
+                        tr("Change every token, or a single one. While a single token is chosen, click a patch in the "
+                           "picture to choose it"),
+                        {});
+    kind_ = makeChoice("visionChangeKind", tr("Kind of change"),
+                       tr("Remove the value; replace it with the mean over a picture's tokens (mean ablation); replace "
+                          "it with the value from a picture's run (activation patching); or add the direction from "
+                          "this picture to the other one (steering)"),
+                       {tr("Remove"), tr("Mean of a picture"), tr("Value from a picture"), tr("Add a direction")});
+    source_ = makeChoice("visionChangeSource", tr("Source of the value"),
+                         tr("This picture without hidden patches and without changes, or the other picture"),
+                         {tr("this picture"), tr("the other picture")});
     otherLabel_ = new QLabel(tr("Other"));
-    other_ = makeChoice("visionChangeOther", tr("The other picture"),
-                        tr("The picture that values are taken from, for changes and for patching"), {});
+    other_ = makeChoice("visionChangeOther", tr("Other picture"),
+                        tr("The picture whose values are used by changes and by activation patching"), {});
     otherLabel_->setBuddy(other_);
-    amount_ = named(
-        new QSlider(Qt::Horizontal), "visionChangeAmount", tr("How much"),
-        tr("The share that is replaced, or the factor of a direction; drag it for a change that is selected below"));
+    amount_ = named(new QSlider(Qt::Horizontal), "visionChangeAmount", tr("Amount"),
+                    tr("The share to replace, or the factor of a direction. Drag to set the amount of the change that "
+                       "is selected below"));
     amount_->setRange(0, kAmountSteps);
     amountText_ = new QLabel;
     amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
-    add_ = named(new QPushButton(tr("Add")), "visionChangeAdd", tr("Change the model so"), tr("Change the model so"));
+    add_ = named(new QPushButton(tr("Add")), "visionChangeAdd", tr("Add this change"), tr("Add this change"));
     auto* form = new QWidget;
     auto* rows = new QFormLayout(form);
     rows->setContentsMargins(0, 0, 0, 0);
@@ -153,15 +154,15 @@ QWidget* VisionChanges::makeForm() {
 void VisionChanges::makePattern() {
     patternHint_ = makeHintLabel("visionPatternHint");
     paint_ = named(new QPushButton(tr("Paint")), "visionPatternPaint", tr("Paint where the head looks"),
-                   tr("Drag over the picture: the chosen patch, or the classifier's token, looks at those patches "
-                      "alone; drag over them again to take them away"));
+                   tr("Drag over patches in the picture: the chosen patch then attends only to them (if no patch is "
+                      "chosen: CLS, or all patches). Drag over them again to remove them"));
     paint_->setCheckable(true);
     pin_ = named(new QPushButton(tr("Pin")), "visionPatternPin", tr("Pin the pattern to the chosen patch"),
-                 tr("Every token looks at the patch that is chosen in the picture, and at nothing else"));
-    uniform_ = named(new QPushButton(tr("Uniform")), "visionPatternUniform", tr("Level the pattern"),
-                     tr("Every token looks at all tokens alike"));
-    own_ = named(new QPushButton(tr("Its own")), "visionPatternOwn", tr("The head's own pattern again"),
-                 tr("The head's own pattern again"));
+                 tr("Make every token attend only to the patch that is chosen in the picture"));
+    uniform_ = named(new QPushButton(tr("Make uniform")), "visionPatternUniform", tr("Make the pattern uniform"),
+                     tr("Spread every token's attention evenly over all tokens"));
+    own_ = named(new QPushButton(tr("Restore")), "visionPatternOwn", tr("Restore the head's own pattern"),
+                 tr("Restore the head's own pattern"));
     connect(paint_, &QPushButton::toggled, this, &VisionChanges::paintingChanged);
     connect(pin_, &QPushButton::clicked, this, [this] {
         if (!patch_) return;
@@ -175,9 +176,8 @@ void VisionChanges::makePattern() {
         applyPattern({.layer = layer_->value(), .head = head_->value(), .kind = PatternEdit::Kind::Uniform},
                      tr("uniform pattern"));
     });
-    connect(own_, &QPushButton::clicked, this, [this] {
-        applyPattern({.layer = layer_->value(), .head = head_->value()}, tr("return to the head's own pattern"));
-    });
+    connect(own_, &QPushButton::clicked, this,
+            [this] { applyPattern({.layer = layer_->value(), .head = head_->value()}, tr("restored pattern")); });
 }
 
 } // namespace attn

@@ -33,7 +33,7 @@ std::vector<int> likeliest(const std::vector<float>& probabilities) {
     return order;
 }
 
-/// Of a class by its name; none where the model has none.
+/// @return the class with that name; none if the model has no such class
 std::optional<int> classNamed(const VisionInfo& info, const std::string& label) {
     for (int index = 0; index < info.classes; ++index)
         if (info.labelOf(index) == label) return index;
@@ -52,22 +52,22 @@ VisionComparison::VisionComparison(PanelContext& context, QWidget* parent)
     with_->setToolTip(tr("Another picture for the same model, or another model for the same picture"));
     with_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     with_->setMinimumContentsLength(10);
-    with_->addItem(tr("Compare with nothing"), QString());
+    with_->addItem(tr("No comparison"), QString());
     for (const BuiltInPicture& picture : builtInPictures())
         with_->addItem(tr("Picture: %1").arg(QCoreApplication::translate("attn::Picture", picture.title)),
                        QLatin1String(kPicture) + QLatin1String(picture.id));
     with_->addItem(tr("A picture from a file…"), QLatin1String(kPicture));
     with_->addItem(tr("Another model…"), QLatin1String(kModel));
     map_->setObjectName("visionSecond");
-    map_->setAccessibleName(tr("The other's map"));
-    map_->setToolTip(tr("The same look at the other picture or model"));
+    map_->setAccessibleName(tr("Second heatmap"));
+    map_->setToolTip(tr("Attention in the second picture or model, with the same settings"));
     difference_->setObjectName("visionDifference");
-    difference_->setAccessibleName(tr("Difference of the maps"));
-    difference_->setToolTip(tr("How much more the map at the left gives to each patch than the other one"));
+    difference_->setAccessibleName(tr("Difference of the heatmaps"));
+    difference_->setToolTip(tr("Attention on each patch: first minus second"));
     classes_->setObjectName("visionBoth");
-    classes_->setAccessibleName(tr("What both take their pictures for"));
-    classes_->setToolTip(tr("The likeliest classes of both, side by side, in percent"));
-    classes_->setHeaderLabels({tr("Class"), tr("First"), tr("Other"), tr("First − other")});
+    classes_->setAccessibleName(tr("Predictions of both"));
+    classes_->setToolTip(tr("The most probable classes of both, in percent"));
+    classes_->setHeaderLabels({tr("Class"), tr("First"), tr("Second"), tr("First − second")});
     classes_->setRootIsDecorated(false);
     classes_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
     for (const int column : {1, 2, 3}) classes_->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
@@ -96,7 +96,7 @@ void VisionComparison::choose(int index) {
     const QString other = with_->itemData(index).toString();
     const bool isPicture = other == QLatin1String(kPicture);
     if (!isPicture && other != QLatin1String(kModel)) return compareWith(other);
-    auto* dialog = makeFileDialog(this, isPicture ? tr("Choose a picture") : tr("Open a folder of a vision model"),
+    auto* dialog = makeFileDialog(this, isPicture ? tr("Choose a picture") : tr("Open the folder of a vision model"),
                                   isPicture ? QFileDialog::ExistingFile : QFileDialog::Directory);
     connect(dialog, &QFileDialog::fileSelected, this,
             [this, other](const QString& path) { compareWith(other + path); });
@@ -104,7 +104,7 @@ void VisionComparison::choose(int index) {
     dialog->open();
 }
 
-/// What is compared with stands in the list.
+/// Selects the second picture or model in the list. Adds it first where it is missing.
 void VisionComparison::list() {
     if (with_->findData(other_) < 0) with_->insertItem(1, QFileInfo(other_.section(':', 1)).fileName(), other_);
     with_->setCurrentIndex(with_->findData(other_));
@@ -130,13 +130,13 @@ void VisionComparison::compareWith(const QString& other) {
                 [this](const std::shared_ptr<const VisionSnapshot>& snapshot) {
                     const bool isOther = snapshot->model != second_->model;
                     second_ = snapshot;
-                    if (isOther) ask(); // which patches and which class, only now can be told
+                    if (isOther) ask(); // only now are its patches and classes known
                     refresh();
                 });
     if (other_.isEmpty()) {
         VisionBridge& bridge = context_.vision().second();
         disconnect(&bridge, nullptr, this, nullptr);
-        bridge.session().show({}); // lets the model go
+        bridge.session().show({}); // frees the model
         second_ = std::make_shared<VisionSnapshot>();
     }
     ask();
@@ -162,7 +162,7 @@ void VisionComparison::ask() {
     if (other_.startsWith(QLatin1String(kModel))) query.model = other_.section(':', 1).toStdString();
     const bool isSameModel = query.model == query_.model;
     const bool isKnown = second_->model && second_->query.model == query.model && first_->model;
-    if (!isSameModel) { // the changes are of the first's layers
+    if (!isSameModel) { // the changes refer to the first model's layers
         query.gates.clear();
         query.edits = {};
     }
@@ -185,11 +185,10 @@ void VisionComparison::refresh() {
     views_->setVisible(hasBoth);
     showClasses();
     if (!hasBoth) {
-        message_->setText(other_.isEmpty()
-                              ? tr("Choose another picture, or another model, to see the same look at both.")
+        message_->setText(other_.isEmpty()       ? tr("Choose a second picture or model to compare with.")
                           : second_->failure     ? QString::fromStdString(second_->failure->sentence())
                           : query_.model.empty() ? tr("Open a vision model first.")
-                                                 : tr("Looking at the other one…"));
+                                                 : tr("Computing the comparison…"));
         message_->show();
         return;
     }
@@ -200,22 +199,21 @@ void VisionComparison::refresh() {
     const bool agree = first_->model->grid == second_->model->grid && !a.patches.empty() && !b.patches.empty();
     difference_->setVisible(agree);
     message_->setVisible(!agree);
-    if (!agree)
-        message_->setText(tr("No difference is drawn: the two have no such map over the same grid of patches."));
+    if (!agree) message_->setText(tr("No difference to show: both need attention over the same grid of patches."));
     PatchOverlayFigure figure;
     if (agree) {
         figure.image = shownPicture(*first_);
         figure.isSigned = true;
         figure.opacity = std::max(look_.opacity, 0.75);
         figure.isSmooth = look_.isSmooth;
-        figure.title = tr("First − other");
+        figure.title = tr("First − second");
         figure.setValues(static_cast<int>(first_->model->grid.height), static_cast<int>(first_->model->grid.width),
                          difference(a, b));
     }
     difference_->setFigure(std::move(figure));
 }
 
-/// Rows are the likeliest of the first, then those of the other that are not among them.
+/// Lists the most probable classes of the first, then those of the second that are not among them.
 void VisionComparison::showClasses() {
     classes_->clear();
     const bool hasBoth = !other_.isEmpty() && first_->model && first_->answer && second_->model && second_->answer;

@@ -12,19 +12,20 @@ namespace attn {
 
 class PatchOverlayView;
 
-/// The same look at another picture, or of another model, beside the vision panel's own: its map, the difference of the
-/// maps where the grids agree, and what both take their pictures for.
+/// Compares the vision panel with a second picture or model: shows the second heatmap, the difference of both where
+/// their grids of patches agree, and the predictions of both.
 class VisionComparison : public QWidget {
     Q_OBJECT
 
 public:
     explicit VisionComparison(PanelContext& context, QWidget* parent = nullptr);
 
-    /// What the first model is asked; the second is asked the same but for what is compared.
+    /// Repeats the first model's query with the second picture or model.
     void follow(const VisionQuery& first);
     void showFirst(const std::shared_ptr<const VisionSnapshot>& first, const VisionLook& look);
     void setTheme(const FigureTheme& theme);
-    /// @param other "picture:" and the name of a built-in one or a path, "model:" and a path, or nothing
+    /// @param other "picture:" and the name of a built-in picture or a path; "model:" and a path; or empty: no
+    /// comparison
     void compareWith(const QString& other);
     const std::shared_ptr<const VisionSnapshot>& second() const { return second_; }
 
@@ -40,13 +41,13 @@ private:
     void ask();
     void refresh();
     void showClasses();
-    /// Of the first model's class in the second; none where it has none of that name.
+    /// @return the class of the second model that has the name of the first model's; none if there is none
     std::optional<int> sameClass(std::optional<int> label) const;
 
     PanelContext& context_;
-    QString other_;                        ///< as compareWith() takes it
-    std::shared_ptr<const Image> picture_; ///< null: the first's
-    VisionQuery query_;                    ///< of the first
+    QString other_;                        ///< argument of compareWith()
+    std::shared_ptr<const Image> picture_; ///< null: the first picture
+    VisionQuery query_;                    ///< of the first model
     std::shared_ptr<const VisionSnapshot> first_, second_;
     VisionLook look_;
 

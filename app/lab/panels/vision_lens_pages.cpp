@@ -27,12 +27,12 @@ QString className(const VisionSnapshot& snapshot, int index) {
 
 QString targetName(const VisionSnapshot& snapshot, const LogitTarget& target) {
     const QString own = tr("logit of “%1”").arg(className(snapshot, target.token));
-    return target.other < 0 ? own : tr("%1 less that of “%2”").arg(own, className(snapshot, target.other));
+    return target.other < 0 ? own : tr("%1 minus that of “%2”").arg(own, className(snapshot, target.other));
 }
 
 QString number(float value) { return QString::number(static_cast<double>(value), 'f', 3); }
 
-/// The likeliest in the end, as columns of the matrix.
+/// The most probable classes after the last layer: the columns of the matrix.
 std::vector<int> shownClasses(const ClassLens& lens) {
     const std::vector<float>& last = lens.stages.back().probabilities;
     std::vector<int> order(last.size());
@@ -48,8 +48,8 @@ QString stageName(const ClassLens::Stage& stage) {
 
 LensAnswer showClasses(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
     const auto& lens = static_cast<const ClassLens&>(result);
-    LensAnswer answer{.summary = tr("What the picture would be taken for if the model ended after each layer. Point at "
-                                    "a cell to see which patches, each by itself, would be taken for that class.")};
+    LensAnswer answer{.summary = tr("The prediction if the model ended after each layer. Point at a cell to see the "
+                                    "probability of its class when the classifier reads a single patch.")};
     const std::vector<int> classes = shownClasses(lens);
     std::vector<float> values;
     for (const ClassLens::Stage& stage : lens.stages) {
@@ -65,7 +65,7 @@ LensAnswer showClasses(const VisionAnalysisResult& result, const VisionSnapshot&
     return answer;
 }
 
-/// Numbers of the tokens of a layer laid over the picture.
+/// An overlay with one number for each token of a layer.
 PatchOverlayFigure overlayOf(const VisionSnapshot& snapshot, const LayerLayout& layout, bool isSigned,
                              const std::function<float(size_t token)>& valueOf) {
     PatchOverlayFigure figure;
@@ -91,9 +91,8 @@ PatchOverlayFigure overlayClasses(const VisionAnalysisResult& result, const Visi
     PatchOverlayFigure figure = overlayOf(snapshot, layout, false, [&](size_t token) {
         return stage.byToken[token * static_cast<size_t>(lens.classes) + index];
     });
-    figure.title =
-        tr("“%1” by each patch, after %2").arg(className(snapshot, static_cast<int>(index)), stageName(stage));
-    figure.note = tr("probability if the classifier read that patch alone");
+    figure.title = tr("“%1” by patch, after %2").arg(className(snapshot, static_cast<int>(index)), stageName(stage));
+    figure.note = tr("probability if the classifier reads only that patch");
     return figure;
 }
 
@@ -108,11 +107,11 @@ LensAnswer showContributions(const VisionAnalysisResult& result, const VisionSna
 LensAnswer showPatches(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
     const auto& found = static_cast<const PatchAttribution&>(result);
     const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
-    LensAnswer answer{.summary =
-                          tr("The %1 is %2, and %3 for a picture of the mean colour: integrated gradients sum to %4.")
-                              .arg(targetName(snapshot, found.target), number(found.logit), number(found.baselineLogit))
-                              .arg(sum, 0, 'f', 3)};
-    answer.bars.title = tr("How much each patch mattered");
+    LensAnswer answer{
+        .summary = tr("The %1 is %2 here and %3 for a picture of the mean colour. Integrated gradients sum to %4.")
+                       .arg(targetName(snapshot, found.target), number(found.logit), number(found.baselineLogit))
+                       .arg(sum, 0, 'f', 3)};
+    answer.bars.title = tr("Effect of each patch");
     answer.bars.placeTitle = tr("patch");
     const auto columns = static_cast<int>(snapshot.model->grid.width);
     for (int patch = 0; patch < static_cast<int>(found.gradientTimesInput.size()); ++patch)
@@ -132,7 +131,7 @@ PatchOverlayFigure overlayPatches(const VisionAnalysisResult& result, const Visi
     figure.setValues(static_cast<int>(snapshot.model->grid.height), static_cast<int>(snapshot.model->grid.width),
                      found.integratedGradients);
     figure.title = tr("Integrated gradients");
-    figure.note = tr("what raises and what lowers the %1").arg(targetName(snapshot, found.target));
+    figure.note = tr("positive: raises the %1; negative: lowers it").arg(targetName(snapshot, found.target));
     return figure;
 }
 
@@ -148,7 +147,7 @@ LensAnswer showPatching(const VisionAnalysisResult& result, const VisionSnapshot
     LensAnswer answer =
         patchingAnswer(found, targetName(snapshot, found.target), tr("the other picture"), std::move(tokens));
     if (snapshot.answer->patterns.back().layout.tokens < found.tokens)
-        answer.summary += ' ' + tr("What a token of several patches does stands at each of them.");
+        answer.summary += ' ' + tr("The effect of a token of several patches is shown at each of them.");
     return answer;
 }
 
@@ -161,19 +160,19 @@ PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const Vis
         return found.effects[layer * static_cast<size_t>(found.tokens) + token];
     });
     if (patterns[layer].layout.tokens < found.tokens) figure.tokens = patterns[layer].layout.tokenOf;
-    figure.title = tr("Carried by each patch, before layer %1").arg(layer);
+    figure.title = tr("Effect of each patch's value before layer %1").arg(layer);
     return figure;
 }
 
 LensAnswer showKinds(const VisionAnalysisResult& result, const VisionSnapshot&) {
     const auto& found = static_cast<const PatchHeadDetection&>(result);
     const auto named = std::ranges::count_if(found.heads, [](const auto& head) { return head.kind().has_value(); });
-    return {.summary = tr("%1 of %2 heads are of a kind.").arg(named).arg(found.heads.size())};
+    return {.summary = tr("%1 of %2 heads have a kind.").arg(named).arg(found.heads.size())};
 }
 
 LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const VisionSnapshot&) {
     const auto& found = static_cast<const PatchHeadDetection&>(result);
-    LensAnswer answer{.summary = tr("Which kinds of heads the early layers have, and which the late ones.")};
+    LensAnswer answer{.summary = tr("Compare the head kinds of early and late layers.")};
     std::vector<int> layers;
     for (const PatchHeadScores& head : found.heads)
         if (layers.empty() || layers.back() != head.layer) layers.push_back(head.layer);
@@ -205,7 +204,8 @@ std::shared_ptr<const VisionAnalysis> makeKinds(const LogitTarget&) { return std
 const VisionLensPage kPages[] = {
     {.id = "classes",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Classes by layer"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What the classifier would say of each layer's stream."),
+     .explanation =
+         QT_TRANSLATE_NOOP("attn::Lens", "What the classifier predicts from the residual stream after each layer."),
      .make = [](const LogitTarget&) -> std::shared_ptr<const VisionAnalysis> {
          return std::make_shared<ClassLensAnalysis>();
      },
@@ -213,7 +213,8 @@ const VisionLensPage kPages[] = {
      .overlay = overlayClasses},
     {.id = "contributions",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "What adds to a class"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What each head and MLP adds to a logit; the numbers sum to it."),
+     .explanation = QT_TRANSLATE_NOOP(
+         "attn::Lens", "How much each head and MLP adds to the logit of a class. The numbers sum to the logit."),
      .usesTarget = true,
      .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
          auto analysis = std::make_shared<ClassAttributionAnalysis>();
@@ -223,7 +224,8 @@ const VisionLensPage kPages[] = {
      .show = showContributions},
     {.id = "patches",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Which patches matter"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Gradients of a class by the pixels of each patch."),
+     .explanation =
+         QT_TRANSLATE_NOOP("attn::Lens", "Gradients of a class's logit with respect to the pixels of each patch."),
      .usesTarget = true,
      .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
          auto analysis = std::make_shared<PatchAttributionAnalysis>();
@@ -236,18 +238,18 @@ const VisionLensPage kPages[] = {
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Head kinds"),
      .explanation = QT_TRANSLATE_NOOP(
          "attn::Lens",
-         "What patches look at in each head, told from the picture and from it with its patches shuffled."),
+         "Where patches look in each head, measured on the picture and on the same picture with its patches shuffled."),
      .listsHeads = true,
      .make = makeKinds,
      .show = showKinds},
     {.id = "layer_kinds",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Kinds by layer"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What patches look at, as the mean over the heads of each layer."),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where patches look: the mean over the heads of each layer."),
      .make = makeKinds,
      .show = showKindsByLayer},
     {.id = "effects",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "What removing each head and MLP does to the logit of a class."),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How removing each head and MLP changes the logit of a class."),
      .usesTarget = true,
      .isQuick = false,
      .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
@@ -260,8 +262,8 @@ const VisionLensPage kPages[] = {
                   int column) { return removalOf(static_cast<const ClassAblation&>(result), row, column); }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
-     .explanation =
-         QT_TRANSLATE_NOOP("attn::Lens", "Where the difference to the other picture, chosen under Changes, is held."),
+     .explanation = QT_TRANSLATE_NOOP(
+         "attn::Lens", "Which layer and patch carry the difference from the other picture, chosen under Changes."),
      .usesOther = true,
      .isQuick = false,
      .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {

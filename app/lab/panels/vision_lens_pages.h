@@ -12,25 +12,26 @@
 
 namespace attn {
 
-/// One way of looking inside what a vision model makes of a picture. A new lens is one entry of the catalogue.
+/// One lens: an analysis that reads a vision model's run. To add a lens, add one entry to the catalogue.
 struct VisionLensPage {
     const char* id;
     const char* title;       ///< to be translated in the context "attn::Lens"
-    const char* explanation; ///< likewise
+    const char* explanation; ///< to be translated in the same context
     bool usesTarget = false, usesOther = false;
     bool isQuick = true;     ///< runs by itself when the picture or the model changes
     bool listsHeads = false; ///< the result is a PatchHeadDetection, whose heads are listed
     std::shared_ptr<const VisionAnalysis> (*make)(const LogitTarget& target);
     LensAnswer (*show)(const VisionAnalysisResult& result, const VisionSnapshot& snapshot);
-    /// What lies over the picture; null: nothing. @param cell of the matrix that is pointed at
+    /// Makes the overlay on the picture; null: none.
+    /// @param cell of the matrix under the pointer
     PatchOverlayFigure (*overlay)(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
                                   const std::optional<Cell>& cell) = nullptr;
-    /// What a double click on a cell of the matrix changes about the model; null: nothing.
+    /// Makes the change that a double click on a cell of the matrix adds; null: none.
     Intervention (*change)(const VisionAnalysisResult& result, int row, int column) = nullptr;
 };
 std::span<const VisionLensPage> visionLensPages();
 
-/// "CLS", "patch 3, 0"
+/// @return "CLS", or "patch 3, 0": row and column
 QString visionTokenName(const VisionInfo& info, int token);
 
 } // namespace attn

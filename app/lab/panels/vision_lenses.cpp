@@ -28,16 +28,16 @@ VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
         widget->setAccessibleName(title);
         widget->setToolTip(help);
     };
-    name(page_, "visionLensPage", tr("Lens"), tr("What to look at inside the model"));
+    name(page_, "visionLensPage", tr("Lens"), tr("The analysis to run on the picture"));
     for (const VisionLensPage& page : visionLensPages())
         page_->addItem(QCoreApplication::translate("attn::Lens", page.title), QString::fromLatin1(page.id));
-    name(target_, "visionLensTarget", tr("Class"), tr("The class whose logit is asked about"));
+    name(target_, "visionLensTarget", tr("Class"), tr("The class whose logit the lens explains"));
     target_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     target_->setMinimumContentsLength(8);
-    name(run_, "visionLensRun", tr("Run or stop"), tr("Work it out; Stop ends it"));
-    name(progress_, "visionLensProgress", tr("Progress of the lens"), tr("How much is worked out"));
+    name(run_, "visionLensRun", tr("Run or stop the lens"), tr("Run this lens. Press Stop to end it early"));
+    name(progress_, "visionLensProgress", tr("Progress of the lens"), tr("How much of the lens is done"));
     progress_->setRange(0, 100);
-    name(overlay_, "visionLensPicture", tr("Lens over the picture"), tr("What the lens says of each patch"));
+    name(overlay_, "visionLensPicture", tr("Result over the picture"), tr("The result for each patch"));
     view_->insert(overlay_, 4);
     view_->insert(heads_, 1);
 
@@ -101,7 +101,7 @@ void VisionLenses::choosePage() {
 void VisionLenses::listClasses() {
     const QSignalBlocker quiet(target_);
     target_->clear();
-    target_->addItem(tr("the likeliest"), -1);
+    target_->addItem(tr("top prediction"), -1);
     for (int index = 0; shown_->model && index < shown_->model->classes; ++index)
         target_->addItem(QString::fromStdString(shown_->model->labelOf(index)), index);
 }
@@ -160,12 +160,12 @@ void VisionLenses::showState() {
     if (isAnalysing) progress_->setValue(qRound(shown_->analysing->fraction * 100));
     const bool isOld = result_ && result_->answerVersion != shown_->answerVersion;
     explanation_->setText(isOld && !page().isQuick
-                              ? tr("This speaks of the picture or the model before its last change: press Run.")
+                              ? tr("This result is out of date: the picture or the model has changed. Press Run.")
                               : QCoreApplication::translate("attn::Lens", page().explanation));
     view_->setWaiting(!shown_->model ? tr("Open a vision model first.")
                       : shown_->analysisFailure && asked_ == shown_->answerVersion
                           ? QString::fromStdString(shown_->analysisFailure->sentence())
-                      : isAnalysing || page().isQuick ? tr("Working it out…")
+                      : isAnalysing || page().isQuick ? tr("Computing…")
                                                       : tr("Press Run."));
 }
 

@@ -13,7 +13,7 @@ namespace attn {
 class PatchHeadTable;
 class PatchOverlayView;
 
-/// Lenses on what a vision model makes of its picture: what layers say, what made a class likely, and sweeps.
+/// Runs lenses on a vision model and its picture, and shows their results.
 class VisionLenses : public QWidget {
     Q_OBJECT
 
@@ -47,7 +47,7 @@ private:
     PanelContext& context_;
     std::shared_ptr<const VisionSnapshot> shown_ = std::make_shared<VisionSnapshot>();
     std::shared_ptr<const VisionAnalysisResult> result_;
-    uint64_t asked_ = 0; ///< answer that was asked about by itself
+    uint64_t asked_ = 0; ///< version of the answer that was last analysed
     QComboBox *page_, *target_;
     QLabel *explanation_, *targetLabel_;
     QPushButton* run_;

@@ -46,7 +46,7 @@ QString message(const Failure& failure) {
     return parts.join(QStringLiteral(": "));
 }
 
-/// The folder of the run that a checkpoint belongs to; else the path itself.
+/// @return the folder of the training run that a checkpoint belongs to; the path itself if it is no checkpoint
 QString runOf(const QString& path) {
     const std::filesystem::path folder = path.toStdString();
     return checkpointStep(folder) ? QString::fromStdString(folder.parent_path().parent_path().string()) : path;
@@ -59,7 +59,7 @@ QFileInfoList picturesIn(const QString& folder) {
     return QDir(folder).entryInfoList(patterns, QDir::Files | QDir::Readable, QDir::Name);
 }
 
-/// "4", or "3 to 24" where layers differ.
+/// @return "4", or "3 to 24" if layers have different numbers of heads
 QString headsText(const VisionInfo& info) {
     const int fewest = std::ranges::min(info.layerHeads);
     return fewest == info.heads ? QString::number(info.heads) : VisionPanel::tr("%1 to %2").arg(fewest).arg(info.heads);
@@ -139,7 +139,7 @@ void VisionPanel::openModel(const QString& path) {
     showOtherModel();
 }
 
-/// A run at one moment; what is chosen in the picture stays.
+/// Shows a checkpoint of a training run. Another checkpoint of the same run keeps the chosen patch.
 void VisionPanel::showMoment(const std::shared_ptr<const WeightSet>& weights, const QString& path,
                              const QString& title) {
     const QString run = runOf(path);
@@ -163,7 +163,7 @@ void VisionPanel::showOtherModel() {
             examples_ << QString::fromStdString(path.string());
     const auto first = examples_.isEmpty() ? std::nullopt : setupOf(examples_.front());
     VisionSetup next = first.value_or(setup_);
-    next.change = {}; // it was of the other's layers
+    next.change = {}; // it refers to the previous model's layers
     apply(next);      // asks
 }
 
@@ -189,14 +189,14 @@ void VisionPanel::openPictures(const QString& folder) {
     constexpr qsizetype kMost = 2000;
     const QFileInfoList files = picturesIn(folder);
     if (files.isEmpty()) {
-        message_->setText(tr("%1 holds no picture; choose a folder with pictures in it.").arg(folder));
+        message_->setText(tr("%1 contains no pictures. Choose a folder with pictures.").arg(folder));
         message_->show();
         return;
     }
     others_.clear();
     for (const QFileInfo& file : files.first(std::min(files.size(), kMost))) others_ << file.absoluteFilePath();
     openPicture(others_.front());
-    listPictures(); // also where the first cannot be read
+    listPictures(); // also if the first cannot be read
 }
 
 void VisionPanel::ask() {
@@ -218,7 +218,7 @@ void VisionPanel::ask() {
 }
 
 void VisionPanel::editPicture(const QString& name, std::shared_ptr<const Image> picture) {
-    edit({.name = name, .picture = std::move(picture), .hidden = {}, .change = setup_.change}, tr("another picture"),
+    edit({.name = name, .picture = std::move(picture), .hidden = {}, .change = setup_.change}, tr("new picture"),
          "picture");
 }
 
@@ -242,7 +242,7 @@ void VisionPanel::apply(const VisionSetup& setup) {
     emit changed();
 }
 
-/// The first patch of a drag says whether it hides or shows.
+/// Hides or shows a patch. The first patch of a drag decides which of the two the drag does.
 void VisionPanel::cross(int patch, bool isFirst) {
     if (views_->changes().isPainting()) return views_->changes().paint(patch, isFirst);
     const auto at = std::ranges::lower_bound(setup_.hidden, patch);
@@ -276,7 +276,7 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
         message_->setText(message(*snapshot->failure));
     else
         message_->setText(snapshot->progress < 1 ? tr("Loading: %1 %").arg(qRound(snapshot->progress * 100))
-                                                 : tr("Looking at the picture…"));
+                                                 : tr("Running the model…"));
     showAnswers();
     views_->showState(shown_);
     views_->showAnswer(drawn(), look());
@@ -316,10 +316,11 @@ void VisionPanel::showModel() {
 void VisionPanel::showModelText() {
     const VisionInfo* info = shown_->model.get();
     if (!info) {
-        modelText_->setText(tr("Open or drop a folder of a vision model: ViT, DeiT, DINOv2, Swin or one of timm's."));
+        modelText_->setText(
+            tr("Open or drop the folder of a vision model: ViT, DeiT, DINOv2, Swin, or a ViT from timm."));
         return;
     }
-    QString text = tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 pixels")
+    QString text = tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels")
                        .arg(QString::fromStdString(info->name), QString::fromStdString(info->familyTitle))
                        .arg(info->layers)
                        .arg(headsText(*info))
@@ -337,10 +338,10 @@ void VisionPanel::showAnswers() {
     const bool hasAnswers = info && answer && !answer->probabilities.empty();
     answers_->setVisible(hasAnswers);
     answerText_->setText(!info || !answer ? QString()
-                         : hasAnswers     ? tr("Taken for, in %1 ms on %2:")
+                         : hasAnswers     ? tr("Prediction (%1 ms on %2):")
                                             .arg(answer->elapsedMs, 0, 'f', 0)
                                             .arg(QString::fromStdString(shown_->device))
-                                      : tr("This model has no classifier: it makes features."));
+                                      : tr("This model has no classifier. It only outputs features."));
     if (!hasAnswers) return;
     const auto& probabilities = answer->probabilities;
     std::vector<int> order(probabilities.size());
@@ -364,7 +365,7 @@ void VisionPanel::showAnswers() {
         auto* item = new QTreeWidgetItem(answers_, {QString::fromStdString(info->labelOf(index)),
                                                     tr("%1 %").arg(value * 100, 0, 'f', 1), QString()});
         item->setData(0, Qt::UserRole, index);
-        if (index == kept) answers_->setCurrentItem(item); // the keyboard stays with the class
+        if (index == kept) answers_->setCurrentItem(item); // the keyboard focus stays on the class
         item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
         item->setTextAlignment(2, Qt::AlignRight | Qt::AlignVCenter);
         if (!hasChange) continue;
@@ -373,7 +374,7 @@ void VisionPanel::showAnswers() {
     }
 }
 
-/// Rolls out by the gradient of a class that was clicked among the answers.
+/// Shows rollout weighted by the gradient of the class that was clicked.
 void VisionPanel::chooseClass(const QTreeWidgetItem* item) {
     view_->setCurrentIndex(1);
     weighted_->setCurrentIndex(weighted_->findData(item->data(0, Qt::UserRole)));
@@ -400,12 +401,12 @@ void VisionPanel::showOverlay() {
     figure.hovered = pointed_;
     overlay_->setFigure(std::move(figure));
     views_->setSelected(layerBox_->value(), showsRollout() ? -1 : head_->currentData().toInt());
-    fromAll_->setText(shown_->model && !shown_->model->prefix.empty() ? tr("Look from CLS")
-                                                                      : tr("Look from all patches"));
+    fromAll_->setText(shown_->model && !shown_->model->prefix.empty() ? tr("Show attention from CLS")
+                                                                      : tr("Show attention from all patches"));
     fromAll_->setEnabled(patch_.has_value());
 }
 
-/// What is laid over pictures has changed, not the answer.
+/// Draws the same answer with new settings.
 void VisionPanel::showLook() {
     views_->setLook(look());
     showOverlay();

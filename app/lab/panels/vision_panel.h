@@ -20,17 +20,17 @@ namespace attn {
 class PatchOverlayView;
 class VisionViews;
 
-/// The picture that a vision model is shown, and how the model is changed, as undo keeps it.
+/// The picture that a vision model reads and the changes to its run: the state that undo restores.
 struct VisionSetup {
-    QString name;                         ///< of a built-in picture, a path, or what it was pasted as
+    QString name;                         ///< of a built-in picture, a path, or a title
     std::shared_ptr<const Image> picture; ///< null: none
-    std::vector<int> hidden;              ///< patches, in rising order
+    std::vector<int> hidden;              ///< indices of hidden patches, ascending
     VisionChange change{};
     bool operator==(const VisionSetup&) const = default;
 };
 
-/// A picture in patches, where each of them looks in every head of a vision model, attention rolled out through its
-/// layers, also by the gradient of a class, and what the model takes the picture for, also with patches hidden.
+/// Shows a vision model with one picture: where each patch looks in every head, attention rollout (also weighted by the
+/// gradient of a class), and the predicted classes (also with hidden patches or changes).
 class VisionPanel : public Panel {
     Q_OBJECT
 
@@ -44,23 +44,23 @@ public:
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 
-    /// Opens a folder of a vision model, with the first of the pictures that it brings along.
+    /// Opens the folder of a vision model, with the first of its example pictures.
     void openModel(const QString& path);
-    /// What is opened when the panel is first looked at, unless another model is open by then.
+    /// Sets the model that is opened when the panel is first shown, unless another one is open by then.
     void setDefaultModel(const QString& path) { defaultModel_ = path; }
-    /// A built-in picture, or a file. What cannot be read is said in the panel.
+    /// Opens a built-in picture or a file. Shows a message if it cannot be read.
     void openPicture(const QString& name);
-    /// Offers the pictures of a folder, by name, and opens the first. Without any it says so.
+    /// Lists the pictures of a folder by name and opens the first. Shows a message if there are none.
     void openPictures(const QString& folder);
     const VisionSetup& setup() const { return setup_; }
     const std::shared_ptr<const VisionSnapshot>& shown() const { return shown_; }
     bool isChanged() const { return !setup_.change.isNone(); }
-    void resetChanges(); ///< the model as it was loaded
-    /// "step 120": of the run that is shown; empty for a model that is none.
+    void resetChanges(); ///< removes all changes
+    /// @return the checkpoint that is shown, "step 120"; empty if the model is not from a training run here
     QString momentTitle() const { return QString::fromStdString(shown_->query.moment); }
 
 signals:
-    /// Whether the model runs as it was loaded may be another matter now.
+    /// The changes may have been edited: isChanged() may have a new value.
     void changed();
 
 protected:
@@ -86,13 +86,13 @@ private:
     void ask();
     void apply(const VisionSetup& setup);
     void edit(const VisionSetup& setup, const QString& text, const QString& what);
-    /// Another picture, all of it, with the model changed as before.
+    /// Shows another picture without hidden patches. The changes stay.
     void editPicture(const QString& name, std::shared_ptr<const Image> picture);
     void connectChanges();
     void chooseOther(const QString& name);
     QJsonObject saveChange() const;
     void restoreChange(const QJsonObject& saved);
-    std::shared_ptr<const VisionSnapshot> drawn() const; ///< with the run that is chosen as its answer
+    std::shared_ptr<const VisionSnapshot> drawn() const; ///< its answer is that of the chosen run
     void cross(int patch, bool isFirst);
     void setCrossing();
     void showModel();
@@ -107,12 +107,12 @@ private:
     PanelContext& context_;
     std::shared_ptr<const VisionSnapshot> shown_;
     QString model_, defaultModel_;
-    std::shared_ptr<const WeightSet> weights_; ///< of a run as it trains, in place of the folder's
-    QString moment_;                           ///< of the run
-    QStringList examples_, others_;            ///< pictures of the model, and of a folder
-    VisionSetup setup_, before_;               ///< before a drag over patches
-    bool hidesMore_ = true;                    ///< a drag hides, or shows again
-    std::vector<float> plain_;                 ///< probabilities of the picture with no patch hidden
+    std::shared_ptr<const WeightSet> weights_; ///< of a checkpoint, in place of the folder's; null: none
+    QString moment_;                           ///< title of the checkpoint; empty: none
+    QStringList examples_, others_;            ///< paths: of the model, and of an opened folder
+    VisionSetup setup_, before_;               ///< before_: before a drag over patches
+    bool hidesMore_ = true;                    ///< whether the drag hides patches or shows them
+    std::vector<float> plain_;                 ///< probabilities without hidden patches or changes
     std::shared_ptr<const Image> plainOf_;
     std::optional<int> patch_, pointed_;
     int layer_ = 0;

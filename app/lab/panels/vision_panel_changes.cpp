@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-// Changes of the model, and which run is drawn.
+// Changes to the model, and the run that is drawn.
 
 namespace attn {
 
@@ -36,7 +36,7 @@ void VisionPanel::connectChanges() {
     });
 }
 
-/// A drag over the picture hides patches or paints attention, or neither.
+/// Lets a drag over the picture hide patches, paint attention, or neither.
 void VisionPanel::setCrossing() {
     VisionChanges& changes = views_->changes();
     if (changes.isPainting() && hide_->isChecked()) {
@@ -67,12 +67,12 @@ void VisionPanel::chooseOther(const QString& name) {
     next.change.otherName = name;
     next.change.other.reset();
     if (!name.isEmpty()) {
-        const auto read = setupOf(name); // says why it cannot be read
+        const auto read = setupOf(name); // shows why it cannot be read
         if (!read) return listPictures();
         next.change.other = read->picture;
     }
     for (Intervention& each : next.change.edits.interventions)
-        if (!each.text.empty()) each.text = name.toStdString(); // empty: of this picture
+        if (!each.text.empty()) each.text = name.toStdString(); // empty: from this picture
     edit(next, tr("the other picture"), "other");
 }
 
@@ -97,7 +97,7 @@ void VisionPanel::restoreChange(const QJsonObject& saved) {
     try {
         if (const QString edits = saved["edits"].toString(); !edits.isEmpty())
             next.change.edits = editsFromJson(edits.toStdString());
-    } catch (const std::exception&) { // written by another version: the model runs as it was loaded
+    } catch (const std::exception&) { // written by another version: no changes
         next.change = {};
     }
     next.change.otherName = saved["other"].toString();

@@ -22,12 +22,12 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-// What a person sets in the vision panel.
+// The controls of the vision panel.
 
 namespace attn {
 namespace {
 
-constexpr const char* kFolder = "folder:"; ///< in place of a picture: asks for one
+constexpr const char* kFolder = "folder:"; ///< in place of a picture's name: ask for a folder
 
 QComboBox* makeChoice(const char* name, const QString& title, const QString& help, const QStringList& items) {
     auto* choice = new QComboBox;
@@ -48,6 +48,17 @@ QSlider* makeSlider(const char* name, const QString& title, const QString& help,
     slider->setRange(0, most);
     slider->setValue(value);
     return slider;
+}
+
+/// "Circle, example 1" for a file "1 circle.ppm"; the name of the file if it has no number.
+QString exampleTitle(const QString& path) {
+    const QString name = QFileInfo(path).completeBaseName(), number = name.section(' ', 0, 0);
+    QString title = name.section(' ', 1);
+    bool isNumber = false;
+    number.toInt(&isNumber);
+    if (!isNumber || title.isEmpty()) return name;
+    title[0] = title[0].toUpper();
+    return VisionPanel::tr("%1, example %2").arg(title, number);
 }
 
 void addRow(QGridLayout* grid, const QString& title, QWidget* widget) {
@@ -83,7 +94,7 @@ QWidget* VisionPanel::makeControls() {
 void VisionPanel::makeModelControls(QVBoxLayout* column) {
     auto* open = new QPushButton(tr("Open a vision model…"));
     open->setObjectName("visionOpen");
-    open->setToolTip(tr("A folder of a ViT, DeiT or DINOv2 model, or one of timm's"));
+    open->setToolTip(tr("Open the folder of a ViT, DeiT, DINOv2 or Swin model, or of a ViT from timm"));
     modelText_ = makeHintLabel("visionModel");
     message_ = new QLabel;
     message_->setObjectName("visionMessage");
@@ -97,18 +108,19 @@ void VisionPanel::makeModelControls(QVBoxLayout* column) {
 
 void VisionPanel::makePictureControls(QVBoxLayout* column) {
     auto* grid = new QGridLayout;
-    picture_ = makeChoice("visionPicture", tr("Picture"), tr("The picture that the model is shown"), {});
+    picture_ = makeChoice("visionPicture", tr("Picture"), tr("The picture that the model reads"), {});
     addRow(grid, tr("Picture"), picture_);
     column->addLayout(grid);
     auto* paste = new QPushButton(tr("Paste"));
     paste->setObjectName("visionPaste");
-    paste->setToolTip(tr("The picture that was copied elsewhere"));
+    paste->setToolTip(tr("Use the picture from the clipboard"));
     hide_ = new QCheckBox(tr("Hide patches"));
     hide_->setObjectName("visionHide");
-    hide_->setToolTip(tr("Drag over the picture to hide patches from the model, or to show hidden ones again"));
+    hide_->setToolTip(
+        tr("Drag over the picture to hide patches from the model. Drag over hidden patches to show them again"));
     showAll_ = new QPushButton(tr("Show all"));
     showAll_->setObjectName("visionShowAll");
-    showAll_->setToolTip(tr("No patch is hidden any more"));
+    showAll_->setToolTip(tr("Show all hidden patches to the model again"));
     auto* row = new QHBoxLayout;
     row->addWidget(hide_);
     row->addWidget(showAll_);
@@ -125,33 +137,35 @@ void VisionPanel::makePictureControls(QVBoxLayout* column) {
 }
 
 void VisionPanel::makeViewControls(QVBoxLayout* column) {
-    view_ = makeChoice("visionView", tr("View"), tr("One layer's attention, or how much reaches through all of them"),
-                       {tr("Attention"), tr("Rollout")});
+    view_ =
+        makeChoice("visionView", tr("View"), tr("Attention of one layer, or attention rolled out through all layers"),
+                   {tr("Attention"), tr("Rollout")});
     layerBox_ = new QSpinBox;
     layerBox_->setObjectName("visionLayer");
     layerBox_->setAccessibleName(tr("Layer"));
-    layerBox_->setToolTip(tr("Whose heads look, from 0"));
-    head_ = makeChoice("visionHead", tr("Head"), tr("One head, or all of the layer as one"), {});
-    fusion_ = makeChoice("visionFusion", tr("Heads as"),
-                         tr("How the heads of a layer become one map before layers are multiplied"),
+    layerBox_->setToolTip(tr("The layer to show, counted from 0"));
+    head_ = makeChoice("visionHead", tr("Head"), tr("One head, or the mean or maximum of all heads"), {});
+    fusion_ = makeChoice("visionFusion", tr("Heads"),
+                         tr("How the heads of a layer are combined before the layers are multiplied"),
                          {tr("Mean"), tr("Maximum"), tr("Minimum")});
     weighted_ = makeChoice("visionWeighted", tr("Weighted by"),
-                           tr("By the gradient of a class only what raises its logit counts, and heads and discarding "
-                              "are no choice (Chefer et al. 2021)"),
+                           tr("Weight attention by the gradient of a class: only attention that raises its logit "
+                              "counts (Chefer et al. 2021). Heads and Discard then have no effect"),
                            {});
     weighted_->addItem(tr("Nothing"), -1);
     discard_ = makeSlider("visionDiscard", tr("Discard"),
-                          tr("Share of each layer's weights, the lowest, that is left out, in percent"), 99, 0);
-    colours_ = makeChoice("visionColours", tr("Colours"), tr("Colour map of the weights"), {});
+                          tr("Share of each layer's lowest attention weights to leave out, in percent"), 99, 0);
+    colours_ = makeChoice("visionColours", tr("Colours"), tr("Colour map of the attention weights"), {});
     for (const ColourMapInfo& map : colourMaps())
         colours_->addItem(QCoreApplication::translate("attn::ColourMap", map.title), colourMapKey(map.id));
-    opacity_ = makeSlider("visionOpacity", tr("Opacity"), tr("Of the weights over the picture, in percent"), 100, 60);
+    opacity_ =
+        makeSlider("visionOpacity", tr("Opacity"), tr("Opacity of the heatmap over the picture, in percent"), 100, 60);
     smooth_ = new QCheckBox(tr("Smooth between patches"));
     smooth_->setObjectName("visionSmooth");
-    smooth_->setToolTip(tr("Blends the weights of neighbouring patches; off: one colour a patch"));
+    smooth_->setToolTip(tr("Blend the colours of neighbouring patches. Off: one colour per patch"));
     fromAll_ = new QPushButton;
     fromAll_->setObjectName("visionFrom");
-    fromAll_->setToolTip(tr("Back from the chosen patch to the token that the classifier reads"));
+    fromAll_->setToolTip(tr("Deselect the patch and show attention from what the classifier reads"));
     attentionRow_ = new QWidget;
     auto* attention = new QGridLayout(attentionRow_);
     attention->setContentsMargins(0, 0, 0, 0);
@@ -161,7 +175,7 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
     auto* rollout = new QGridLayout(rolloutRow_);
     rollout->setContentsMargins(0, 0, 0, 0);
     addRow(rollout, tr("Weighted by"), weighted_);
-    addRow(rollout, tr("Heads as"), fusion_);
+    addRow(rollout, tr("Heads"), fusion_);
     addRow(rollout, tr("Discard"), discard_);
     auto* top = new QGridLayout;
     addRow(top, tr("View"), view_);
@@ -189,7 +203,7 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
         discard_->setEnabled(!isWeighted);
         ask();
         if (!isWeighted || !shown_->answer) return;
-        message_->setText(tr("Following the class back through the layers…")); // until its answer is there
+        message_->setText(tr("Computing the gradient of the class…")); // until the answer arrives
         message_->show();
     });
     connect(colours_, &QComboBox::currentIndexChanged, this, &VisionPanel::showLook);
@@ -206,10 +220,11 @@ void VisionPanel::makeAnswers(QVBoxLayout* column) {
     answerText_ = makeHintLabel("visionAnswer");
     answers_ = new QTreeWidget;
     answers_->setObjectName("visionAnswers");
-    answers_->setAccessibleName(tr("What the model takes the picture for"));
-    answers_->setToolTip(tr("Classes by probability; with patches hidden also what that changes. Click one, or "
-                            "press Return, to roll attention out by its gradient"));
-    answers_->setHeaderLabels({tr("Class"), tr("Probability"), tr("Change")});
+    answers_->setAccessibleName(tr("Predicted classes"));
+    answers_->setToolTip(
+        tr("The most probable classes. With hidden patches or changes, also the difference from the original run in "
+           "percentage points. Click a class, or press Return, to show rollout weighted by its gradient"));
+    answers_->setHeaderLabels({tr("Class"), tr("Probability"), tr("Difference")});
     answers_->setRootIsDecorated(false);
     answers_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
     answers_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
@@ -223,7 +238,7 @@ void VisionPanel::makeAnswers(QVBoxLayout* column) {
 }
 
 void VisionPanel::chooseModel() {
-    auto* dialog = makeFileDialog(this, tr("Open a folder of a vision model"), QFileDialog::Directory);
+    auto* dialog = makeFileDialog(this, tr("Open the folder of a vision model"), QFileDialog::Directory);
     connect(dialog, &QFileDialog::fileSelected, this, &VisionPanel::openModel);
     dialog->open();
 }
@@ -243,19 +258,19 @@ void VisionPanel::choosePicture(int index) {
 void VisionPanel::pastePicture() {
     const QImage image = QGuiApplication::clipboard()->image();
     if (image.isNull()) {
-        message_->setText(tr("The clipboard holds no picture; copy one first."));
+        message_->setText(tr("The clipboard contains no picture. Copy one first."));
         message_->show();
         return;
     }
     editPicture(tr("Pasted"), std::make_shared<const Image>(imageFrom(image)));
 }
 
-/// The model's own pictures, those of a folder, those drawn by code, and what is shown.
+/// Lists the model's example pictures, those of an opened folder, the built-in ones, and the current one.
 void VisionPanel::listPictures() {
     const QSignalBlocker quiet(picture_);
     picture_->clear();
     QList<std::pair<QString, QString>> pictures;
-    for (const QString& example : examples_) pictures.append({QFileInfo(example).completeBaseName(), example});
+    for (const QString& example : examples_) pictures.append({exampleTitle(example), example});
     for (const QString& other : others_) pictures.append({QFileInfo(other).fileName(), other});
     for (const BuiltInPicture& picture : builtInPictures())
         pictures.append({QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id)});

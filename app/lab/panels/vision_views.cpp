@@ -19,19 +19,19 @@ namespace attn {
 
 VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     : QWidget(parent), shown_(std::make_shared<VisionSnapshot>()), heads_(new HeadOverlaysView),
-      distance_(new PointedView(tr("How far every head looks"))),
-      positions_(new PointedView(tr("Similarity of positions"))),
+      distance_(new PointedView(tr("Attention distance of every head"))),
+      positions_(new PointedView(tr("Position similarity"))),
       filters_(new PointedView(tr("Filters of the patch embedding"))), page_(new QComboBox), filterKind_(new QComboBox),
       pages_(new QStackedWidget), comparison_(new VisionComparison(context)), changes_(new VisionChanges),
       lenses_(new VisionLenses(context)) {
     page_->setObjectName("visionBeside");
-    page_->setAccessibleName(tr("What is shown beside the picture"));
+    page_->setAccessibleName(tr("View beside the picture"));
     heads_->setObjectName("visionHeads");
     distance_->setObjectName("visionDistance");
     positions_->setObjectName("visionPositions");
     filters_->setObjectName("visionFilters");
     filterKind_->setObjectName("visionFilterKind");
-    filterKind_->setAccessibleName(tr("Which filters"));
+    filterKind_->setAccessibleName(tr("Filters to show"));
     filterKind_->setToolTip(tr("The directions in which the filters differ most, or the filters themselves"));
     filterKind_->addItems({tr("Principal components"), tr("All filters")});
     auto* filters = new QWidget;
@@ -46,20 +46,20 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     };
     add(heads_, tr("Every head"), tr("Where the chosen token looks in every head of every layer"));
     add(distance_, tr("Attention distance"), tr("How far every head looks, in pixels"));
-    add(positions_, tr("Similarity of positions"), tr("Which places have position embeddings alike"));
-    add(filters, tr("Patch filters"), tr("What the patch embedding reacts to"));
-    add(comparison_, tr("Compare"), tr("The same look at another picture, or of another model"));
+    add(positions_, tr("Position similarity"), tr("How similar the position embeddings of the patches are"));
+    add(filters, tr("Patch filters"), tr("The filters of the patch embedding"));
+    add(comparison_, tr("Compare"), tr("Compare with another picture or another model"));
     auto* scroll = new QScrollArea;
-    scroll->setAccessibleName(tr("Changes of the model"));
+    scroll->setAccessibleName(tr("Changes to the model"));
     scroll->setWidget(changes_);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     scroll->setMinimumWidth(changes_->minimumSizeHint().width() + 20);
-    add(scroll, tr("Changes"), tr("Close heads, change values, set patterns by hand"));
-    add(lenses_, tr("Lenses"), tr("What layers say, what made a class likely, what each head does"));
-    page_->setToolTip(tr("What is shown beside the picture: every head, how far they look, positions, filters, "
-                         "another picture or model, changes of the model, or lenses on it"));
+    add(scroll, tr("Changes"), tr("Remove heads, replace values, set patterns"));
+    add(lenses_, tr("Lenses"), tr("Predictions by layer, contributions to a class, and what each head does"));
+    page_->setToolTip(tr("The view beside the picture: every head, attention distance, positions, filters, a "
+                         "comparison, changes or lenses"));
     auto* all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
     all->addWidget(page_);

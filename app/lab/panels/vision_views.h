@@ -14,8 +14,8 @@ class VisionChanges;
 class VisionComparison;
 class VisionLenses;
 
-/// What stands beside the picture of the vision panel: every head, how far they look, what the weights say of positions
-/// and filters, and another picture or model.
+/// The views beside the picture of the vision panel: every head, attention distance, position embeddings, patch
+/// filters, comparison, changes and lenses.
 class VisionViews : public QWidget {
     Q_OBJECT
 
@@ -23,19 +23,20 @@ public:
     explicit VisionViews(PanelContext& context, QWidget* parent = nullptr);
 
     void showAnswer(const std::shared_ptr<const VisionSnapshot>& snapshot, const VisionLook& look);
-    /// Of the run as it is, whichever one is drawn.
+    /// Updates changes and lenses, which always show the run with its changes.
     void showState(const std::shared_ptr<const VisionSnapshot>& snapshot);
-    /// Only the look has changed.
+    /// Draws the same answer with other settings.
     void setLook(const VisionLook& look);
     void setSelected(int layer, int head); ///< head -1: none
     VisionChanges& changes() { return *changes_; }
-    void showChanges(); ///< brings them to the front
-    /// What is asked of the first model, which a comparison follows.
+    void showChanges(); ///< brings the changes to the front
+    /// Passes the first model's query on to the comparison.
     void follow(const VisionQuery& query);
-    /// Whether what is in front needs VisionQuery::embedding.
+    /// Whether the front page needs VisionQuery::embedding.
     bool needsEmbedding() const;
 
-    /// Of what is in front; null where it is the picture itself with its heads.
+    /// @return the widget of the front page for export; null for the page of heads, where the picture itself is
+    /// exported
     QWidget* figure() const;
     QString csv() const;
     std::vector<NumberArray> numbers() const;
@@ -46,7 +47,7 @@ public:
 signals:
     void headChosen(int layer, int head);
     void patchChosen(int patch);
-    /// Another page is in front.
+    /// Another page has come to the front.
     void pageChanged();
     void changeRequested(const attn::Intervention& intervention);
 
