@@ -208,8 +208,8 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
         const auto isThere = [&] {
             const LensAnswer& answer = view.answer();
             if (id == "circuits") return !answer.rows.empty();
-            return answer.matrix.title.contains("what the changes change") ||
-                   answer.bars.title.contains("what the changes change");
+            return answer.matrix.title.contains("changed − original") ||
+                   answer.bars.title.contains("changed − original");
         };
         REQUIRE(lab.waitFor(isThere));
         if (id == "composition") // is told from weights, which no gate changes
@@ -219,7 +219,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
             // The parts of the same logit: the two targets must be the same token.
             CHECK(view.answer().summary.count("logit of “") % 2 == 0);
             const QString target = view.answer().summary.section("“", 1, 1).section("”", 0, 0);
-            CHECK(view.answer().summary.section("Without them", 1).contains("“" + target + "”"));
+            CHECK(view.answer().summary.section("Original:", 1).contains("“" + target + "”"));
             for (const QStringList& row : view.answer().rows)
                 CHECK(row[3].toDouble() == Approx(row[1].toDouble() - row[2].toDouble()).margin(2e-4));
         }
@@ -247,11 +247,11 @@ TEST_CASE("lens change: numbers are held against those of the same name", "[lab]
     after.rows = {{"MLP", "1.5"}, {"new", "1"}};
     before.rows = {{"embedding", "0"}, {"MLP", "-0.5"}};
     const LensAnswer change = changeOf(after, before);
-    CHECK(change.summary == "With the changes: now. Without them: then.");
+    CHECK(change.summary == "Changed: now. Original: then.");
     CHECK(change.matrix.valueAt({0, 0}) == -0.5f);
     CHECK(std::isnan(change.matrix.valueAt({0, 1})));
     CHECK(change.matrix.kind == MatrixFigure::Kind::Signed);
-    CHECK(change.remarks == std::vector<QString>{"with the changes a; without b", "same"});
+    CHECK(change.remarks == std::vector<QString>{"changed: a; original: b", "same"});
     REQUIRE(change.bars.lines.size() == 1); // a difference and a number would not do beside each other
     CHECK(change.bars.lines[0].values == std::vector<float>{0.5f, -1});
     REQUIRE(change.rows.size() == 2);

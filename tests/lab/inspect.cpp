@@ -264,7 +264,7 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     for (int i = 0; i < 2; ++i) QTest::keyClick(&cells, Qt::Key_Right);
     CHECK(cells.accessibleDescription().startsWith("The other text: embedding, token 2 “"));
     QTest::keyClick(&cells, Qt::Key_Return);
-    CHECK(cells.accessibleDescription().contains("is held. The prompt: embedding, token 2 “"));
+    CHECK(cells.accessibleDescription().contains("of the other text. The prompt: embedding, token 2 “"));
     lab.forget();
     QTest::keyClick(&cells, Qt::Key_Escape); // lets go, and stops nothing
     CHECK(cells.accessibleDescription().startsWith("The other text: embedding, token 2 “"));

@@ -4,8 +4,8 @@
 
 namespace attn {
 
-/// Draws an answer token by token: wrong tokens on a red ground and underlined, so that they are told apart without
-/// colours too.
+/// Draws an answer token by token. Wrong tokens have a red background and are underlined, which also helps readers who
+/// do not see the colour.
 class AnswerDelegate : public QStyledItemDelegate {
     Q_OBJECT
 

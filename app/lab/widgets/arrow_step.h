@@ -6,10 +6,11 @@
 
 namespace attn {
 
-/// Where an arrow key leads in a grid.
+/// The step that an arrow key takes in a grid.
 struct ArrowStep {
     int right = 0, down = 0;
 };
+/// @return the step of the key that was pressed; none if it is no arrow key
 inline std::optional<ArrowStep> arrowStep(const QKeyEvent& event) {
     switch (event.key()) {
     case Qt::Key_Left:

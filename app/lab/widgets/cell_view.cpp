@@ -17,7 +17,7 @@ void CellView::setExplanation(const std::shared_ptr<const CellExplanation>& expl
     if (explanation == figure_.explanation && before == figure_.before) return;
     figure_.explanation = explanation;
     figure_.before = before;
-    setAccessibleDescription(explanation ? tr("Weight of key %1 for query %2: %3")
+    setAccessibleDescription(explanation ? tr("Attention weight of query %2 on key %1: %3")
                                                .arg(explanation->key)
                                                .arg(explanation->query)
                                                .arg(static_cast<double>(explanation->probability))

@@ -6,14 +6,14 @@
 
 namespace attn {
 
-/// The arithmetic of one cell, as tall as its width needs; put it into a scroll area.
+/// Shows the arithmetic of one cell. Its height depends on its width: put it into a scroll area.
 class CellView : public QWidget {
     Q_OBJECT
 
 public:
     explicit CellView(QWidget* parent = nullptr);
 
-    /// @param before as CellFigure::before
+    /// @param before the same cell in the original run, as in CellFigure::before; may be null
     void setExplanation(const std::shared_ptr<const CellExplanation>& explanation,
                         const std::shared_ptr<const CellExplanation>& before = nullptr);
     void setLabels(std::vector<QString> labels);

@@ -20,7 +20,7 @@ LinesFigure divergenceFigure(const PlaygroundMap& map, int head) {
     LinesFigure figure;
     const auto values = map.at(head);
     figure.title = ComparisonView::tr("Divergence of each row");
-    figure.note = ComparisonView::tr("Jensen–Shannon, in bits: 0 the same, 1 nothing in common");
+    figure.note = ComparisonView::tr("Jensen–Shannon divergence, in bits: 0 = equal, 1 = nothing in common");
     figure.placeTitle = ComparisonView::tr("query");
     figure.isBars = true;
     figure.range = std::pair(0.0, 1.0);
@@ -37,14 +37,14 @@ ComparisonView::ComparisonView(QWidget* parent) : QWidget(parent) {
     auto* title = new QLabel(tr("Compare"));
     kind_ = new QComboBox;
     kind_->setObjectName("compareKind");
-    kind_->setAccessibleName(tr("Which map to compare"));
-    kind_->setToolTip(tr("Which of the maps of both attentions to see"));
+    kind_->setAccessibleName(tr("Map to compare"));
+    kind_->setToolTip(tr("The kind of map to show for both attentions"));
     kind_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     title->setBuddy(kind_);
     error_ = new QLabel;
     error_->setObjectName("compareError");
     error_->setWordWrap(true);
-    error_->setToolTip(tr("How far the outputs are apart, as a share of the root mean square of A's"));
+    error_->setToolTip(tr("The difference of the outputs, as a share of the root mean square of A's output"));
     row->addWidget(title);
     row->addWidget(kind_);
     row->addWidget(error_, 1);
@@ -117,12 +117,13 @@ void ComparisonView::refresh() {
         }
         figure.title = titles[i].arg(mapTitle(name));
         if (!found[i])
-            figure.note = i < 2 ? tr("None is formed.") : tr("There is no difference of maps of different shapes.");
-        maps_[i]->setToolTip(tr("%1\nDouble-click to enlarge this map, or to see all again").arg(figure.note));
+            figure.note = i < 2 ? tr("This attention forms no such map.")
+                                : tr("No difference: it needs two maps of the same shape.");
+        maps_[i]->setToolTip(tr("%1\nDouble-click to enlarge this map, or to show all maps again").arg(figure.note));
         maps_[i]->setFigure(std::move(figure));
     }
     const auto percent = [](double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'g', 3); };
-    error_->setText(comparison.output ? tr("Outputs differ by %1 of A's size on average, %2 at most.")
+    error_->setText(comparison.output ? tr("Outputs differ by %1 on average (max %2).")
                                             .arg(percent(comparison.output->mean), percent(comparison.output->largest))
                                       : tr("The outputs have different shapes."));
     divergence_->setFigure(comparison.divergence ? divergenceFigure(*comparison.divergence, head_) : LinesFigure());
@@ -130,7 +131,7 @@ void ComparisonView::refresh() {
                               ? QString()
                               : tr("No divergence: %1.").arg(QString::fromStdString(comparison.remark)));
     arrange();
-    // Other numbers under the same pointer.
+    // The numbers under the pointer have changed.
     if (lastUsed_ && lastUsed_->figure().hovered) point(lastUsed_, lastUsed_->figure().hovered);
 }
 

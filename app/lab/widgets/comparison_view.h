@@ -14,29 +14,29 @@ namespace attn {
 
 class LinesView;
 
-/// One kind of map of two attentions, their difference, and how far their patterns and outputs are apart. A double
-/// click enlarges a map and brings all back.
+/// Compares two attentions, A and B: one kind of map of both, the difference A − B, and measures of how far their
+/// patterns and outputs differ. A double click enlarges a map, or shows all maps again.
 class ComparisonView : public QWidget {
     Q_OBJECT
 
 public:
     explicit ComparisonView(QWidget* parent = nullptr);
 
-    /// @param snapshot with a comparison  @param head, plane which of each map
+    /// @param snapshot with a comparison  @param head, plane the matrix of each map to show
     void showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot, int head, int plane);
     void setTheme(const FigureTheme& theme);
-    /// Of the tokens, for the axes of the maps that are shown next; empty: they have none.
+    /// Sets the token labels on the axes of the maps that are shown next; empty: no labels.
     void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
 
-    /// What export writes: the map that is enlarged or was last worked in, else the difference.
+    /// @return the map that export writes: the enlarged or last used one, else the difference
     const Figure& current() const;
     QString kind() const; ///< the name of the map that is compared
     void setKind(const QString& name);
 
 signals:
-    /// What stands in the cell that is pointed at; empty: at none.
+    /// @param text the reading of the cell under the pointer; empty: no cell
     void readingChanged(const QString& text);
-    /// The row that is pointed at in any map.
+    /// @param row under the pointer in any map; none: the pointer has left
     void rowPointed(std::optional<int> row);
 
 private:
@@ -48,7 +48,7 @@ private:
 
     std::shared_ptr<const PlaygroundSnapshot> shown_;
     int head_ = 0, plane_ = 0;
-    QString wanted_ = QStringLiteral("pattern"); ///< kept while a spec forms none
+    QString wanted_ = QStringLiteral("pattern"); ///< kept while an attention forms no such map
     QComboBox* kind_;
     QLabel *error_, *remark_;
     QGridLayout* grid_;

@@ -15,7 +15,7 @@ enum Plot : size_t { Pairs, Operations, Memory, Time };
 
 QString qt(const std::string& text) { return QString::fromStdString(text); }
 
-/// With as many heads as another, so that they compare.
+/// @return the attention `text` with the heads of `spec`, if they combine, for a fair comparison
 AttentionSpec withHeadsOf(const AttentionSpec& spec, const char* text) {
     AttentionSpec result = AttentionSpec::parse(text);
     result.parts[Slot::Heads] = spec.parts.at(Slot::Heads);
@@ -30,13 +30,13 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
     auto* row = new QHBoxLayout;
     run_ = new QPushButton(tr("Measure"));
     run_->setObjectName("measureCost");
-    run_->setToolTip(tr("Run each attention on the device at every length that takes no more than seconds"));
+    run_->setToolTip(tr("Run each attention on the device at every length that finishes within a few seconds"));
     progress_ = new QProgressBar;
     progress_->setObjectName("costProgress");
     progress_->setRange(0, 1000);
     progress_->setTextVisible(false);
     progress_->setMaximumWidth(160);
-    progress_->setAccessibleName(tr("Progress of measuring"));
+    progress_->setAccessibleName(tr("Progress of the measurement"));
     progress_->hide();
     remark_ = makeHintLabel("costRemark");
     row->addWidget(run_);
@@ -50,7 +50,7 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
     column->addWidget(legend_);
     auto* grid = new QGridLayout;
     const std::array titles{tr("Pairs of query and key"), tr("Operations"), tr("Memory"), tr("Time")};
-    const std::array units{tr("seen, all heads"), tr("floating-point, by formula"), tr("MiB, by formula"),
+    const std::array units{tr("visible pairs, all heads"), tr("floating-point, by formula"), tr("MiB, by formula"),
                            tr("ms, measured")};
     for (size_t plot = 0; plot < plots_.size(); ++plot) {
         plots_[plot] = new FigureView<LengthFigure>;
@@ -102,7 +102,7 @@ void CostView::refresh() {
     legend_->setText(lines.join(QStringLiteral(" &nbsp; ")));
 
     const bool isRunning = measured_ && measured_->isRunning;
-    run_->setText(isRunning ? tr("Cancel") : measured_ ? tr("Measure again") : tr("Measure"));
+    run_->setText(isRunning ? tr("Stop") : measured_ ? tr("Measure again") : tr("Measure"));
     progress_->setVisible(isRunning);
     if (isRunning) progress_->setValue(static_cast<int>(measured_->progress * 1000));
     QStringList remarks;

@@ -12,22 +12,22 @@ class QPushButton;
 
 namespace attn {
 
-/// What attentions cost against the length, beside full and linear attention: pairs, operations and memory by formula,
-/// and time, once it was measured.
+/// Plots the cost of attentions against the length, together with full and linear attention: pairs, operations and
+/// memory by formula, and time once it is measured.
 class CostView : public QWidget {
     Q_OBJECT
 
 public:
     explicit CostView(QWidget* parent = nullptr);
 
-    /// @param specs of the playground: A, or A and B
+    /// @param specs of the playground: A, or A and B  @param width of a head
     void setSpecs(const std::vector<AttentionSpec>& specs, int64_t width);
-    /// What to ask the session for; the formulas, until measuring was asked for.
+    /// @return the query for the session. It asks only for formulas until Measure is pressed.
     const CostQuery& query() const { return query_; }
     void showCosts(const std::shared_ptr<const CostSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
 
-    /// What export writes: the time if it was measured, else the operations.
+    /// @return the plot that export writes: the time if it was measured, else the operations
     const Figure& current() const;
 
 signals:
@@ -38,7 +38,7 @@ private:
     void refresh();
 
     CostQuery query_;
-    std::shared_ptr<const CostSnapshot> formulas_, measured_; ///< of the specs as they are; null until known
+    std::shared_ptr<const CostSnapshot> formulas_, measured_; ///< of the current specs; null until computed
     std::array<FigureView<LengthFigure>*, 4> plots_;          ///< pairs, operations, memory, time
     QLabel *legend_, *remark_;
     QPushButton* run_;

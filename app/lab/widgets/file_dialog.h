@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// A dialog that goes when it is closed; connect and open() it.
+/// @return a file dialog that deletes itself when it is closed; connect its signals and call open()
 inline QFileDialog* makeFileDialog(QWidget* parent, const QString& title, QFileDialog::FileMode mode) {
     auto* dialog = new QFileDialog(parent, title);
     dialog->setObjectName("fileDialog");

@@ -5,8 +5,8 @@
 
 namespace attn {
 
-/// Puts widgets beside each other and wraps like text, so that a toolbar stays whole in a narrow dock. Right to left
-/// where the language reads so.
+/// Places widgets in lines that wrap like text: a toolbar stays complete in a narrow dock. Follows the layout direction
+/// of the language.
 class FlowLayout : public QLayout {
 public:
     explicit FlowLayout(QWidget* parent = nullptr);
@@ -24,7 +24,7 @@ public:
     QSize minimumSize() const override;
 
 private:
-    /// @return the height used; moves nothing without `isApplied`
+    /// @param isApplied whether to move the items  @return the height used
     int arrange(const QRect& rect, bool isApplied) const;
 
     QList<QLayoutItem*> items_;

@@ -37,7 +37,7 @@ void GeneratedText::setShade(const QColor& shade) {
 void GeneratedText::setTokens(const std::vector<TokenInfo>& tokens) {
     size_t common = 0;
     while (common < tokens.size() && common < tokens_.size() && looksTheSame(tokens[common], tokens_[common])) ++common;
-    // Node numbers may change under equal text.
+    // Equal text may get new node numbers.
     for (size_t i = 0; i < common; ++i) tokens_[i].branchNode = tokens[i].branchNode;
     if (common < tokens.size() || common < tokens_.size()) rebuildFrom(common, tokens);
 }
@@ -165,10 +165,10 @@ bool GeneratedText::viewportEvent(QEvent* event) {
     const TokenInfo& token = tokens_[static_cast<size_t>(index)];
     const QString how =
         token.isPrompt
-            ? tr("typed")
+            ? tr("from the prompt")
             : tr("probability %1 %").arg(100.0 * static_cast<double>(token.probability.value_or(0)), 0, 'f', 1);
     QToolTip::showText(help->globalPos(),
-                       tr("Token %1, id %2, %3. Click to go on from here.").arg(index).arg(token.id).arg(how), this);
+                       tr("Token %1, id %2, %3. Click to continue from here.").arg(index).arg(token.id).arg(how), this);
     return true;
 }
 

@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// The sequence as running text, in any script and direction. What the model wrote carries its probability as the
-/// strength of its background; what was typed is bare. A click on a token asks to go on from there.
+/// Shows the sequence as running text, in any script and direction. The background of a generated token is stronger the
+/// more probable it was; tokens of the prompt have none. A click on a token asks to continue from there.
 class GeneratedText : public QTextEdit {
     Q_OBJECT
 
@@ -18,21 +18,21 @@ public:
     explicit GeneratedText(QWidget* parent = nullptr);
 
     void setTokens(const std::vector<TokenInfo>& tokens);
-    /// Colour of a token with probability 1.
+    /// Sets the background of a token with probability 1.
     void setShade(const QColor& shade);
-    /// Marks the token that is pointed at anywhere in the window; -1: none.
+    /// Highlights the token under the pointer anywhere in the window; -1: none.
     void setHighlighted(int index);
     int count() const { return static_cast<int>(tokens_.size()); }
     /// The token under a point of the viewport, or -1.
     int tokenAt(const QPoint& position) const;
-    /// A token's first character in the viewport; a line's breadth only where writing directions meet.
+    /// @return the rectangle of a token's first character in the viewport; very narrow where writing directions meet
     QRect tokenRect(int index) const;
 
-    QSize sizeHint() const override; ///< small: it takes what room is left
+    QSize sizeHint() const override; ///< small: the layout gives it the space that is left
 
 signals:
     void tokenClicked(int index);
-    void tokenHovered(int index); ///< -1: none any more
+    void tokenHovered(int index); ///< -1: the pointer has left
 
 protected:
     void mouseMoveEvent(QMouseEvent* event) override;

@@ -20,7 +20,7 @@ constexpr double kGap = 3; ///< between heads, in pixels
 HeadOverlaysView::HeadOverlaysView(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Every head of every layer"));
-    setToolTip(tr("Where the chosen token looks in each head; click a head to enlarge it"));
+    setToolTip(tr("Where the chosen token looks in each head. Click a head to enlarge it"));
 }
 
 void HeadOverlaysView::setWeights(const QImage& picture, std::vector<std::vector<float>> weights, int heads, int rows,
@@ -77,7 +77,7 @@ void HeadOverlaysView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.fillRect(rect(), theme_.background);
     if (picture_.isNull() || layers() == 0)
-        return drawMessage(painter, rect(), tr("Every head's view of the picture stands here."), theme_);
+        return drawMessage(painter, rect(), tr("Open a vision model to see where every head looks."), theme_);
     const ColourMap& map = ColourMap::of(colours_);
     const QSize size = cellRect(0, 0).size().toSize();
     if (size.isEmpty()) return;

@@ -10,16 +10,16 @@
 
 namespace attn {
 
-/// Where a token looks, as every head of every layer sees it: small pictures with the weights laid over them, layers
-/// from top to bottom. A click or the arrow keys choose a head.
+/// Shows where a token looks in every head of every layer: small copies of the picture with the attention weights on
+/// top, layers from top to bottom. A click or the arrow keys choose a head.
 class HeadOverlaysView : public QWidget {
     Q_OBJECT
 
 public:
     explicit HeadOverlaysView(QWidget* parent = nullptr);
 
-    /// @param picture what the model sees  @param weights of each layer: [its heads, rows columns]
-    /// @param heads of the layer that has most
+    /// @param picture as the model reads it  @param weights of each layer: [its heads, rows * columns]
+    /// @param heads of the layer with the most heads  @param rows, columns of the grid of patches
     void setWeights(const QImage& picture, std::vector<std::vector<float>> weights, int heads, int rows, int columns);
     void setLook(ColourMapId colours, double opacity, bool isSmooth);
     void setSelected(int layer, int head);

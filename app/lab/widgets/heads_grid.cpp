@@ -94,7 +94,7 @@ void HeadsGrid::paintCell(QPainter& painter, int layer, int head) const {
         const bool isChange = showsChange();
         const float* values =
             shown().data() + static_cast<size_t>(layer * heads_ + head) * static_cast<size_t>(rows_->keys);
-        // One stripe per key, or per pixel where keys are narrower: the maximum, so that no peak is lost.
+        // One stripe per key, or per pixel where keys are narrower. A pixel shows its strongest key: no peak is lost.
         const int count = std::min(rows_->keys, stripes.width());
         for (int i = 0; i < count; ++i) {
             const int begin = static_cast<int>(static_cast<int64_t>(i) * rows_->keys / count);
@@ -220,17 +220,16 @@ bool HeadsGrid::viewportEvent(QEvent* event) {
     const auto* help = static_cast<QHelpEvent*>(event);
     int layer = 0, head = 0;
     if (cellAt(help->pos(), layer, head))
-        QToolTip::showText(
-            help->globalPos(),
-            (showsChange()
-                 ? tr("Layer %1, head %2: where the newest token looks more (red) or less (blue) than without "
-                      "the changes. Gate %3. Double-click to switch the head off or on.")
-                 : tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to switch the "
-                      "head off or on."))
-                .arg(layer)
-                .arg(head)
-                .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2),
-            this);
+        QToolTip::showText(help->globalPos(),
+                           (showsChange()
+                                ? tr("Layer %1, head %2: where the newest token looks more (red) or less (blue) than "
+                                     "in the original run. Gate %3. Double-click to remove or restore the head.")
+                                : tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to remove "
+                                     "or restore the head."))
+                               .arg(layer)
+                               .arg(head)
+                               .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2),
+                           this);
     else
         QToolTip::hideText();
     return true;

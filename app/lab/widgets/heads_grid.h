@@ -10,23 +10,23 @@
 
 namespace attn {
 
-/// All heads, layers down and heads across. Each cell shows where the newest token looks (one stripe per key, oldest at
-/// the left) and, as the bar below, how much of the head's output is let through. Arrow keys choose a head, Space
-/// switches it off and on, plus and minus turn its gate.
+/// Shows all heads: layers down, heads across. Each cell shows where the newest token looks (one stripe per key, oldest
+/// at the left); the bar below is the head's gate. Arrow keys choose a head, Space closes or opens its gate, plus and
+/// minus change it.
 class HeadsGrid : public QAbstractScrollArea {
     Q_OBJECT
 
 public:
     explicit HeadsGrid(QWidget* parent = nullptr);
 
-    /// @param before not null: what the rows differ by from it is drawn, more in red and less in blue
+    /// @param before rows of the original run. If not null, the difference is drawn: red is more, blue is less.
     void setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before = nullptr);
     void setGates(std::shared_ptr<const std::vector<float>> gates, int layers, int heads);
     void setHue(const QColor& hue);
     void select(int layer, int head); ///< and scrolls to it
 
     bool showsChange() const { return !change_.empty(); }
-    /// The weights that are drawn, or what they differ by. @pre setRows() was given some
+    /// @return the weights that are drawn, or their difference  @pre setRows() has set rows
     const std::vector<float>& shown() const { return showsChange() ? change_ : rows_->values; }
 
     int layers() const { return layers_; }
@@ -57,7 +57,7 @@ private:
     void choose(int layer, int head);
 
     std::shared_ptr<const NewestRows> rows_, before_;
-    std::vector<float> change_; ///< as the rows' values; empty: none is shown
+    std::vector<float> change_; ///< shaped like the rows' values; empty: no difference is shown
     std::shared_ptr<const std::vector<float>> gates_;
     QColor hue_ = QColor(230, 120, 30);
     int layers_ = 0, heads_ = 0;

@@ -35,7 +35,7 @@ void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int tokenCoun
     figure_.before = std::move(before);
     if (tokenCount != figure_.tokenCount) {
         figure_.tokenCount = tokenCount;
-        // A zoomed window stays on its tokens while there are still enough of them.
+        // A zoomed window stays on its tokens as long as they exist.
         if (!figure_.window.isNull() && !figure_.wholeWindow().contains(figure_.window)) figure_.window = {};
         if (figure_.selected && std::max(figure_.selected->query, figure_.selected->key) >= tokenCount)
             figure_.selected.reset();
@@ -68,7 +68,7 @@ void HeatmapView::setColours(ColourMapId colours) {
 
 void HeatmapView::setTheme(const FigureTheme& theme) {
     theme_ = theme;
-    figure_.setLabels(figure_.labels()); // widths are of the old type
+    figure_.setLabels(figure_.labels()); // their widths depend on the font
     update();
 }
 
@@ -260,13 +260,14 @@ QString HeatmapView::describe(const Cell& cell) const {
     if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
     if (figure_.before) {
         const QString change = formatSigned(static_cast<double>(value), 4);
-        return pair + (figure_.tile->isExact() ? tr(": %1 since the change").arg(change)
-                                               : tr(": %1, of the largest weights here").arg(change));
+        return pair + (figure_.tile->isExact()
+                           ? tr(": difference %1").arg(change)
+                           : tr(": difference %1 of the largest weights in this pixel").arg(change));
     }
     const QString amount = QString::number(static_cast<double>(value), 'f', 4);
-    if (figure_.tile->exactRows < 1) return pair + tr(": about %1 here, being computed").arg(amount);
-    if (!figure_.tile->isExact()) return pair + tr(": at most %1 here").arg(amount);
-    return pair + (figure_.scale.hidesFirst ? tr(": %1 of what is not on the first token").arg(amount)
+    if (figure_.tile->exactRows < 1) return pair + tr(": about %1 in this pixel, still computing").arg(amount);
+    if (!figure_.tile->isExact()) return pair + tr(": at most %1 in this pixel").arg(amount);
+    return pair + (figure_.scale.hidesFirst ? tr(": %1 of the attention that is not on the first token").arg(amount)
                                             : tr(": %1").arg(amount));
 }
 

@@ -6,16 +6,16 @@
 
 namespace attn {
 
-/// One head's pattern. The wheel zooms at the cursor, dragging moves the picture, a double click shows all of it again.
-/// Arrow keys move the selected cell, Return opens it, plus and minus zoom, Home shows all.
+/// Shows the pattern of one head. The wheel zooms at the cursor, dragging moves the heatmap, a double click shows all
+/// of it again. Arrow keys move the selected cell, Return opens it, plus and minus zoom, Home shows all.
 class HeatmapView : public QWidget {
     Q_OBJECT
 
 public:
     explicit HeatmapView(QWidget* parent = nullptr);
 
-    /// @param tokenCount of the whole sequence: the picture keeps its place when only a part of it arrives as tile
-    /// @param before as HeatmapFigure::before
+    /// @param tokenCount of the whole sequence. The tile may be only a part of it.
+    /// @param before the tile of the original run, as in HeatmapFigure::before; may be null
     void setTile(std::shared_ptr<const PatternTile> tile, int tokenCount,
                  std::shared_ptr<const PatternTile> before = nullptr);
     void setLabels(std::vector<QString> labels);
@@ -24,18 +24,18 @@ public:
     void setColours(ColourMapId colours);
     void setTheme(const FigureTheme& theme);
     void setSelected(std::optional<Cell> cell);
-    /// Marks the row and column of a token that is pointed at elsewhere; -1: none.
+    /// Marks the row and column of a token that is under the pointer in another view; -1: none.
     void setLinkedToken(int token);
-    /// Shown instead of a picture while there is none.
+    /// Sets the text that is shown while there is no tile.
     void setEmptyText(const QString& text);
 
     const HeatmapFigure& figure() const { return figure_; }
     const FigureTheme& theme() const { return theme_; }
     HeatmapFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
     bool isZoomed() const { return !figure_.window.isNull(); }
-    /// Visible part in tokens (x: keys, y: queries).
+    /// @return the visible part, in tokens (x: keys, y: queries)
     QRectF visibleWindow() const;
-    /// Null shows everything.
+    /// @param window in tokens; null: everything
     void setWindow(const QRectF& window);
     void zoomAt(const QPointF& point, double factor);
     void resetZoom() { setWindow({}); }
@@ -47,7 +47,7 @@ signals:
     void hovered(int query, int key);
     void hoverLeft();
     void cellSelected(int query, int key);
-    /// Return on the selected cell.
+    /// Return was pressed on the selected cell.
     void cellActivated(int query, int key);
     void windowChanged(const QRectF& window);
 

@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// A line of explanation in the theme's faint type.
+/// @return a label for an explanation, in the theme's faint type
 inline QLabel* makeHintLabel(const char* name = "") {
     auto* label = new QLabel;
     label->setObjectName(QString::fromLatin1(name));

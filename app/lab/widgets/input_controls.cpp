@@ -22,31 +22,29 @@ namespace {
 using Kind = InputChoice::Kind;
 
 constexpr std::array kTokens{
-    Param{"tokens", "Tokens", "How many queries there are", Param::Kind::Integer, 2, InputControls::kMostTokens, 1, 32},
-    Param{"keys", "Keys from elsewhere",
-          "How many keys another sequence has (cross-attention); 0: the keys are those of the queries' own tokens",
+    Param{"tokens", "Tokens", "Number of queries", Param::Kind::Integer, 2, InputControls::kMostTokens, 1, 32},
+    Param{"keys", "Cross-attention keys",
+          "Number of keys from another sequence (cross-attention). 0: self-attention, with one key per query",
           Param::Kind::Integer, 0, InputControls::kMostTokens, 1, 0},
-    Param{
-        "doublings", "Doublings",
-        "How often the numbers of tokens are doubled. Beyond 256, patterns that are products of features are shown, a "
-        "part at a time",
-        Param::Kind::Integer, 0, InputControls::kMostDoublings, 1, 0}};
+    Param{"doublings", "Doublings",
+          "How many times the number of tokens is doubled. Above 256 tokens, only patterns that are products of "
+          "features can be shown, one part at a time",
+          Param::Kind::Integer, 0, InputControls::kMostDoublings, 1, 0}};
 constexpr double kLast = (InputControls::kMostTokens << InputControls::kMostDoublings) - 1;
 constexpr std::array kPart{
-    Param{"from_query", "From query", "The first query of the part that is shown", Param::Kind::Integer, 0, kLast, 1,
-          0},
-    Param{"from_key", "From key", "The first key of the part that is shown", Param::Kind::Integer, 0, kLast, 1, 0},
+    Param{"from_query", "From query", "The first query to show", Param::Kind::Integer, 0, kLast, 1, 0},
+    Param{"from_key", "From key", "The first key to show", Param::Kind::Integer, 0, kLast, 1, 0},
     Param{"across", "Tokens across",
-          "How many queries and keys the part has; 0: all. A pixel shows the largest of the cells that it covers",
-          Param::Kind::Integer, 0, kLast + 1, 1, 0}};
-constexpr std::array kLayer{
-    Param{"layer", "Layer", "Whose queries, keys and values to take, from 0", Param::Kind::Integer, 0, 95, 1, 0}};
+          "Number of queries and keys to show. 0: all. Each pixel shows the largest of its cells", Param::Kind::Integer,
+          0, kLast + 1, 1, 0}};
+constexpr std::array kLayer{Param{"layer", "Layer", "The layer whose queries, keys and values to use, counted from 0",
+                                  Param::Kind::Integer, 0, 95, 1, 0}};
 constexpr std::array kGrid{
-    Param{"rows", "Rows", "Patches down the picture", Param::Kind::Integer, 2, 16, 1, 8},
-    Param{"columns", "Columns", "Patches across the picture", Param::Kind::Integer, 2, 16, 1, 8}};
+    Param{"rows", "Rows", "Patches from top to bottom", Param::Kind::Integer, 2, 16, 1, 8},
+    Param{"columns", "Columns", "Patches from left to right", Param::Kind::Integer, 2, 16, 1, 8}};
 constexpr std::array kNumbers{
     Param{"width", "Head width", "Features of each query, key and value", Param::Kind::Integer, 2, 64, 2, 16},
-    Param{"seed", "Seed", "Another seed draws other numbers", Param::Kind::Integer, 0, 999, 1, 1}};
+    Param{"seed", "Seed", "A different seed draws different random numbers", Param::Kind::Integer, 0, 999, 1, 1}};
 constexpr std::array kKindKeys{"random", "sentence", "picture"};
 
 double valueOf(const PlaygroundSetup& setup, std::string_view id) {
@@ -92,7 +90,7 @@ InputControls::InputControls(QWidget* parent) : QWidget(parent) {
     kind_->setObjectName("playInput");
     kind_->setAccessibleName(tr("Input"));
     kind_->setToolTip(tr("Where the queries, keys and values come from"));
-    kind_->addItems({tr("Random vectors"), tr("A sentence through the open model"), tr("A picture in patches")});
+    kind_->addItems({tr("Random vectors"), tr("A sentence in the open model"), tr("A picture cut into patches")});
     kind_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     kind_->setMinimumContentsLength(12);
     title->setBuddy(kind_);
@@ -157,7 +155,7 @@ void InputControls::setSetup(const PlaygroundSetup& setup) {
     for (const auto& [controls, params] : std::initializer_list<std::pair<ParamControls*, std::span<const Param>>>{
              {tokens_, kTokens}, {part_, kPart}, {layer_, kLayer}, {grid_, kGrid}, {numbers_, kNumbers}})
         for (const Param& param : params) controls->setValue(param.id, valueOf(setup, param.id));
-    // A file stands in the list while it is in use.
+    // A file is in the list while it is in use.
     const int files = picture_->count() - static_cast<int>(builtInPictures().size()) - 1;
     for (int i = 0; i < files; ++i) picture_->removeItem(static_cast<int>(builtInPictures().size()));
     if (picture_->findData(setup.input.picture) < 0)
@@ -183,11 +181,12 @@ void InputControls::setSnapshot(const Snapshot& snapshot) {
 void InputControls::showSentence() {
     sentence_->setVisible(setup_.input.kind == Kind::Sentence);
     if (layers_ == 0)
-        sentence_->setText(tr("Open a model first: its layers make queries, keys and values of the sentence."));
+        sentence_->setText(
+            tr("Open a model first. One of its layers turns the sentence into queries, keys and values."));
     else if (text_.isEmpty())
-        sentence_->setText(tr("Write a sentence in the Generate panel first."));
+        sentence_->setText(tr("Type a sentence in the Generate panel first."));
     else
-        sentence_->setText(tr("“%1” through layer %2 of the %3 of %4. The sentence is that of the Generate panel.")
+        sentence_->setText(tr("“%1” in layer %2 of %4 (%3 layers). Change the sentence in the Generate panel.")
                                .arg(text_.left(120).simplified())
                                .arg(std::min(setup_.input.layer, layers_ - 1))
                                .arg(layers_)

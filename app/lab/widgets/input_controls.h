@@ -12,8 +12,8 @@ namespace attn {
 
 class ParamControls;
 
-/// Where the queries, keys and values come from: random numbers, a sentence through a layer of the open model, or the
-/// patches of a picture.
+/// Controls that choose where queries, keys and values come from: random numbers, a sentence in one layer of the open
+/// model, or the patches of a picture.
 class InputControls : public QWidget {
     Q_OBJECT
 
@@ -21,18 +21,18 @@ public:
     explicit InputControls(QWidget* parent = nullptr);
 
     void setSetup(const PlaygroundSetup& setup);
-    /// The model and its sequence, for the sentence.
+    /// Sets the model and the text that the sentence input uses.
     void setSnapshot(const Snapshot& snapshot);
 
     static constexpr int kMostTokens = 256, kMostDoublings = 6;
-    /// With the tokens and the window that the choice makes of random numbers.
+    /// @return the setup with the tokens and the window that result from its choice of random numbers
     static PlaygroundSetup completed(PlaygroundSetup setup);
-    /// What a session file says, within what exists.
+    /// @return the setup of a session file, limited to valid values
     static PlaygroundSetup restored(const QJsonObject& view, PlaygroundSetup first);
     static QJsonObject saved(const PlaygroundSetup& setup);
 
 signals:
-    /// @param what was changed, for undo
+    /// @param what the setting that was changed, for undo
     void changed(const attn::PlaygroundSetup& setup, const QString& what);
 
 private:
@@ -44,7 +44,7 @@ private:
     QComboBox *kind_, *picture_;
     QLabel* sentence_;
     ParamControls *tokens_, *part_, *layer_, *grid_, *numbers_;
-    QString text_; ///< of the sequence; empty: none
+    QString text_; ///< the prompt; empty: none
     QString model_;
     int layers_ = 0;
 };

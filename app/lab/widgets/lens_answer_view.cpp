@@ -21,9 +21,9 @@ LensAnswerView::LensAnswerView(const QString& name, QWidget* parent)
         widget->setAccessibleName(title);
         widget->setToolTip(title);
     };
-    call(matrix_, "Matrix", tr("Lens as a matrix"));
-    call(bars_, "Bars", tr("Lens as lines"));
-    call(table_, "Table", tr("Lens as a table"));
+    call(matrix_, "Matrix", tr("Result as a matrix"));
+    call(bars_, "Bars", tr("Result as lines"));
+    call(table_, "Table", tr("Result as a table"));
     summary_->setObjectName(name + QStringLiteral("Summary"));
     summary_->setWordWrap(true);
     reading_->setObjectName(name + QStringLiteral("Reading"));
@@ -74,7 +74,7 @@ void LensAnswerView::setAnswer(LensAnswer answer, bool isChange) {
     matrix_->setVisible(!answer_.matrix.isEmpty());
     bars_->setVisible(!answer_.bars.isEmpty());
     table_->setVisible(!answer_.rows.empty());
-    // What the map moves by when a reading appears would carry a double click to another cell.
+    // If a new reading moved the matrix, a double click would end on another cell.
     const bool canPoint = !answer_.matrix.isEmpty() || !answer_.bars.isEmpty();
     reading_->setMinimumHeight(canPoint ? reading_->fontMetrics().lineSpacing() * (isChange ? 3 : 2) : 0);
     matrix_->setFigure(answer_.matrix);
@@ -86,7 +86,7 @@ void LensAnswerView::setAnswer(LensAnswer answer, bool isChange) {
         auto* item = new QTreeWidgetItem(table_, row);
         for (int column = 0; column < row.size(); ++column) item->setToolTip(column, row[column]);
     }
-    // What the first column speaks of is short; lists share the rest.
+    // The first column holds short names; the others share the rest.
     for (int column = 0; column < answer_.columns.size(); ++column)
         table_->header()->setSectionResizeMode(column,
                                                column == 0 ? QHeaderView::ResizeToContents : QHeaderView::Stretch);
@@ -101,7 +101,7 @@ void LensAnswerView::showReading() {
                    .arg(figure.rowName(cell->query), figure.columnName(cell->key))
                    .arg(static_cast<double>(figure.valueAt(*cell)), 0, 'g', 4);
         const auto at = static_cast<size_t>(cell->query * figure.columns() + cell->key);
-        if (isChange_) text += QStringLiteral(" · ") + tr("double-click to change the model so");
+        if (isChange_) text += QStringLiteral(" · ") + tr("double-click to add this change");
         if (at < answer_.remarks.size()) text += QStringLiteral(" · ") + answer_.remarks[at];
     } else if (const QString reading = bars_->reading(); !bars_->isHidden() && !reading.isEmpty()) {
         text = reading;

@@ -17,42 +17,42 @@ namespace attn {
 class LinesView;
 class MatrixView;
 
-/// How what a lens found is drawn: as a matrix, as bars, or as a table, each of which may be empty.
+/// The result of a lens, ready to draw: a matrix, bars and a table. Each may be empty.
 struct LensAnswer {
     QString summary;
     MatrixFigure matrix;
     LinesFigure bars;
     QStringList columns;
     std::vector<QStringList> rows;
-    /// Of a matrix: what is said of a cell beyond its number; one for each, row-major. Empty: nothing.
+    /// For a matrix: a remark on each cell, shown after its number, row-major. Empty: no remarks.
     std::vector<QString> remarks;
 };
 
-/// An answer, with what is to be said of the cell or the place that is pointed at.
+/// Shows the result of a lens, and a reading of the cell or place under the pointer.
 class LensAnswerView : public QWidget {
     Q_OBJECT
 
 public:
-    /// @param name of the lens: its parts are called "nameMatrix", "nameBars", "nameTable", "nameSummary",
+    /// @param name prefix of the parts' object names: "nameMatrix", "nameBars", "nameTable", "nameSummary",
     /// "nameReading"
     explicit LensAnswerView(const QString& name, QWidget* parent = nullptr);
 
-    /// @param isChange whether a cell that is activated changes the model
+    /// @param isChange whether activating a cell adds a change to the model
     void setAnswer(LensAnswer answer, bool isChange);
     const LensAnswer& answer() const { return answer_; }
     void setSummary(const QString& summary); ///< without changing the rest
-    void setWaiting(const QString& text);    ///< what is said while there is no answer
+    void setWaiting(const QString& text);    ///< the text that is shown while there is no result
     void setTheme(const FigureTheme& theme);
-    /// Puts a widget of a panel between the summary and the figures.
+    /// Inserts a widget of a panel between the summary and the figures.
     void insert(QWidget* widget, int stretch);
 
     QString csv() const;
     std::vector<NumberArray> numbers() const;
 
 signals:
-    /// @param cell of the matrix; none when the pointer has left
+    /// @param cell of the matrix; none: the pointer has left
     void pointedAt(const std::optional<attn::Cell>& cell);
-    /// A double click or Return on a cell of the matrix.
+    /// A cell of the matrix was activated by a double click or Return.
     void activated(const attn::Cell& cell);
 
 private:

@@ -12,7 +12,7 @@ namespace {
 QString tr(const char* text) { return QCoreApplication::translate("attn::LensChange", text); }
 
 QString both(const QString& after, const QString& before) {
-    return after == before ? after : tr("With the changes: %1 Without them: %2").arg(after, before);
+    return after == before ? after : tr("Changed: %1 Original: %2").arg(after, before);
 }
 
 void subtract(MatrixFigure& matrix, const MatrixFigure& before) {
@@ -22,7 +22,7 @@ void subtract(MatrixFigure& matrix, const MatrixFigure& before) {
         for (int column = 0; column < matrix.columns(); ++column)
             values.push_back(matrix.valueAt({row, column}) - before.valueAt({row, column}));
     matrix.kind = MatrixFigure::Kind::Signed;
-    matrix.title = tr("%1: what the changes change").arg(matrix.title);
+    matrix.title = tr("%1: changed − original").arg(matrix.title);
     matrix.setMatrix(matrix.rows(), matrix.columns(), std::move(values));
 }
 
@@ -35,15 +35,15 @@ void subtract(LinesFigure& bars, const LinesFigure& before) {
         changes.push_back(std::move(line));
     }
     if (changes.empty()) return;
-    bars.title = tr("%1: what the changes change").arg(bars.title);
+    bars.title = tr("%1: changed − original").arg(bars.title);
     bars.lines = std::move(changes);
 }
 
-/// Names and numbers: both numbers of each name.
+/// Joins two tables of names and numbers: each row gets both numbers and their difference.
 void join(LensAnswer& answer, const LensAnswer& before) {
     if (answer.columns.size() != 2 || answer.columns != before.columns) return;
     const QString number = answer.columns[1];
-    answer.columns = {answer.columns[0], tr("%1 with the changes").arg(number), tr("without"), tr("difference")};
+    answer.columns = {answer.columns[0], tr("%1, changed").arg(number), tr("original"), tr("difference")};
     for (QStringList& row : answer.rows) {
         const auto other =
             std::ranges::find_if(before.rows, [&](const QStringList& each) { return each[0] == row[0]; });
@@ -62,10 +62,9 @@ LensAnswer changeOf(const LensAnswer& after, const LensAnswer& before) {
     answer.summary = both(after.summary, before.summary);
     if (after.remarks.size() == before.remarks.size())
         for (size_t cell = 0; cell < answer.remarks.size(); ++cell)
-            answer.remarks[cell] =
-                after.remarks[cell] == before.remarks[cell]
-                    ? after.remarks[cell]
-                    : tr("with the changes %1; without %2").arg(after.remarks[cell], before.remarks[cell]);
+            answer.remarks[cell] = after.remarks[cell] == before.remarks[cell]
+                                       ? after.remarks[cell]
+                                       : tr("changed: %1; original: %2").arg(after.remarks[cell], before.remarks[cell]);
     subtract(answer.matrix, before.matrix);
     subtract(answer.bars, before.bars);
     join(answer, before);

@@ -4,8 +4,9 @@
 
 namespace attn {
 
-/// What a change of the model changes about an answer: its numbers with the change less those without, where both have
-/// them for the same cells, places and names; what is said of each stays readable.
+/// @return the difference of two results, changed minus original, for the cells, places and names that both have.
+/// Summaries and remarks show both texts where they differ.
+/// @param after of the changed run  @param before of the original run
 LensAnswer changeOf(const LensAnswer& after, const LensAnswer& before);
 
 } // namespace attn

@@ -6,7 +6,8 @@
 
 namespace attn {
 
-/// Lines or bars that say what they are at the place pointed at, or moved to by the arrow keys.
+/// Shows lines or bars, and a reading of the place under the pointer. The left and right arrow keys move to the next
+/// place.
 class LinesView : public QWidget {
     Q_OBJECT
 
@@ -15,11 +16,11 @@ public:
 
     void setFigure(LinesFigure figure);
     void setTheme(const FigureTheme& theme);
-    /// Marks a place that is pointed at in another view.
+    /// Marks a place that is under the pointer in another view.
     void setLinked(std::optional<int> index);
     const LinesFigure& figure() const { return figure_; }
     LinesFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
-    /// What stands at the place that is pointed at; empty: at none.
+    /// @return the values at the place under the pointer; empty: no place
     QString reading() const;
 
     QSize sizeHint() const override { return {260, 180}; }

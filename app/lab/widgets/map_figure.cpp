@@ -35,23 +35,23 @@ constexpr std::array kMaps{
     MapText{"mask", QT_TRANSLATE_NOOP("attn::MapFigure", "Mask"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: the query sees this key"), Kind::Cells},
     MapText{"pattern", QT_TRANSLATE_NOOP("attn::MapFigure", "Pattern"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the weights of the values"), Kind::Weights},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "attention weights"), Kind::Weights},
     MapText{"z", QT_TRANSLATE_NOOP("attn::MapFigure", "Output"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "what each token takes along"), Kind::Signed, kToken, kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the result for each token"), Kind::Signed, kToken, kFeature},
     MapText{"position.bias", QT_TRANSLATE_NOOP("attn::MapFigure", "Position bias"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "what the position adds to the scores")},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "what the position part adds to the scores")},
     MapText{"mask.content", QT_TRANSLATE_NOOP("attn::MapFigure", "Mask by content"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: together by what they say"), Kind::Cells},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: query and key share a bucket or cluster"), Kind::Cells},
     MapText{"mask.factor", QT_TRANSLATE_NOOP("attn::MapFigure", "Soft mask"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each weight is kept"), Kind::Weights},
     MapText{"lsh.buckets", QT_TRANSLATE_NOOP("attn::MapFigure", "Hash buckets"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "the bucket of each token"), Kind::Weights, kHead, kToken},
     MapText{"lsh.order", QT_TRANSLATE_NOOP("attn::MapFigure", "Order by bucket"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "which token stands at each place"), Kind::Weights, kHead, kToken},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the token at each place"), Kind::Weights, kHead, kToken},
     MapText{"routing.clusters", QT_TRANSLATE_NOOP("attn::MapFigure", "Clusters"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "the cluster of each token"), Kind::Weights, kHead, kToken},
     MapText{"shaw.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Query with relative key"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the part of the scores that knows the distance")},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the part of the scores that depends on distance")},
     MapText{"xl.content", QT_TRANSLATE_NOOP("attn::MapFigure", "(a) content"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "query with key")},
     MapText{"xl.content_position", QT_TRANSLATE_NOOP("attn::MapFigure", "(b) content to position"),
@@ -64,16 +64,17 @@ constexpr std::array kMaps{
             QT_TRANSLATE_NOOP("attn::MapFigure", "the Fourier transform along the tokens; no pattern is formed"),
             Kind::Signed, kToken, kToken},
     MapText{"fnet.sine", QT_TRANSLATE_NOOP("attn::MapFigure", "Sine matrix"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "its other half; no pattern is formed"), Kind::Signed, kToken, kToken},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the sine half of the transform; no pattern is formed"), Kind::Signed,
+            kToken, kToken},
     MapText{"mlp_mixer.influence", QT_TRANSLATE_NOOP("attn::MapFigure", "Influence"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "how an output moves with an input; no pattern is formed"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "how much each output changes with each input; no pattern is formed"),
             Kind::Signed, kToken, kToken},
     MapText{"fast_weights.states", QT_TRANSLATE_NOOP("attn::MapFigure", "State"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "the sum of k v after a step; choose the step above"), Kind::Signed,
             kFeature, kFeature},
     MapText{"fast_weights.recurrent", QT_TRANSLATE_NOOP("attn::MapFigure", "Output by recurrence"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "equal to the output worked out at once"), Kind::Signed, kToken,
-            kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "computed step by step; equals the output computed at once"),
+            Kind::Signed, kToken, kFeature},
     MapText{"output.gate", QT_TRANSLATE_NOOP("attn::MapFigure", "Gate"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each output passes"), Kind::Weights, kToken, kFeature},
     MapText{"efficient.queries", QT_TRANSLATE_NOOP("attn::MapFigure", "Softmax of queries"),
@@ -89,43 +90,44 @@ constexpr std::array kMaps{
             QT_TRANSLATE_NOOP("attn::MapFigure", "the low-rank factor that is formed"), Kind::Weights, kQuery,
             QT_TRANSLATE_NOOP("attn::MapFigure", "projected key")},
     MapText{"linformer.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected keys"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "few keys that stand for all"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "a few keys that summarise all keys"), Kind::Signed,
             QT_TRANSLATE_NOOP("attn::MapFigure", "projected key"), kFeature},
     MapText{"linformer.values", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected values"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "few values that stand for all"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "a few values that summarise all values"), Kind::Signed,
             QT_TRANSLATE_NOOP("attn::MapFigure", "projected value"), kFeature},
     MapText{"norm.before", QT_TRANSLATE_NOOP("attn::MapFigure", "Before the norm"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "tokens made ever longer from top to bottom"), Kind::Signed, kToken,
-            kFeature},
-    MapText{"norm.after", QT_TRANSLATE_NOOP("attn::MapFigure", "After the norm"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the same tokens, whose lengths no longer differ"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "tokens whose vectors grow longer from top to bottom"), Kind::Signed,
             kToken, kFeature},
+    MapText{"norm.after", QT_TRANSLATE_NOOP("attn::MapFigure", "After the norm"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the same tokens, with vectors of equal length"), Kind::Signed, kToken,
+            kFeature},
     MapText{"feed_forward.hidden", QT_TRANSLATE_NOOP("attn::MapFigure", "Hidden layer"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "features of the feed-forward layer, not trained"), Kind::Signed,
-            kToken, QT_TRANSLATE_NOOP("attn::MapFigure", "hidden feature")},
-    MapText{"residual.lengths", QT_TRANSLATE_NOOP("attn::MapFigure", "Lengths of the stream"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "root mean square after each sublayer of six layers, not trained"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "features of an untrained feed-forward layer"), Kind::Signed, kToken,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "hidden feature")},
+    MapText{"residual.lengths", QT_TRANSLATE_NOOP("attn::MapFigure", "Length of the residual stream"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "root mean square after each sublayer of six untrained layers"),
             Kind::Weights, QT_TRANSLATE_NOOP("attn::MapFigure", "sublayer"), kToken},
-    MapText{"layers.updates", QT_TRANSLATE_NOOP("attn::MapFigure", "What layers add"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "cosines between what six layers add, not trained"), Kind::Signed,
+    MapText{"layers.updates", QT_TRANSLATE_NOOP("attn::MapFigure", "Layer updates"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "cosines between the updates of six untrained layers"), Kind::Signed,
             QT_TRANSLATE_NOOP("attn::MapFigure", "layer"), QT_TRANSLATE_NOOP("attn::MapFigure", "layer")},
     MapText{"memory.retrieved", QT_TRANSLATE_NOOP("attn::MapFigure", "From the memory"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "what each token fetched"), Kind::Signed, kToken, kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "what each token read from the memory"), Kind::Signed, kToken,
+            kFeature},
 };
 
-/// Whether the pattern is worked out to be shown alone: the device never multiplies values with it.
+/// @return whether the pattern is computed only for display: the device never multiplies values with it
 bool isEffective(const AttentionSpec& spec) {
     return spec.parts.at(Slot::Mixer).id != "attention" || !spec.part(Slot::Normaliser).usesScores;
 }
 QString patternNote(const AttentionSpec& spec) {
     const std::string& normaliser = spec.parts.at(Slot::Normaliser).id;
-    if (!isEffective(spec)) return Text::tr("the weights of the values");
+    if (!isEffective(spec)) return Text::tr("attention weights");
     if (normaliser == "rfa" || normaliser == "favor")
-        return Text::tr("approximates softmax; not formed, shown for you");
-    return Text::tr("not formed, shown for you");
+        return Text::tr("approximates softmax; computed only for display");
+    return Text::tr("computed only for display");
 }
 
-/// Tokens on the axes, and what a pixel stands for.
+/// Adds the tokens of the window to the axes and the note.
 void addWindow(MatrixFigure& figure, const PatternWindow& window) {
     const auto names = [](int64_t begin, int64_t end, int64_t pixels) {
         std::vector<QString> result;
@@ -147,7 +149,7 @@ void addWindow(MatrixFigure& figure, const PatternWindow& window) {
                       .arg(window.keyBegin)
                       .arg(window.keyEnd - 1);
     if (queries > window.rows || keys > window.columns)
-        figure.note = Text::tr("%1; pixels are the largest of their cells").arg(figure.note);
+        figure.note = Text::tr("%1; each pixel shows the largest of its cells").arg(figure.note);
 }
 
 } // namespace

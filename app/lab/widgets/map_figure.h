@@ -5,16 +5,15 @@
 
 namespace attn {
 
-/// A map of the playground as a figure: what it is, its colours and its axes.
-/// @param head, plane which of the map's matrices  @param labels of the tokens, for the axes that count them; may be
-/// empty
+/// @return a figure of a map of the playground, with title, note, colours and axes
+/// @param head, plane the matrix of the map to show  @param labels of the tokens, for axes of tokens; may be empty
 MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int head, int plane,
                        const std::vector<QString>& labels = {});
-/// What such a map is called; its name where it has no other.
+/// @return the title of a map, "Position bias" for "position.bias"; the name itself if it has no title
 QString mapTitle(const std::string& name);
-/// "0.25", or a word where the number is none.
+/// @return "0.25", or a word where the cell holds no number
 QString valueText(const MatrixFigure& figure, const Cell& cell);
-/// What stands in a cell: "Pattern: query i = 3, key j = 1: 0.25".
+/// @return the reading of a cell: "Pattern: query i = 3, key j = 1: 0.25"
 QString readingOf(const MatrixFigure& figure, const Cell& cell);
 
 } // namespace attn

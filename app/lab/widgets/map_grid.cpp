@@ -29,17 +29,17 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
     }
     for (size_t i = 0; i < names.size(); ++i) {
         views_[i]->setFigure(mapFigure(snapshot->maps[i], snapshot->query.spec, head, plane, labels_));
-        // The remark is cut where maps are small.
+        // Small maps cut the note off.
         views_[i]->setToolTip(
-            tr("%1\nDouble-click to enlarge this map, or to see all again").arg(views_[i]->figure().note));
+            tr("%1\nDouble-click to enlarge this map, or to show all maps again").arg(views_[i]->figure().note));
         views_[i]->setObjectName("map." + QString::fromStdString(names[i]));
     }
     count_ = names.size();
-    if (names == names_) { // other numbers under the same pointer
+    if (names == names_) { // the numbers under the pointer have changed
         if (lastUsed_ && lastUsed_->figure().hovered) point(lastUsed_, lastUsed_->figure().hovered);
         return;
     }
-    // Another attention: what was enlarged is perhaps no longer there.
+    // Another attention: the enlarged map may not exist any more.
     names_ = std::move(names);
     enlarged_ = nullptr;
     lastUsed_ = nullptr;

@@ -9,26 +9,26 @@ class QGridLayout;
 
 namespace attn {
 
-/// The maps of an attention side by side; a double click enlarges one and brings all back.
+/// Shows the maps of an attention side by side. A double click enlarges a map, or shows all maps again.
 class MapGrid : public QWidget {
     Q_OBJECT
 
 public:
     explicit MapGrid(QWidget* parent = nullptr);
 
-    /// @param head, plane which of each map
+    /// @param head, plane the matrix of each map to show
     void showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot, int head, int plane);
     void setTheme(const FigureTheme& theme);
-    /// Of the tokens, for the axes of the maps that are shown next; empty: they have none.
+    /// Sets the token labels on the axes of the maps that are shown next; empty: no labels.
     void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
 
-    /// The map that is enlarged or was last worked in, else the pattern, else the first; null: there is none.
+    /// @return the enlarged or last used map, else the pattern, else the first map; null: there are no maps
     const MatrixView* current() const;
 
 signals:
-    /// What stands in the cell that is pointed at; empty: at none.
+    /// @param text the reading of the cell under the pointer; empty: no cell
     void readingChanged(const QString& text);
-    /// The row that is pointed at in any map.
+    /// @param row under the pointer in any map; none: the pointer has left
     void rowPointed(std::optional<int> row);
 
 private:
@@ -37,7 +37,7 @@ private:
     void point(const MatrixView* from, const std::optional<Cell>& cell);
 
     QGridLayout* grid_;
-    std::vector<MatrixView*> views_; ///< as many as ever were needed
+    std::vector<MatrixView*> views_; ///< also those that are not in use now
     size_t count_ = 0;               ///< how many are in use
     const MatrixView *enlarged_ = nullptr, *lastUsed_ = nullptr;
     std::vector<std::string> names_;

@@ -34,7 +34,7 @@ void MaskCanvas::refresh() {
     MatrixFigure next;
     next.setMatrix(tokens_, tokens_, cells_);
     next.title = tr("Mask to paint");
-    next.note = tr("coloured: the query sees this key; drag, or press Space on a cell");
+    next.note = tr("coloured: the query sees this key; drag to paint, or press Space on a cell");
     next.rowTitle = tr("query");
     next.columnTitle = tr("key");
     next.kind = MatrixFigure::Kind::Cells;
@@ -103,11 +103,11 @@ MaskPainter::MaskPainter(QWidget* parent) : QWidget(parent) {
     tool_ = new QComboBox;
     tool_->setObjectName("paintTool");
     tool_->setAccessibleName(tr("Tool"));
-    tool_->setToolTip(tr("What the mouse does to the cells it is dragged over"));
+    tool_->setToolTip(tr("What dragging the mouse does to cells"));
     tool_->addItems({tr("Paint"), tr("Erase"), tr("Fill rectangle"), tr("Clear rectangle")}); // as MaskCanvas::Tool
     symmetric_ = new QCheckBox(tr("Symmetric"));
     symmetric_->setObjectName("paintSymmetric");
-    symmetric_->setToolTip(tr("Whoever sees is seen: each cell is painted on both sides of the diagonal"));
+    symmetric_->setToolTip(tr("Paint each cell on both sides of the diagonal: if A sees B, then B sees A"));
     const auto spin = [&](const char* name, const QString& text, const QString& help, int first, int last, int value) {
         auto* title = new QLabel(text);
         auto* box = new QSpinBox;
@@ -124,8 +124,9 @@ MaskPainter::MaskPainter(QWidget* parent) : QWidget(parent) {
     };
     tools->addWidget(tool_);
     tools->addWidget(symmetric_);
-    token_ = spin("reachToken", tr("Reach of token"), tr("Whose sources to follow back through the layers"), 0, 0, 0);
-    layers_ = spin("reachLayers", tr("Layers"), tr("How many layers with this mask lie above each other"), 1, 24, 6);
+    token_ = spin("reachToken", tr("Reach of token"), tr("The token whose sources to trace back through the layers"), 0,
+                  0, 0);
+    layers_ = spin("reachLayers", tr("Layers"), tr("Number of stacked layers with this mask"), 1, 24, 6);
     remark_ = makeHintLabel("reachRemark");
     canvas_ = new MaskCanvas;
     canvas_->setObjectName("maskCanvas");
@@ -166,7 +167,7 @@ void MaskPainter::drawMask() {
             cellsOf.row({.queries = tokens, .keys = tokens}, i, row);
             for (int64_t j = 0; j < tokens; ++j) cells.push_back(row.test(j) ? 1.0f : 0.0f);
         }
-    } catch (const Error&) { // no mask of this size: the run says why, and painting begins with nothing
+    } catch (const Error&) { // no mask of this size: the run shows why, and painting starts from an empty mask
         cells.assign(static_cast<size_t>(tokens * tokens), 0.0f);
     }
     canvas_->setCells(static_cast<int>(tokens), std::move(cells));
@@ -198,7 +199,7 @@ void MaskPainter::showReach() {
         for (int layer = 0; layer < rows; ++layer)
             for (const int needed : reached) cells.push_back(needed >= 0 && needed <= layer ? 1.0f : 0.0f);
         next.setMatrix(rows, static_cast<int>(tokens_), std::move(cells));
-        remark = tr("After %1 layers token %2 has heard from %3 of %4 tokens.")
+        remark = tr("After %1 layers, token %2 has information from %3 of %4 tokens.")
                      .arg(layers_->value())
                      .arg(token_->value())
                      .arg(std::ranges::count_if(reached, [](int needed) { return needed >= 0; }))
@@ -206,8 +207,8 @@ void MaskPainter::showReach() {
     } catch (const Error& error) {
         remark = QString::fromStdString(error.message());
     }
-    next.title = tr("Who reaches token %1").arg(token_->value());
-    next.note = tr("coloured: heard from after so many layers");
+    next.title = tr("Tokens that reach token %1").arg(token_->value());
+    next.note = tr("coloured: reached within this number of layers");
     next.rowTitle = tr("layers");
     next.columnTitle = tr("token");
     next.kind = MatrixFigure::Kind::Cells;

@@ -12,7 +12,7 @@ class QSpinBox;
 
 namespace attn {
 
-/// The cells of a mask to be set and cleared by the mouse, or by Space on the cell that the arrow keys chose.
+/// A mask to paint on: the mouse sets and clears cells. Space toggles the cell that the arrow keys have chosen.
 class MaskCanvas : public MatrixView {
     Q_OBJECT
 
@@ -20,20 +20,20 @@ public:
     enum class Tool { Paint, Erase, FillRectangle, ClearRectangle };
 
     explicit MaskCanvas(QWidget* parent = nullptr);
-    /// @param cells [tokens, tokens] 1 where seen
+    /// @param cells [tokens, tokens]: 1 where the query sees the key
     void setCells(int tokens, std::vector<float> cells);
     void setTool(Tool tool) { tool_ = tool; }
     void setSymmetric(bool on) { isSymmetric_ = on; }
 
 signals:
-    /// A stroke has ended. @param cells as setCells
+    /// A stroke has ended. @param cells as in setCells()
     void painted(const std::vector<float>& cells);
 
 protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
-    void mouseDoubleClickEvent(QMouseEvent*) override {} ///< two strokes
+    void mouseDoubleClickEvent(QMouseEvent*) override {} ///< a double click is two strokes
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
@@ -48,7 +48,7 @@ private:
     bool isSymmetric_ = false;
 };
 
-/// Paints a mask by hand, beginning with any, and shows whom a token can hear from in how many layers.
+/// Lets a person paint over any mask, and shows which tokens can reach a token within a number of layers.
 class MaskPainter : public QWidget {
     Q_OBJECT
 
@@ -72,7 +72,7 @@ private:
 
     MaskExpression mask_;
     int64_t tokens_ = 0;
-    bool isStale_ = false; ///< the mask changed while nobody was looking
+    bool isStale_ = false; ///< the mask changed while the painter was hidden
     MaskCanvas* canvas_;
     MatrixView* reach_;
     QComboBox* tool_;

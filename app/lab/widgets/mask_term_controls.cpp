@@ -17,7 +17,8 @@ MaskTermControls::MaskTermControls(QWidget* parent) : QWidget(parent) {
     column->setSpacing(3);
 }
 
-/// The terms with numbers for arguments, as the expression writes them. Lists, such as a painted mask's, are left out.
+/// @return the terms that have numbers as arguments, in the order of the expression. Terms with lists, such as a
+/// painted mask, are left out.
 std::vector<MaskTermControls::Term> MaskTermControls::termsOf(const std::string& text, double longest) {
     std::vector<Term> terms;
     for (size_t open = text.find('('); open != std::string::npos; open = text.find('(', open + 1)) {
@@ -37,7 +38,7 @@ std::vector<MaskTermControls::Term> MaskTermControls::termsOf(const std::string&
         if (term.values.size() != (*part)->params.size()) continue;
         for (size_t i = 0; i < term.values.size(); ++i) {
             Param param = (*part)->params[i];
-            // A slider up to the longest sequence that a mask is made for would move only by thousands.
+            // A slider up to the longest sequence that a mask supports would move in steps of thousands.
             if (param.maximum > longest && param.id != "seed")
                 param.maximum = std::max({longest, term.values[i], param.minimum});
             term.params.push_back(param);
@@ -62,7 +63,7 @@ void MaskTermControls::setMask(const MaskExpression& mask, double longest) {
         terms_ = std::move(terms);
         return;
     }
-    // The control that is being dragged may be among them: they go when it has finished.
+    // One of them may be handling a drag: delete them after it returns.
     for (QObject* child : children())
         if (auto* widget = qobject_cast<QWidget*>(child)) {
             widget->hide();

@@ -11,18 +11,18 @@ namespace attn {
 
 class ParamControls;
 
-/// Sliders for the numbers in a mask's expression, term by term, so that a window can be dragged.
+/// Sliders for the numbers in a mask's expression, term by term: a window can be set by dragging.
 class MaskTermControls : public QWidget {
     Q_OBJECT
 
 public:
     explicit MaskTermControls(QWidget* parent = nullptr);
 
-    /// @param longest the end of the sliders of what may be as long as the sequence
+    /// @param longest the upper end of sliders whose numbers are limited only by the length of the sequence
     void setMask(const MaskExpression& mask, double longest);
 
 signals:
-    /// The expression with another number in it; it may have no meaning.
+    /// @param text the expression with the new number; it may be invalid
     void textChanged(const QString& text);
 
 private:

@@ -9,7 +9,7 @@
 namespace attn {
 
 MatrixView::MatrixView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light()) {
-    setAccessibleName(tr("Heat map"));
+    setAccessibleName(tr("Heatmap"));
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
 }
@@ -21,7 +21,7 @@ void MatrixView::setFigure(MatrixFigure figure) {
     figure.hovered = kept(figure_.hovered);
     figure.selected = kept(figure_.selected);
     figure_ = std::move(figure);
-    setAccessibleName(tr("Heat map: %1").arg(figure_.title));
+    setAccessibleName(tr("Heatmap: %1").arg(figure_.title));
     setAccessibleDescription(figure_.note);
     update();
 }

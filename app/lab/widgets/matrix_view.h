@@ -6,18 +6,18 @@
 
 namespace attn {
 
-/// A matrix as a heat map that says what stands in a cell: under the pointer, or moved to by the arrow keys.
+/// Shows a matrix as a heatmap. The pointer marks a cell and the arrow keys select one; pointedAt() reports it.
 class MatrixView : public QWidget {
     Q_OBJECT
 
 public:
     explicit MatrixView(QWidget* parent = nullptr);
 
-    /// Takes over what is shown; the cells that are pointed at and selected stay where there still are such.
+    /// Shows a figure. The marked and selected cells stay if the new matrix has them.
     void setFigure(MatrixFigure figure);
     void setTheme(const FigureTheme& theme);
     void setSelected(std::optional<Cell> cell);
-    /// Marks a cell that is pointed at in another view.
+    /// Marks a cell that is under the pointer in another view.
     void setLinked(std::optional<Cell> cell);
     const MatrixFigure& figure() const { return figure_; }
     MatrixFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
@@ -26,11 +26,11 @@ public:
     QSize minimumSizeHint() const override { return {88, 88}; }
 
 signals:
-    /// @param cell none when the pointer has left
+    /// @param cell none: the pointer has left
     void pointedAt(const std::optional<attn::Cell>& cell);
-    /// A click, or the arrow keys.
+    /// A cell was chosen by a click or the arrow keys.
     void chosen(const attn::Cell& cell);
-    /// A double click or Return.
+    /// A double click, or Return, has activated the current cell.
     void activated();
 
 protected:

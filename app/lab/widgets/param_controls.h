@@ -14,8 +14,8 @@ class QSlider;
 
 namespace attn {
 
-/// Controls generated from Params: a check box for a toggle, a slider with a number beside it for the rest, a number
-/// alone where a slider would be too coarse (seeds).
+/// Controls generated from Params: a check box for a toggle, a slider and a number for the rest. Where a slider would
+/// be too coarse (seeds), there is only a number.
 class ParamControls : public QWidget {
     Q_OBJECT
 
@@ -23,7 +23,7 @@ public:
     explicit ParamControls(std::span<const Param> params, QWidget* parent = nullptr);
 
     double value(std::string_view id) const;
-    /// Shows a value without emitting.
+    /// Shows a value without emitting valueChanged().
     void setValue(std::string_view id, double value);
     /// Shows or hides a control.
     void setShown(std::string_view id, bool on);

@@ -22,14 +22,14 @@ QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static
 
 bool isOfBlock(const Part& part) { return std::ranges::find(kBlockSlots, part.slot) != kBlockSlots.end(); }
 
-/// The part among defaults, with what it cannot do without.
+/// @return a valid composition with this part and otherwise defaults, changed where the part requires it
 AttentionSpec specWith(const Part& part) {
     AttentionSpec spec;
     if (part.slot == Slot::Mask)
         spec.mask = MaskExpression::parse(termText(part, initialValues(part)));
     else
         spec.set(part.slot, part.id);
-    if (isOfBlock(part)) { // the picture is a model's, whose attention is like that of most
+    if (isOfBlock(part)) { // the map comes from a model with ordinary attention
         spec.set(Slot::Heads, "multi_head");
         spec.mask = MaskExpression::parse("causal");
     }
@@ -41,13 +41,13 @@ AttentionSpec specWith(const Part& part) {
     }
 }
 
-/// What the part adds of its own, else its mask, else the pattern, else the output.
+/// @return the map that only this part makes; else its mask, the pattern, or the output; null: none
 const PlaygroundMap* pictureOf(const Part& part, const std::vector<PlaygroundMap>& maps) {
     const auto find = [&](auto isMeant) {
         const auto found = std::ranges::find_if(maps, [&](const PlaygroundMap& map) { return isMeant(map.name); });
         return found == maps.end() ? nullptr : &*found;
     };
-    if (isOfBlock(part)) { // the last: a norm's is what comes out of it
+    if (isOfBlock(part)) { // the last one: of a norm, its output
         const std::string own = std::string(nameOf(part.slot)) + '.';
         const auto found = std::ranges::find_if(maps.rbegin(), maps.rend(),
                                                 [&](const PlaygroundMap& map) { return map.name.starts_with(own); });
@@ -90,8 +90,8 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     row->setContentsMargins(0, 0, 0, 0);
     list_ = new QTreeWidget;
     list_->setObjectName("partList");
-    list_->setAccessibleName(tr("Parts of attentions"));
-    list_->setToolTip(tr("Every part there is; choose one to see its card"));
+    list_->setAccessibleName(tr("Parts of attention"));
+    list_->setToolTip(tr("All parts. Choose one to see its card"));
     list_->setHeaderHidden(true);
     list_->setRootIsDecorated(false);
     QTreeWidgetItem* group = nullptr;
@@ -122,7 +122,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     try_->setToolTip(tr("Compose an attention with this part and see its maps"));
     train_ = new QPushButton(tr("Train with it"));
     train_->setObjectName("trainPart");
-    train_->setToolTip(tr("Put this part and a task that shows it at work into the Train panel"));
+    train_->setToolTip(tr("Set up the Train panel with this part and a task that shows its effect"));
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(try_);
     buttons->addWidget(train_);

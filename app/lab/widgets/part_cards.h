@@ -15,15 +15,15 @@ namespace attn {
 
 class MatrixView;
 
-/// A reference card for every part of the catalogue: its idea, formula, source, growth and caution, and the picture
-/// that the part itself makes of a standard random input.
+/// Shows a reference card for every part of the catalogue: idea, formula, source, cost, caution, and a map that the
+/// part makes from a standard random input.
 class PartCards : public QWidget {
     Q_OBJECT
 
 public:
     explicit PartCards(QWidget* parent = nullptr);
 
-    /// What the picture of the chosen card is made of; none for parts that stand around an attention.
+    /// @return the query whose answer holds the map of the chosen card
     const PlaygroundQuery& query() const { return query_; }
     /// @param snapshot an answer to query()
     void showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
@@ -32,7 +32,7 @@ public:
 
 signals:
     void queryChanged();
-    /// *Try it* was pressed.
+    /// *Try it* was pressed for the chosen part.
     void tried(const attn::PlaygroundQuery& query);
     /// *Train with it* was pressed for the chosen part.
     void trainingAsked(const attn::AttentionSpec& spec, attn::Slot slot);

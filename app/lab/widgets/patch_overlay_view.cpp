@@ -14,7 +14,7 @@ PatchOverlayView::PatchOverlayView(QWidget* parent) : QWidget(parent) {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Where a patch looks"));
-    setToolTip(tr("Point at a patch to see where it looks, click it to stay with it, move with the arrow keys"));
+    setToolTip(tr("Point at a patch to see where it looks. Click a patch, or press the arrow keys, to choose it"));
 }
 
 void PatchOverlayView::setFigure(PatchOverlayFigure figure) {

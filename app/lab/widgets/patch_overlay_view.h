@@ -8,8 +8,8 @@
 
 namespace attn {
 
-/// A picture with where a patch looks laid over it. Pointing at a patch, clicking it and the arrow keys say which one;
-/// while patches are being hidden, dragging goes over them instead.
+/// Shows a picture with a heatmap of where a patch looks. Patches are pointed at, clicked, or chosen by the arrow keys.
+/// While patches are being hidden, a drag crosses them instead.
 class PatchOverlayView : public QWidget {
     Q_OBJECT
 
@@ -18,7 +18,7 @@ public:
 
     void setFigure(PatchOverlayFigure figure);
     void setTheme(const FigureTheme& theme);
-    /// Whether a press and a drag hide patches rather than choosing one.
+    /// @param hides whether a press or drag emits crossed() instead of chosen()
     void setHiding(bool hides);
     const PatchOverlayFigure& figure() const { return figure_; }
     QRectF patchRect(int patch) const;
@@ -27,10 +27,10 @@ public:
     QSize minimumSizeHint() const override { return {140, 140}; }
 
 signals:
-    /// @param patch none: the pointer has left
+    /// @param patch under the pointer; none: the pointer has left
     void pointedAt(std::optional<int> patch);
     void chosen(int patch);
-    /// While hiding. @param isFirst of a drag
+    /// A drag has reached a patch while hiding. @param isFirst of the drag
     void crossed(int patch, bool isFirst);
     void crossingEnded();
 

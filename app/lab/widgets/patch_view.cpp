@@ -9,9 +9,9 @@
 namespace attn {
 
 PatchView::PatchView(QWidget* parent) : QWidget(parent) {
-    setAccessibleName(tr("The picture in patches"));
-    setToolTip(
-        tr("Point at a patch, or at a row of a map, to see what the patch takes from the others: bright is much"));
+    setAccessibleName(tr("Picture in patches"));
+    setToolTip(tr("Point at a patch, or at a row of a map, to see how much attention it gives to the other patches. "
+                  "Brighter means more"));
     setMouseTracking(true);
 }
 
@@ -60,7 +60,7 @@ void PatchView::paintEvent(QPaintEvent*) {
     for (int patch = 0; patch < patches && most > 0 && weights_.size() == static_cast<size_t>(patches); ++patch) {
         const float weight = weights_[static_cast<size_t>(patch)];
         const float share = std::isfinite(weight) ? std::abs(weight) / most : 0;
-        // What is not looked at sinks into the dark.
+        // Patches with little attention are darkened.
         QColor shade(0, 0, 0);
         shade.setAlphaF(0.85f * (1 - share));
         painter.fillRect(patchRect(patch), shade);

@@ -70,7 +70,7 @@ QImage drawStripes() {
 
 constexpr std::array kPictures{
     BuiltInPicture{"landscape", QT_TRANSLATE_NOOP("attn::Picture", "Landscape"), drawLandscape},
-    BuiltInPicture{"shapes", QT_TRANSLATE_NOOP("attn::Picture", "Shapes, two of them alike"), drawShapes},
+    BuiltInPicture{"shapes", QT_TRANSLATE_NOOP("attn::Picture", "Shapes, with two blue circles"), drawShapes},
     BuiltInPicture{"stripes", QT_TRANSLATE_NOOP("attn::Picture", "Stripes"), drawStripes}};
 
 } // namespace

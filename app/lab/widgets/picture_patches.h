@@ -11,20 +11,21 @@
 
 namespace attn {
 
-/// A picture that is drawn by code.
+/// A built-in picture, drawn by code.
 struct BuiltInPicture {
     const char *id, *title; ///< title marked for translation
     QImage (*draw)();
 };
 std::span<const BuiltInPicture> builtInPictures();
 
-/// @param name of a built-in one, or a path of a file that Qt reads  @return null if it cannot be read
+/// @param name of a built-in picture, or path of a file that Qt can read  @return null if it cannot be read
 QImage pictureNamed(const QString& name);
 
-/// The same for a vision model. @return why it cannot be read, as readImage()
+/// Reads a picture for a vision model. @param name as for pictureNamed()  @return the failure of readImage() if it
+/// cannot be read
 std::variant<Image, Failure> readPicture(const QString& name);
 
-/// The colours of each patch of a grid, row by row, as features of mean 0 and deviation 1.
+/// @return the colours of each patch, row by row, as features with mean 0 and standard deviation 1
 std::shared_ptr<const TokenFeatures> patchFeatures(const QImage& picture, int rows, int columns);
 
 } // namespace attn

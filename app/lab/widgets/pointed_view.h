@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// Draws a figure of items and says what they are: under the pointer, or moved to by the arrow keys. A click chooses.
+/// Shows a figure of items, with a reading of the item under the pointer. A click or the arrow keys choose an item.
 class PointedView : public QWidget {
     Q_OBJECT
 
@@ -16,10 +16,10 @@ public:
     /// @param name for screen readers
     explicit PointedView(const QString& name, QWidget* parent = nullptr);
 
-    /// @param figure the items that are pointed at and chosen stay, unless it names others. Not null
+    /// @param figure not null. Unless it sets others, the item under the pointer and the chosen item stay.
     void setFigure(std::unique_ptr<PointedFigure> figure);
     void setTheme(const FigureTheme& theme);
-    /// The frame of another view's choice.
+    /// Frames the item that was chosen in another view.
     void setChosen(std::optional<int> item);
     const PointedFigure* figure() const { return figure_.get(); } ///< null before the first
     const FigureTheme& theme() const { return theme_; }

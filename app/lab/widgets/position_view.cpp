@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::array kLengths{
     Param{"trained", "Trained length",
-          "Places that a model is imagined to have seen in training; what lies beyond is marked", Param::Kind::Integer,
-          2, 128, 1, 32},
-    Param{"places", "Places", "How many places and distances to show", Param::Kind::Integer, 4, 128, 1, 64}};
+          "Number of places that the model is assumed to have seen in training. Places beyond it are marked",
+          Param::Kind::Integer, 2, 128, 1, 32},
+    Param{"places", "Places", "Number of places and distances to show", Param::Kind::Integer, 4, 128, 1, 64}};
 constexpr int64_t kWaves = 6; ///< features that are drawn as waves
 
 QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
@@ -112,17 +112,16 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
     MatrixFigure figure;
     figure.setMatrix(static_cast<int>(map.rows), static_cast<int>(map.columns), map.values);
     figure.title = tr("Encodings");
-    figure.note =
-        trained() < map.rows
-            ? tr("what is added to a token at each place; from %1 on beyond the trained length").arg(trained())
-            : tr("what is added to a token at each place");
+    figure.note = trained() < map.rows
+                      ? tr("added to the token at each place; from %1 on, beyond the trained length").arg(trained())
+                      : tr("added to the token at each place");
     figure.rowTitle = tr("place");
     figure.columnTitle = tr("feature");
     encodings_->setFigure(std::move(figure));
 
     LinesFigure waves;
     waves.title = tr("Waves");
-    waves.note = tr("the same, feature by feature along the places");
+    waves.note = tr("the encodings of single features, along the places");
     waves.placeTitle = tr("place");
     if (trained() < map.rows) waves.beyond = trained();
     const int64_t count = std::min(kWaves, map.columns);
@@ -156,9 +155,9 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         figure.title = tr("Rotation");
         figure.note =
             pictures.encodings
-                ? tr("pairs of features at place 0, 1, 2 …, dark to bright: a step turns each by one angle, wherever "
-                     "it begins; hollow beyond the trained length")
-                : tr("where place 0, 1, 2 … turns a unit vector, dark to bright; hollow beyond the trained length");
+                ? tr("pairs of features at places 0, 1, 2 …, dark to bright: each step turns a pair by the same angle; "
+                     "hollow: beyond the trained length")
+                : tr("a unit vector turned by places 0, 1, 2 …, dark to bright; hollow: beyond the trained length");
         if (trained() < pictures.query.tokens) figure.beyond = trained();
         for (const auto& plane : pictures.planes)
             figure.planes.push_back(
@@ -168,12 +167,12 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
     }
     if (pictures.added) {
         added_->setFigure(byDistance(*pictures.added, tr("Bias by distance"),
-                                     tr("what is added to the score of a key so far back"), trained()));
+                                     tr("added to the score of a key at this distance"), trained()));
         shown.push_back(added_);
     }
     if (pictures.factor) {
         factor_->setFigure(byDistance(*pictures.factor, tr("Factor by distance"),
-                                      tr("what the score of a key so far back is multiplied with"), trained()));
+                                      tr("multiplies the score of a key at this distance"), trained()));
         shown.push_back(factor_);
     }
     if (!pictures.slopes.empty()) {
@@ -186,8 +185,8 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         slopes_->setFigure(std::move(figure));
         shown.push_back(slopes_);
     }
-    similarity_->setFigure(byDistance(pictures.similarity, tr("Score of equal tokens"),
-                                      tr("the last token with one like it, so far back"), trained()));
+    similarity_->setFigure(byDistance(pictures.similarity, tr("Score of identical tokens"),
+                                      tr("of the last token and an identical one, by distance"), trained()));
     shown.push_back(similarity_);
     arrange(shown);
 }

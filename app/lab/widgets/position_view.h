@@ -18,27 +18,27 @@ class LinesView;
 class MatrixView;
 class ParamControls;
 
-/// What the position part of a spec does to made-up inputs, also beyond the length that a model was trained on: its
-/// encodings, the planes it rotates, the numbers it adds to scores, and the score of equal tokens by distance.
+/// Plots what the position part of a composition does to made-up inputs, also beyond the trained length: its encodings,
+/// the planes that it rotates, the numbers that it adds to scores, and the score of identical tokens by distance.
 class PositionView : public QWidget {
     Q_OBJECT
 
 public:
     explicit PositionView(QWidget* parent = nullptr);
 
-    /// What to ask the session for.
+    /// @return the query for the session
     PositionQuery query(const AttentionSpec& spec, int64_t width, uint64_t seed) const;
-    /// @param snapshot with the pictures of the query that was asked last, or why there are none
+    /// @param snapshot with the answer to the last query(), or the reason why there is none
     void showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
 
-    /// What export writes: the picture last pointed at, else the scores by distance.
+    /// @return the plot that export writes: the one last pointed at, else the scores by distance
     const Figure& current() const;
     QJsonObject saveView() const;
     void restoreView(const QJsonObject& view);
 
 signals:
-    /// Other lengths are to be shown.
+    /// The lengths have changed: ask for query() again.
     void queryChanged();
 
 private:

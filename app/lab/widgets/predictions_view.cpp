@@ -17,11 +17,11 @@ MatrixFigure confusionFigure(const TrainingSights& sights) {
     const auto tr = [](const char* text) { return QCoreApplication::translate("attn::PredictionsView", text); };
     const size_t classes = sights.labels.size();
     MatrixFigure figure;
-    figure.title = tr("Taken for");
-    figure.note = tr("%1 pictures; rows are classes and sum to 1")
+    figure.title = tr("Predictions by class");
+    figure.note = tr("%1 pictures; each row is a true class and sums to 1")
                       .arg(std::accumulate(sights.confusion.begin(), sights.confusion.end(), int64_t{0}));
-    figure.rowTitle = tr("class");
-    figure.columnTitle = tr("taken for");
+    figure.rowTitle = tr("true class");
+    figure.columnTitle = tr("predicted class");
     figure.kind = MatrixFigure::Kind::Weights;
     for (const std::string& label : sights.labels) figure.rowLabels.push_back(QString::fromStdString(label));
     figure.columnLabels = figure.rowLabels;
@@ -46,7 +46,7 @@ PredictionsView::PredictionsView(QWidget* parent)
     splitter_->setObjectName("sightsSplitter");
     splitter_->setChildrenCollapsible(false);
     list_->setObjectName("sights");
-    list_->setAccessibleName(tr("Pictures and what they are taken for"));
+    list_->setAccessibleName(tr("Pictures and predictions"));
     list_->setModel(model_);
     list_->setViewMode(QListView::IconMode);
     list_->setIconSize({SightModel::kSide, SightModel::kSide});
@@ -77,7 +77,7 @@ void PredictionsView::setSights(const std::shared_ptr<const TrainingSights>& sig
 
 void PredictionsView::setTheme(const FigureTheme& theme) { confusion_->setTheme(theme); }
 
-/// Beside each other where there is more width than height.
+/// Places list and matrix side by side if there is more width than height.
 void PredictionsView::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     const Qt::Orientation wanted = width() > height() ? Qt::Horizontal : Qt::Vertical;

@@ -16,7 +16,7 @@ namespace attn {
 class MatrixView;
 class SightModel;
 
-/// What a model that trains takes pictures for: some of them, and how often each class is taken for each.
+/// Shows pictures with the predictions of a model that trains, and its confusion matrix.
 class PredictionsView : public QWidget {
     Q_OBJECT
 
@@ -32,7 +32,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 signals:
-    /// A picture was clicked. @param row of the model
+    /// A picture was clicked. @param row of model()
     void chosen(int row);
 
 private:
@@ -42,7 +42,7 @@ private:
     QSplitter* splitter_;
 };
 
-/// Rows are classes, columns what they are taken for; the shares of a row sum to 1.
+/// @return the confusion matrix: rows are true classes, columns are predicted classes, and each row sums to 1
 MatrixFigure confusionFigure(const TrainingSights& sights);
 
 } // namespace attn

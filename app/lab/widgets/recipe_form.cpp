@@ -29,50 +29,53 @@ using Kind = Param::Kind;
 
 // Ids are the fields of recipe.json.
 constexpr std::array kModelParams{
-    Param{"layers", "Layers", "Blocks, one after the other", Kind::Integer, 1, 12, 1, 2},
-    Param{"heads", "Heads", "Attention heads of each block; they share its width", Kind::Integer, 1, 16, 1, 4},
-    Param{"key_value_heads", "Key/value heads", "Fewer than heads: groups of heads share keys and values; 0: as many",
-          Kind::Integer, 0, 16, 1, 0},
-    Param{"patch", "Patch", "Pixels on a side of the squares that become tokens", Kind::Integer, 1, 32, 1, 4},
+    Param{"layers", "Layers", "Number of layers, each with attention and an MLP", Kind::Integer, 1, 12, 1, 2},
+    Param{"heads", "Heads", "Attention heads per layer. They share the width of the model", Kind::Integer, 1, 16, 1, 4},
+    Param{"key_value_heads", "Key/value heads",
+          "Fewer than heads: groups of heads share keys and values. 0: as many as heads", Kind::Integer, 0, 16, 1, 0},
+    Param{"patch", "Patch", "Side of a patch, in pixels. Each patch becomes one token", Kind::Integer, 1, 32, 1, 4},
     Param{"window", "Window",
-          "Tokens on a side of Swin's windows, which every other layer shifts; 0: none. Needs the mean of "
-          "the patches",
+          "Side of Swin's attention windows, in tokens. Every other layer shifts them. 0: no windows. Needs the mean "
+          "of the patches as the answer",
           Kind::Integer, 0, 16, 1, 0},
     Param{"merges", "Merges",
-          "How often 2 x 2 tokens become one of twice the width, as in Swin. Needs the mean of the patches",
+          "How many times 2 × 2 tokens are merged into one of twice the width, as in Swin. Needs the mean of the "
+          "patches as the answer",
           Kind::Integer, 0, 3, 1, 0},
     Param{"pooled_tokens", "Pooled tokens",
-          "Tokens that are left from the middle layer on, those that are alike as one; 0: all", Kind::Integer, 0, 256,
-          1, 0},
+          "Number of tokens from the middle layer on, after similar ones are merged. 0: all", Kind::Integer, 0, 256, 1,
+          0},
     Param{"width", "Width", "Numbers in each token's vector", Kind::Integer, 8, 512, 8, 64},
-    Param{"feed_forward", "Feed-forward width", "Inner width of the feed-forward layers; 0: the family's usual one",
+    Param{"feed_forward", "Feed-forward width", "Inner width of the feed-forward layers. 0: the default of the family",
           Kind::Integer, 0, 2048, 8, 0},
-    Param{"initial_deviation", "Initial deviation", "Standard deviation of matrices before training", Kind::Real, 0, 1,
-          0.001, 0.02},
+    Param{"initial_deviation", "Initial deviation", "Standard deviation of the weight matrices before training",
+          Kind::Real, 0, 1, 0.001, 0.02},
     Param{"bias", "Biases", "Off: every bias stays at zero", Kind::Toggle, 0, 1, 1, 1},
-    Param{"attention_only", "Attention only", "Leaves out the feed-forward layers", Kind::Toggle, 0, 1, 1, 0},
+    Param{"attention_only", "Attention only", "Leave out the feed-forward layers", Kind::Toggle, 0, 1, 1, 0},
 };
 constexpr std::array kTrainingParams{
-    Param{"steps", "Steps", "Updates of the weights", Kind::Integer, 1, 1'000'000, 1, 1000},
+    Param{"steps", "Steps", "Number of updates of the parameters", Kind::Integer, 1, 1'000'000, 1, 1000},
     Param{"batch", "Batch", "Examples per step", Kind::Integer, 1, 256, 1, 64},
-    Param{"learning_rate", "Learning rate", "After the warm-up", Kind::Real, 0, 1, 0.00001, 0.003},
-    Param{"final_learning_rate", "Final learning rate", "In the end", Kind::Real, 0, 1, 0.00001, 0},
-    Param{"warm_up", "Warm-up", "Steps in which the learning rate rises", Kind::Integer, 0, 100'000, 1, 50},
+    Param{"learning_rate", "Learning rate", "Learning rate after the warm-up", Kind::Real, 0, 1, 0.00001, 0.003},
+    Param{"final_learning_rate", "Final learning rate", "Learning rate at the last step", Kind::Real, 0, 1, 0.00001, 0},
+    Param{"warm_up", "Warm-up", "Number of steps in which the learning rate rises", Kind::Integer, 0, 100'000, 1, 50},
     Param{"beta2", "Beta2", "How long Adam remembers the size of gradients", Kind::Real, 0.8, 0.9999, 0.0001, 0.98},
-    Param{"momentum", "Momentum", "Of SGD", Kind::Real, 0, 0.99, 0.01, 0.9},
-    Param{"weight_decay", "Weight decay", "Pulls matrices towards zero", Kind::Real, 0, 1, 0.01, 0.1},
-    Param{"clip", "Gradient clip", "Most of the gradient's length; 0: no limit", Kind::Real, 0, 10, 0.1, 1},
-    Param{"dropout", "Dropout", "Share of numbers left out at random", Kind::Real, 0, 0.5, 0.01, 0},
-    Param{"smoothing", "Label smoothing", "Share of each target spread over all tokens", Kind::Real, 0, 0.5, 0.01, 0},
-    Param{"accumulation", "Accumulation", "Parts of the batch that run one after the other", Kind::Integer, 1, 16, 1,
-          1},
+    Param{"momentum", "Momentum", "Momentum of SGD", Kind::Real, 0, 0.99, 0.01, 0.9},
+    Param{"weight_decay", "Weight decay", "How strongly weight matrices are pulled towards zero", Kind::Real, 0, 1,
+          0.01, 0.1},
+    Param{"clip", "Gradient clip", "Largest length of the gradient. 0: no limit", Kind::Real, 0, 10, 0.1, 1},
+    Param{"dropout", "Dropout", "Share of activations that are set to zero at random", Kind::Real, 0, 0.5, 0.01, 0},
+    Param{"smoothing", "Label smoothing", "Share of each target's probability that is spread over all tokens",
+          Kind::Real, 0, 0.5, 0.01, 0},
+    Param{"accumulation", "Accumulation", "Number of parts of the batch that run one after another", Kind::Integer, 1,
+          16, 1, 1},
     Param{"gradient_checkpointing", "Recompute activations",
-          "Computes each block's activations anew in the backward pass: less memory, more time, the same bits",
+          "Compute each layer's activations again in the backward pass: less memory, more time, identical results",
           Kind::Toggle, 0, 1, 1, 0},
-    Param{"seed", "Seed", "Of weights, examples and dropout", Kind::Integer, 0, 1'000'000, 1, 0},
-    Param{"evaluate_every", "Measure every", "Steps between measurements on examples that are not trained on",
+    Param{"seed", "Seed", "Random seed of initial parameters, examples and dropout", Kind::Integer, 0, 1'000'000, 1, 0},
+    Param{"evaluate_every", "Measure every", "Steps between measurements on examples outside the training data",
           Kind::Integer, 1, 100'000, 1, 50},
-    Param{"checkpoint_every", "Keep every", "Steps between the moments that the timeline keeps", Kind::Integer, 1,
+    Param{"checkpoint_every", "Checkpoint every", "Steps between the checkpoints in the timeline", Kind::Integer, 1,
           100'000, 1, 25},
 };
 
@@ -102,7 +105,7 @@ RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggeste
             const std::string field = id.toStdString();
             set(field, json_[field].is_boolean() ? nlohmann::json(value != 0) : nlohmann::json(value));
         });
-    const auto& tasks = taskCatalogue(); // one that visibly succeeds within a minute
+    const auto& tasks = taskCatalogue(); // a task that visibly succeeds within a minute
     chooseTask(static_cast<int>(std::ranges::find(tasks, "sort", &Task::id) - tasks.begin()));
 }
 
@@ -110,11 +113,12 @@ QWidget* RecipeForm::makeModel() {
     auto* container = new QWidget;
     auto* column = new QVBoxLayout(container);
     column->setContentsMargins(0, 0, 0, 0);
-    attention_ = new SpecLine(tr("Attention"),
-                              tr("A composition as in the Playground, such as position=alibi, mask=causal & window(8); "
-                                 "several between ; take turns from layer to layer. Empty: the family's own"),
-                              "recipeAttention");
-    attention_->setPlaceholder(tr("The family's own"));
+    attention_ =
+        new SpecLine(tr("Attention"),
+                     tr("A composition as in the Playground, such as position=alibi, mask=causal & window(8). Separate "
+                        "several with ; to alternate them from layer to layer. Empty: the default of the family"),
+                     "recipeAttention");
+    attention_->setPlaceholder(tr("Default of the family"));
     connect(attention_, &SpecLine::typed, this, [this](const QString& text) { set("attention", text.toStdString()); });
     connect(attention_, &SpecLine::mended, this, [this](const QString& nearest) {
         set("attention", nearest.toStdString());
@@ -125,19 +129,21 @@ QWidget* RecipeForm::makeModel() {
         {{"family",
           choice("family", tr("Family"), {"gpt2", "llama"},
                  {tr("GPT-2: learned positions, layer norm, GELU"), tr("Llama: rotary positions, RMS norm, SwiGLU")},
-                 tr("Positions, norms and activation of the blocks")),
+                 tr("Positions, norms and activation of the layers")),
           For::Sequences},
          {"pooling",
-          choice("pooling", tr("What the answer is read from"), {"cls", "mean"},
-                 {tr("A CLS token"), tr("The mean of the patches")}, tr("What the classifier reads of the last layer")),
+          choice("pooling", tr("Source of the answer"), {"cls", "mean"},
+                 {tr("A CLS token"), tr("The mean of the patches")},
+                 tr("What the classifier reads from the last layer")),
           For::Pictures},
          {"positions",
           choice("positions", tr("Positions"), {"learned", "sinusoidal", "none"},
                  {tr("Learned positions"), tr("Sines of row and column"), tr("No positions")},
-                 tr("How a patch knows where it is")),
+                 tr("How the position of a patch is encoded")),
           For::Pictures},
-         {"activation", choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
-                               {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Of the feed-forward layers"))}},
+         {"activation",
+          choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
+                 {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Activation of the feed-forward layers"))}},
         modelControls_);
     column->addWidget(attention_);
     column->addWidget(section);
@@ -161,15 +167,16 @@ QWidget* RecipeForm::makeTask() {
     textColumn->setContentsMargins(0, 0, 0, 0);
     textColumn->addWidget(
         makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns to continue")));
-    auto* tokens = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
-                          {tr("Characters"), tr("Bytes"), tr("500 learnt pieces"), tr("2000 learnt pieces")},
-                          tr("How the text is cut into tokens"));
+    auto* tokens =
+        choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
+               {tr("Characters"), tr("Bytes"), tr("500 learned pieces (BPE)"), tr("2000 learned pieces (BPE)")},
+               tr("How to split the text into tokens"));
     choices_.push_back({"tokenizer", tokens});
     textColumn->addWidget(tokens);
     taskColumn_->addWidget(text_);
-    data_ =
-        makePathRow(dataPath_, "data", tr("Folder of pictures"),
-                    tr("IDX files such as MNIST's, CIFAR-10's binary batches, or a folder of pictures for each class"));
+    data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
+                        tr("A folder with IDX files (such as MNIST), CIFAR-10's binary batches, or one subfolder of "
+                           "pictures per class"));
     taskColumn_->addWidget(data_);
     connect(task_, &QComboBox::activated, this, &RecipeForm::chooseTask);
     return container;
@@ -242,10 +249,11 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
 
 void RecipeForm::chooseTask(int index) {
     Recipe recipe = withMoments(suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]));
-    // Another task for the same attention, in a model with the heads that it speaks of.
+    // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
     if ((model.family == "vit") == (json_["family"].get<std::string>() == "vit"))
-        model.attention = json_["attention"].get<std::string>(); // pictures are not read in one direction
+        model.attention =
+            json_["attention"].get<std::string>(); // attention for text may be causal, which pictures are not
     if (!model.attention.empty()) {
         model.heads = json_["heads"].get<int64_t>();
         model.keyValueHeads = json_["key_value_heads"].get<int64_t>();
@@ -274,7 +282,8 @@ void RecipeForm::makeTaskControls() {
     summary_->setText(fromView(task.summary));
     text_->setVisible(task.readsText);
     data_->setVisible(task.readsData || task.id == "fashion-mnist");
-    dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures") : tr("Where the package puts it"));
+    dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures")
+                                                 : tr("Default: where the package installs it"));
     for (const Choice& each : choices_)
         if (each.tasks != For::Both) each.box->setVisible(task.hasImages() == (each.tasks == For::Pictures));
     for (const char* field : {"patch", "window", "merges", "pooled_tokens"})
@@ -284,7 +293,7 @@ void RecipeForm::makeTaskControls() {
     taskControls_ = new ParamControls(task.params);
     taskColumn_->addWidget(taskControls_);
     for (const auto& [id, value] : json_["values"].items())
-        if (std::ranges::find(task.params, id, &Param::id) != task.params.end()) // a file may name others
+        if (std::ranges::find(task.params, id, &Param::id) != task.params.end()) // a file may contain others
             taskControls_->setValue(id, value.get<double>());
     connect(taskControls_, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
         json_["values"][id.toStdString()] = value;
@@ -336,14 +345,14 @@ QString RecipeForm::problem() const { return recipe_ ? QString() : problem_->tex
 
 void RecipeForm::settle() {
     recipe_.reset();
-    if (!settleAttention()) return showSentence(problem_, {}); // explained in its place
+    if (!settleAttention()) return showSentence(problem_, {}); // the line shows the problem itself
     QString problem;
     try {
         Recipe recipe = recipeFromJson(json_, "the recipe");
         if (taskNamed(recipe.task).readsText && recipe.settings.text.empty())
-            problem = tr("Choose a text file to learn from.");
+            problem = tr("Choose a text file to train on.");
         else if (taskNamed(recipe.task).readsData && recipe.settings.data.empty())
-            problem = tr("Choose a folder of pictures to learn from.");
+            problem = tr("Choose a folder of pictures to train on.");
         else
             recipe_ = std::move(recipe);
     } catch (const Error& error) {

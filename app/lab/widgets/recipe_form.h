@@ -19,16 +19,16 @@ namespace attn {
 class ParamControls;
 class SpecLine;
 
-/// Every field of a recipe: the task with the controls that its parameters generate, the model, the training.
+/// A form with every field of a recipe: the task and its parameters, the model, and the training.
 class RecipeForm : public QWidget {
     Q_OBJECT
 
 public:
     explicit RecipeForm(QWidget* parent = nullptr);
 
-    /// What the controls say. Empty while they contradict each other: the form then says why.
+    /// @return the recipe; empty while the fields contradict each other, and the form then shows why
     const std::optional<Recipe>& recipe() const { return recipe_; }
-    /// Why there is no recipe; empty where there is one, or where the line of attention says it itself.
+    /// @return why there is no recipe; empty if there is one, or if the line of attention shows the problem itself
     QString problem() const;
     void setRecipe(const Recipe& recipe);
 
@@ -40,7 +40,7 @@ private:
     struct Choice {
         const char* field;
         QComboBox* box;
-        For tasks = For::Both; ///< the others hide it
+        For tasks = For::Both; ///< other tasks hide it
     };
 
     QWidget* makeTask();
@@ -56,7 +56,7 @@ private:
     void show();
     void set(const std::string& field, nlohmann::json value);
     void settle(); ///< reads the recipe from the fields
-    /// @return whether the line of attention can be trained
+    /// Checks the line of attention. @return whether it can be trained
     bool settleAttention();
 
     nlohmann::json json_;

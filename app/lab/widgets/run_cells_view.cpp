@@ -21,9 +21,9 @@ constexpr int kMargin = 6, kNarrowest = 26, kWidest = 90; ///< of a cell; all in
 RunCellsView::RunCellsView(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
-    setAccessibleName(tr("Values of the other text above, of the prompt below"));
-    setToolTip(tr("Drag a cell of the other text to a token of the prompt in the same row: its value takes that one's "
-                  "place.\nBy keys: the arrows choose, Return takes a cell, Return puts it, Escape lets go."));
+    setAccessibleName(tr("Values in the other text (above) and in the prompt (below)"));
+    setToolTip(tr("Drag a cell of the other text to a token of the prompt in the same row to patch its value "
+                  "in.\nKeyboard: the arrow keys choose, Return picks up a cell and drops it, Escape cancels."));
 }
 
 void RunCellsView::setRuns(std::vector<QString> rows, std::vector<QString> other, std::vector<QString> prompt) {
@@ -53,12 +53,12 @@ void RunCellsView::setTheme(const FigureTheme& theme) {
 
 int RunCellsView::lineHeight() const { return QFontMetrics(theme_.smallFont()).height() + 2; }
 
-/// Columns are as wide as their tokens, in both grids alike.
+/// Makes columns as wide as their tokens, the same in both grids.
 void RunCellsView::layOut() {
     const auto widthOf = [this](const QString& text) {
         return static_cast<int>(std::ceil(textWidth(text, theme_.smallFont())));
     };
-    int gutter = 0; // for the rows' names
+    int gutter = 0; // for the names of the rows
     for (const QString& row : rows_) gutter = std::max(gutter, widthOf(row));
     edges_ = {gutter + 2 * kMargin};
     const int columns = isEmpty() ? 0 : std::max(tokenCount(Other), tokenCount(Prompt));
@@ -107,7 +107,7 @@ void RunCellsView::describe() {
         text = chosen_->run == Other ? tr("The other text: %1").arg(cell) : tr("The prompt: %1").arg(cell);
     }
     if (held_) {
-        const QString taken = tr("Token %1 “%2” of the other text is held")
+        const QString taken = tr("Holding token %1 “%2” of the other text")
                                   .arg(held_->token)
                                   .arg(other_[static_cast<size_t>(held_->token)]);
         text = text.isEmpty() ? taken : tr("%1. %2").arg(taken, text);
@@ -152,7 +152,7 @@ void RunCellsView::mouseMoveEvent(QMouseEvent* event) {
     describe();
 }
 
-/// Let go where it was taken it stays held, for who would rather press twice than drag.
+/// Drops the held cell. Released where it was picked up, it stays held: two clicks work like a drag.
 void RunCellsView::mouseReleaseEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton || !held_) return;
     const auto place = placeAt(event->position());
@@ -163,12 +163,12 @@ void RunCellsView::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void RunCellsView::leaveEvent(QEvent*) {
-    if (hasFocus()) return; // the keys' cell stays
+    if (hasFocus()) return; // the cell chosen by keys stays
     chosen_.reset();
     describe();
 }
 
-/// Escape is the window's Stop but while a cell is held.
+/// Handles Escape while a cell is held. Otherwise Escape stops the window's running task.
 bool RunCellsView::event(QEvent* event) {
     const bool isKey = event->type() == QEvent::ShortcutOverride;
     if (!isKey || !held_ || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape) return QWidget::event(event);
@@ -183,7 +183,7 @@ void RunCellsView::keyPressEvent(QKeyEvent* event) {
         Place next = at;
         next.token = std::clamp(at.token + step->right, 0, tokenCount(at.run) - 1);
         next.row += step->down;
-        // Beyond the last row of the upper grid is the first of the lower; what is held keeps to its row.
+        // Below the last row of the upper grid comes the first row of the lower. A held cell stays in its row.
         if (held_ && step->down != 0) {
             next.run = step->down > 0 ? Prompt : Other;
             next.row = held_->row;
@@ -254,7 +254,7 @@ void RunCellsView::paintGrid(QPainter& painter, Run run) const {
 void RunCellsView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.fillRect(rect(), theme_.background);
-    if (isEmpty()) return drawMessage(painter, rect(), tr("The tokens of both texts will stand here."), theme_);
+    if (isEmpty()) return drawMessage(painter, rect(), tr("The tokens of both texts appear here."), theme_);
     paintGrid(painter, Other);
     paintGrid(painter, Prompt);
     painter.setRenderHint(QPainter::Antialiasing);

@@ -10,9 +10,9 @@
 
 namespace attn {
 
-/// Two runs as grids, a row for each place in the model and a column for each token: the other text's above, the
-/// prompt's below. A cell that is dragged from the upper grid to the same row of the lower says that its value is to
-/// take the other's place; Return takes and puts the cell that the arrow keys chose.
+/// Shows two runs as grids: one row for each place in the model, one column for each token. The other text is above,
+/// the prompt below. Dragging a cell from the upper grid to the same row of the lower grid asks to patch its value in
+/// there. By keyboard, Return picks up and drops the cell that the arrow keys have chosen.
 class RunCellsView : public QWidget {
     Q_OBJECT
 
@@ -26,7 +26,7 @@ public:
 
     /// @param other, prompt labels of the tokens
     void setRuns(std::vector<QString> rows, std::vector<QString> other, std::vector<QString> prompt);
-    /// What has been put where: these cells are marked.
+    /// Marks the cells that have been patched.
     void setMoves(std::vector<Move> moves);
     void setTheme(const FigureTheme& theme);
     const std::vector<Move>& moves() const { return moves_; }
@@ -46,9 +46,9 @@ public:
 
 signals:
     void moved(const attn::RunCellsView::Move& move);
-    /// What is pointed at or chosen, in words; empty: nothing.
+    /// @param text describes the cell under the pointer or chosen; empty: no cell
     void described(const QString& text);
-    void reached(const QRect& cell); ///< should be in sight
+    void reached(const QRect& cell); ///< the cell to scroll into view
 
 protected:
     bool event(QEvent* event) override;
@@ -79,10 +79,10 @@ private:
 
     FigureTheme theme_ = FigureTheme::light();
     std::vector<QString> rows_, other_, prompt_;
-    std::vector<int> edges_{0}; ///< of the columns, from left to right: one more than there are
+    std::vector<int> edges_{0}; ///< of the columns, from left to right: one more than columns
     std::vector<Move> moves_;
-    std::optional<Place> chosen_, held_; ///< by the pointer or the keys; taken from the other text
-    QPointF pointer_;                    ///< where the arrow of what is held ends
+    std::optional<Place> chosen_, held_; ///< chosen_: by pointer or keys; held_: picked up from the other text
+    QPointF pointer_;                    ///< the end of the arrow from the held cell
 };
 
 } // namespace attn

@@ -61,13 +61,14 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
     setSpec(spec_, use_, 64);
 }
 
-/// Folded away: the attention is what this is about.
+/// Makes the slots of the model around the attention, folded away at first.
 void SpecEditor::makeBlock(QVBoxLayout* column) {
     blockToggle_ = new QToolButton;
     blockToggle_->setObjectName("blockToggle");
-    blockToggle_->setText(tr("Block around it"));
+    blockToggle_->setText(tr("Model around it"));
     blockToggle_->setAccessibleName(blockToggle_->text());
-    blockToggle_->setToolTip(tr("Norm, feed-forward layer, residual and layers of the model around the attention"));
+    blockToggle_->setToolTip(
+        tr("Norm, feed-forward layer, residual connection and layers of the model around the attention"));
     blockToggle_->setCheckable(true);
     blockToggle_->setAutoRaise(true);
     blockToggle_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
@@ -87,8 +88,8 @@ void SpecEditor::makeBlock(QVBoxLayout* column) {
 
 void SpecEditor::makeText(QVBoxLayout* column) {
     text_ = new SpecLine(tr("Attention as text"),
-                         tr("The whole composition in one line; change it here or below. Example: "
-                            "heads=multi_head(4), position=alibi, mask=causal & window(16)"),
+                         tr("The whole composition in one line. Edit it here or below. Example: heads=multi_head(4), "
+                            "position=alibi, mask=causal & window(16)"),
                          "spec");
     column->addWidget(text_);
     connect(text_, &SpecLine::typed, this, &SpecEditor::readText);
@@ -148,17 +149,17 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
     title->setBuddy(maskText_);
     maskJoin_ = new QComboBox;
     maskJoin_->setObjectName("maskJoin");
-    maskJoin_->setAccessibleName(tr("How a picked mask joins the expression"));
-    maskJoin_->setToolTip(tr("Whether what is picked replaces the mask, narrows it (and) or widens it (or)"));
+    maskJoin_->setAccessibleName(tr("How a chosen mask joins the expression"));
+    maskJoin_->setToolTip(tr("Whether the chosen mask replaces the current one, narrows it (and) or widens it (or)"));
     maskJoin_->addItem(tr("replace"));
     maskJoin_->addItem(tr("and &"), QStringLiteral("&"));
     maskJoin_->addItem(tr("or |"), QStringLiteral("|"));
     maskPick_ = new QComboBox;
     maskPick_->setObjectName("maskPick");
-    maskPick_->setAccessibleName(tr("Masks of the literature to pick from"));
+    maskPick_->setAccessibleName(tr("Masks from the literature"));
     maskPick_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     maskPick_->setMinimumContentsLength(12);
-    maskPick_->addItem(tr("Pick a mask…"));
+    maskPick_->addItem(tr("Choose a mask…"));
     for (const Part* part : maskParts()) {
         maskPick_->addItem(qt(part->title), QString::fromStdString(termText(*part, initialValues(*part))));
         maskPick_->setItemData(maskPick_->count() - 1, qt(part->idea), Qt::ToolTipRole);
@@ -247,10 +248,10 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
         row.shown = id;
         row.choice->setCurrentIndex(row.choice->findData(qt(id)));
         row.choice->setToolTip(part ? QStringLiteral("%1\n%2").arg(qt(part->idea), qt(part->formula))
-                                    : tr("Whatever the model around the attention has"));
+                                    : tr("The model around the attention decides"));
         showSentence(row.caution, part ? qt(part->caution) : QString());
         if (row.controls) {
-            // It may be what is speaking just now.
+            // It may be the sender of the signal that is being handled.
             row.controls->hide();
             row.column->removeWidget(row.controls);
             row.controls->deleteLater();

@@ -18,29 +18,29 @@ class MaskTermControls;
 class ParamControls;
 class SpecLine;
 
-/// Composes an attention: a choice for each slot with the numbers it takes, the mask as an expression, the block around
-/// it, and the whole as one line of text. Mistakes are explained in place; what does not combine comes with a button
-/// that mends it.
+/// Composes an attention: a choice for each slot with its numbers, the mask as an expression, the model around it, and
+/// the whole composition as one line of text. Mistakes are explained in place. Where parts do not combine, a button
+/// switches to the nearest valid composition.
 class SpecEditor : public QWidget {
     Q_OBJECT
 
 public:
     explicit SpecEditor(QWidget* parent = nullptr);
 
-    /// Shows a spec without emitting.
+    /// Shows a composition without emitting edited().
     void setSpec(const AttentionSpec& spec, const AttentionUse& use, int64_t tokens);
     const AttentionSpec& spec() const { return spec_; }
-    /// A sentence about the spec as a whole, from the run; empty: none.
+    /// Shows why the run of the composition failed; empty: it did not.
     void setFailure(const QString& sentence);
 
 signals:
-    /// @param what was changed, "position"; changes of the same within a moment are one step of undo
+    /// @param what the slot that was edited, "position". Quick edits of the same slot are one undo step.
     void edited(const attn::AttentionSpec& spec, const QString& what);
 
 private:
     struct SlotRow {
         QComboBox* choice = nullptr;
-        QVBoxLayout* column = nullptr; ///< of the choice, its caution and its controls
+        QVBoxLayout* column = nullptr; ///< holds the choice, its caution and its controls
         QLabel* caution = nullptr;
         ParamControls* controls = nullptr;
         bool isShown = false;
@@ -54,7 +54,7 @@ private:
     void showSlot(Slot slot, const Part* part);
     void showProblems();
     void readText();
-    void settleText(); ///< as it is written once it is typed
+    void settleText(); ///< rewrites the text in standard form after typing
     void readMask(const QString& text);
     void pickMask(int index);
     void change(const AttentionSpec& spec, const QString& what);
@@ -65,7 +65,7 @@ private:
     std::map<Slot, SlotRow> rows_;
     SpecLine* text_ = nullptr;
     QToolButton* blockToggle_ = nullptr;
-    QWidget* block_ = nullptr; ///< the slots of the block around the attention
+    QWidget* block_ = nullptr; ///< the slots of the model around the attention
     QLineEdit* maskText_ = nullptr;
     QLabel* maskError_ = nullptr;
     QComboBox *maskJoin_ = nullptr, *maskPick_ = nullptr;

@@ -43,7 +43,7 @@ SpecLine::SpecLine(const QString& title, const QString& help, const QString& nam
     error_->setObjectName(name + "Error");
     problem_ = makeHintLabel();
     problem_->setObjectName(name + "Problem");
-    mend_ = new QPushButton(tr("Use the nearest that works"));
+    mend_ = new QPushButton(tr("Use the nearest valid composition"));
     mend_->setObjectName(name + "Nearest");
     for (QWidget* widget : std::initializer_list<QWidget*>{label, line_, error_, problem_, mend_})
         column->addWidget(widget);

@@ -13,36 +13,37 @@ namespace attn {
 
 class Error;
 
-/// What went wrong and what to do about it, in one sentence.
+/// @return one sentence: what went wrong and what to do about it
 QString sentenceOf(const Error& error);
-/// A label that is there only while it has something to say.
+/// Shows a sentence in a label. Hides the label if the sentence is empty.
 void showSentence(QLabel* label, const QString& sentence);
-/// Writes a line, except that what is being typed stays as it is typed. @param isMeant whether a text means the same;
-/// may throw Error
+/// Writes text into a line. While a person types an equivalent text, the line stays as typed.
+/// @param isMeant whether the typed text is equivalent; may throw Error
 void putText(QLineEdit* line, const std::string& text, const std::function<bool(const std::string&)>& isMeant);
 
-/// Attention as one line of text, the sentence about a mistake in it, and a button that mends it.
+/// A composition as one line of text, with the sentence about a mistake in it and a button that replaces it with the
+/// nearest valid one.
 class SpecLine : public QWidget {
     Q_OBJECT
 
 public:
-    /// @param name of the parts for tests and locks: name + "Text", "Error", "Problem", "Nearest"
+    /// @param name prefix of the object names, for tests and locks: name + "Text", "Error", "Problem", "Nearest"
     SpecLine(const QString& title, const QString& help, const QString& name, QWidget* parent = nullptr);
 
     QString text() const;
-    /// As putText.
+    /// Sets the text like putText().
     void setText(const std::string& text, const std::function<bool(const std::string&)>& isMeant);
-    /// Why the text cannot be read; empty: it can.
+    /// Shows why the text cannot be read; empty: it can be read.
     void showError(const QString& sentence);
     bool hasError() const;
-    /// Why what the text says does not work. @param nearest what does; empty: none is known
+    /// Shows why the composition does not work. @param nearest a composition that does; empty: none is known
     void showProblem(const QString& sentence, const std::string& nearest);
     void setPlaceholder(const QString& text);
 
 signals:
     void typed(const QString& text);
     void finished();
-    /// The button was pressed.
+    /// The button was pressed. @param nearest the valid composition
     void mended(const QString& nearest);
 
 private:

@@ -19,11 +19,11 @@ QString activityText(const Status& status) {
     case Activity::Prefilling:
         return StatusStrip::tr("Reading the prompt");
     case Activity::Generating:
-        return StatusStrip::tr("Writing");
+        return StatusStrip::tr("Generating");
     case Activity::Exporting:
         return StatusStrip::tr("Exporting %1").arg(detail);
     case Activity::Analysing:
-        return StatusStrip::tr("Working out %1").arg(detail);
+        return StatusStrip::tr("Computing %1").arg(detail);
     case Activity::Idle:
         break;
     }
@@ -45,9 +45,9 @@ StatusStrip::StatusStrip(QWidget* parent)
     progress_->setTextVisible(false);
     progress_->setMaximumWidth(160);
     progress_->setAccessibleName(tr("Progress"));
-    cancel_->setText(tr("Cancel"));
-    cancel_->setAccessibleName(tr("Cancel what is running"));
-    cancel_->setToolTip(tr("Cancel what is running"));
+    cancel_->setText(tr("Stop"));
+    cancel_->setAccessibleName(tr("Stop the running task"));
+    cancel_->setToolTip(tr("Stop the running task"));
     cancel_->setObjectName("cancel");
     connect(cancel_, &QToolButton::clicked, this, &StatusStrip::cancelRequested);
     row->addWidget(activity_, 1);
@@ -55,9 +55,9 @@ StatusStrip::StatusStrip(QWidget* parent)
     row->addWidget(cancel_);
     remark_ = addField(tr("Remark"), tr("Some controls are locked or hidden: File > Lock for class"));
     model_ = addField(tr("Model"), tr("The open model and its size"));
-    device_ = addField(tr("Device"), tr("Where the model runs; choose another in Preferences"));
+    device_ = addField(tr("Device"), tr("The device that runs the model. Choose another in Preferences"));
     speed_ = addField(tr("Speed"), tr("Tokens per second of the last run"));
-    memory_ = addField(tr("Memory"), tr("Memory on the device, and of the whole program"));
+    memory_ = addField(tr("Memory"), tr("Memory used on the device, and by the whole program"));
     progress_->hide();
     cancel_->hide();
 }
@@ -99,7 +99,7 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
                               .arg(QString::fromStdString(snapshot.model->name),
                                    QLocale().toString(static_cast<qlonglong>(snapshot.model->parameterCount)))
                         : tr("no model"));
-    // Drivers append their build to the name; the whole is in the tool tip.
+    // Drivers append their build to the name. The tooltip shows the full name.
     const QString device = QString::fromStdString(status.device);
     device_->setText(device.section(" (", 0, 0));
     device_->setToolTip(device.isEmpty() ? tr("No device yet") : tr("%1. Choose another in Preferences.").arg(device));

@@ -10,7 +10,8 @@ class QToolButton;
 
 namespace attn {
 
-/// The status bar's content: what is going on with progress and Cancel, then model, device, speed and memory.
+/// The content of the status bar: the current activity with its progress and a Stop button, then model, device, speed
+/// and memory.
 class StatusStrip : public QWidget {
     Q_OBJECT
 
@@ -18,9 +19,10 @@ public:
     explicit StatusStrip(QWidget* parent = nullptr);
 
     void setSnapshot(const Snapshot& snapshot);
-    /// Work of the window's own, which hides what the session does. @param progress 0..1  @param what empty: it is over
+    /// Shows work of the window itself instead of the session's activity.
+    /// @param what empty: the work is over  @param progress 0..1
     void setWork(const QString& what, double progress = 0);
-    /// A permanent remark at the left, such as a lock in force.
+    /// Shows a permanent remark at the left, such as an active lock.
     void setRemark(const QString& remark);
 
 signals:
@@ -29,7 +31,7 @@ signals:
 private:
     QLabel* addField(const QString& name, const QString& help);
 
-    /// @param progress 0..1; negative: there is nothing to wait for
+    /// @param progress 0..1; negative: nothing is running
     void showActivity(const QString& text, double progress);
 
     QString work_, sessionText_;

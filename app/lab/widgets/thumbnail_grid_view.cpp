@@ -179,7 +179,7 @@ bool ThumbnailGridView::event(QEvent* event) {
         const auto* help = static_cast<QHelpEvent*>(event);
         if (const auto choice = figure_.choiceAt(help->pos(), figureLayout()))
             QToolTip::showText(help->globalPos(),
-                               describe(*choice) + tr(". Click to open; the strip below is the newest token's row."),
+                               describe(*choice) + tr(". Click to open it. The strip below is the newest token's row."),
                                this);
         else
             QToolTip::hideText();

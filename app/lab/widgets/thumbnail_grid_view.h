@@ -7,15 +7,15 @@
 
 namespace attn {
 
-/// Every head as a thumbnail. A click opens a head, arrow keys move the frame, Return opens the framed head. The newest
-/// token's rows light up for a moment when it is written.
+/// Shows every head as a thumbnail. A click opens a head, arrow keys move the frame, Return opens the framed head. When
+/// a token is generated, its rows light up for a moment.
 class ThumbnailGridView : public QWidget {
     Q_OBJECT
 
 public:
     explicit ThumbnailGridView(QWidget* parent = nullptr);
 
-    /// @param before as of ThumbnailGridFigure::setGrid()
+    /// @param before as for ThumbnailGridFigure::setGrid()
     void setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads,
                  const std::shared_ptr<const PatternGrid>& before = nullptr);
     void setNewest(const std::shared_ptr<const NewestRows>& newest,
@@ -28,7 +28,7 @@ public:
 
     const ThumbnailGridFigure& figure() const { return figure_; }
     ThumbnailGridFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
-    /// Device pixels across a thumbnail, what the session should deliver.
+    /// @return the width of a thumbnail in device pixels, which the session should deliver
     int thumbnailPixels() const;
 
     QSize sizeHint() const override { return {360, 220}; }
@@ -37,7 +37,7 @@ public:
 signals:
     /// The frame moved.
     void selected(const attn::HeadChoice& choice);
-    /// Click or Return: the head is to be opened.
+    /// A click or Return asks to open this head.
     void activated(const attn::HeadChoice& choice);
 
 protected:

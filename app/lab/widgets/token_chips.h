@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// Tokens as coloured chips that wrap, each with its id below: where a tokenizer cuts the text.
-/// Left and right move the focused chip, Return clicks it.
+/// Shows how a tokenizer splits the text: tokens as coloured chips that wrap, each with its id below. Left and right
+/// move the focus, Return clicks the focused chip.
 class TokenChips : public QAbstractScrollArea {
     Q_OBJECT
 
@@ -19,12 +19,12 @@ public:
     explicit TokenChips(QWidget* parent = nullptr);
 
     void setTokens(std::vector<TokenInfo> tokens);
-    /// Frames the token that is pointed at anywhere in the window; -1: none.
+    /// Frames the token under the pointer anywhere in the window; -1: none.
     void setHighlighted(int index);
-    /// Shown while there are no tokens.
+    /// Sets the text that is shown while there are no tokens.
     void setEmptyText(const QString& text);
     int count() const { return static_cast<int>(chips_.size()); }
-    /// Where a chip is in the viewport, for hit tests.
+    /// @return the rectangle of a chip in the viewport
     QRect chipRect(int index) const;
 
     QSize sizeHint() const override;
@@ -32,7 +32,7 @@ public:
 
 signals:
     void tokenClicked(int index);
-    void tokenHovered(int index); ///< -1: none any more
+    void tokenHovered(int index); ///< -1: the pointer has left
 
 protected:
     void mouseMoveEvent(QMouseEvent* event) override;

@@ -26,7 +26,7 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent), theme_(Fi
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     viewport()->setMouseTracking(true);
-    setAccessibleName(tr("Tokens of the text, linked with the rows and columns"));
+    setAccessibleName(tr("Tokens of the text, linked to the rows and columns of the heatmap"));
 }
 
 int TokenStrip::lineHeight() const { return QFontMetrics(theme_.textFont()).height() + 6; }
@@ -42,7 +42,7 @@ void TokenStrip::setLabels(std::vector<QString> labels) {
     query_ = key_ = -1;
     hovered_ = std::min(hovered_, count() - 1);
     layOut();
-    // Generated tokens stay in sight, unless someone scrolled away to read.
+    // Generated tokens stay visible, unless a person has scrolled away.
     if (isAtEnd) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
 }
 

@@ -10,8 +10,9 @@
 
 namespace attn {
 
-/// The tokens of the text, wrapping like text, linked with the rows and columns of a heatmap: a query and a key are
-/// framed in their role colours, and each token is shaded by what it gets. Left and right move, Return clicks.
+/// Shows the tokens of the text, wrapping like text, linked to the rows and columns of a heatmap: the query and the key
+/// are framed in their own colours, and each token is shaded by its attention weight. Left and right move, Return
+/// clicks.
 class TokenStrip : public QAbstractScrollArea {
     Q_OBJECT
 
@@ -20,16 +21,17 @@ public:
 
     void setLabels(std::vector<QString> labels);
     void setTheme(const FigureTheme& theme);
-    /// -1: none.
+    /// Frames a query and a key; -1: none.
     void setMarks(int query, int key);
-    /// One value 0..1 per token; empty: no shades. @param isChange −1..1: more is red, less is blue
+    /// @param shades one value 0..1 per token; empty: no shades
+    /// @param isChange the values are differences −1..1: red is more, blue is less
     void setShades(std::vector<float> shades, bool isChange = false);
 
     int count() const { return static_cast<int>(chips_.size()); }
     int markedQuery() const { return query_; }
     int markedKey() const { return key_; }
     const std::vector<float>& shades() const { return shades_; }
-    /// Where a token is in the viewport.
+    /// @return the rectangle of a token in the viewport
     QRect tokenRect(int index) const;
     int tokenAt(const QPoint& position) const;
 
@@ -37,7 +39,7 @@ public:
     QSize minimumSizeHint() const override;
 
 signals:
-    /// -1: the pointer left.
+    /// @param index -1: the pointer has left
     void tokenHovered(int index);
     void tokenClicked(int index);
 

@@ -13,7 +13,7 @@ struct Text {
 };
 
 QString waitingText(const VisionSnapshot& snapshot) {
-    return snapshot.model ? Text::tr("Reading the weights…") : Text::tr("Open a vision model to see this.");
+    return snapshot.model ? Text::tr("Reading the parameters…") : Text::tr("Open a vision model first.");
 }
 
 } // namespace
@@ -22,7 +22,7 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
     auto figure = std::make_unique<DistanceFigure>();
     figure->title = Text::tr("Attention distance");
     if (!snapshot.model || !snapshot.answer) {
-        figure->note = Text::tr("Open a vision model and a picture to see how far its heads look.");
+        figure->note = Text::tr("Open a vision model and a picture to see how far each head looks.");
         return figure;
     }
     const VisionInfo& info = *snapshot.model;
@@ -31,8 +31,9 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
     figure->farthest = std::hypot(static_cast<double>(info.image.height), static_cast<double>(info.image.width));
     const bool isEmpty = std::ranges::all_of(figure->distances, &std::vector<float>::empty);
     if (isEmpty) figure->distances.clear();
-    figure->note = isEmpty ? Text::tr("No layer of this model forms a pattern.")
-                           : Text::tr("pixels between patches; the diagonal is %1").arg(qRound(figure->farthest));
+    figure->note =
+        isEmpty ? Text::tr("No layer of this model forms a pattern.")
+                : Text::tr("mean distance in pixels; the picture's diagonal is %1").arg(qRound(figure->farthest));
     if (head >= 0 && layer < figure->layers() && figure->has(figure->itemOf(layer, head)))
         figure->chosen = figure->itemOf(layer, head);
     return figure;
@@ -46,16 +47,16 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
     const VisionInfo& info = *snapshot.model;
     const std::vector<float>& similarity = snapshot.embedding->similarity;
     if (similarity.empty()) {
-        figure->emptyText = Text::tr("This model adds no position embeddings: where a patch lies, it can tell from its "
-                                     "attention alone, or not at all.");
+        figure->emptyText = Text::tr(
+            "This model adds no position embeddings. Only its attention, if anything, depends on where a patch is.");
         return figure;
     }
-    figure->note = Text::tr("cosines between positions, %1")
+    figure->note = Text::tr("cosine similarity of %1 position embeddings")
                        .arg(info.positions == "learned" ? Text::tr("learned") : Text::tr("sinusoidal"));
     const auto rows = static_cast<int>(info.grid.height), columns = static_cast<int>(info.grid.width);
     const auto count = static_cast<size_t>(rows * columns);
     figure->columns = columns;
-    // From the least similar on, as the paper's -1 to 1 leaves neighbours alike where all are.
+    // The range starts at the least similar pair. With the paper's -1 to 1, very similar positions would look equal.
     const double lowest = static_cast<double>(*std::ranges::min_element(similarity));
     figure->range = std::pair(std::min(lowest, 0.999), 1.0);
     for (size_t patch = 0; patch < count; ++patch) {
@@ -73,14 +74,14 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
 std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool showsRaw) {
     auto figure = std::make_unique<TilesFigure>();
     figure->emptyText = waitingText(snapshot);
-    figure->title = showsRaw ? Text::tr("Patch filters") : Text::tr("Components of the filters");
+    figure->title = showsRaw ? Text::tr("Patch filters") : Text::tr("Principal components of the filters");
     if (!snapshot.model || !snapshot.embedding) return figure;
     const VisionInfo& info = *snapshot.model;
     const PrincipalComponents& components = snapshot.embedding->filters;
     const std::vector<float>& values = showsRaw ? snapshot.embedding->rawFilters : components.components;
     const auto each = static_cast<size_t>(info.channels * info.patch * info.patch), count = values.size() / each;
     if (count == 0) {
-        figure->emptyText = Text::tr("One filter alone has no principal components.");
+        figure->emptyText = Text::tr("A single filter has no principal components.");
         return figure;
     }
     double sum = 0;
@@ -96,10 +97,10 @@ std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool 
             sum += components.shares[i];
         }
     }
-    figure->note =
-        showsRaw
-            ? Text::tr("%1, each over its own range").arg(count)
-            : Text::tr("%1 with %2 % of the variance, each over its own range").arg(count).arg(sum * 100, 0, 'f', 1);
+    figure->note = showsRaw ? Text::tr("%1 filters, each scaled to its own range").arg(count)
+                            : Text::tr("%1 components with %2 % of the variance, each scaled to its own range")
+                                  .arg(count)
+                                  .arg(sum * 100, 0, 'f', 1);
     figure->data = {.name = showsRaw ? "filters" : "filter_components",
                     .shape = {static_cast<int64_t>(count), info.channels, info.patch, info.patch},
                     .values = values};

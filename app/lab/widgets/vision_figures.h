@@ -8,14 +8,13 @@
 
 namespace attn {
 
-// What a vision model's weights and patterns tell of the whole model, as figures. All say what is missing where there
-// is nothing to show.
+// Figures of a whole vision model, from its parameters and patterns. Without data, a figure shows what is missing.
 
-/// How far every head looks. @param layer, head the chosen one; a negative head: none
+/// @return the attention distance of every head  @param layer, head the chosen head; head < 0: none
 std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, int layer, int head);
-/// Of every patch's position the similarity to all others, in the grid of the patches.
+/// @return the similarity of every patch's position embedding to all others, one tile per patch
 std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot);
-/// The embedding's filters: their principal components, or the filters themselves.
+/// @return the principal components of the patch embedding's filters, or the filters themselves
 std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool showsRaw);
 
 } // namespace attn

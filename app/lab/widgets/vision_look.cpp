@@ -17,7 +17,18 @@ struct Text {
 QString tokenName(const VisionInfo& info, std::optional<int> patch) {
     const auto columns = static_cast<int>(info.grid.width);
     if (patch) return Text::tr("patch %1, %2").arg(*patch / columns).arg(*patch % columns);
-    return info.prefix.empty() ? Text::tr("all patches, mean") : QString::fromStdString(info.prefix.front());
+    return info.prefix.empty() ? Text::tr("mean of all patches") : QString::fromStdString(info.prefix.front());
+}
+
+/// @return the tokens before the patches: "CLS", "CLS and registers"
+QString otherTokens(const VisionInfo& info) {
+    QStringList names;
+    for (const std::string& token : info.prefix) {
+        const QString name = token.starts_with("register") ? Text::tr("registers") : QString::fromStdString(token);
+        if (!names.contains(name)) names << name;
+    }
+    const QString last = names.takeLast();
+    return names.isEmpty() ? last : Text::tr("%1 and %2").arg(names.join(QStringLiteral(", ")), last);
 }
 
 QString nameOf(const VisionSnapshot& snapshot, const VisionLook& look) {
@@ -82,11 +93,13 @@ PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLoo
         figure.tokens = patterns[layer].layout.tokenOf;
     figure.title = Text::tr("From %1: %2").arg(tokenName(info, look.patch), nameOf(snapshot, look));
     if (!hasRow)
-        figure.note = look.isRollout ? Text::tr("Some layer forms no pattern.") : Text::tr("There is no such pattern.");
+        figure.note = look.isRollout ? Text::tr("A layer of this model forms no pattern.")
+                                     : Text::tr("There is no pattern for this choice.");
     else if (look.isRollout && snapshot.query.rolloutClass)
-        figure.note = Text::tr("relevance: what raises the class");
+        figure.note = Text::tr("relevance: attention that raises the class");
     else if (!info.prefix.empty())
-        figure.note = Text::tr("%1 % goes to tokens that are no patches").arg(row.elsewhere * 100, 0, 'f', 1);
+        figure.note =
+            Text::tr("%1 % of attention goes to %2").arg(row.elsewhere * 100, 0, 'f', 1).arg(otherTokens(info));
     return figure;
 }
 
@@ -106,7 +119,7 @@ PatchOverlayFigure differenceFigure(const std::shared_ptr<const VisionSnapshot>&
     figure.isSigned = true;
     figure.opacity = std::max(look.opacity, 0.75);
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), difference(after, before));
-    figure.title = Text::tr("%1, after − before").arg(figure.title);
+    figure.title = Text::tr("%1, changed − original").arg(figure.title);
     return figure;
 }
 

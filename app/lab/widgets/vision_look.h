@@ -6,30 +6,30 @@
 
 namespace attn {
 
-/// What of a vision model's answer is laid over its picture, and how. The same for two models that are compared.
+/// What to show of a vision model's answer over its picture, and how. Two models that are compared share it.
 struct VisionLook {
     enum Head { Mean = -1, Maximum = -2 };
 
     bool isRollout = false;
     int layer = 0;
     int head = Mean;            ///< a head, or one of the enumerators
-    std::optional<int> patch{}; ///< whose look it is; none: the token before the patches, else the mean of all patches
+    std::optional<int> patch{}; ///< the query; none: the token before the patches, or the mean of all patches
     ColourMapId colours = ColourMapId::Viridis;
     double opacity = 0.6;
     bool isSmooth = false;
 };
 
-/// The token that looks; none: the mean of all patches.
+/// @return the query token of a look; none: the mean of all patches
 std::optional<int> tokenOf(const VisionInfo& info, std::optional<int> patch);
-/// What the look shows; no patches where the model forms no such map.
+/// @return the attention weights that the look shows; no patches if the model forms no such pattern
 PatchRow rowOf(const VisionSnapshot& snapshot, const VisionLook& look);
-/// What the model saw, with what is hidden from it in grey. The snapshot has an answer.
+/// @return the picture as the model read it, with hidden patches in grey  @pre the snapshot has an answer
 QImage shownPicture(const VisionSnapshot& snapshot);
-/// Empty where there is no answer.
+/// @return the overlay of a look; empty if there is no answer
 PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLook& look);
-/// The snapshot of the model as it is unchanged; the same where nothing is changed.
+/// @return the snapshot of the original run; the same snapshot if there are no changes
 std::shared_ptr<const VisionSnapshot> uneditedSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
-/// With the changes of the model less without them.
+/// @return the overlay of the difference, changed minus original
 PatchOverlayFigure differenceFigure(const std::shared_ptr<const VisionSnapshot>& snapshot, const VisionLook& look);
 
 } // namespace attn

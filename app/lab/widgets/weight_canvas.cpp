@@ -7,7 +7,7 @@
 namespace attn {
 
 WeightCanvas::WeightCanvas(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light()) {
-    setAccessibleName(tr("Weight as a heatmap with its histogram"));
+    setAccessibleName(tr("Weight matrix as a heatmap with its histogram"));
     setMinimumSize(200, 150);
 }
 
@@ -35,7 +35,7 @@ void WeightCanvas::paintEvent(QPaintEvent*) {
     painter.fillRect(rect(), theme_.background);
     painter.setPen(theme_.faint);
     painter.drawText(rect().adjusted(12, 12, -12, -12), static_cast<int>(Qt::AlignCenter) | Qt::TextWordWrap,
-                     tr("Choose a parameter in the tree to see its weights."));
+                     tr("Choose a parameter in the tree to see its values."));
 }
 
 bool WeightCanvas::event(QEvent* event) {
@@ -44,7 +44,7 @@ bool WeightCanvas::event(QEvent* event) {
     const auto element = figure_.weight ? figure_.elementAt(help->pos(), rect(), theme_) : std::nullopt;
     if (element)
         QToolTip::showText(help->globalPos(),
-                           tr("Row %1, column %2 of the picture: %3")
+                           tr("Row %1, column %2 of the heatmap: %3")
                                .arg(element->row)
                                .arg(element->column)
                                .arg(static_cast<double>(element->value)),

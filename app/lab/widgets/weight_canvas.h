@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// One weight as a heatmap with its histogram; the tool tip reads the element under the pointer.
+/// Shows one weight matrix as a heatmap with its histogram. The tooltip reads the element under the pointer.
 class WeightCanvas : public QWidget {
     Q_OBJECT
 

@@ -24,7 +24,7 @@ bool WheelGuard::eventFilter(QObject* watched, QEvent* event) {
     if (!changesByWheel) return false;
     auto* widget = static_cast<QWidget*>(watched);
     if (event->type() == QEvent::Polish) {
-        // Else the wheel would bring the focus with it.
+        // Otherwise the wheel would also give it the focus.
         if (widget->focusPolicy() == Qt::WheelFocus) widget->setFocusPolicy(Qt::StrongFocus);
         return false;
     }

@@ -4,8 +4,8 @@
 
 namespace attn {
 
-/// Keeps the wheel from changing choices, numbers and sliders that lie under the cursor while a form is scrolled: only
-/// the one that has the focus listens. Install it on the application.
+/// Keeps the mouse wheel from changing choices, numbers and sliders that pass under the cursor while a form is
+/// scrolled: only a focused control reacts. Install it on the application.
 class WheelGuard : public QObject {
     Q_OBJECT
 
