@@ -138,7 +138,7 @@ void VisionChanges::removeSelected() {
     if (!item) return;
     VisionChange after = change_;
     removeChange(after.edits, list_->indexOfTopLevelItem(item));
-    emit edited(after, tr("removal of a change"), "remove");
+    emit edited(after, tr("removed change"), "remove");
 }
 
 void VisionChanges::showList() {

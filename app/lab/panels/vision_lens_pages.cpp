@@ -212,7 +212,7 @@ const VisionLensPage kPages[] = {
      .show = showClasses,
      .overlay = overlayClasses},
     {.id = "contributions",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "What adds to a class"),
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Contributions to a class"),
      .explanation = QT_TRANSLATE_NOOP(
          "attn::Lens", "How much each head and MLP adds to the logit of a class. The numbers sum to the logit."),
      .usesTarget = true,

@@ -43,7 +43,7 @@ constexpr std::array kGrid{
     Param{"rows", "Rows", "Patches from top to bottom", Param::Kind::Integer, 2, 16, 1, 8},
     Param{"columns", "Columns", "Patches from left to right", Param::Kind::Integer, 2, 16, 1, 8}};
 constexpr std::array kNumbers{
-    Param{"width", "Head width", "Features of each query, key and value", Param::Kind::Integer, 2, 64, 2, 16},
+    Param{"width", "Head width", "Number of features in each query, key and value", Param::Kind::Integer, 2, 64, 2, 16},
     Param{"seed", "Seed", "A different seed draws different random numbers", Param::Kind::Integer, 0, 999, 1, 1}};
 constexpr std::array kKindKeys{"random", "sentence", "picture"};
 

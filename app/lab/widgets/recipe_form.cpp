@@ -35,12 +35,12 @@ constexpr std::array kModelParams{
           "Fewer than heads: groups of heads share keys and values. 0: as many as heads", Kind::Integer, 0, 16, 1, 0},
     Param{"patch", "Patch", "Side of a patch, in pixels. Each patch becomes one token", Kind::Integer, 1, 32, 1, 4},
     Param{"window", "Window",
-          "Side of Swin's attention windows, in tokens. Every other layer shifts them. 0: no windows. Needs the mean "
-          "of the patches as the answer",
+          "Side of Swin's attention windows, in tokens. Every other layer shifts them. 0: no windows. Requires the "
+          "mean of the patches as the source of the answer",
           Kind::Integer, 0, 16, 1, 0},
     Param{"merges", "Merges",
-          "How many times 2 × 2 tokens are merged into one of twice the width, as in Swin. Needs the mean of the "
-          "patches as the answer",
+          "How many times 2 × 2 tokens are merged into one of twice the width, as in Swin. Requires the mean of "
+          "the patches as the source of the answer",
           Kind::Integer, 0, 3, 1, 0},
     Param{"pooled_tokens", "Pooled tokens",
           "Number of tokens from the middle layer on, after similar ones are merged. 0: all", Kind::Integer, 0, 256, 1,

@@ -47,8 +47,8 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
     const VisionInfo& info = *snapshot.model;
     const std::vector<float>& similarity = snapshot.embedding->similarity;
     if (similarity.empty()) {
-        figure->emptyText = Text::tr(
-            "This model adds no position embeddings. Only its attention, if anything, depends on where a patch is.");
+        figure->emptyText =
+            Text::tr("This model adds no position embeddings: only its attention can depend on where a patch is.");
         return figure;
     }
     figure->note = Text::tr("cosine similarity of %1 position embeddings")
