@@ -24,7 +24,7 @@ std::optional<SessionDocument> Autosave::takeLeftover() {
     if (!ownsFile_ || !QFile::exists(path())) return std::nullopt;
     auto loaded = loadSession(path());
     if (auto* document = std::get_if<SessionDocument>(&loaded)) return std::move(*document);
-    return std::nullopt; // a half-broken leftover is not worth a message
+    return std::nullopt; // a damaged copy is not worth a message
 }
 
 void Autosave::setEnabled(bool isEnabled) {
@@ -38,7 +38,7 @@ void Autosave::saveNow() {
     if (document.modelPath.isEmpty()) return;
     const QByteArray json = sessionToJson(document);
     if (json == lastJson_) return;
-    // A failed autosave (a full disk) must not nag every ten seconds; saving by hand says why.
+    // A failed autosave (a full disk) must not nag every ten seconds; an ordinary save reports the reason.
     if (!saveSession(document, path())) lastJson_ = json;
 }
 

@@ -11,9 +11,8 @@ class QLockFile;
 
 namespace attn {
 
-/// Writes what is open to a file of its own every ten seconds while it changes, and finds what a crashed run left
-/// behind. A clean exit removes the file. Only the first of several running programs saves, so that none overwrites
-/// another's.
+/// Saves the open session every ten seconds if it has changed, and finds the copy that a crash left behind. A clean
+/// exit removes the copy. If several programs run, only the first one saves, so none overwrites another's copy.
 class Autosave : public QObject {
     Q_OBJECT
 
@@ -23,12 +22,12 @@ public:
     Autosave(QString folder, std::function<SessionDocument()> document, QObject* parent = nullptr);
     ~Autosave() override;
 
-    /// What a run that ended without a clean exit left; read once, before the first save.
+    /// The session that was open when the program crashed. Call this once, before the first save.
     std::optional<SessionDocument> takeLeftover();
     void setEnabled(bool isEnabled);
     void markChanged() { isChanged_ = true; }
     void saveNow();
-    /// Removes the file: the program ends as it should.
+    /// Removes the file, because the program is closing normally.
     void finish();
 
 private:

@@ -17,24 +17,24 @@ struct ControlGroup {
     const char* title; ///< marked for translation
 };
 
-/// In the order of the "Lock for class" dialog.
+/// All groups, in the order of the "Lock for class" dialog.
 std::span<const ControlGroup> controlGroups();
 
 enum class ControlState { Free, Locked, Hidden };
 using ControlLocks = QMap<QString, ControlState>; ///< by group id; groups that are absent are free
 
-/// Puts a container into a group. Panels enable and disable the controls inside it, never the container itself, so that
-/// a lock holds whatever the panel does.
+/// Puts a container into a group. Panels enable and disable the controls inside it, never the container itself, so a
+/// lock holds whatever the panel does.
 void assignControlGroup(QWidget* container, const char* id);
 void assignControlGroup(QAction* action, const char* id);
-/// The way to enable an action that may be locked.
+/// Enables or disables an action, but keeps it disabled while it is locked.
 void enableUnlessLocked(QAction* action, bool wanted);
 
-/// Applies the locks to every assigned container below the window, docks included, and to the window's actions.
+/// Applies the locks to every assigned container in the window, including docks, and to the window's actions.
 void applyLocks(QWidget* window, const ControlLocks& locks);
 
 QJsonObject locksToJson(const ControlLocks& locks);
-/// Unknown groups and states are ignored: a newer program may know more.
+/// Ignores unknown groups and states, because a newer program may have more of them.
 ControlLocks locksFromJson(const QJsonObject& object);
 
 } // namespace attn

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-/// @return false when the file takes no more
+/// @return false when the frame cannot be written
 bool writeFrame(GifFileType* gif, const QImage& picture, int delayMs) {
     const int width = gif->SWidth, height = gif->SHeight, colours = 256;
     const auto count = static_cast<size_t>(width) * static_cast<size_t>(height);
@@ -59,7 +59,7 @@ std::optional<Failure> writeGif(const QString& path, const QList<QImage>& frames
     const Failure failure{.what = "the animation could not be written",
                           .where = path.toStdString(),
                           .hint = "choose a folder you can write to that has space left"};
-    if (frames.isEmpty()) return Failure{"there are no pictures to write", path.toStdString(), "train a run first"};
+    if (frames.isEmpty()) return Failure{"there are no figures to write", path.toStdString(), "train a model first"};
     int error = 0;
     GifFileType* gif = EGifOpenFileName(QFile::encodeName(path).constData(), false, &error);
     if (!gif) return failure;

@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// Writes pictures of one size as an animated GIF (GIF89a, endless, each with its own 256 colours).
-/// @param delayMs of each picture, rounded to hundredths of a second
+/// Writes frames of one size as an animated GIF (GIF89a) that repeats forever. Each frame has its own 256 colours.
+/// @param delayMs how long each frame is shown, rounded to hundredths of a second
 std::optional<Failure> writeGif(const QString& path, const QList<QImage>& frames, int delayMs);
 
 } // namespace attn

@@ -13,15 +13,14 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
     const QCommandLineOption help = parser.addHelpOption(), version = parser.addVersionOption();
     parser.addPositionalArgument("path", "Model folder, .safetensors file, .attnlab session or builtin:induction.",
                                  "[path]");
-    const QCommandLineOption prompt("prompt", "Prompt to run on the model.", "text");
+    const QCommandLineOption prompt("prompt", "Prompt for the model.", "text");
     const QCommandLineOption device("device", "Vulkan device: its number or part of its name.", "device");
     const QCommandLineOption screenshot(
         "screenshot", "Write the first complete picture of the window to a PNG file and quit.", "file");
-    const QCommandLineOption size("size", "Size of the window, as in 1280x800.", "WxH");
-    const QCommandLineOption theme("theme", "light, dark or projector.", "theme");
+    const QCommandLineOption size("size", "Size of the window, for example 1280x800.", "WxH");
+    const QCommandLineOption theme("theme", "Theme: light, dark or projector.", "theme");
     const QCommandLineOption session("session", "Session file to open.", "file");
-    const QCommandLineOption lesson("lesson", "Lesson to begin with: its number, its name, or a file of your own.",
-                                    "lesson");
+    const QCommandLineOption lesson("lesson", "Lesson to open: its number, its name, or a lesson file.", "lesson");
     QCommandLineOption startupTime("startup-time", "Print the time to the first picture.");
     startupTime.setFlags(QCommandLineOption::HiddenFromHelp);
     parser.addOptions({prompt, device, screenshot, size, theme, session, lesson, startupTime});
@@ -29,11 +28,11 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
         return LaunchMessage{QStringLiteral("attention-lab: %1\nTry 'attention-lab --help'.\n").arg(text), 2};
     };
     if (!parser.parse(arguments)) return mistake(parser.errorText());
-    if (parser.isSet(help)) // no application yet that would have a name
+    if (parser.isSet(help)) // no application exists yet, so Qt does not know the program's name
         return LaunchMessage{parser.helpText().replace("<executable_name>", "attention-lab"), 0};
     if (parser.isSet(version)) return LaunchMessage{QStringLiteral("attention-lab %1\n").arg(ATTN_VERSION), 0};
     const QStringList paths = parser.positionalArguments();
-    if (paths.size() > 1) return mistake(QStringLiteral("opens one path, not %1").arg(paths.size()));
+    if (paths.size() > 1) return mistake(QStringLiteral("give one path, not %1").arg(paths.size()));
     LaunchOptions options{.path = paths.value(0),
                           .prompt = parser.value(prompt),
                           .device = parser.value(device),
@@ -49,7 +48,8 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
         const QStringList sides = parser.value(size).split('x');
         const QSize wanted(sides.value(0).toInt(), sides.value(1).toInt());
         if (sides.size() != 2 || wanted.width() < 100 || wanted.height() < 100)
-            return mistake(QStringLiteral("--size '%1' is not a size such as 1280x800").arg(parser.value(size)));
+            return mistake(
+                QStringLiteral("--size '%1' is not a size; write for example 1280x800").arg(parser.value(size)));
         options.size = wanted;
     }
     if (parser.isSet(theme)) {

@@ -16,16 +16,16 @@ struct LaunchOptions {
     QString path; ///< model folder or file, or a session file; empty: the built-in example
     QString prompt;
     QString device;
-    QString screenshot; ///< write the first complete picture there and quit
+    QString screenshot; ///< write the first complete picture of the window to this file and quit
     std::optional<QSize> size;
     std::optional<ThemeId> theme;
     QString session;
-    QString lesson; ///< a file, or the name or number of one that the program brings
+    QString lesson; ///< a file, or the name or number of a bundled lesson
     bool printsStartupTime = false;
     bool operator==(const LaunchOptions&) const = default;
 };
 
-/// What to print and the exit code when the program should not start: help, version, or a mistake.
+/// The text and exit code when the program should not start: help, version, or an error in the arguments.
 struct LaunchMessage {
     QString text;
     int exitCode = 0;

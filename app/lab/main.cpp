@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     QCoreApplication::setApplicationVersion(ATTN_VERSION);
     QStringList arguments;
     for (int i = 0; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
-    // Parsed before the display is opened, so that --help works without one. Qt takes its own options (-platform) out
+    // Parsed before the display is opened, so that --help works without one. Qt removes its own options (-platform)
     // later.
     const auto parsed = attn::parseLaunchOptions(arguments);
     if (const auto* message = std::get_if<attn::LaunchMessage>(&parsed)) {
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
         setup.autosaveFolder = data;
 
     attn::MainWindow window(std::move(setup));
-    if (options.size) window.resize(*options.size); // over a remembered size
+    if (options.size) window.resize(*options.size); // overrides the remembered size
     if (options.printsStartupTime) {
         attn::onFirstPicture(window, [&sinceStart] {
             std::printf("first picture after %lld ms\n", static_cast<long long>(sinceStart.elapsed()));

@@ -146,7 +146,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
 }
 
 MainWindow::~MainWindow() {
-    // Panels and undo commands post through the bridge; nothing may reach them once members go.
+    // Panels and undo commands post through the bridge; nothing may reach them once members are destroyed.
     lessons_.reset();
     disconnect(qApp, nullptr, this, nullptr);
     disconnect(&bridge_, nullptr, this, nullptr);
@@ -195,7 +195,8 @@ void MainWindow::arrangeDocks() {
         dock->setFloating(false);
         removeDockWidget(dock);
     }
-    // Four places, each a pile of tabs with the first that exists in front. Panels named nowhere join the big one.
+    // Four places, each with a row of tabs. The first panel that exists is in front. Unlisted panels join the big
+    // place.
     std::vector<std::vector<QString>> piles = {{"generate", "train", "lessons", "text"},
                                                {"next", "branches", "runs"},
                                                {"attention", "model"},
@@ -253,14 +254,14 @@ void MainWindow::makeBanners() {
 
 void MainWindow::makeAutosave(const QString& folder) {
     if (folder.isEmpty()) return;
-    // What a lesson sets up is not the user's own.
+    // During a lesson, save the user's own session and not the lesson's.
     autosave_ = std::make_unique<Autosave>(
         folder, [this] { return lessons_ && lessons_->before() ? *lessons_->before() : document(); });
     if (auto leftover = autosave_->takeLeftover()) {
-        const QString text = tr("The last run ended without saving \"%1\".").arg(leftover->prompt.left(60));
+        const QString text = tr("The program ended without saving \"%1\".").arg(leftover->prompt.left(60));
         offerBanner_->present(
             Banner::Kind::Offer, text,
-            {{tr("Restore"), tr("Go on where the last run ended"), [this, leftover] { restore(*leftover); }}});
+            {{tr("Restore"), tr("Restore the session that was not saved"), [this, leftover] { restore(*leftover); }}});
         leftover_ = std::move(leftover);
     }
     autosave_->setEnabled(preferences_.autosaves);
@@ -272,7 +273,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewModel = snapshot->model && (!before || before->model != snapshot->model);
     const bool isNewSequence = before && before->sequence != snapshot->sequence;
     if (isNewModel) {
-        undoStack_.clear(); // its steps speak of the old model's tokens
+        undoStack_.clear(); // its steps refer to the old model's tokens
         const QString path = QString::fromStdString(snapshot->model->path);
         if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);
         refreshRecent();
@@ -288,7 +289,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     }
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
         offerBanner_->present(Banner::Kind::Success,
-                              tr("Written: %1").arg(QString::fromStdString(snapshot->finishedExport)));
+                              tr("Saved: %1").arg(QString::fromStdString(snapshot->finishedExport)));
     shownExport_ = snapshot->finishedExport;
     for (const auto& [id, panel] : panels_) panel->setSnapshot(snapshot);
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
@@ -337,10 +338,10 @@ void MainWindow::showLocks() {
 
 void MainWindow::updateRemark() {
     QStringList remarks;
-    if (snapshot_ && snapshot_->isEdited) remarks << tr("model edited");
-    if (context_.shownRun() == ShownRun::Before) remarks << tr("shown without its changes");
-    if (context_.shownRun() == ShownRun::Difference) remarks << tr("differences shown");
-    if (visionPanel_->isChanged()) remarks << tr("vision model edited");
+    if (snapshot_ && snapshot_->isEdited) remarks << tr("model changed");
+    if (context_.shownRun() == ShownRun::Before) remarks << tr("original shown");
+    if (context_.shownRun() == ShownRun::Difference) remarks << tr("difference shown");
+    if (visionPanel_->isChanged()) remarks << tr("vision model changed");
     if (lessonLocks_)
         remarks << tr("lesson");
     else if (!locks_.isEmpty())
@@ -352,7 +353,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (remembersLayout_) {
         QSettings settings;
         settings.setValue("geometry", saveGeometry());
-        // A lesson arranges the panels for itself.
+        // During a lesson, save the layout from before it.
         settings.setValue("layout", lessons_->before() ? lessons_->before()->layout : saveState(kLayoutVersion));
         preferences_.save();
     }

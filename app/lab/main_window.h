@@ -35,8 +35,8 @@ class StatusStrip;
 class TrainPanel;
 class VisionPanel;
 
-/// The window: panels in docks, menus, files, banners. It hands each snapshot to the panels and their commands to the
-/// bridge.
+/// The main window: docked panels, menus, files and banners. It passes each snapshot to the panels and their commands
+/// to the bridge.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 
@@ -45,36 +45,36 @@ public:
         Preferences preferences;
         Session::Options session;
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
-        QString visionModel{};              ///< opened when the vision panel is first looked at
+        QString visionModel{};              ///< opened when the Vision panel is first shown
         QString prompt;
         QString autosaveFolder; ///< empty: no autosave
-        QString runsFolder;     ///< of training runs
+        QString runsFolder;     ///< folder of the training runs
         QSize size{1280, 800};
-        bool remembersLayout = true; ///< false: starts with the first arrangement and saves none
-        ScopeStarter startScope{};   ///< empty: the attention-scope beside this program
-        QString lessonFolder{};      ///< of lessons of the user's own
-        bool greets = false;         ///< at the very first start, offers the lessons
+        bool remembersLayout = true; ///< false: starts with the default layout and does not save it
+        ScopeStarter startScope{};   ///< empty: the attention-scope in this program's folder
+        QString lessonFolder{};      ///< folder of the user's own lessons
+        bool greets = false;         ///< offers the lessons at the very first start
     };
 
     explicit MainWindow(Setup setup, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// A model folder or file, or a session file.
+    /// Opens a model folder, a model file or a session file.
     void open(const QString& path, const QString& prompt = {});
     void openSession(const QString& path);
-    /// A folder of a vision model, or a picture.
+    /// Opens the folder of a vision model, or a picture.
     void openVision(const QString& path);
-    /// Whether the path is of a vision model or a picture, which the Vision panel shows.
+    /// Whether the path is a vision model or a picture, which the Vision panel shows.
     static bool isForVision(const QString& path);
     bool saveSessionAs(const QString& path);
     void setTheme(ThemeId theme);
     void setPreferences(const Preferences& preferences);
     /// Puts a recipe into the form of the Train panel.
     void setRecipe(const Recipe& recipe) { context_.requestRecipe(recipe); }
-    /// What that form says; empty while it says nothing that can be trained.
+    /// The recipe in that form; empty while the form has errors.
     std::optional<Recipe> recipe() const;
     void setLocks(const ControlLocks& locks);
-    /// Those of a lesson, in place of the user's own until they are taken away.
+    /// Applies a lesson's locks instead of the user's own. Call with nothing to return to the user's locks.
     void setLessonLocks(const std::optional<ControlLocks>& locks);
     void selectHead(int layer, int head) { context_.selectHead(layer, head); }
     const Sampling& sampling() const;
@@ -82,14 +82,14 @@ public:
     bool hasPanel(const QString& id) const { return panels_.contains(id); }
     Panel& panel(const QString& id) { return *panels_.at(id); }
     void showPanel(const QString& id) { context_.showPanel(id); }
-    /// The lessons at the left and these panels alone beside them, the first the largest.
+    /// Shows the lessons on the left and only these panels beside them. The first panel is the largest.
     void arrangeFor(const QStringList& panels);
-    /// The session takes the place of what is open.
+    /// Replaces the open session.
     void restore(SessionDocument document);
-    /// Whether a session waits for its model.
+    /// Whether a session is waiting for its model to load.
     bool isRestoring() const { return pending_.has_value(); }
     LessonPlayer& lessons() { return *lessons_; }
-    /// A lesson's file, or the name or number of one that the program brings.
+    /// Opens a lesson file, or a bundled lesson by its name or number.
     void openLesson(const QString& name);
     void showStart();
 
@@ -103,7 +103,7 @@ public:
     const Preferences& preferences() const { return preferences_; }
     SessionDocument document() const;
     void exportFigure(const QString& path);
-    /// The current figure at every moment of the run at hand: a .gif, or numbered .png files.
+    /// Exports the current figure at every checkpoint of the active training run: a .gif, or numbered .png files.
     void exportRun(const QString& path);
     void captureTo(const QString& path);
 
@@ -116,7 +116,7 @@ protected:
     void dropEvent(QDropEvent* event) override;
 
 private:
-    // Grows when docks are added or renamed, so that an old arrangement is not forced onto a new window.
+    // Increase this when docks are added or renamed, so that an old layout is not forced onto a new window.
     static constexpr int kLayoutVersion = 4;
 
     struct ActionSpec {
@@ -124,7 +124,7 @@ private:
         QString text;
         QString toolTip;
         QList<QKeySequence> shortcuts;
-        const char* controlGroup = nullptr; ///< the group whose lock holds for it
+        const char* controlGroup = nullptr; ///< the group whose lock applies to it
     };
 
     void makeDocks();
@@ -146,8 +146,8 @@ private:
     void showLocks();
     void refreshRecent();
     void updateActions();
-    void toggleShownRun(ShownRun run); ///< of a changed model; once more: with the changes
-    void updateRemark();               ///< of the status strip: what is not as usual
+    void toggleShownRun(ShownRun run); ///< a second call returns to the changed run
+    void updateRemark();               ///< lists unusual states in the status strip
 
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     void showFailure(const Failure& failure);
@@ -161,7 +161,7 @@ private:
     void chooseExport(const QString& suffix);
     void chooseRunExport();
     void copyFigure();
-    /// The panel that export and copy speak of: the one last worked in, else the first with numbers.
+    /// The panel that export and copy act on: the last one used, else the first with numbers.
     Panel* currentPanel() const;
     void openInScope();
     void showPreferences();
@@ -198,11 +198,11 @@ private:
     QString sessionPath_;
     ControlLocks locks_;
     std::optional<ControlLocks> lessonLocks_;
-    std::optional<SessionDocument> leftover_; ///< of a run that ended without saving
+    std::optional<SessionDocument> leftover_; ///< from a program that ended without saving
     std::optional<SessionDocument> pending_;  ///< a session whose model is still being loaded
     std::map<QString, QAction*> actions_;
     QList<QAction*> recentActions_;
-    std::unique_ptr<LessonPlayer> lessons_; ///< last: it speaks of all the others
+    std::unique_ptr<LessonPlayer> lessons_; ///< declared last: it uses all the others
 };
 
 } // namespace attn

@@ -53,7 +53,7 @@ bool MainWindow::isForVision(const QString& path) {
 }
 
 void MainWindow::openVision(const QString& path) {
-    // First the model: a panel that is shown without one loads the built-in one.
+    // Open the model first, because a panel that is shown without one loads the built-in model.
     const bool isModel = isVisionModel(path.toStdString());
     if (isModel) visionPanel_->openModel(path);
     context_.showPanel("vision");
@@ -174,48 +174,50 @@ void MainWindow::exportFigure(const QString& path) {
     if ((isText || isNumPy) && panel->csv().isEmpty())
         return showFailure({.what = "this panel has no numbers to export",
                             .where = docks_.at(panel->objectName())->windowTitle().toStdString(),
-                            .hint = "click into Attention, Next token or Heads first"});
+                            .hint = "click the Attention, Next token or Heads panel first"});
     const auto failure = isText    ? exportText(panel->csv(), path)
                          : isNumPy ? exportNumbers(panel->numbers(), path)
                                    : exportPicture(*panel->figure(), path);
     if (failure) return showFailure(*failure);
-    offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(path));
+    offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(path));
 }
 
 void MainWindow::chooseRunExport() {
-    choosePath(this, tr("Export the run"), QFileDialog::AnyFile, QFileDialog::AcceptSave,
-               tr("Animation (*.gif);;Numbered pictures (*.png)"), "gif",
+    choosePath(this, tr("Export the training run"), QFileDialog::AnyFile, QFileDialog::AcceptSave,
+               tr("Animation (*.gif);;Numbered images (*.png)"), "gif",
                [this](const QString& path) { exportRun(path); });
 }
 
 void MainWindow::exportRun(const QString& path) {
     const auto all = checkpoints(runs_.active().toStdString());
     if (runs_.active().isEmpty() || all.empty())
-        return showFailure(
-            {.what = "there is no run to export", .where = "timeline", .hint = "train or open one first"});
-    // Of the views that a run changes; what was clicked last may be the Train panel itself.
+        return showFailure({.what = "there is no training run to export",
+                            .where = "timeline",
+                            .hint = "train a model or open a training run first"});
+    // Export a view that changes during training. The panel that was clicked last may be Train itself.
     Panel* panel = currentPanel();
     if (panel == static_cast<Panel*>(train_) || panel == static_cast<Panel*>(generate_))
         panel = panels_.at("attention");
     if (findChild<RunAnimation*>())
-        return showFailure({.what = "a run is being exported",
+        return showFailure({.what = "another training run is still being exported",
                             .where = "timeline",
-                            .hint = "wait for it, or press Cancel in the status bar"});
+                            .hint = "wait until it is done, or click Cancel in the status bar"});
     auto* animation = new RunAnimation(training_, bridge_, *panel->figure(), runs_.active(), all, path, this);
     connect(animation, &RunAnimation::progressed, this, [this](int done, int count) {
-        status_->setWork(tr("Exporting the run: %1 of %2").arg(done).arg(count), static_cast<double>(done) / count);
+        status_->setWork(tr("Exporting the training run: %1 of %2").arg(done).arg(count),
+                         static_cast<double>(done) / count);
     });
     connect(animation, &QObject::destroyed, status_, [status = status_] { status->setWork({}); });
     connect(status_, &StatusStrip::cancelRequested, animation, &RunAnimation::cancel);
     connect(animation, &RunAnimation::failed, this, &MainWindow::showFailure);
     connect(animation, &RunAnimation::finished, this,
-            [this, path] { offerBanner_->present(Banner::Kind::Success, tr("Written: %1").arg(path)); });
+            [this, path] { offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(path)); });
     animation->start();
 }
 
 void MainWindow::copyFigure() {
     QGuiApplication::clipboard()->setImage(pictureOf(*currentPanel()->figure()));
-    statusBar()->showMessage(tr("Picture copied"), 3000);
+    statusBar()->showMessage(tr("Figure copied"), 3000);
 }
 
 void MainWindow::showLockDialog() {

@@ -21,7 +21,7 @@ void MainWindow::makeLessons(const QString& folder) {
     lessonPanel_->setPlayer(*lessons_, *this, folder);
     connect(lessonPanel_, &LessonPanel::failed, this, &MainWindow::showFailure);
     connect(lessons_.get(), &LessonPlayer::ended, this, [this](const QString&, bool isFinished) {
-        if (isFinished) offerBanner_->present(Banner::Kind::Success, tr("Lesson done."));
+        if (isFinished) offerBanner_->present(Banner::Kind::Success, tr("Lesson finished."));
     });
 }
 
@@ -32,7 +32,7 @@ void MainWindow::greet() {
     offerBanner_->present(
         Banner::Kind::Offer, tr("New here? A lesson takes five minutes and runs in this window."),
         {{tr("Lessons"), tr("Show the list of lessons"), [this] { actions_.at("lessons")->trigger(); }},
-         {tr("Start page"), tr("Everything there is to begin with"), [this] { showStart(); }}});
+         {tr("Start page"), tr("Show all the ways to start"), [this] { showStart(); }}});
 }
 
 const Sampling& MainWindow::sampling() const { return nextToken_->sampling(); }
@@ -70,7 +70,7 @@ void MainWindow::arrangeFor(const QStringList& panels) {
 }
 
 void MainWindow::openLesson(const QString& name) {
-    if (!snapshot_ || !snapshot_->sequence) { // what is being opened is what the lesson gives back
+    if (!snapshot_ || !snapshot_->sequence) { // the lesson restores the session that is being opened
         connect(
             this, &MainWindow::snapshotShown, this, [this, name] { openLesson(name); },
             static_cast<Qt::ConnectionType>(Qt::SingleShotConnection | Qt::QueuedConnection));

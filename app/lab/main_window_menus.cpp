@@ -66,12 +66,12 @@ void MainWindow::makeFileMenu() {
     addAction(menu,
               {"openExample",
                tr("Open the built-in e&xample"),
-               tr("A small model whose heads are set by formula"),
+               tr("Open a small model whose weights come from formulas"),
                {QKeySequence("Ctrl+B")},
                "files"},
               [this] { open("builtin:induction"); });
     QMenu* bundled = menu->addMenu(tr("Trained &models"));
-    bundled->menuAction()->setToolTip(tr("Models that this program has trained and brings along"));
+    bundled->menuAction()->setToolTip(tr("Open one of the trained models that come with the program"));
     int bundledKey = 1;
     for (const BundledModel& model : bundledModels()) {
         const QString title = QString::fromStdString(model.title);
@@ -84,7 +84,7 @@ void MainWindow::makeFileMenu() {
                   [this, path = QString::fromStdString(model.path)] { open(path); });
     }
     QMenu* recent = menu->addMenu(tr("&Recent"));
-    recent->menuAction()->setToolTip(tr("Models and sessions opened lately"));
+    recent->menuAction()->setToolTip(tr("Open a recent model or session"));
     for (int i = 1; i <= 9; ++i) {
         const QByteArray id = "recent" + QByteArray::number(i);
         QAction* action = addAction(
@@ -96,7 +96,7 @@ void MainWindow::makeFileMenu() {
     menu->addSeparator();
     addAction(menu,
               {"openSession",
-               tr("Open &session…"),
+               tr("Open sess&ion…"),
                tr("Open a .attnlab session file"),
                {QKeySequence("Ctrl+Alt+O")},
                "files"},
@@ -104,7 +104,7 @@ void MainWindow::makeFileMenu() {
     addAction(menu,
               {"saveSession",
                tr("&Save session"),
-               tr("Save model, prompt, branches, view and locks; weights are never changed"),
+               tr("Save the model's path, prompt, branches, view and locks. Model files never change."),
                {QKeySequence::Save},
                "files"},
               [this] { saveSession(); });
@@ -124,43 +124,43 @@ void MainWindow::makeFileMenu() {
     menu->addSeparator();
     addAction(menu,
               {"exportPng",
-               tr("Export picture as &PNG…"),
-               tr("Write the current figure as pixels"),
+               tr("Export figure as &PNG…"),
+               tr("Save the current figure as pixels"),
                {QKeySequence("Ctrl+E")},
                "export"},
               [this] { chooseExport("png"); });
     addAction(menu,
               {"exportSvg",
-               tr("Export picture as S&VG…"),
-               tr("Write the current figure as scalable graphics"),
+               tr("Export figure as S&VG…"),
+               tr("Save the current figure as vector graphics"),
                {QKeySequence("Ctrl+Shift+E")},
                "export"},
               [this] { chooseExport("svg"); });
     addAction(menu,
               {"exportPdf",
-               tr("Export picture as P&DF…"),
-               tr("Write the current figure as a PDF page"),
+               tr("Export figure as P&DF…"),
+               tr("Save the current figure as a PDF page"),
                {QKeySequence("Ctrl+Alt+E")},
                "export"},
               [this] { chooseExport("pdf"); });
     addAction(menu,
               {"exportCsv",
                tr("Export numbers as &CSV…"),
-               tr("Write the numbers of the current figure"),
+               tr("Save the numbers of the current figure"),
                {QKeySequence("Ctrl+Alt+C")},
                "export"},
               [this] { chooseExport("csv"); });
     addAction(menu,
               {"exportNpz",
-               tr("Export numbers for Num&Py…"),
-               tr("Write the numbers of the current figure as an .npz archive"),
+               tr("Export numbers for N&umPy…"),
+               tr("Save the numbers of the current figure as an .npz archive"),
                {QKeySequence("Ctrl+Alt+M")},
                "export"},
               [this] { chooseExport("npz"); });
     addAction(menu,
               {"capture",
-               tr("Capture acti&vations…"),
-               tr("Run the text and write every attention pattern and the logits for Python"),
+               tr("Capture ac&tivations…"),
+               tr("Run the text, then save every attention pattern and all logits for Python"),
                {QKeySequence("Ctrl+Alt+N")},
                "export"},
               [this] { chooseCapture(); });
@@ -171,15 +171,16 @@ void MainWindow::makeFileMenu() {
 void MainWindow::makeEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
     QAction* undo = addAction(
-        menu, {"undo", tr("&Undo"), tr("Undo the last edit of prompt, branch, gate or view"), {QKeySequence::Undo}},
+        menu, {"undo", tr("&Undo"), tr("Undo the last change of prompt, branch, gate or view"), {QKeySequence::Undo}},
         [this] {
-            interventions_->bringBack(); // what is undone is a step from the changes, not from what was before them
+            interventions_->bringBack(); // undo steps start from the changed run, not from the original
             undoStack_.undo();
         });
-    QAction* redo = addAction(menu, {"redo", tr("&Redo"), tr("Redo what was undone"), {QKeySequence::Redo}}, [this] {
-        interventions_->bringBack();
-        undoStack_.redo();
-    });
+    QAction* redo =
+        addAction(menu, {"redo", tr("&Redo"), tr("Redo the last undone step"), {QKeySequence::Redo}}, [this] {
+            interventions_->bringBack();
+            undoStack_.redo();
+        });
     connect(&undoStack_, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::undoTextChanged, undo,
@@ -190,8 +191,8 @@ void MainWindow::makeEditMenu() {
     redo->setEnabled(false);
     addAction(menu,
               {"resetEdits",
-               tr("Reset &interventions"),
-               tr("Run the model as it was loaded: every gate open, nothing changed"),
+               tr("Remove &all changes"),
+               tr("Run the original model: all gates open and no changes"),
                {QKeySequence("Ctrl+Backspace")},
                "heads"},
               [this] {
@@ -200,48 +201,58 @@ void MainWindow::makeEditMenu() {
               });
     addAction(menu,
               {"holdEdits",
-               tr("Show &before the interventions"),
-               tr("Every view shows the model without its changes; once more: with them again"),
+               tr("Show &original"),
+               tr("Show the model without your changes in every view. Press again to go back."),
                {QKeySequence("Ctrl+Shift+Backspace")},
                "heads"},
               [this] { toggleShownRun(ShownRun::Before); });
     addAction(menu,
               {"showDifference",
-               tr("Show &difference of the interventions"),
-               tr("Every view shows what the changes change; once more: the model with them"),
+               tr("Show &difference"),
+               tr("Show the difference your changes make in every view. Press again to go back."),
                {QKeySequence("Ctrl+Shift+D")},
                "heads"},
               [this] { toggleShownRun(ShownRun::Difference); });
     menu->addSeparator();
     addAction(menu,
               {"copyFigure",
-               tr("&Copy picture"),
+               tr("&Copy figure"),
                tr("Copy the current figure to the clipboard"),
                {QKeySequence("Ctrl+Shift+C")},
                "export"},
               [this] { copyFigure(); });
     menu->addSeparator();
     addAction(menu,
-              {"preferences", tr("&Preferences…"), tr("Theme, type size, device, autosave"), {QKeySequence("Ctrl+,")}},
+              {"preferences",
+               tr("&Preferences…"),
+               tr("Set the theme, text size, device and autosave"),
+               {QKeySequence("Ctrl+,")}},
               [this] { showPreferences(); });
 }
 
 void MainWindow::makeGenerateMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Generate"));
     addAction(menu,
-              {"run", tr("&Run"), tr("Write on from here"), {QKeySequence("Ctrl+R"), QKeySequence("F5")}, "generation"},
+              {"run",
+               tr("&Run"),
+               tr("Generate tokens until you stop"),
+               {QKeySequence("Ctrl+R"), QKeySequence("F5")},
+               "generation"},
               [this] { generate_->run(); });
-    addAction(menu,
-              {"step", tr("S&tep"), tr("Write one token"), {QKeySequence("Ctrl+T"), QKeySequence("F10")}, "generation"},
-              [this] { generate_->step(); });
     addAction(
         menu,
-        {"stop", tr("&Stop"), tr("Stop writing, loading or exporting"), {QKeySequence("Ctrl+."), QKeySequence("Esc")}},
-        [this] { generate_->stop(); });
+        {"step", tr("S&tep"), tr("Generate one token"), {QKeySequence("Ctrl+T"), QKeySequence("F10")}, "generation"},
+        [this] { generate_->step(); });
+    addAction(menu,
+              {"stop",
+               tr("&Stop"),
+               tr("Stop generating, loading or exporting"),
+               {QKeySequence("Ctrl+."), QKeySequence("Esc")}},
+              [this] { generate_->stop(); });
     addAction(menu,
               {"reset",
                tr("R&eset"),
-               tr("Back to the prompt alone; branches are kept"),
+               tr("Return to the prompt; the branches are kept"),
                {QKeySequence("Ctrl+Shift+R")},
                "generation"},
               [this] { generate_->reset(); });
@@ -264,24 +275,24 @@ void MainWindow::makeTrainMenu() {
     addAction(menu,
               {"trainPlay",
                tr("&Train or pause"),
-               tr("Train the model of the recipe, or pause"),
+               tr("Train a model with the current recipe, or pause"),
                {QKeySequence("F6")},
                "training"},
               [this] { train_->playOrPause(); });
     addAction(menu,
-              {"trainOneStep", tr("One &step"), tr("One update of the weights"), {QKeySequence("F7")}, "training"},
+              {"trainOneStep", tr("One &step"), tr("Update the parameters once"), {QKeySequence("F7")}, "training"},
               [this] { train_->step(); });
     addAction(menu,
               {"trainAgain",
                tr("&Reset"),
-               tr("Begin again from untrained weights; the run so far stays in the list"),
+               tr("Start a new training run; the current one stays in the list"),
                {QKeySequence("F8")},
                "training"},
               [this] { train_->reset(); });
     addAction(menu,
               {"exportRunAnimation",
-               tr("&Export the run…"),
-               tr("Write the current figure at every moment of the run, as a GIF or as PNG files"),
+               tr("&Export the training run…"),
+               tr("Save the current figure at every checkpoint, as a GIF or as PNG files"),
                {QKeySequence("Ctrl+Shift+G")},
                "export"},
               [this] { chooseRunExport(); });
@@ -294,11 +305,11 @@ void MainWindow::makeViewMenu() {
     for (const PanelDescriptor& descriptor : panelCatalogue()) {
         QDockWidget* dock = docks_.at(QString::fromLatin1(descriptor.id));
         const QByteArray id = QByteArray("panel.") + descriptor.id;
-        // One key brings a panel to the front wherever it is; pressed again on a visible panel it closes it.
+        // One key brings a panel to the front wherever it is. The same key closes a panel that is in front.
         QAction* action = addAction(menu,
                                     {id.constData(),
                                      panelTitle(descriptor),
-                                     tr("Show or hide the panel %1").arg(panelTitle(descriptor)),
+                                     tr("Show or hide the %1 panel").arg(panelTitle(descriptor)),
                                      {QKeySequence(key <= 10 ? QStringLiteral("Alt+%1").arg(key % 10)
                                                              : QStringLiteral("Alt+Shift+%1").arg(key % 10))},
                                      descriptor.controlGroup},
@@ -311,7 +322,7 @@ void MainWindow::makeViewMenu() {
         });
     }
     menu->addSeparator();
-    // Actions that panels bring along are in the menu and the shortcut sheet too, and work from anywhere in the window.
+    // The panels' own actions are in the menu and the shortcut sheet too, and work from anywhere in the window.
     for (const PanelDescriptor& descriptor : panelCatalogue()) {
         for (QAction* action : panels_.at(QString::fromLatin1(descriptor.id))->actions()) {
             menu->addAction(action);
@@ -321,9 +332,9 @@ void MainWindow::makeViewMenu() {
     menu->addSeparator();
     auto* themes = new QActionGroup(this);
     const std::tuple<const char*, QString, QString, const char*, ThemeId> choices[] = {
-        {"themeLight", tr("&Light"), tr("Light theme"), "Ctrl+Alt+L", ThemeId::Light},
-        {"themeDark", tr("&Dark"), tr("Dark theme"), "Ctrl+Alt+D", ThemeId::Dark},
-        {"themeProjector", tr("&Projector"), tr("Large type and high contrast, for the back row"), "Ctrl+Alt+P",
+        {"themeLight", tr("&Light"), tr("Use the light theme"), "Ctrl+Alt+L", ThemeId::Light},
+        {"themeDark", tr("&Dark"), tr("Use the dark theme"), "Ctrl+Alt+D", ThemeId::Dark},
+        {"themeProjector", tr("&Projector"), tr("Use large text and high contrast, for the back row"), "Ctrl+Alt+P",
          ThemeId::Projector}};
     for (const auto& [id, text, help, keys, theme] : choices) {
         QAction* action =
@@ -339,27 +350,28 @@ void MainWindow::makeViewMenu() {
     addAction(menu,
               {"textLarger",
                tr("L&arger text"),
-               tr("Larger type everywhere"),
+               tr("Make all text larger"),
                {QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")}},
               [this, scaleText] { scaleText(preferences_.textSize + kTextStep); });
-    addAction(menu, {"textSmaller", tr("S&maller text"), tr("Smaller type everywhere"), {QKeySequence("Ctrl+-")}},
+    addAction(menu, {"textSmaller", tr("S&maller text"), tr("Make all text smaller"), {QKeySequence("Ctrl+-")}},
               [this, scaleText] { scaleText(preferences_.textSize - kTextStep); });
-    addAction(menu, {"textNormal", tr("&Normal text"), tr("The theme's own type size"), {QKeySequence("Ctrl+0")}},
+    addAction(menu, {"textNormal", tr("&Normal text"), tr("Use the theme's own text size"), {QKeySequence("Ctrl+0")}},
               [scaleText] { scaleText(100); });
     menu->addSeparator();
     addAction(menu,
               {"openInScope",
                tr("Open in s&cope"),
-               tr("Show this model, prompt and head in a window of its own, drawn straight from the device"),
+               tr("Show this model, prompt and head in a separate window, drawn directly by the device"),
                {QKeySequence("Ctrl+Alt+S")}},
               [this] { openInScope(); });
-    addAction(menu,
-              {"fullScreen", tr("&Full screen"), tr("Use the whole screen; again to go back"), {QKeySequence("F11")}},
-              [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    addAction(
+        menu,
+        {"fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), {QKeySequence("F11")}},
+        [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     addAction(menu,
               {"resetLayout",
                tr("Reset la&yout"),
-               tr("Put every panel back where it was at first"),
+               tr("Put every panel back in its default place"),
                {QKeySequence("Ctrl+Alt+0")}},
               [this] {
                   arrangeDocks();
@@ -369,11 +381,7 @@ void MainWindow::makeViewMenu() {
 
 void MainWindow::makeHelpMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
-    addAction(menu,
-              {"start",
-               tr("&Start page"),
-               tr("Go on, open, learn, train or play; and the models that come with the program"),
-               {QKeySequence("Alt+Home")}},
+    addAction(menu, {"start", tr("&Start page"), tr("Show all the ways to start"), {QKeySequence("Alt+Home")}},
               [this] { showStart(); });
     addAction(menu, {"lessons", tr("&Lessons"), tr("Show the list of lessons"), {QKeySequence("Shift+F2")}}, [this] {
         showPanel("lessons");
@@ -382,10 +390,11 @@ void MainWindow::makeHelpMenu() {
     addAction(menu,
               {"shortcuts",
                tr("&Keyboard shortcuts"),
-               tr("Every action and its keys"),
+               tr("Show every action and its keys"),
                {QKeySequence("F1"), QKeySequence("?")}},
               [this] { showShortcuts(); });
-    addAction(menu, {"about", tr("&About Attention Lab"), tr("Version and licence"), {QKeySequence("Shift+F1")}},
+    addAction(menu,
+              {"about", tr("&About Attention Lab"), tr("Show the version and the licence"), {QKeySequence("Shift+F1")}},
               [this] { showAbout(); });
 }
 
@@ -399,7 +408,7 @@ void MainWindow::refreshRecent() {
         action->setEnabled(isUsed && locksInForce().value("files") == ControlState::Free);
         action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QFileInfo(path).fileName())
                                : tr("&%1 (empty)").arg(i + 1));
-        action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Filled when you open models and sessions"));
+        action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Models and sessions that you open appear here"));
         action->setData(path);
     }
 }
@@ -416,8 +425,8 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("reset"), hasNext);
-    const bool isEdited =
-        (snapshot_ && snapshot_->isEdited) || context_.shownRun() == ShownRun::Before; // it is not, while held
+    const bool isEdited = (snapshot_ && snapshot_->isEdited) ||
+                          context_.shownRun() == ShownRun::Before; // the shown run has no changes then
     enableUnlessLocked(actions_.at("resetEdits"), isEdited || visionPanel_->isChanged());
     for (const char* id : {"holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isEdited);
     enableUnlessLocked(actions_.at("capture"), hasNext);
@@ -454,7 +463,7 @@ void MainWindow::showShortcuts() {
 void MainWindow::showAbout() {
     auto* box =
         new QMessageBox(QMessageBox::Information, tr("About Attention Lab"),
-                        tr("<h3>Attention Lab %1</h3><p>Opens transformers on a Vulkan compute engine and shows, live, "
+                        tr("<h3>Attention Lab %1</h3><p>Runs transformers on a Vulkan compute engine and shows, live, "
                            "what attention does.</p><p>MIT licence. Built with Qt %2.</p>")
                             .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())),
                         QMessageBox::Close, this);

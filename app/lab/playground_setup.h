@@ -10,17 +10,17 @@ namespace attn {
 struct InputChoice {
     enum class Kind { Random, Sentence, Picture };
     Kind kind = Kind::Random;
-    int layer = 0;                                 ///< of the open model, for the sentence
-    QString picture = QStringLiteral("landscape"); ///< a built-in one, or the path of a file
-    int rows = 8, columns = 8;                     ///< of patches
-    int doublings = 0;                             ///< of the number of random tokens
-    int fromQuery = 0, fromKey = 0, across = 0;    ///< the part of a long pattern to see; across 0: all of it
+    int layer = 0;                                 ///< layer of the open model, for the sentence
+    QString picture = QStringLiteral("landscape"); ///< a built-in picture, or the path of a file
+    int rows = 8, columns = 8;                     ///< number of patches
+    int doublings = 0;                             ///< how often the number of random tokens is doubled
+    int fromQuery = 0, fromKey = 0, across = 0;    ///< visible part of a long pattern; across 0: all of it
     bool operator==(const InputChoice&) const = default;
 };
 
-/// Everything that a person sets in the playground, as undo and sessions keep it.
+/// All settings of the playground, as undo and sessions keep them.
 struct PlaygroundSetup {
-    PlaygroundQuery query; ///< without numbers of its own
+    PlaygroundQuery query; ///< without its input arrays
     InputChoice input{};
     bool operator==(const PlaygroundSetup&) const = default;
 };

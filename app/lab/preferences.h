@@ -10,12 +10,12 @@ QString themeKey(ThemeId theme);
 /// @return Light for an unknown key
 ThemeId themeFromKey(const QString& key);
 
-/// What the user chose once and for all; kept in QSettings.
+/// The user's preferences, kept in QSettings.
 struct Preferences {
     ThemeId theme = ThemeId::Light;
     int textSize = 100;       ///< per cent of the theme's own size
     QString device;           ///< index or part of a name, empty: the best one
-    int softwareThreads = -1; ///< -1: chosen by the model at hand
+    int softwareThreads = -1; ///< -1: chosen to suit the open model
     bool autosaves = true;
 
     bool operator==(const Preferences&) const = default;
@@ -23,7 +23,7 @@ struct Preferences {
     void save() const;
 };
 
-/// Models and sessions opened lately, newest first.
+/// Recent models and sessions, newest first.
 QStringList recentPaths();
 void addRecentPath(const QString& path);
 void clearRecentPaths();

@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-constexpr int kFrameMs = 120, kSettleMs = 60; ///< the second: until the widgets have been laid out and drawn
+constexpr int kFrameMs = 120, kSettleMs = 60; ///< kSettleMs: until the widgets have been laid out and drawn
 constexpr int kWidestGif = 900;
 
 } // namespace
@@ -56,7 +56,7 @@ void RunAnimation::take() {
         const QString name =
             QStringLiteral("%1-%2.png").arg(path_.chopped(4)).arg(static_cast<qlonglong>(step), 6, 10, QChar('0'));
         if (!picture.save(name, "PNG")) {
-            emit failed({.what = "the picture could not be written",
+            emit failed({.what = "the image could not be written",
                          .where = name.toStdString(),
                          .hint = "choose a folder you can write to that has space left"});
             return deleteLater();

@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// Walks the views through the moments of a run, takes a picture of one of them at each, and writes a GIF or numbered
-/// PNG files. Deletes itself in the end.
+/// Shows each checkpoint of a training run, grabs an image of one view at each, and writes a GIF or numbered PNG files.
+/// Deletes itself when it is done.
 class RunAnimation : public QObject {
     Q_OBJECT
 
@@ -21,7 +21,7 @@ public:
                  std::vector<std::filesystem::path> checkpoints, QString path, QObject* parent);
 
     void start();
-    /// Leaves pictures that are already written, and no GIF.
+    /// Stops. PNG files that are already written stay; no GIF is written.
     void cancel();
 
 signals:

@@ -17,7 +17,7 @@ QStringList scopeArguments(const Snapshot& snapshot, const QString& device, cons
         if (!ids.isEmpty()) arguments << "--tokens=" + ids.join(',');
     }
     if (snapshot.detail) {
-        // A mean or maximum over the heads (head -1) has no picture there: the layer's first head has.
+        // The scope does not show a mean or maximum over the heads (head -1); show the layer's first head instead.
         arguments << "--layer=" + QString::number(snapshot.detail->layer)
                   << "--head=" + QString::number(std::max(snapshot.detail->head, 0));
     }
@@ -30,7 +30,7 @@ QStringList scopeArguments(const Snapshot& snapshot, const QString& device, cons
 std::optional<Failure> startScope(const QString& folder, const QStringList& arguments) {
     const QString program = QStandardPaths::findExecutable("attention-scope", {folder});
     if (program.isEmpty())
-        return Failure{.what = "attention-scope is not installed beside this program",
+        return Failure{.what = "attention-scope is not installed in this program's folder",
                        .where = folder.toStdString(),
                        .hint = "install it there, or build it (it needs GLFW and Dear ImGui)"};
     if (!QProcess::startDetached(program, arguments))

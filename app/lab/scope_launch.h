@@ -9,13 +9,13 @@
 
 namespace attn {
 
-/// What attention-scope is started with to show what the snapshot shows: the model, its prompt and the head in detail.
-/// @param device as the user named it, empty: the scope chooses
-/// @param socket where it hears what to show from then on, empty: nowhere
+/// The arguments that make attention-scope show what the snapshot shows: the model, its prompt and the selected head.
+/// @param device as the user named it; empty: the scope chooses
+/// @param socket where the scope listens for later updates; empty: none
 QStringList scopeArguments(const Snapshot& snapshot, const QString& device, const QString& socket = {});
 
-/// Starts the attention-scope of a folder and lets it run on by itself.
-/// @return what went wrong, if anything
+/// Starts the attention-scope in a folder as an independent process.
+/// @return the failure, if it did not start
 std::optional<Failure> startScope(const QString& folder, const QStringList& arguments);
 
 using ScopeStarter = std::function<std::optional<Failure>(const QStringList& arguments)>;

@@ -26,7 +26,7 @@ MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight) {
         message.gates = *snapshot.headGates;
     if (snapshot.detail) {
         message.layer = snapshot.detail->layer;
-        message.head = std::max(snapshot.detail->head, 0); // a mean or maximum over the heads has no picture there
+        message.head = std::max(snapshot.detail->head, 0); // the scope does not show a mean or maximum over the heads
     }
     return message;
 }

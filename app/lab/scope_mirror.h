@@ -10,11 +10,11 @@
 
 namespace attn {
 
-/// What attention-scope shows of a snapshot: the model with what is changed about it, all
-/// tokens, and the head in detail. Empty without a model.
+/// The state that attention-scope shows for a snapshot: the model with its changes, all tokens, and the selected head.
+/// Empty without a model.
 MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight);
-/// What must be sent for `now` to show where `before` shows: what is the same is left out, but that another model needs
-/// its tokens and head.
+/// The message that turns a scope from `before` to `now`. It omits fields that are equal, except that a new model is
+/// always sent with its tokens and head.
 MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now);
 
 /// Serves a local socket to the scopes that this window has opened, and sends them each change.
@@ -23,9 +23,9 @@ public:
     explicit ScopeMirror(QObject* parent = nullptr);
     ~ScopeMirror() override;
 
-    /// Where scopes are to listen; empty if no socket could be served.
+    /// The socket that scopes listen to; empty if none could be opened.
     QString socketPath();
-    /// Brings every scope to show this.
+    /// Makes every scope show this snapshot.
     void show(const Snapshot& snapshot, bool isLight);
 
 private:

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-constexpr int kSettleMs = 400; ///< for what is computed after the first picture, as the selected cell
+constexpr int kSettleMs = 400; ///< for results that arrive after the first picture, such as the selected cell
 constexpr int kTimeoutMs = 60'000;
 
 bool hasPicture(const Snapshot& snapshot) { return snapshot.grid && snapshot.sequence && snapshot.next; }
@@ -53,7 +53,7 @@ void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
                      });
     QObject::connect(&window.bridge(), &SessionBridge::failed, settle,
                      [](const Failure& failure) { quitWithError(QString::fromStdString(failure.sentence())); });
-    QTimer::singleShot(kTimeoutMs, &window, [] { quitWithError("no picture within a minute"); });
+    QTimer::singleShot(kTimeoutMs, &window, [] { quitWithError("the window showed no picture within a minute"); });
 }
 
 } // namespace attn

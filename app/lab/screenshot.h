@@ -8,11 +8,11 @@ namespace attn {
 
 class MainWindow;
 
-/// Calls once, after the first snapshot with attention patterns has been painted.
+/// Calls `then` once, after the first snapshot with attention patterns has been painted.
 void onFirstPicture(MainWindow& window, std::function<void()> then);
 
-/// Waits for the model to be open and at rest, writes the window as a PNG and quits; quits with 1 and the failure's
-/// sentence on stderr if opening fails or takes more than a minute.
+/// Waits until the model is open and idle, writes the window as a PNG and quits. If opening fails or takes more than a
+/// minute, prints the failure on stderr and quits with exit code 1.
 void takeScreenshotAndQuit(MainWindow& window, const QString& path);
 
 } // namespace attn

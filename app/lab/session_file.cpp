@@ -14,7 +14,7 @@ namespace {
 
 constexpr qint64 kMaximumBytes = 64 << 20;
 
-/// Collects the first thing that is wrong, so that reading goes straight on and is checked once at the end.
+/// Reads fields and keeps the first problem, so that callers check for problems once, at the end.
 class Reader {
 public:
     explicit Reader(QJsonObject object) : object_(std::move(object)) {}
@@ -102,7 +102,7 @@ void branchesFromJson(const QJsonObject& object, Reader& outer, SessionDocument&
 Failure unreadable(const QString& what, const QString& where) {
     return {.what = what.toStdString(),
             .where = where.toStdString(),
-            .hint = "choose a session file that attention-lab has written; the present session is unchanged"};
+            .hint = "choose a session file that attention-lab has written; the open session is unchanged"};
 }
 
 } // namespace
@@ -153,7 +153,7 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
             QStringLiteral("the session file is not JSON: %1 at byte %2").arg(error.errorString()).arg(error.offset),
             where);
     if (!parsed.isObject() || !parsed.object().contains("attnlab"))
-        return unreadable("the file is JSON but not a session of attention-lab", where);
+        return unreadable("the file is JSON but not an attention-lab session", where);
     Reader reader(parsed.object());
     const int version = parsed.object().value("attnlab").toInt();
     if (version > SessionDocument::kVersion)
@@ -179,7 +179,7 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
 std::optional<Failure> saveSession(const SessionDocument& document, const QString& path) {
     const QFileInfo info(path);
     SessionDocument portable = document;
-    // A model below the session's own folder travels with it.
+    // The path of a model inside the session's folder is saved relative to it, so that both can be moved together.
     const QString relative = info.dir().relativeFilePath(document.modelPath);
     if (QFileInfo(document.modelPath).isAbsolute() && !relative.startsWith("..")) portable.modelPath = relative;
     info.dir().mkpath(".");

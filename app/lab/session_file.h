@@ -14,17 +14,17 @@
 
 namespace attn {
 
-/// What a `.attnlab` file holds: enough to come back to the same picture, and what a class may touch.
+/// The content of a `.attnlab` file: everything that restores the same screen, and the locks for a class.
 struct SessionDocument {
     static constexpr int kVersion = 1;
 
     QString modelPath;
     QString prompt;
-    int promptLength = 0;                      ///< tokens from the root on that are prompt
+    int promptLength = 0;                      ///< number of tokens, from the root, that belong to the prompt
     std::vector<std::pair<int, int>> branches; ///< as in RestoreBranchesCommand
     int current = -1;
     Sampling sampling;
-    QJsonObject view;  ///< what the panels show, by the panels' own keys
+    QJsonObject view;  ///< the state of each panel, by keys that the panels choose
     QByteArray layout; ///< QMainWindow::saveState, may be empty
     ControlLocks locks;
 
@@ -36,10 +36,10 @@ struct SessionDocument {
 };
 
 QByteArray sessionToJson(const SessionDocument& document);
-/// @param where named in the failure
+/// @param where the file that a failure names
 std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, const QString& where);
 
-/// Writes through a temporary file, so that a crash or a full disk leaves the old file whole.
+/// Writes through a temporary file, so that a crash or a full disk leaves the old file intact.
 std::optional<Failure> saveSession(const SessionDocument& document, const QString& path);
 std::variant<SessionDocument, Failure> loadSession(const QString& path);
 

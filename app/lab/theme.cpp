@@ -30,7 +30,8 @@ Colours coloursOf(ThemeId theme) {
             "#2563d9", "#ffffff", "#fde3e3", "#e3ecfd", "#e0f4e6", "#c9ced8"};
 }
 
-/// Fusion draws the edges of boxes and knobs darker than the window, which on a dark one nobody sees.
+/// Outlines check boxes and radio buttons. Fusion draws their edges darker than the window, which is invisible in the
+/// dark theme.
 class OutlinedStyle : public QProxyStyle {
 public:
     OutlinedStyle() : QProxyStyle("Fusion") {}

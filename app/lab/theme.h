@@ -6,14 +6,14 @@
 
 namespace attn {
 
-/// Palette of a theme: light, dark, or projector (black on white, strong accents).
+/// The palette of a theme: light, dark, or projector (black on white with strong accents).
 QPalette themePalette(ThemeId theme);
 
-/// The hue that stands for predictions, the same in text, bars and plots.
+/// The colour of predictions in text, bars and plots.
 QColor predictionColour(ThemeId theme);
 
-/// Sets style, palette, type size and style sheet of the whole application.
-/// @param textSize per cent of the theme's own size; projector type is 1.5 times as large as the others'
+/// Sets the style, palette, text size and style sheet of the whole application.
+/// @param textSize per cent of the theme's own size; projector text is 1.5 times as large as in the other themes
 void applyTheme(ThemeId theme, int textSize);
 
 } // namespace attn

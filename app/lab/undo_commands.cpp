@@ -8,7 +8,7 @@ namespace attn {
 namespace {}
 
 PromptEdit::PromptEdit(PostCommand post, const Snapshot& before, SetPromptCommand after)
-    : QUndoCommand(QCoreApplication::translate("attn::Undo", "edit of the prompt")), post_(std::move(post)),
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "prompt edit")), post_(std::move(post)),
       before_(SessionDocument::fromSnapshot(before).restoreCommand()), after_(std::move(after)) {
     sinceEdit_.start();
 }
@@ -29,7 +29,7 @@ BranchMove::BranchMove(PostCommand post, int fromNode, Command move, const QStri
     : QUndoCommand(text), post_(std::move(post)), fromNode_(fromNode), move_(std::move(move)) {}
 
 GateChange::GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after)
-    : QUndoCommand(QCoreApplication::translate("attn::Undo", "change of a head's gate")), post_(std::move(post)),
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "gate change")), post_(std::move(post)),
       before_(std::move(before)), after_(after) {
     sinceEdit_.start();
 }

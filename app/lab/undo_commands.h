@@ -66,12 +66,12 @@ private:
     QElapsedTimer sinceEdit_;
 };
 
-/// What a person sets in a panel, as a whole. Changes of the same thing without a pause are one step.
-/// @tparam kId of this kind of change, for merging
+/// A change of a panel's settings. Changes of the same setting without a pause are one step.
+/// @tparam kId identifies this kind of change, for merging
 template <class State, int kId> class StateEdit : public QUndoCommand {
 public:
     using Show = std::function<void(const State&)>;
-    /// @param text for the Edit menu  @param what was changed, by a name of its own
+    /// @param text for the Edit menu  @param what names the setting that changed
     StateEdit(const QString& text, Show show, State before, State after, QString what)
         : QUndoCommand(text), show_(std::move(show)), before_(std::move(before)), after_(std::move(after)),
           what_(std::move(what)) {

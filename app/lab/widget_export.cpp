@@ -38,7 +38,7 @@ QImage pictureOf(QWidget& widget) {
 }
 
 std::optional<Failure> exportPicture(QWidget& widget, const QString& path) {
-    // The formats' writers report nothing useful once they have begun.
+    // Check here, because the writers below report nothing useful after they have started.
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly)) return unwritable(path, file.errorString());
     const QString suffix = QFileInfo(path).suffix().toLower();

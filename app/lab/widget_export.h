@@ -12,16 +12,16 @@ class QWidget;
 
 namespace attn {
 
-/// A widget exactly as it is on screen, twice as fine.
+/// Draws a widget as it is on screen, at twice the resolution.
 QImage pictureOf(QWidget& widget);
 
-/// Writes a widget as it is on screen: .png as pixels, .svg and .pdf as vectors.
+/// Writes a widget as it is on screen: .png files hold pixels, .svg and .pdf files hold vector graphics.
 std::optional<Failure> exportPicture(QWidget& widget, const QString& path);
 
 /// Writes text through a temporary file.
 std::optional<Failure> exportText(const QString& text, const QString& path);
 
-/// Writes arrays as NumPy's .npz.
+/// Writes arrays as a NumPy .npz archive.
 std::optional<Failure> exportNumbers(const std::vector<NumberArray>& arrays, const QString& path);
 
 } // namespace attn

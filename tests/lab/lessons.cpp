@@ -320,7 +320,7 @@ TEST_CASE("lessons: the place is remembered, and the list goes on there", "[lab]
     student.press("lessonLeave");
     CHECK(LessonProgress::load("01-weighted-average") == LessonProgress{.isDone = false, .step = 1});
     CHECK(unfinishedLesson() == "01-weighted-average");
-    CHECK(lab.find<QPushButton>("lessonStart").text().remove('&') == "Go on at step 2");
+    CHECK(lab.find<QPushButton>("lessonStart").text().remove('&') == "Continue at step 2");
     student.press("lessonStart");
     CHECK(student.player().step() == 1);
     student.press("lessonBack");

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// Brings the callbacks of a session's thread to an object's: `deliver` runs there once for any number of requests that
+/// Carries callbacks from a session's thread to an object's thread. `deliver` runs there once for all requests that
 /// came before it.
 class Delivery {
 public:
@@ -17,7 +17,7 @@ public:
     Delivery(const Delivery&) = delete;
     Delivery& operator=(const Delivery&) = delete;
 
-    /// From any thread.
+    /// Asks for a delivery. May be called from any thread.
     void request() {
         const std::lock_guard lock(mutex_);
         if (isClosed_ || std::exchange(isQueued_, true)) return;
@@ -33,7 +33,7 @@ public:
             },
             Qt::QueuedConnection);
     }
-    /// Before the target goes: nothing is delivered any more.
+    /// Stops all deliveries. Call this before the target is destroyed.
     void close() {
         const std::lock_guard lock(mutex_);
         isClosed_ = true;

@@ -19,10 +19,10 @@ public:
     ~PlaygroundBridge() override;
 
     PlaygroundSession& session() { return *session_; }
-    /// The newest that was delivered; never null.
+    /// The newest snapshot that was delivered; never null.
     const std::shared_ptr<const PlaygroundSnapshot>& snapshot() const { return snapshot_; }
 
-    /// What attentions cost: another thread and device, so that measuring holds up no picture.
+    /// The session that measures costs. It has its own thread and device, so that measuring never delays the patterns.
     CostSession& costs() { return *costs_; }
 
 signals:

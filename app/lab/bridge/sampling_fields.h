@@ -6,12 +6,12 @@
 
 namespace attn {
 
-/// The field of a Sampling that a Param of samplingParams() describes, as a number. Ids match with or without
-/// separators and capitals: "top_k", "top-k" and "topK" are one.
+/// The value of the Sampling field that a Param of samplingParams() describes, as a number. Ids match regardless of
+/// separators and capitals: "top_k", "top-k" and "topK" are the same.
 double samplingValue(const Sampling& sampling, std::string_view id);
 void setSamplingValue(Sampling& sampling, std::string_view id, double value);
 
-/// Greedy choice leaves all but the repetition penalty (and the switch itself) unused.
+/// Whether the sampling uses this field. Greedy sampling uses only the repetition penalty (and the switch itself).
 bool isSamplingFieldUsed(const Sampling& sampling, std::string_view id);
 
 } // namespace attn

@@ -12,7 +12,7 @@ SessionBridge::SessionBridge(Session::Options options, QObject* parent)
 }
 
 SessionBridge::~SessionBridge() {
-    // The worker may be in receive() at this moment; from here on it leaves at once, also while the session goes down.
+    // The worker may be in receive() now. From here on receive() returns at once, even while the session shuts down.
     const std::lock_guard lock(mutex_);
     isClosing_ = true;
 }

@@ -25,9 +25,9 @@ public:
 
 signals:
     void snapshotChanged(std::shared_ptr<const attn::Snapshot> snapshot);
-    /// Each failure once, also when the next command's snapshot has already cleared it. Comes after its snapshot.
+    /// Emitted once for each failure, after its snapshot, even if a later snapshot has already cleared the failure.
     void failed(const attn::Failure& failure);
-    /// Each command on its way to the session.
+    /// Emitted for each command that is sent to the session.
     void posted(const attn::Command& command);
 
 private:

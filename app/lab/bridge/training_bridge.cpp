@@ -8,8 +8,8 @@
 namespace attn {
 namespace {
 
-/// The views' work between two moments is at most one part in this many of the time: less than a tenth of the machine,
-/// with what is drawn.
+/// The views may work for at most one part in this many of the time. Together with drawing that is less than a tenth of
+/// the machine.
 constexpr int kPauseFactor = 12;
 constexpr int kShortestPauseMs = 120;
 
@@ -74,7 +74,8 @@ void TrainingBridge::follow(bool on) {
 }
 
 void TrainingBridge::showNewest() {
-    if (underway_ || !snapshot_->weights) return; // onShown comes back to it; a run that begins has none yet
+    if (underway_ || !snapshot_->weights)
+        return; // onShown continues later; a run that has just started has no weights yet
     underway_ = snapshot_->weights;
     sincePosted_.start();
     if (underway_->model->vision) {
@@ -99,7 +100,7 @@ void TrainingBridge::onVisionShown(const std::shared_ptr<const WeightSet>& weigh
 void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
     underway_.reset();
     if (!isFollowing_) return;
-    if (snapshot_->weights != weights) return showNewest(); // the last of a run is never left out
+    if (snapshot_->weights != weights) return showNewest(); // always show the last weights of a run
     pause_.start(std::max(kShortestPauseMs, static_cast<int>(sincePosted_.elapsed()) * kPauseFactor));
 }
 

@@ -13,9 +13,8 @@
 
 namespace attn {
 
-/// Owns the training session, turns its callbacks into queued signals, and lets the views follow a run: it hands the
-/// weights of the present step to the session of the views, as often as these keep up with a small part of the
-/// machine.
+/// Owns the training session, turns its callbacks into queued signals, and lets the views follow a training run: it
+/// passes the current weights to the views' session, at a rate that costs only a small part of the machine.
 class TrainingBridge : public QObject {
     Q_OBJECT
 
@@ -24,15 +23,15 @@ public:
     ~TrainingBridge() override;
 
     TrainingSession& session() { return *session_; }
-    /// The newest that was delivered; never null.
+    /// The newest snapshot that was delivered; never null.
     const std::shared_ptr<const TrainingSnapshot>& snapshot() const { return snapshot_; }
 
     /// Whether the views show the run's weights as it trains.
     bool isFollowing() const { return isFollowing_; }
     void follow(bool on);
-    /// Shows another moment, a checkpoint's. The views follow no longer.
+    /// Shows a checkpoint. The views stop following the training run.
     void show(const QString& run, const QString& checkpoint, int64_t step);
-    /// The views of a vision model show these weights, or those at this path, now.
+    /// Tells the bridge that the views of a vision model now show these weights, or those at this path.
     void onVisionShown(const std::shared_ptr<const WeightSet>& weights, const QString& path);
 
 signals:
@@ -40,9 +39,9 @@ signals:
     void pointsArrived(const QString& folder, const std::vector<attn::MetricPoint>& points);
     void failed(const attn::Failure& failure);
     void followingChanged(bool on);
-    /// The views show the weights at this path, of a run or a checkpoint.
+    /// The views show the weights at this path: a training run or a checkpoint.
     void momentShown(const QString& path);
-    /// Another moment of a run over pictures is to be shown. @param weights null: those at `path`
+    /// Asks the views to show another step of a vision training run. @param weights null: load those at `path`
     void visionMoment(const std::shared_ptr<const attn::WeightSet>& weights, const QString& path, const QString& title);
 
 private:
@@ -55,10 +54,10 @@ private:
     std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();
     uint64_t failureCount_ = 0;
     bool isFollowing_ = true;
-    bool isPosting_ = false;                    ///< a command of this object's own is on its way
+    bool isPosting_ = false;                    ///< this object is posting a command
     std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
     QElapsedTimer sincePosted_;
-    QTimer pause_;     ///< until the next weights are asked for
+    QTimer pause_;     ///< delay until the next weights are requested
     std::mutex mutex_; ///< guards what follows, up to the session
     bool isClosing_ = false, isDeliveryQueued_ = false;
     std::unique_ptr<TrainingSession> session_;

@@ -18,9 +18,9 @@ public:
     ~VisionBridge() override;
 
     VisionSession& session() { return *session_; }
-    /// The newest that was delivered; never null.
+    /// The newest snapshot that was delivered; never null.
     const std::shared_ptr<const VisionSnapshot>& snapshot() const { return snapshot_; }
-    /// Another session, for what is compared with this one's. Made when it is first asked for.
+    /// A second session, for comparisons with this one. Created on first use.
     VisionBridge& second();
 
 signals:

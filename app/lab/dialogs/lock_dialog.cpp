@@ -13,10 +13,10 @@ namespace attn {
 LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(parent) {
     setWindowTitle(tr("Lock for class"));
     auto* column = new QVBoxLayout(this);
-    auto* lead =
-        new QLabel(tr("Choose what your class may touch, then save the session and hand out the file. "
-                      "A locked control is visible but fixed; a hidden one is gone. Come back here to undo it."),
-                   this);
+    auto* lead = new QLabel(tr("Choose which controls your class may use, then save the session and hand out the file. "
+                               "A locked control is visible but disabled. A hidden control does not appear. "
+                               "Open this dialog again to unlock the controls."),
+                            this);
     lead->setWordWrap(true);
     column->addWidget(lead);
     auto* form = new QFormLayout;
@@ -26,7 +26,7 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
         choice->addItems({tr("Free"), tr("Locked"), tr("Hidden")});
         choice->setCurrentIndex(static_cast<int>(locks.value(group.id, ControlState::Free)));
         choice->setAccessibleName(title);
-        choice->setToolTip(tr("What your class may do with: %1").arg(title));
+        choice->setToolTip(tr("Lock or hide: %1").arg(title));
         auto* label = new QLabel(title, this);
         label->setBuddy(choice);
         form->addRow(label, choice);
@@ -35,7 +35,7 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
     column->addLayout(form);
     auto* buttons =
         new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel | QDialogButtonBox::Reset, this);
-    buttons->button(QDialogButtonBox::Reset)->setText(tr("Free everything"));
+    buttons->button(QDialogButtonBox::Reset)->setText(tr("Unlock everything"));
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(buttons->button(QDialogButtonBox::Reset), &QPushButton::clicked, this, [this] {

@@ -14,7 +14,7 @@ namespace attn {
 PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* parent)
     : QDialog(parent), theme_(new QComboBox(this)), textSize_(new QSpinBox(this)), device_(new QComboBox(this)),
       threads_(new QSpinBox(this)),
-      autosaves_(new QCheckBox(tr("Save what is open every 10 seconds, to restore it after a crash"), this)) {
+      autosaves_(new QCheckBox(tr("Save the open session every 10 seconds, to restore it after a crash"), this)) {
     setWindowTitle(tr("Preferences"));
     auto* form = new QFormLayout(this);
     const auto addRow = [&](const QString& title, QWidget* field, const QString& help) {
@@ -26,12 +26,12 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
     theme_->addItem(tr("Dark"), themeKey(ThemeId::Dark));
     theme_->addItem(tr("Projector"), themeKey(ThemeId::Projector));
     theme_->setCurrentIndex(theme_->findData(themeKey(preferences.theme)));
-    addRow(tr("Theme"), theme_, tr("Projector has large type and high contrast"));
+    addRow(tr("Theme"), theme_, tr("The projector theme has large text and high contrast"));
     textSize_->setRange(60, 250);
     textSize_->setSingleStep(10);
     textSize_->setSuffix(tr(" %"));
     textSize_->setValue(preferences.textSize);
-    addRow(tr("Text size"), textSize_, tr("Size of all type, beside the theme's own"));
+    addRow(tr("Text size"), textSize_, tr("Size of all text, relative to the theme's own size"));
     device_->setEditable(true);
     device_->addItem(tr("Automatic: the fastest"), QString());
     for (const gpu::DeviceInfo& device : gpu::listDevices())
@@ -41,18 +41,16 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
         if (device_->findData(preferences.device) < 0) device_->addItem(preferences.device, preferences.device);
         device_->setCurrentIndex(device_->findData(preferences.device));
     }
-    addRow(tr("Compute device"), device_,
-           tr("A Vulkan device by number or part of its name; used from the next start on"));
+    addRow(tr("Compute device"), device_, tr("The number of a Vulkan device or part of its name"));
     threads_->setRange(-1, 256);
     threads_->setSpecialValueText(tr("Chosen by the model"));
     threads_->setValue(preferences.softwareThreads);
-    addRow(tr("Software Vulkan threads"), threads_,
-           tr("How many threads Mesa's software device uses; used from the next start on"));
+    addRow(tr("Software Vulkan threads"), threads_, tr("The number of threads of Mesa's software device"));
     autosaves_->setChecked(preferences.autosaves);
     autosaves_->setAccessibleName(tr("Autosave"));
-    autosaves_->setToolTip(tr("The copy lies beside the program's settings and never touches your own session files"));
+    autosaves_->setToolTip(tr("Saves a copy in the program's own folder and never changes your session files"));
     form->addRow(autosaves_);
-    auto* note = new QLabel(tr("A change of device or threads takes effect at the next start."), this);
+    auto* note = new QLabel(tr("A new device or number of threads takes effect when you restart the program."), this);
     note->setProperty("hint", true);
     form->addRow(note);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
@@ -62,7 +60,7 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
 }
 
 Preferences PreferencesDialog::preferences() const {
-    // Text typed into the box is a name of its own; a chosen entry stands for its data.
+    // Typed text is the name of a device; a listed entry stands for its data.
     const int chosen = device_->findText(device_->currentText());
     return {.theme = themeFromKey(theme_->currentData().toString()),
             .textSize = textSize_->value(),

@@ -41,7 +41,7 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
     search_->setAccessibleName(tr("Search actions and keys"));
     search_->setClearButtonEnabled(true);
     list_->setAccessibleName(tr("Actions and their keys"));
-    list_->setHeaderLabels({tr("Action"), tr("Keys"), tr("What it does")});
+    list_->setHeaderLabels({tr("Action"), tr("Keys"), tr("Description")});
     list_->setRootIsDecorated(false);
     for (const QAction* top : menuBar.actions()) {
         if (!top->menu()) continue;

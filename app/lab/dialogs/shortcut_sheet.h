@@ -9,7 +9,7 @@ class QTreeWidget;
 
 namespace attn {
 
-/// Every action of the menus with its keys, by menu, searchable.
+/// A searchable list of all menu actions with their keys, grouped by menu.
 class ShortcutSheet : public QDialog {
     Q_OBJECT
 

@@ -20,13 +20,13 @@ namespace {
 constexpr int kMostRecent = 3;
 constexpr QSize kPicture(120, 90);
 
-/// What a bundled model does, for its card.
+/// The text on the card of a bundled model.
 struct Blurb {
-    const char* title; ///< of the model
-    const char* text;  ///< marked for translation
+    const char* title; ///< the model's title
+    const char* text;  ///< what the model does; marked for translation
 };
 constexpr Blurb kBlurbs[] = {
-    {"stories", QT_TRANSLATE_NOOP("attn::StartPage", "writes little stories")},
+    {"stories", QT_TRANSLATE_NOOP("attn::StartPage", "writes short stories")},
     {"induction", QT_TRANSLATE_NOOP("attn::StartPage", "copies by formula")},
     {"induction-trained", QT_TRANSLATE_NOOP("attn::StartPage", "learned to copy")},
     {"sort", QT_TRANSLATE_NOOP("attn::StartPage", "sorts digits")},
@@ -44,7 +44,7 @@ QString blurbOf(const QString& title) {
 
 QLabel* heading(const QString& text) { return new QLabel(QStringLiteral("<h3>%1</h3>").arg(text)); }
 
-/// Scrolls downwards; what it holds is as wide as there is room.
+/// Scrolls vertically; its content is as wide as the viewport.
 class PageScroll : public QScrollArea {
 public:
     explicit PageScroll(QWidget* content) {
@@ -105,11 +105,11 @@ void StartPage::makeContinue(QVBoxLayout* column, const Offers& offers) {
     column->addWidget(heading(tr("Continue")));
     auto* row = new FlowLayout;
     if (!offers.lesson.isEmpty())
-        row->addWidget(card("startLesson", tr("Lesson\n%1").arg(offers.lesson),
-                            tr("Go on with the lesson that was left"), [this] { emit lessonContinued(); }));
+        row->addWidget(card("startLesson", tr("Lesson\n%1").arg(offers.lesson), tr("Continue the lesson that you left"),
+                            [this] { emit lessonContinued(); }));
     if (!offers.session.isEmpty())
-        row->addWidget(card("startSession", tr("The last run\n%1").arg(offers.session.left(24).simplified()),
-                            tr("Go on where the last run ended without saving"), [this] { emit sessionContinued(); }));
+        row->addWidget(card("startSession", tr("Unsaved session\n%1").arg(offers.session.left(24).simplified()),
+                            tr("Restore the session that was not saved"), [this] { emit sessionContinued(); }));
     for (const QString& path : offers.recent.mid(0, kMostRecent)) {
         auto* button = card("startRecent", tr("Recent\n%1").arg(QFileInfo(path).fileName()), tr("Open %1").arg(path),
                             [this, path] { emit modelChosen(path); });
@@ -118,14 +118,14 @@ void StartPage::makeContinue(QVBoxLayout* column, const Offers& offers) {
     }
     if (row->count() == 0) {
         auto* hint = makeHintLabel();
-        hint->setText(tr("Lessons, models and sessions that you open are offered here the next time."));
+        hint->setText(tr("Lessons, models and sessions that you open will appear here next time."));
         column->addWidget(hint);
     }
     column->addLayout(row);
 }
 
 void StartPage::makeWays(QVBoxLayout* column, const Offers& offers) {
-    column->addWidget(heading(tr("Begin")));
+    column->addWidget(heading(tr("Start")));
     auto* row = new FlowLayout;
     auto* open = card("startOpen", tr("&Open…\na model of your own"), tr("Open a folder with config.json and weights"),
                       [this] { emit openAsked(); });
@@ -146,7 +146,7 @@ void StartPage::makeModels(QVBoxLayout* column, const Offers& offers) {
     std::vector<std::pair<QString, QString>> models{{"induction", "builtin:induction"}};
     for (const BundledModel& model : bundledModels())
         models.emplace_back(QString::fromStdString(model.title), QString::fromStdString(model.path));
-    // As the blurbs stand; models that have none come last.
+    // In the order of kBlurbs; models without a blurb come last.
     std::ranges::stable_sort(models, {}, [](const auto& model) {
         return std::ranges::find(kBlurbs, model.first, [](const Blurb& b) { return QLatin1String(b.title); }) - kBlurbs;
     });

@@ -10,15 +10,15 @@ class QVBoxLayout;
 
 namespace attn {
 
-/// The ways to begin: go on, open, learn, train, play; and the bundled models, with a picture each.
+/// The ways to start (continue, open, learn, train, play) and the bundled models, each with an image.
 class StartPage : public QDialog {
     Q_OBJECT
 
 public:
-    /// What there is to go on with.
+    /// The work that the user can continue.
     struct Offers {
-        QString lesson;      ///< title of the one that was left; empty: none
-        QString session;     ///< prompt of what an ended run left; empty: none
+        QString lesson;      ///< title of the unfinished lesson; empty: none
+        QString session;     ///< prompt of the session that was not saved; empty: none
         QStringList recent;  ///< paths
         bool mayOpen = true; ///< false: opening is locked
     };

@@ -24,7 +24,7 @@ QString vectorText(QPointF point) {
 
 } // namespace
 
-/// The value vectors as points of a plane with what they average to.
+/// The value vectors as points in a plane, with their weighted average.
 class AverageExercise::Plane : public QWidget {
 public:
     using QWidget::QWidget;
@@ -158,7 +158,7 @@ void AverageExercise::refresh() {
                        .arg(sum(), 0, 'f', 2)
                        .arg(isOne ? QStringLiteral("✓") : tr("– it must be 1"));
     text += tr("\nOutput (blue): %1").arg(vectorText(output()));
-    if (average_.target) text += tr("\nTo be met (ring): %1").arg(vectorText(*average_.target));
+    if (average_.target) text += tr("\nTarget (ring): %1").arg(vectorText(*average_.target));
     arithmetic_->setText(text);
     plane_->setAccessibleDescription(text);
     plane_->show(average_, output());

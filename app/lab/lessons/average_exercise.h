@@ -11,20 +11,19 @@ class QSlider;
 
 namespace attn {
 
-/// Three weights to set by hand, the sum that they make, and the weighted average of three value vectors drawn among
-/// them.
+/// An exercise: the student sets three weights and sees their sum and the weighted average of three value vectors.
 class AverageExercise : public QWidget {
     Q_OBJECT
 
 public:
     explicit AverageExercise(QWidget* parent = nullptr);
 
-    /// Begins anew with all the weight on the first.
+    /// Restarts the exercise with weight 1 on the first value.
     void setAverage(const LessonAverage& average);
     double weight(size_t index) const;
     double sum() const;
-    QPointF output() const; ///< the values by their weights, whatever these sum to
-    /// The weights sum to 1 and the output is no farther from the target than this.
+    QPointF output() const; ///< the weighted sum of the values, even if the weights do not sum to 1
+    /// Whether the weights sum to 1 and the output is within the tolerance of the target.
     bool isReached(double tolerance) const;
 
 private:

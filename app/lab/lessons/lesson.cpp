@@ -21,7 +21,7 @@ namespace {
 constexpr qint64 kMostBytes = 1 << 20;
 constexpr size_t kMostChoices = 9; // as many as there are digit keys
 
-/// What is wrong with a file, to be thrown out of its innermost part.
+/// An error in a lesson file, thrown from any depth of the reader.
 struct Problem {
     QString what, hint;
 };
@@ -40,15 +40,16 @@ QStringList panelIds() {
     return ids;
 }
 
-/// Text for people: plain, with b, i, code and br.
+/// Checks a text for readers: plain text with the tags b, i, code and br.
+/// @throws Problem for any other markup
 void checkMarkup(const QString& key, const QString& text) {
     static const QRegularExpression tag(QStringLiteral("<(?!/?(?:b|i|code)>|br>)[^>]*>?"));
     if (const auto match = tag.match(text); match.hasMatch())
         throw Problem{QStringLiteral("\"%1\" has \"%2\"").arg(key, match.captured().left(20)),
-                      QStringLiteral("texts take <b>, <i>, <code> and <br>, and &lt; for <")};
+                      QStringLiteral("use only <b>, <i>, <code> and <br>, and write &lt; for <")};
 }
 
-/// Reads the fields of an object; what is there and was not asked for is a mistake.
+/// Reads the fields of an object. Unknown fields are errors.
 class Fields {
 public:
     Fields(QJsonObject object, QStringList known) : object_(std::move(object)) {
@@ -120,7 +121,7 @@ std::vector<LessonCall> actionsFrom(const Fields& step, const QString& key) {
     for (const QJsonValue& value : step.list(key)) {
         const QJsonObject call = value.toObject();
         if (call.size() != 1)
-            throw Problem{QStringLiteral("an action in \"%1\" is not one name with its argument").arg(key),
+            throw Problem{QStringLiteral("an action in \"%1\" is not one name with one argument").arg(key),
                           QStringLiteral("write {\"prompt\": \"abcabc\"}")};
         calls.push_back(callFrom(call.begin().key(), call.begin().value(), QStringLiteral("action"), lessonActions()));
     }
@@ -145,9 +146,10 @@ LessonPrediction predictionFrom(const QJsonObject& object) {
     }
     const auto right = std::ranges::count(prediction.choices, true, &LessonChoice::isRight);
     if (prediction.choices.size() < 2 || prediction.choices.size() > kMostChoices || right != 1)
-        throw Problem{
-            QStringLiteral("the prediction has %1 choices, %2 of them right").arg(prediction.choices.size()).arg(right),
-            QStringLiteral("give two to nine of which one is right, or a number")};
+        throw Problem{QStringLiteral("the prediction has %1 choices, of which %2 are right")
+                          .arg(prediction.choices.size())
+                          .arg(right),
+                      QStringLiteral("give two to nine choices of which one is right, or a number")};
     return prediction;
 }
 
@@ -198,7 +200,7 @@ LessonStep stepFrom(const QJsonObject& object) {
                 callFrom(each.key(), each.value(), QStringLiteral("condition"), lessonConditions()));
     }
     if (!step.doneWhen.empty() && step.task.isEmpty())
-        throw Problem{QStringLiteral("\"doneWhen\" waits for something that no \"task\" asks for"), {}};
+        throw Problem{QStringLiteral("\"doneWhen\" needs a \"task\" that tells the student what to do"), {}};
     return step;
 }
 
@@ -237,7 +239,7 @@ std::variant<Lesson, Failure> loadLesson(const QString& path) {
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
         return failureOf({QStringLiteral("the lesson cannot be read: %1").arg(file.errorString()), {}}, path);
-    if (file.size() > kMostBytes) return failureOf({QStringLiteral("this is too large for a lesson"), {}}, path);
+    if (file.size() > kMostBytes) return failureOf({QStringLiteral("the file is too large for a lesson"), {}}, path);
     return lessonFromJson(file.readAll(), path);
 }
 
@@ -257,9 +259,10 @@ std::optional<Failure> checkControls(const Lesson& lesson, const QWidget& window
         if (!lesson.steps[i].pointAt.isEmpty()) names << lesson.steps[i].pointAt;
         for (const QString& name : names)
             if (!findControl(window, name))
-                return failureOf({QStringLiteral("there is no control \"%1\"").arg(name),
-                                  QStringLiteral("the author's guide says how controls are named")},
-                                 QStringLiteral("%1, step %2").arg(lesson.id).arg(i + 1));
+                return failureOf(
+                    {QStringLiteral("there is no control \"%1\"").arg(name),
+                     QStringLiteral("see the author's guide, assets/lessons/README.md, for the names of controls")},
+                    QStringLiteral("%1, step %2").arg(lesson.id).arg(i + 1));
     }
     return {};
 }

@@ -17,7 +17,7 @@ class QWidget;
 
 namespace attn {
 
-/// An action or a condition by its name, as a lesson writes it: {"prompt": "abcabc"}.
+/// An action or a condition with its argument, as written in a lesson: {"prompt": "abcabc"}.
 struct LessonCall {
     QString name;
     QJsonValue argument;
@@ -28,64 +28,66 @@ struct LessonChoice {
     bool isRight = false;
 };
 
-/// A number that the student is to guess, with what to say to a good guess and to another.
+/// A number that the student guesses, with the replies to a right and a wrong guess.
 struct LessonNumber {
     double answer = 0, tolerance = 0;
     QString right, wrong;
 };
 
-/// Asked before the outcome is shown: some choices, or a number.
+/// A question that comes before the outcome, answered by a choice or a number.
 struct LessonPrediction {
     QString question;
     std::vector<LessonChoice> choices;
     std::optional<LessonNumber> number;
 };
 
-/// Three vectors of two numbers whose weighted average the student sets by hand.
+/// Three two-dimensional vectors whose weights the student sets to form an average.
 struct LessonAverage {
     std::array<QString, 3> labels;
     std::array<QPointF, 3> values;
-    std::optional<QPointF> target; ///< to be met
+    std::optional<QPointF> target; ///< the average to reach
 };
 
 struct LessonStep {
     QString title, text;
-    QStringList panels; ///< beside the lesson, the largest first
+    QStringList panels; ///< shown beside the lesson, the largest first
     std::vector<LessonCall> enter;
     std::optional<LessonPrediction> prediction;
     std::optional<LessonAverage> average;
-    QString task;                     ///< what to do, shown once the prediction is made
-    std::vector<LessonCall> reveal;   ///< run once the prediction is made
+    QString task;                     ///< the instruction, shown after the prediction
+    std::vector<LessonCall> reveal;   ///< run after the prediction
     QString pointAt;                  ///< a control, as findControl() names it
     QStringList hide;                 ///< controls that would give the outcome away
-    QStringList allow;                ///< control groups that are not locked once the prediction is made
-    std::vector<LessonCall> doneWhen; ///< all must hold; none: the step is done with its prediction
-    QString outcome;                  ///< shown once the step is done
+    QStringList allow;                ///< control groups that are unlocked after the prediction
+    std::vector<LessonCall> doneWhen; ///< all must hold; empty: the prediction completes the step
+    QString outcome;                  ///< shown when the step is done
     std::vector<LessonCall> leave;
 };
 
-/// A file of assets/lessons, or one of an author's own.
+/// A lesson, read from assets/lessons or from an author's own file.
 struct Lesson {
-    QString id; ///< the file's name without its ending
+    QString id; ///< the file's name without its extension
     QString title, summary;
     int minutes = 0;
     std::vector<LessonStep> steps;
 };
 
-/// @param where the file; named in the failure with the step and the thing in it that has no meaning
+/// @param where the file. A failure names it, the step, and the field that is wrong.
 std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QString& where);
 std::variant<Lesson, Failure> loadLesson(const QString& path);
 
-/// A control of the window by its object name, or of a part of it by the names of both: "next/Temperature". The second
-/// may be an accessible name. @return null: there is none
+/// Finds a control by its object name, or inside a part of the window by both names: "next/Temperature". The second
+/// name may be an accessible name.
+/// @return null if there is no such control
 QWidget* findControl(const QWidget& window, const QString& name);
-/// The first step that points at, or hides, what is no control of the window.
+/// Checks that every control that the lesson points at or hides exists in the window.
+/// @return the first that does not
 std::optional<Failure> checkControls(const Lesson& lesson, const QWidget& window);
 
-/// The lessons that the program brings, in order, then those of a folder of the user's own.
+/// The bundled lessons in order, followed by those in the user's own folder.
 struct LessonLibrary {
     std::vector<Lesson> lessons;
-    std::vector<Failure> failures; ///< of files that are no lessons
+    std::vector<Failure> failures; ///< one per file that is not a valid lesson
 };
 LessonLibrary lessonLibrary(const QString& userFolder);
 

@@ -19,14 +19,15 @@ namespace attn {
 
 namespace lesson_argument {
 
-QString text(const QJsonValue& value) { return value.isString() ? QString() : QStringLiteral("it takes a text"); }
+QString text(const QJsonValue& value) { return value.isString() ? QString() : QStringLiteral("it takes a string"); }
 
 QString flag(const QJsonValue& value) {
     return value.isBool() && value.toBool() ? QString() : QStringLiteral("it takes true");
 }
 
 QString count(const QJsonValue& value) {
-    return value.isDouble() && value.toDouble() >= 0 ? QString() : QStringLiteral("it takes a number from 0");
+    return value.isDouble() && value.toDouble() >= 0 ? QString()
+                                                     : QStringLiteral("it takes a number that is 0 or more");
 }
 
 QString object(const QJsonValue& value) {
@@ -70,7 +71,7 @@ QString openProblem(const QJsonValue& value) {
     return problem.isEmpty() ? argument::text(value.toObject().value("model")) : problem;
 }
 
-/// A model that is open already is not read again: its heads are switched on and it is given the prompt.
+/// Opens a model. If it is open already, opens all its gates and sets the prompt instead of reading it again.
 void open(MainWindow& window, const QJsonValue& value) {
     const QString path = value.isString() ? value.toString() : value.toObject().value("model").toString();
     const QString prompt = value.toObject().value("prompt").toString();
@@ -127,7 +128,7 @@ QString playgroundProblem(const QJsonValue& value) {
     return {};
 }
 
-/// What is not named is as the playground first shows it, except for one attention alone and no comparison.
+/// Sets the playground. Fields that are absent take the playground's initial values, but without a comparison.
 void setPlayground(MainWindow& window, const QJsonValue& value) {
     const QJsonObject plain{{"other", ""},   {"head", 0},   {"kind", "random"}, {"tokens", 16},
                             {"keys", 0},     {"width", 16}, {"seed", 1},        {"from_query", 0},
@@ -150,7 +151,7 @@ QString samplingProblem(const QJsonValue& value) {
     return fieldsOf(value, {"greedy", "temperature", "topK", "topP", "minP", "repetitionPenalty", "seed"});
 }
 
-/// What is not named is switched off.
+/// Sets the sampling. Fields that are absent are switched off.
 void setSampling(MainWindow& window, const QJsonValue& value) {
     Sampling sampling{.greedy = false};
     const QJsonObject fields = value.toObject();
@@ -160,7 +161,7 @@ void setSampling(MainWindow& window, const QJsonValue& value) {
     window.setSampling(sampling);
 }
 
-/// The fields over those that are suggested for the task. @throws Error
+/// The recipe suggested for the task, with these fields replaced. @throws Error
 Recipe recipeOf(const QJsonValue& value) {
     nlohmann::json fields = nlohmann::json::parse(QJsonDocument(value.toObject()).toJson().toStdString());
     nlohmann::json all = toJson(suggestedRecipe(taskNamed(fields.value("task", std::string("reverse")))));

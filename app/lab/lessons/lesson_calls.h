@@ -8,16 +8,17 @@ namespace attn {
 
 class MainWindow;
 
-/// What a lesson can do to the window. A new one is a line in the table of lesson_actions.cpp and one in the author's
-/// guide.
+/// An action that a lesson can perform on the window. To add one, add a line to the table in lesson_actions.cpp and a
+/// line to the author's guide.
 struct LessonAction {
     const char* name;
-    QString (*problem)(const QJsonValue& argument); ///< empty: the argument has a meaning
+    QString (*problem)(const QJsonValue& argument); ///< describes a wrong argument; empty: it is valid
     void (*run)(MainWindow& window, const QJsonValue& argument);
 };
 std::span<const LessonAction> lessonActions();
 
-/// What a lesson can wait for; asked several times a second. Likewise in lesson_conditions.cpp.
+/// A condition that a lesson can wait for, checked several times a second. To add one, add a line to the table in
+/// lesson_conditions.cpp and a line to the author's guide.
 struct LessonCondition {
     const char* name;
     QString (*problem)(const QJsonValue& argument);
@@ -28,13 +29,13 @@ std::span<const LessonCondition> lessonConditions();
 void run(MainWindow& window, const LessonCall& action);
 bool holds(MainWindow& window, const LessonCall& condition);
 
-/// The model path that an "open" action names; empty: another action.
+/// The model path of an "open" action; empty for other actions.
 QString modelOf(const LessonCall& action);
 
-/// What arguments may be; each returns what is wrong, or nothing.
+/// Checks of arguments. Each returns a description of the problem, or an empty string.
 namespace lesson_argument {
 QString text(const QJsonValue& value);
-QString flag(const QJsonValue& value); ///< true alone
+QString flag(const QJsonValue& value); ///< only `true` is valid
 QString count(const QJsonValue& value);
 QString object(const QJsonValue& value);
 QString numbers(const QJsonValue& value, qsizetype count);

@@ -36,7 +36,7 @@ bool isLevel(MainWindow& window, const QJsonValue& value) {
     return static_cast<int>(attentionOf(window).level) == levels.indexOf(value.toString());
 }
 
-/// The arithmetic of this query and key is on the screen.
+/// Whether the screen shows the arithmetic of this query and key.
 bool isExplained(MainWindow& window, const QJsonValue& value) {
     const auto& cell = window.snapshot()->explanation;
     return cell && attentionOf(window).level == AttentionLevel::OneCell && cell->query == value.toArray()[0].toInt() &&
@@ -59,7 +59,7 @@ bool areGatesOn(MainWindow& window, const QJsonValue&) {
     return !gates || std::ranges::all_of(*gates, [](float gate) { return gate == 1; });
 }
 
-/// But for spaces, capitals and a full stop at the end, which people type as they please.
+/// Whether the prompt is this text. Ignores spaces, capitals and a final full stop.
 bool isPrompt(MainWindow& window, const QJsonValue& value) {
     const auto& sequence = window.snapshot()->sequence;
     const auto plain = [](QString text) {
@@ -70,14 +70,14 @@ bool isPrompt(MainWindow& window, const QJsonValue& value) {
     return sequence && plain(QString::fromStdString(sequence->prompt)) == plain(value.toString());
 }
 
-/// Tokens that the model has written after the prompt.
+/// Whether the model has generated this many tokens after the prompt.
 bool hasWritten(MainWindow& window, const QJsonValue& value) {
     const auto& sequence = window.snapshot()->sequence;
     return sequence &&
            std::ranges::count(sequence->tokens, false, &TokenInfo::isPrompt) >= static_cast<int>(value.toDouble());
 }
 
-/// Ends of the tree of what was tried.
+/// Whether the branch tree has this many ends.
 bool hasBranches(MainWindow& window, const QJsonValue& value) {
     const auto& tree = window.snapshot()->branches;
     if (!tree) return false;
@@ -89,17 +89,17 @@ QString samplingProblem(const QJsonValue& value) {
     if (!value.isObject() || value.toObject().isEmpty()) return argument::object(value);
     for (const QJsonValue& range : value.toObject())
         if (const QString problem = argument::numbers(range, 2); !problem.isEmpty())
-            return QStringLiteral("each field takes the least and the most: %1").arg(problem);
+            return QStringLiteral("each field takes a list of its minimum and maximum: %1").arg(problem);
     return {};
 }
 
-/// Each field lies in its range.
+/// Whether each sampling field lies in its range.
 bool isSampling(MainWindow& window, const QJsonValue& value) {
     const Sampling sampling = window.sampling();
     const QJsonObject fields = value.toObject();
     for (auto each = fields.begin(); each != fields.end(); ++each) {
         const double now = samplingValue(sampling, each.key().toStdString());
-        constexpr double kRounding = 1e-6; // of fields that are floats
+        constexpr double kRounding = 1e-6; // sampling fields are floats
         if (now < each.value().toArray()[0].toDouble() - kRounding ||
             now > each.value().toArray()[1].toDouble() + kRounding)
             return false;
@@ -117,19 +117,19 @@ QString specProblem(const QJsonValue& value) {
     return {};
 }
 
-/// The maps of this attention are on the screen.
+/// Whether the playground shows the patterns of this attention.
 bool isComposed(MainWindow& window, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *window.playground().snapshot();
     return !shown.maps.empty() && shown.query.spec == AttentionSpec::parse(value.toString().toStdString());
 }
 
-/// The maps are of an attention with this mask, whatever its other parts.
+/// Whether the shown attention has this mask. Its other parts do not matter.
 bool isMasked(MainWindow& window, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *window.playground().snapshot();
     return !shown.maps.empty() && shown.query.spec.mask == MaskExpression::parse(value.toString().toStdString());
 }
 
-/// The mask lets this query see this key.
+/// Whether the mask lets this query see this key.
 bool isCellOpen(MainWindow& window, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *window.playground().snapshot();
     const auto query = static_cast<int64_t>(value.toArray()[0].toDouble()),
@@ -150,7 +150,7 @@ QString maskProblem(const QJsonValue& value) {
     return {};
 }
 
-/// The maps are of an attention with this position part, whatever its other parts.
+/// Whether the shown attention has this position part. Its other parts do not matter.
 bool hasPosition(MainWindow& window, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *window.playground().snapshot();
     return !shown.maps.empty() && shown.query.spec.part(Slot::Position).id == value.toString().toStdString();
@@ -190,7 +190,7 @@ bool hasTrained(MainWindow& window, const QJsonValue& value) {
            static_cast<double>(training.step) >= value.toDouble();
 }
 
-/// The views show this moment of a run.
+/// Whether the views show this step of a training run.
 bool isMoment(MainWindow& window, const QJsonValue& value) {
     const auto& shown = window.snapshot()->shown;
     return shown && shown->title == "step " + std::to_string(static_cast<int64_t>(value.toDouble()));

@@ -23,7 +23,7 @@ LessonPanel::LessonPanel(PanelContext&, QWidget* parent) : Panel(parent), steps_
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 8, 8, 8);
     page_ = makeList();
-    // No stack: that would be as high as the higher page.
+    // Not a stacked widget, because that would be as high as its highest page.
     for (QWidget* page : std::initializer_list<QWidget*>{page_, steps_}) {
         page->setMaximumWidth(fontMetrics().averageCharWidth() * kWidestLine);
         row->addWidget(page, 1);
@@ -38,12 +38,12 @@ QWidget* LessonPanel::makeList() {
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(makeHintLabel());
     static_cast<QLabel*>(column->itemAt(0)->widget())
-        ->setText(tr("Each lesson runs in this program, on real models. It asks what you expect before it shows what "
-                     "happens, and gives back what you had open when you leave it."));
+        ->setText(tr("Each lesson uses real models in this window. It asks for your prediction before it shows what "
+                     "happens. When you leave a lesson, your own work comes back."));
     list_ = new QListWidget;
     list_->setObjectName("lessonList");
     list_->setAccessibleName(tr("Lessons"));
-    list_->setToolTip(tr("Return starts the lesson; a tick stands before those that are done"));
+    list_->setToolTip(tr("Press Return to start the selected lesson. A tick marks finished lessons."));
     list_->setWordWrap(true);
     list_->setSpacing(3);
     list_->setMinimumHeight(fontMetrics().height() * 9);
@@ -59,11 +59,11 @@ QWidget* LessonPanel::makeList() {
         made->setToolTip(help);
         return made;
     };
-    start_ = button("lessonStart", tr("&Start"), tr("Begin the lesson, or go on where it was left"));
+    start_ = button("lessonStart", tr("&Start"), tr("Start the lesson, or continue where you left it"));
     start_->setProperty("primary", true);
-    again_ = button("lessonAgain", tr("From the &beginning"), tr("Begin the lesson at its first step"));
+    again_ = button("lessonAgain", tr("From the &beginning"), tr("Start the lesson at its first step"));
     auto* file = button("lessonFile", tr("Open a lesson &file…"), tr("Try a lesson that you are writing"));
-    auto* forget = button("lessonForget", tr("Forget &progress"), tr("Take away the ticks and the places"));
+    auto* forget = button("lessonForget", tr("Clear &progress"), tr("Clear all lesson progress"));
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(start_, 1);
     buttons->addWidget(again_);
@@ -122,7 +122,7 @@ void LessonPanel::fillList() {
         if (progress.step > 0) text += tr(" · left at step %1").arg(progress.step + 1);
         auto* item = new QListWidgetItem(text, list_);
         item->setToolTip(lesson.summary);
-        item->setData(Qt::AccessibleDescriptionRole, progress.isDone ? tr("done") : tr("not done"));
+        item->setData(Qt::AccessibleDescriptionRole, progress.isDone ? tr("finished") : tr("not finished"));
     }
     list_->setCurrentRow(std::min(row, list_->count() - 1));
     showChosen();
@@ -139,14 +139,14 @@ void LessonPanel::showChosen() {
     const int step = lesson ? LessonProgress::load(lesson->id).step : 0;
     summary_->setText(lesson ? lesson->summary : QString());
     start_->setEnabled(lesson && player_);
-    start_->setText(step > 0 ? tr("&Go on at step %1").arg(step + 1) : tr("&Start"));
+    start_->setText(step > 0 ? tr("&Continue at step %1").arg(step + 1) : tr("&Start"));
     again_->setVisible(step > 0);
 }
 
 void LessonPanel::start(const Lesson& lesson, int step) {
     if (const auto failure = checkControls(lesson, *window_)) return emit failed(*failure);
     if (step < 0) step = LessonProgress::load(lesson.id).step;
-    const Lesson taken = lesson; // its place in the library may go
+    const Lesson taken = lesson; // the library may be reloaded
     player_->start(taken, step);
     steps_->setFocus();
 }
@@ -176,7 +176,7 @@ void LessonPanel::showPlayer() {
         if (hadFocus) list_->setFocus();
         return;
     }
-    // Where one goes on from after leaving, or after a crash.
+    // The step to continue from after leaving the lesson, or after a crash.
     LessonProgress progress = LessonProgress::load(player_->lesson().id);
     progress.step = player_->step();
     progress.save(player_->lesson().id);

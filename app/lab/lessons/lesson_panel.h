@@ -12,7 +12,7 @@ namespace attn {
 class LessonPlayer;
 class LessonStepView;
 
-/// The list of lessons with what was done of them, and the step of the one that is being taken.
+/// The list of lessons with the progress in each, and the current step of the lesson that is running.
 class LessonPanel : public Panel {
     Q_OBJECT
 
@@ -21,16 +21,16 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>&) override {}
 
-    /// @param userFolder of lessons of the user's own
+    /// @param userFolder folder of the user's own lessons
     void setPlayer(LessonPlayer& player, const QWidget& window, const QString& userFolder);
     const std::vector<Lesson>& lessons() const { return library_.lessons; }
-    /// @param step negative: where it was left
+    /// @param step negative: continue where the lesson was left
     void start(const Lesson& lesson, int step = -1);
-    /// Puts the cursor into the list.
+    /// Gives the list the keyboard focus.
     void focusList();
 
 signals:
-    /// A file that was chosen is no lesson.
+    /// The chosen file is not a valid lesson.
     void failed(const attn::Failure& failure);
 
 protected:

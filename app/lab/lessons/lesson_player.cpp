@@ -27,7 +27,7 @@ LessonPlayer::LessonPlayer(MainWindow& window)
     connect(&looks_, &QTimer::timeout, this, &LessonPlayer::look);
     connect(&window, &MainWindow::snapshotShown, this, &LessonPlayer::work);
     connect(&window.bridge(), &SessionBridge::failed, this, [this] {
-        isOpening_ = false; // the banner says why
+        isOpening_ = false; // the banner shows the reason
         work();
     });
 }
@@ -50,12 +50,12 @@ QWidget* LessonPlayer::target() const {
 }
 
 void LessonPlayer::start(const Lesson& lesson, int step) {
-    if (isGivingBack_) { // what was before is not there yet
+    if (isGivingBack_) { // the earlier session is not restored yet
         next_ = std::pair(lesson, step);
         return;
     }
     if (lesson_) leaveStep();
-    if (!before_) { // else another lesson has not been left
+    if (!before_) { // otherwise this lesson follows another one
         before_ = window_.document();
         recipeBefore_ = window_.recipe();
         runBefore_ = window_.runs().active();
@@ -66,7 +66,7 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
     arrangedFor_.clear();
     step_ = std::clamp(step, 0, static_cast<int>(lesson.steps.size()) - 1);
     window_.bridge().post(StopCommand{});
-    window_.training().session().pause(); // or its weights would take the place of the lesson's model
+    window_.training().session().pause(); // otherwise its weights would replace the lesson's model
     looks_.start();
     enter();
 }
@@ -190,7 +190,7 @@ void LessonPlayer::giveBack() {
         if (recipeBefore_) window_.setRecipe(*recipeBefore_);
         window_.runs().setActive(runBefore_);
         if (auto* views = window_.findChild<QTabWidget*>("playViews")) views->setCurrentIndex(tabBefore_);
-        if (!before_->modelPath.isEmpty()) window_.restore(*before_); // else nothing was open yet
+        if (!before_->modelPath.isEmpty()) window_.restore(*before_); // otherwise nothing was open
         window_.showPanel("lessons");
     }
     if (window_.isRestoring()) return;

@@ -16,13 +16,13 @@ namespace attn {
 class LessonPointer;
 class MainWindow;
 
-/// Takes a student through a lesson: runs what its steps ask of the window, locks what they do not need, waits for the
-/// prediction and then for what is to be done, and gives everything back in the end.
+/// Plays a lesson. For each step it runs the actions, locks the controls that the step does not need, and waits for the
+/// prediction and then for the task. At the end it restores the student's own session.
 class LessonPlayer : public QObject {
     Q_OBJECT
 
 public:
-    /// What has happened in a step; kept while one goes back and on.
+    /// The student's progress in a step, kept while they move between steps.
     struct Progress {
         std::optional<int> choice;
         std::optional<double> number;
@@ -33,29 +33,29 @@ public:
     explicit LessonPlayer(MainWindow& window);
     ~LessonPlayer() override;
 
-    /// @param step to begin with
+    /// @param step the first step to show
     void start(const Lesson& lesson, int step = 0);
     void answer(int choice);
     void answerNumber(double number);
     void back();
-    /// After the last step the lesson is finished.
+    /// Goes to the next step. After the last step, finishes the lesson.
     void next();
-    /// Gives back what was there before the lesson.
+    /// Ends the lesson and restores the session from before it.
     void leave();
 
     bool isPlaying() const { return lesson_.has_value(); }
-    /// Everything that the step asked for has been asked of the window.
+    /// Whether all actions of the step have been run.
     bool isReady() const { return !isOpening_ && waiting_.empty(); }
     const Lesson& lesson() const { return *lesson_; }
     int step() const { return step_; }
     const LessonStep& currentStep() const { return lesson_->steps[static_cast<size_t>(step_)]; }
     const Progress& progress() const { return progress_[static_cast<size_t>(step_)]; }
     bool isAnswered() const;
-    /// What the answer is met with.
+    /// The reply to the student's answer.
     QString reply() const;
-    /// What was open before the lesson, while it is not given back.
+    /// The session from before the lesson, until it is restored.
     const std::optional<SessionDocument>& before() const { return before_; }
-    /// The control that the step points at, where it can be seen.
+    /// The control that the step points at; null while it is not visible.
     QWidget* target() const;
 
 signals:
@@ -70,7 +70,7 @@ private:
     void leaveStep();
     void showHidden(bool isShown);
     void run(const std::vector<LessonCall>& actions);
-    /// Runs what waits, up to a model that is being opened.
+    /// Runs waiting actions until one opens a model.
     void work();
     void look();
     void end(bool isFinished);
@@ -83,14 +83,14 @@ private:
     std::deque<LessonCall> waiting_;             ///< actions
     std::shared_ptr<const ModelInfo> opensFrom_; ///< the model that another is about to replace
     bool isOpening_ = false;
-    bool isGivingBack_ = false, hasRestored_ = false; ///< the session was asked back, and may wait for its model
-    std::optional<std::pair<Lesson, int>> next_;      ///< to be begun once all is given back
+    bool isGivingBack_ = false, hasRestored_ = false; ///< the session is being restored, and may wait for its model
+    std::optional<std::pair<Lesson, int>> next_;      ///< starts when the session is restored
     std::optional<SessionDocument> before_;
     std::optional<Recipe> recipeBefore_;
     QString runBefore_;
     int tabBefore_ = 0;
     QStringList arrangedFor_;
-    QTimer looks_; ///< at the conditions and at where the control is
+    QTimer looks_; ///< checks the conditions and the position of the control
     std::unique_ptr<LessonPointer> pointer_;
 };
 

@@ -28,7 +28,7 @@ void LessonPointer::follow() {
     const QRect seen = control_ && control_->isVisible() ? control_->visibleRegion().boundingRect() : QRect();
     if (seen.isEmpty()) return hide();
     QWidget* window = control_->window();
-    if (window != parentWidget()) setParent(window); // its dock floats, or floats no longer
+    if (window != parentWidget()) setParent(window); // its dock was detached or attached
     const QRect place(control_->mapTo(window, seen.topLeft()), seen.size());
     setGeometry(place.adjusted(-kRoom, -kRoom, kRoom, kRoom).intersected(window->rect()));
     show();

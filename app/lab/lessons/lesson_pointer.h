@@ -5,16 +5,16 @@
 
 namespace attn {
 
-/// A ring around a control, above everything else in its window; clicks go through it.
+/// A ring around a control, drawn above everything else in the window. Clicks pass through it.
 class LessonPointer : public QWidget {
     Q_OBJECT
 
 public:
     explicit LessonPointer(QWidget* window);
 
-    /// @param control null: none
+    /// @param control null: hide the ring
     void pointAt(QWidget* control);
-    /// Goes where the control now is.
+    /// Moves the ring to the control's current position.
     void follow();
 
 protected:

@@ -4,17 +4,17 @@
 
 namespace attn {
 
-/// How far a lesson has been done on this machine; kept in QSettings.
+/// The progress in one lesson on this machine, kept in QSettings.
 struct LessonProgress {
     bool isDone = false;
-    int step = 0; ///< that was reached, to go on from
+    int step = 0; ///< the step to continue from
     bool operator==(const LessonProgress&) const = default;
     static LessonProgress load(const QString& lesson);
     void save(const QString& lesson) const;
 };
 void clearLessonProgress();
 
-/// The lesson left last without being finished; empty: there is none.
+/// The lesson that was last left unfinished; empty if there is none.
 QString unfinishedLesson();
 
 } // namespace attn

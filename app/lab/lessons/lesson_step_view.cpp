@@ -75,9 +75,9 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     makeQuestion(column);
     taskCard_ = makeCard("task");
     task_ = makeText("lessonTask");
-    show_ = new QPushButton(tr("Go to &it"));
+    show_ = new QPushButton(tr("&Go to control"));
     show_->setObjectName("lessonShow");
-    show_->setToolTip(tr("Put the cursor into the control with the ring"));
+    show_->setToolTip(tr("Move the keyboard focus to the control with the ring"));
     taskCard_->layout()->addWidget(task_);
     taskCard_->layout()->addWidget(show_);
     taskCard_->layout()->setAlignment(show_, Qt::AlignLeft);
@@ -95,10 +95,10 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
         buttons->addWidget(made);
         return made;
     };
-    leave_ = button("lessonLeave", tr("&Leave"), tr("Back to what was open before the lesson (Esc)"));
+    leave_ = button("lessonLeave", tr("&Leave"), tr("Leave the lesson and restore your own work (Esc)"));
     buttons->addStretch(1);
-    back_ = button("lessonBack", tr("&Back"), tr("To the step before"));
-    next_ = button("lessonNext", tr("&Next"), tr("To the next step, once this one is done (Return)"));
+    back_ = button("lessonBack", tr("&Back"), tr("Go to the previous step"));
+    next_ = button("lessonNext", tr("&Next"), tr("Go to the next step when this one is done (Return)"));
     next_->setProperty("primary", true);
     column->addLayout(buttons);
     connect(leave_, &QPushButton::clicked, this, [this] { player_->leave(); });
@@ -106,7 +106,7 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     connect(next_, &QPushButton::clicked, this, [this] { player_->next(); });
     connect(show_, &QPushButton::clicked, this, [this] {
         QWidget* target = player_->target();
-        // A group of controls takes no cursor itself: its first control does.
+        // A group of controls cannot take the focus itself; its first control can.
         if (target && target->focusPolicy() == Qt::NoFocus)
             for (QWidget* inner : target->findChildren<QWidget*>())
                 if (inner->focusPolicy() != Qt::NoFocus && inner->isVisible() && inner->isEnabled()) {
@@ -130,11 +130,11 @@ void LessonStepView::makeQuestion(QVBoxLayout* column) {
     number_ = new QDoubleSpinBox;
     number_->setObjectName("lessonNumber");
     number_->setAccessibleName(tr("Your prediction"));
-    number_->setToolTip(tr("What you expect"));
+    number_->setToolTip(tr("Type the number that you expect"));
     number_->setRange(-1e6, 1e6);
     answer_ = new QPushButton(tr("&Answer"));
     answer_->setObjectName("lessonAnswer");
-    answer_->setToolTip(tr("Give this number as your prediction"));
+    answer_->setToolTip(tr("Submit this number as your prediction"));
     row->addWidget(number_, 1);
     row->addWidget(answer_);
     reply_ = makeText("lessonReply");
@@ -150,7 +150,7 @@ void LessonStepView::answer() {
     setFocus();
 }
 
-/// What only another step changes.
+/// Rebuilds the parts that change only when the step changes.
 void LessonStepView::showStep() {
     const LessonStep& step = player_->currentStep();
     const QString now = QStringLiteral("%1/%2").arg(player_->lesson().id).arg(player_->step());
@@ -159,7 +159,7 @@ void LessonStepView::showStep() {
     put(text_, step.text);
     average_->setVisible(step.average.has_value());
     if (step.average) average_->setAverage(*step.average);
-    // The one that was clicked may be what is speaking just now.
+    // The clicked button may be emitting its signal right now, so the buttons are deleted later.
     for (auto* old : choices_->findChildren<ChoiceButton*>()) {
         old->hide();
         old->setObjectName({});
@@ -181,8 +181,8 @@ void LessonStepView::showStep() {
         choices_->layout()->addWidget(button);
         connect(button, &QPushButton::clicked, this, [this, i] {
             player_->answer(static_cast<int>(i));
-            refresh();  // the click of an answer that stands has unchecked it
-            setFocus(); // so that Return goes on
+            refresh();  // clicking the checked choice again has unchecked it
+            setFocus(); // so that Return goes to the next step
         });
     }
 }

@@ -13,7 +13,7 @@ namespace attn {
 class AverageExercise;
 class LessonPlayer;
 
-/// A button whose text takes as many lines as it needs.
+/// A button whose text wraps over several lines.
 class ChoiceButton : public QPushButton {
     Q_OBJECT
 
@@ -29,7 +29,7 @@ private:
     QLabel* label_;
 };
 
-/// One step of a lesson: its text, the prediction, what to do, what came of it, and the ways on.
+/// Shows one step of a lesson: its text, prediction, task and outcome, and the buttons between steps.
 class LessonStepView : public QWidget {
     Q_OBJECT
 
@@ -38,7 +38,7 @@ public:
 
     void setPlayer(LessonPlayer& player) { player_ = &player; }
     void refresh();
-    /// The next step is shown anew, whichever it is.
+    /// Makes the next refresh() rebuild the step, even if it is the same one.
     void forget() { shown_.clear(); }
 
 private:
@@ -47,7 +47,7 @@ private:
     void answer();
 
     LessonPlayer* player_ = nullptr;
-    QString shown_; ///< lesson and step whose choices stand there
+    QString shown_; ///< lesson and step whose choices are shown
     QLabel *place_, *title_, *text_, *question_, *reply_, *task_, *outcome_;
     QFrame *questionCard_, *taskCard_, *outcomeCard_;
     AverageExercise* average_;

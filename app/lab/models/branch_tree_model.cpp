@@ -107,7 +107,7 @@ QVariant BranchTreeModel::data(const QModelIndex& index, int role) const {
         font.setBold(true);
         return font;
     }
-    if (role == Qt::ToolTipRole) return tr("%1\nClick to go on from the end of this text.").arg(chain.text);
+    if (role == Qt::ToolTipRole) return tr("%1\nClick to continue from the end of this text.").arg(chain.text);
     if (role != Qt::DisplayRole) return {};
     if (index.column() == ProbabilityColumn) return tr("%1 %").arg(100 * chain.meanProbability, 0, 'f', 0);
     return chain.text.simplified();

@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// The tree of everything tried since the prompt was set. A run of tokens without a fork is one row of text; a fork
-/// opens child rows. The row that holds the current token is bold.
+/// The tree of all continuations tried since the prompt was set. Consecutive tokens without a fork are one row of text;
+/// a fork opens child rows. The row with the current token is bold.
 class BranchTreeModel : public QAbstractItemModel {
     Q_OBJECT
 
@@ -32,7 +32,7 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 private:
-    /// A run of nodes without a fork.
+    /// Consecutive nodes without a fork.
     struct Chain {
         int first = 0, last = 0; ///< node indices; clicking the row goes to `last`
         int parent = -1;         ///< chain index

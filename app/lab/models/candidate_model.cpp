@@ -79,10 +79,10 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         if (isFiltered) return QGuiApplication::palette().brush(QPalette::Disabled, QPalette::Text);
         return {};
     case Qt::ToolTipRole:
-        return isFiltered ? tr("Token %1, logit %2: left out by the sampling. Click to take it all the same.")
+        return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")
                                 .arg(candidate.token)
                                 .arg(logit)
-                          : tr("Token %1, probability %2, logit %3. Click to take it.")
+                          : tr("Token %1, probability %2, logit %3. Click to add it.")
                                 .arg(candidate.token)
                                 .arg(percent, logit);
     case Qt::AccessibleTextRole:

@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// The likeliest next tokens under a sampling, ranked from the logits of a snapshot; the model never runs for this.
+/// The most probable next tokens under a sampling, ranked from a snapshot's logits without running the model.
 class CandidateModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -21,7 +21,7 @@ public:
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// @param before logits to hold the probabilities against in the last column; may be null
+    /// @param before logits of the original run; the last column shows the change of probability. May be null.
     void rank(const Snapshot& snapshot, const Sampling& sampling, const NextToken* before = nullptr);
     bool showsChange() const { return showsChange_; }
     float change(int row) const { return rows_[static_cast<size_t>(row)].change; }

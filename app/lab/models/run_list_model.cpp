@@ -16,7 +16,7 @@ namespace attn {
 namespace {
 
 constexpr const char* kAside = ".deleted";
-/// Told apart also by those who see colours otherwise. @source Okabe and Ito 2008, "Color Universal Design"
+/// Distinguishable for colour-blind readers. @source Okabe and Ito 2008, "Color Universal Design"
 constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
 
 } // namespace
@@ -38,7 +38,7 @@ std::optional<RunListModel::Run> RunListModel::read(const QString& folder) const
                    .points = readMetrics(path),
                    .isShown = false,
                    .colour = {}};
-    } catch (const Error&) { // of a newer program, or damaged: its files stay as they are
+    } catch (const Error&) { // damaged, or written by a newer program: leave its files unchanged
         return std::nullopt;
     }
 }

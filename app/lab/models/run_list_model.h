@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// The training runs in one folder, each a folder of its own; their curves are read when they are shown.
+/// The training runs in one folder, each in a subfolder. Their curves are read when they are shown.
 class RunListModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -25,31 +25,31 @@ public:
         QColor colour;
     };
 
-    /// @param folder of all runs; made when the first run starts
+    /// @param folder the parent of all runs, created when the first run starts
     explicit RunListModel(QString folder, QObject* parent = nullptr);
 
     const std::vector<Run>& runs() const { return runs_; }
     /// @return -1 if it is not listed
     int rowOf(const QString& folder) const;
-    /// A folder that does not exist yet, named after the task: "sort", "sort-2".
+    /// The path of a folder that does not exist yet, named after the task: "sort", "sort-2".
     QString newFolder(const QString& task) const;
-    /// Lists a run that is about to begin, or that lies elsewhere.
+    /// Adds a run that is about to start, or a run from another folder, to the list.
     int add(const QString& folder, const Recipe& recipe);
     void append(const QString& folder, const std::vector<MetricPoint>& points);
 
-    /// Puts a run aside. @return where it lies now, empty if it could not be moved
+    /// Moves a run's folder aside. @return its new path, empty if it could not be moved
     QString putAside(int row);
-    /// Brings a run back from where putAside left it.
+    /// Moves a run back from the path that putAside returned.
     bool bringBack(const QString& aside);
     /// @return whether the folder could be renamed
     bool rename(int row, const QString& name);
     void setShown(int row, bool shown);
-    /// The run that trains or was opened last: its name stands out.
+    /// Marks the run that is training or was opened last; its name is highlighted.
     void setActive(const QString& folder);
     const QString& active() const { return active_; }
-    /// The run that the training session holds, which may be another than the one at hand.
+    /// Sets the run that the training session writes to, which may differ from the active one.
     void setWritten(const QString& folder);
-    /// Whether a run's folder must stay where it is: it is at hand, or being written to.
+    /// Whether a run's folder must not move, because the run is active or being written.
     bool isInUse(const QString& folder) const { return folder == active_ || folder == written_; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -60,7 +60,7 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 signals:
-    /// What the curves show has changed: which runs, or their points.
+    /// The set of shown runs or their points have changed.
     void curvesChanged();
     void activeChanged(const QString& folder);
     void writtenChanged(const QString& folder);

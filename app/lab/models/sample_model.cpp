@@ -67,7 +67,7 @@ QVariant SampleModel::headerData(int section, Qt::Orientation orientation, int r
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
     return section == PromptColumn     ? tr("Question")
            : section == ExpectedColumn ? tr("Right answer")
-                                       : tr("The model's");
+                                       : tr("Model's answer");
 }
 
 } // namespace attn

@@ -9,13 +9,13 @@
 
 namespace attn {
 
-/// Questions of the validation split with the right answers and the model's own.
+/// Questions from the validation split, with the right answers and the model's answers.
 class SampleModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
     enum Column { PromptColumn, ExpectedColumn, GivenColumn, ColumnCount };
-    /// Of the given answer: a list of booleans, which tokens are wrong.
+    /// Roles of the model's answer. WrongRole is a list of booleans: which tokens are wrong.
     static constexpr int WrongRole = Qt::UserRole, TokensRole = Qt::UserRole + 1;
 
     using QAbstractTableModel::QAbstractTableModel;

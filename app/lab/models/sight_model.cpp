@@ -60,7 +60,7 @@ QVariant SightModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
     case Qt::AccessibleTextRole: {
         const double share = static_cast<double>(*std::ranges::max_element(sight.probabilities));
-        return (isRight(row) ? tr("%1, taken for it with %3 %") : tr("%1, taken for %2 with %3 %"))
+        return (isRight(row) ? tr("%1, predicted correctly (%3 %)") : tr("%1, predicted as %2 (%3 %)"))
             .replace("%1", labelOf(row))
             .replace("%2", givenOf(row))
             .replace("%3", QString::number(share * 100, 'f', 0));

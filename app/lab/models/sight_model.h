@@ -8,20 +8,19 @@
 
 namespace attn {
 
-/// Pictures of the validation split with what a model takes them for. A wrong one is told by its frame and by a mark in
-/// its text.
+/// Pictures from the validation split with the model's predictions. A frame and a mark in the text show wrong ones.
 class SightModel : public QAbstractListModel {
     Q_OBJECT
 
 public:
-    static constexpr int kSide = 64; ///< of a picture, in pixels of the screen
+    static constexpr int kSide = 64; ///< side of a picture in screen pixels
 
     using QAbstractListModel::QAbstractListModel;
     void setSights(std::shared_ptr<const TrainingSights> sights);
     int rightCount() const;
     bool isRight(int row) const;
-    QString labelOf(int row) const; ///< what it is
-    QString givenOf(int row) const; ///< what it is taken for
+    QString labelOf(int row) const; ///< the right class
+    QString givenOf(int row) const; ///< the predicted class
 
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
