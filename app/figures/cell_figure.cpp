@@ -33,7 +33,7 @@ double norm(const std::vector<float>& vector) {
 QString number(double value) { return formatNumber(value, 4); }
 QString number(float value) { return number(static_cast<double>(value)); }
 
-/// Lays blocks below each other. Without a painter it only measures.
+/// Places blocks one below another. Without a painter it only measures.
 class Flow {
 public:
     Flow(QPainter* painter, const QRectF& area, const FigureTheme& theme)
@@ -86,7 +86,7 @@ public:
         }
     }
 
-    /// The row's probabilities as bars, this key's in its role colour.
+    /// The row's attention weights as bars, with this key's bar in its role colour.
     void rowBars(const std::vector<float>& probabilities, int key, const QColor& colour) {
         const double height = 3.2 * theme_.size, count = static_cast<double>(probabilities.size());
         const double barWidth = std::min(width_ / count, 2.5 * theme_.size);
@@ -151,7 +151,7 @@ QString quoted(const std::vector<QString>& labels, int token) {
     return isKnown ? QStringLiteral("“\u2068%1\u2069”").arg(labels[static_cast<size_t>(token)]) : QString();
 }
 
-/// A term of a score in words; its own name where it has no other.
+/// The title of a term of the score, or the term's own name if it has no title.
 QString titleOf(const ScoreTerm& term) {
     static constexpr std::array<std::pair<std::string_view, const char*>, 7> kTitles{
         {{"position_bias", QT_TRANSLATE_NOOP("attn::CellFigure", "position bias")},
@@ -159,7 +159,7 @@ QString titleOf(const ScoreTerm& term) {
          {"xl_content_position", QT_TRANSLATE_NOOP("attn::CellFigure", "query · distance")},
          {"xl_global_content", QT_TRANSLATE_NOOP("attn::CellFigure", "u · key")},
          {"xl_global_position", QT_TRANSLATE_NOOP("attn::CellFigure", "v · distance")},
-         {"heads_self", QT_TRANSLATE_NOOP("attn::CellFigure", "penalty on itself")},
+         {"heads_self", QT_TRANSLATE_NOOP("attn::CellFigure", "penalty for the query's own key")},
          {"mask_factor", QT_TRANSLATE_NOOP("attn::CellFigure", "logarithm of the soft mask")}}};
     const auto found =
         std::ranges::find(kTitles, term.name, [](const auto& entry) { return std::string(entry.first); });
@@ -170,7 +170,7 @@ double weightOf(const CellExplanation& cell) {
     return static_cast<double>(cell.remark.empty() ? cell.probability : cell.displayed);
 }
 
-/// @return null unless both speak of the same cell and have a weight
+/// @return null unless both explain the same cell and have a weight
 const CellExplanation* comparable(const CellExplanation& cell, const CellExplanation* before) {
     const bool isSame = before && before->layer == cell.layer && before->head == cell.head &&
                         before->query == cell.query && before->key == cell.key;
@@ -178,11 +178,11 @@ const CellExplanation* comparable(const CellExplanation& cell, const CellExplana
 }
 
 void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation& before) {
-    flow.sentence(Text::tr("Without the changes of the model the weight is %1, with them %2: %3.")
+    flow.sentence(Text::tr("Original weight %1, changed weight %2, difference %3.")
                       .arg(formatNumber(weightOf(before), 6), formatNumber(weightOf(cell), 6),
                            formatSigned(weightOf(cell) - weightOf(before), 6)));
     if (cell.remark.empty() && before.remark.empty() && !cell.isMasked)
-        flow.sentence(Text::tr("The score goes from %1 to %2: %3.")
+        flow.sentence(Text::tr("Original score %1, changed score %2, difference %3.")
                           .arg(number(before.score), number(cell.score),
                                formatSigned(static_cast<double>(cell.score) - static_cast<double>(before.score), 4)));
 }
@@ -202,7 +202,7 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
     if (!cell.remark.empty()) {
         flow.sentence(QString::fromStdString(cell.remark));
         flow.remark(std::isnan(cell.displayed)
-                        ? Text::tr("No pattern is formed of which the heatmap could show a cell.")
+                        ? Text::tr("This attention forms no pattern, so the heatmap has no such cell.")
                         : Text::tr("The heatmap shows %1, computed by the device.")
                               .arg(formatNumber(static_cast<double>(cell.displayed), 6)));
         return;
@@ -217,7 +217,7 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
                     {QStringLiteral("q × k"), &cell.products, theme.text}});
         flow.sentence(Text::tr("q · k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
     }
-    flow.heading(2, cell.terms.empty() ? Text::tr("Scale") : Text::tr("Scale and what is added"), theme.text);
+    flow.heading(2, cell.terms.empty() ? Text::tr("Scale") : Text::tr("Scale and added terms"), theme.text);
     QString score = Text::tr("score = %1 × %2").arg(number(cell.dot), number(cell.scale));
     for (const ScoreTerm& term : cell.terms) score += QStringLiteral(" + %1 %2").arg(titleOf(term), number(term.value));
     flow.sentence(score + QStringLiteral(" = ") + number(cell.score));
@@ -227,7 +227,7 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
         flow.sentence(Text::tr("Masked: %1. The score becomes −∞ and the weight 0.")
                           .arg(QString::fromStdString(cell.maskReason)));
     } else {
-        flow.sentence(Text::tr("Visible: the score stays."));
+        flow.sentence(Text::tr("Visible: the score does not change."));
     }
 
     flow.heading(4, Text::tr("Softmax over the row"), theme.text);
@@ -245,13 +245,13 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
             .arg(std::abs(static_cast<double>(cell.probability) - static_cast<double>(cell.displayed)), 0, 'g', 2));
 
     if (!cell.v.empty() && cell.v.size() == cell.contribution.size()) {
-        flow.heading(5, Text::tr("What this cell adds to the head's output"), theme.text);
+        flow.heading(5, Text::tr("Contribution to the head's output"), theme.text);
         flow.terms(
             {{QStringLiteral("v"), &cell.v, theme.value}, {Text::tr("weight × v"), &cell.contribution, theme.text}});
-        flow.sentence(
-            Text::tr("length of v %1, of weight × v %2").arg(number(norm(cell.v)), number(norm(cell.contribution))));
+        flow.sentence(Text::tr("length of v: %1; length of weight × v: %2")
+                          .arg(number(norm(cell.v)), number(norm(cell.contribution))));
         if (!cell.residualContribution.empty())
-            flow.sentence(Text::tr("through W_O it moves the residual stream (%1 dimensions) by %2")
+            flow.sentence(Text::tr("After W_O, it moves the residual stream (%1 dimensions) by %2")
                               .arg(cell.residualContribution.size())
                               .arg(number(norm(cell.residualContribution))));
     }

@@ -9,17 +9,17 @@
 
 namespace attn {
 
-/// The arithmetic of one query-key cell from top to bottom: q·k term by term, scale, mask, softmax, and what the cell
-/// adds to the head's output. Every number is the explanation's own.
+/// The arithmetic of one query-key cell from top to bottom: q·k term by term, scale, mask, softmax, and the cell's
+/// contribution to the head's output. All numbers come from the explanation.
 struct CellFigure : Figure {
     std::shared_ptr<const CellExplanation> explanation;
-    std::shared_ptr<const CellExplanation> before; ///< not null: the cell without the changes of the model, to compare
-    std::vector<QString> labels;                   ///< of every token of the sequence
+    std::shared_ptr<const CellExplanation> before; ///< the same cell in the original run, for comparison; may be null
+    std::vector<QString> labels;                   ///< one per token of the sequence
 
-    /// Height that the whole arithmetic takes at a width.
+    /// The height of the whole arithmetic at this width.
     double heightForWidth(double width, const FigureTheme& theme) const;
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// step,index,value
+    /// Columns: step,index,value.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 };

@@ -10,10 +10,10 @@ namespace attn {
 
 enum class ColourMapId { Viridis, Cividis, Magma, Greys, Diverging };
 
-/// 256 colours for values from 0 to 1. Perceptually ordered; all but Diverging are for unsigned values.
+/// 256 perceptually ordered colours for values from 0 to 1. All maps except Diverging are for unsigned values.
 class ColourMap {
 public:
-    /// The one instance of each map.
+    /// The shared instance of a map.
     static const ColourMap& of(ColourMapId id);
 
     /// @param level clamped to 0..1
@@ -32,7 +32,7 @@ struct ColourMapInfo {
     const char* source; ///< who designed it
 };
 
-/// The maps for attention, in menu order; Diverging is not among them.
+/// The maps for attention patterns, in menu order. Diverging is not one of them.
 std::span<const ColourMapInfo> colourMaps();
 QString colourMapKey(ColourMapId id);
 /// @return Viridis for an unknown key

@@ -64,7 +64,7 @@ int DistanceFigure::moved(int item, int right, int down) const {
         const auto most = static_cast<int>(distances[static_cast<size_t>(next)].size());
         return most == 0 ? item : itemOf(next, std::min(head, most - 1));
     }
-    // Up and down go by distance, as the dots stand.
+    // Up and down move in the order of distance, as the dots are drawn.
     const std::vector<float>& all = distances[static_cast<size_t>(layer)];
     std::vector<int> order(all.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
@@ -77,7 +77,7 @@ int DistanceFigure::moved(int item, int right, int down) const {
 }
 
 QString DistanceFigure::reading(int item) const {
-    if (!has(item)) return {}; // of a layer with fewer heads
+    if (!has(item)) return {}; // this layer has fewer heads
     const auto [layer, head] = headOf(item);
     const float distance = distances[static_cast<size_t>(layer)][static_cast<size_t>(head)];
     return std::isfinite(distance) ? Text::tr("Layer %1, head %2: %3 pixels")
@@ -123,7 +123,7 @@ void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
                      QString::number(layer), theme.smallFont(), theme.faint);
     }
     drawLine(painter, {at.left(), at.bottom() + 2 + line, at.width(), line}, Qt::AlignCenter,
-             Text::tr("layer; the line is the mean of its heads"), theme.smallFont(), theme.faint);
+             Text::tr("layer; the line is the mean over its heads"), theme.smallFont(), theme.faint);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme.faint, theme.size > 14 ? 2 : 1));
     painter.drawPolyline(means);

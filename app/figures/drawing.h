@@ -11,36 +11,37 @@
 
 namespace attn {
 
-/// One line of text in a rectangle, cut with "…" where it does not fit.
+/// Draws one line of text in a rectangle. Text that does not fit ends in "…".
 void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
               const QColor& colour);
 
-/// The same, reading upwards: the rectangle is as the text appears on the page.
+/// Draws one line of text that reads upwards.
+/// @param rect the area on the page, after the text is turned
 void drawUpwards(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
                  const QColor& colour);
 
-/// A sentence in the middle, wrapped: what an empty figure says.
+/// Draws a wrapped sentence in the middle of the area, for empty figures.
 void drawMessage(QPainter& painter, const QRectF& area, const QString& text, const FigureTheme& theme);
 
 struct Tick {
     double place = 0; ///< 0..1 from the bottom
     QString label;
 };
-/// A vertical colour bar with ticks to its right.
+/// Draws a vertical colour bar with ticks to its right.
 void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, const std::vector<Tick>& ticks,
                    const FigureTheme& theme);
 
-/// Of the lines of a plot, as many as there are: Okabe and Ito's palette in an order that keeps neighbours apart.
+/// The colour of a line in a plot, for any index. Okabe and Ito's palette, ordered so that neighbours look different.
 QColor seriesColour(size_t index);
 
 double textWidth(const QString& text, const QFont& font);
 
-/// A number for people: `decimals` places, a true minus sign.
+/// A readable number with this many decimals and a true minus sign.
 QString formatNumber(double value, int decimals);
-/// Two decimals; "<.01" for what would read as nothing although it is something.
+/// A probability with two decimals; "<.01" for a small one that is not zero.
 QString formatProbability(double value);
 
-/// A float32 exactly, for files.
+/// A float32 without loss of precision, for files.
 QString csvNumber(float value);
 QString csvText(const QString& text);
 

@@ -18,7 +18,7 @@ namespace {
 constexpr double kLogicalDpi = 96, kPointsPerInch = 72;
 
 std::optional<Failure> write(const QByteArray& bytes, const QString& path) {
-    QSaveFile file(path); // renamed when whole: a full disk leaves an older file as it was
+    QSaveFile file(path); // renamed when complete, so a full disk leaves an older file unchanged
     if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return {};
     return Failure{.what = "the file cannot be written: " + file.errorString().toStdString(),
                    .where = path.toStdString(),
@@ -66,7 +66,7 @@ std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& the
                                     const QString& path) {
     const QString suffix = QFileInfo(path).suffix().toLower();
     if (suffix != "png" && suffix != "svg" && suffix != "pdf")
-        return Failure{.what = "pictures cannot be written as \"" + suffix.toStdString() + "\"",
+        return Failure{.what = "figures cannot be saved as \"" + suffix.toStdString() + "\"",
                        .where = path.toStdString(),
                        .hint = "end the name in .png, .svg or .pdf"};
     QBuffer buffer; // the generators close their device, which a QSaveFile forbids
@@ -84,7 +84,7 @@ std::optional<Failure> exportCsv(const Figure& figure, const QString& path) {
     const QString text = figure.csv();
     if (text.isEmpty())
         return Failure{
-            .what = "there are no numbers to write yet", .where = path.toStdString(), .hint = "run a prompt first"};
+            .what = "there are no numbers to save yet", .where = path.toStdString(), .hint = "run a prompt first"};
     return write(text.toUtf8(), path);
 }
 

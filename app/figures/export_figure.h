@@ -11,16 +11,17 @@
 
 namespace attn {
 
-/// The figure as pixels.
+/// Draws the figure into an image.
 /// @param size  in logical pixels, as on screen
 /// @param scale image pixels per logical pixel
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale = 2);
 
-/// Writes the figure as it is on screen at `size`: .png (at twice the resolution), .svg or .pdf, by the path's suffix.
+/// Writes the figure as it looks on screen at `size`: .png (at twice the resolution), .svg or .pdf, by the path's
+/// suffix.
 std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& theme, const QSize& size,
                                     const QString& path);
 
-/// Writes the figure's numbers.
+/// Writes the figure's numbers as a CSV file.
 std::optional<Failure> exportCsv(const Figure& figure, const QString& path);
 
 } // namespace attn

@@ -13,22 +13,23 @@ class QPainter;
 
 namespace attn {
 
-/// Numbers behind a picture, row-major.
+/// The numbers behind a figure, row-major.
 struct NumberArray {
     std::string name;
     std::vector<int64_t> shape;
     std::vector<float> values;
 };
 
-/// A picture as data: what it shows is in its fields, and it draws the same on screen, in an image, SVG and PDF.
+/// A figure as data: its fields hold everything that it shows, and it looks the same on screen, in an image, in SVG and
+/// in PDF.
 struct Figure {
     virtual ~Figure() = default;
     /// Fills all of `area`.
     virtual void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const = 0;
-    /// The numbers behind the picture as comma-separated values (RFC 4180), full precision; empty where there is
-    /// nothing to show.
+    /// The numbers behind the figure as comma-separated values (RFC 4180) at full precision; empty if there is nothing
+    /// to show.
     virtual QString csv() const = 0;
-    /// The same as named arrays; none where there is nothing to show.
+    /// The same numbers as named arrays; none if there is nothing to show.
     virtual std::vector<NumberArray> numbers() const = 0;
 };
 

@@ -5,15 +5,15 @@
 
 namespace attn {
 
-/// Colours and type sizes of all figures. Roles keep one hue each in every theme and every view (Okabe and Ito's
-/// palette, safe for colour-blind viewers).
+/// The colours and text sizes of all figures. Each role has the same hue in every theme and view (Okabe and Ito's
+/// palette, safe for colour-blind readers).
 struct FigureTheme {
     QColor background;
-    QColor plot; ///< where a heatmap has no value: masked or hidden
+    QColor plot; ///< cells of a heatmap without a value: masked or hidden
     QColor text;
     QColor faint;  ///< axis titles, ticks, remarks
     QColor line;   ///< frames and grids
-    QColor accent; ///< what is selected
+    QColor accent; ///< the selection
     QColor query, key, value, prediction;
     QFont font;       ///< family and weight; sizes are below
     double size = 12; ///< text, in pixels (logical, so that screen, SVG and PDF agree)

@@ -12,8 +12,9 @@
 namespace attn {
 namespace {
 
-constexpr double kLargestCell = 96;          ///< pixels: a sequence of one token need not fill the screen
-constexpr double kVectorCells = 64.0 * 64.0; ///< up to so many cells are drawn as rectangles, sharp in SVG and PDF
+constexpr double kLargestCell = 96; ///< pixels; keeps a sequence of one token from filling the screen
+constexpr double kVectorCells =
+    64.0 * 64.0; ///< up to this many cells are drawn as rectangles, which are sharp in SVG and PDF
 
 struct Text {
     Q_DECLARE_TR_FUNCTIONS(attn::HeatmapFigure)
@@ -74,7 +75,7 @@ double HeatmapFigure::widestLabel(const FigureTheme& theme) const {
     if (widestAtSize_ != theme.size) {
         widestAtSize_ = theme.size;
         widest_ = textWidth(QString::number(wholeWindow().bottom(), 'f', 0), theme.smallFont());
-        // Past this the labels are cut anyway.
+        // Longer labels are cut anyway.
         const double enough = 14 * theme.size;
         for (const QString& label : labels_) {
             if (widest_ >= enough) break;
@@ -103,7 +104,7 @@ HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureThem
     const double right = area.right() - barSpace;
     const double roomRight = std::max(8.0, right - left);
 
-    // Key labels lie flat where cells are wide enough, which in turn leaves more height for the cells.
+    // Key labels are horizontal if the cells are wide enough, which leaves more height for the cells.
     const double columns = result.window.width(), rows = result.window.height();
     const auto topFor = [&](double labelHeight) {
         return area.top() + gap + titleHeight + axisTitle + labelHeight + gap;
@@ -283,7 +284,7 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
         const double centre = origin + (token + 0.5 - begin) * cell, extent = isFlat ? cell : line;
         if (centre < origin || centre > limit) return;
         const double low = centre - extent / 2, high = centre + extent / 2;
-        const double slack = isFlat ? 1.0 : line * 0.15; // lines of text hardly use their leading
+        const double slack = isFlat ? 1.0 : line * 0.15; // lines of text hardly need the space between them
         for (const auto& [from, to] : taken)
             if (low < to - slack && high > from + slack) return;
         taken.emplace_back(low, high);
@@ -299,7 +300,7 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
             drawLine(painter, QRectF(at.queryLabels.left(), low, at.queryLabels.width(), extent),
                      Qt::AlignRight | Qt::AlignVCenter, labelOf(token), used, colour);
     };
-    // What is pointed at keeps its label; of the others every n-th has room.
+    // The token under the pointer keeps its label. Of the other tokens every n-th has room for one.
     const auto mark = [&](const std::optional<Cell>& marked, const QColor& colour) {
         if (marked) drawLabel(isKeyAxis ? marked->key : marked->query, colour, true);
     };

@@ -10,28 +10,27 @@
 
 namespace attn {
 
-/// A query-key pair by token position.
+/// A query and a key, by token position.
 struct Cell {
     int query = 0;
     int key = 0;
     bool operator==(const Cell&) const = default;
 };
 
-/// One head's pattern: queries down, keys across, tokens on both axes.
+/// The heatmap of one head's pattern: queries down, keys across, tokens on both axes.
 struct HeatmapFigure : Figure {
     std::shared_ptr<const PatternTile> tile;
-    std::shared_ptr<const PatternTile> before; ///< not null: the same cells at another time, what `tile` differs from
+    std::shared_ptr<const PatternTile> before; ///< not null: the original; the difference from it is shown
     QString title;
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
-    int tokenCount =
-        0;         ///< of the whole sequence, so that a tile of a part lies in its place; 0: the tile is all there is
-    QRectF window; ///< visible part in tokens (x: keys, y: queries); null: everything
+    int tokenCount = 0; ///< tokens of the whole sequence, which places a partial tile; 0: the tile is complete
+    QRectF window;      ///< visible part in tokens (x: keys, y: queries); null: everything
     std::optional<Cell> hovered, selected;
-    int linkedToken = -1; ///< pointed at elsewhere: its row and column are marked
+    int linkedToken = -1; ///< the token under the pointer in another view; its row and column are marked
     bool hasFocus = false;
 
-    /// Where things are; shared by drawing and by hit tests.
+    /// The places of all parts, shared by drawing and hit tests.
     struct Layout {
         QRectF plot;
         QRectF window;                                                   ///< in tokens, never null
@@ -39,31 +38,31 @@ struct HeatmapFigure : Figure {
         double cellWidth() const { return plot.width() / window.width(); }
         double cellHeight() const { return plot.height() / window.height(); }
         QRectF cellRect(const Cell& cell) const;
-        /// Fractional token position under a point, also outside of the plot.
+        /// The fractional token position under a point, even outside the plot.
         QPointF tokensAt(const QPointF& point) const;
     };
     Layout layout(const QRectF& area, const FigureTheme& theme) const;
-    /// The cell under a point; none beside the plot.
+    /// The cell under a point; none outside the plot.
     std::optional<Cell> cellAt(const QPointF& point, const Layout& layout) const;
 
-    /// Labels of every token of the sequence; positions without one show their number.
+    /// Sets the labels of all tokens of the sequence. Positions without a label show their number.
     void setLabels(std::vector<QString> labels);
     const std::vector<QString>& labels() const { return labels_; }
     QString labelOf(int token) const;
 
-    /// Token range of the tile as (x: keys, y: queries).
+    /// The token range of the tile (x: keys, y: queries).
     QRectF tokenRange() const;
-    /// What a null window shows.
+    /// The window that a null `window` stands for.
     QRectF wholeWindow() const;
     bool isEmpty() const { return !tile || tile->rows <= 0 || tile->columns <= 0; }
-    /// The probability, or what it differs by, as shown (renormalised where the first token is hidden); NaN where
-    /// hidden or outside.
+    /// The attention weight or difference as shown (renormalised if the first token is hidden); NaN if the cell is
+    /// hidden or outside the tile.
     float valueAt(const Cell& cell) const;
-    /// Of a difference: the change that has the full colour; 0: there is none.
+    /// The difference that has the full colour; 0 if no difference is shown.
     float range() const { return before ? image().scaled().range : 0; }
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// A matrix: first row keys, first column queries.
+    /// A matrix: the first row holds the keys, the first column the queries.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 
@@ -79,7 +78,7 @@ private:
 
     std::vector<QString> labels_;
     mutable TileImage image_;
-    mutable double widest_ = 0, widestAtSize_ = 0; ///< of all labels, measured at one type size
+    mutable double widest_ = 0, widestAtSize_ = 0; ///< the widest label, and the text size at which it was measured
 };
 
 } // namespace attn

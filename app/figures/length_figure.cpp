@@ -13,12 +13,12 @@
 namespace attn {
 namespace {
 
-/// 4096 as 4k.
+/// The short form of a length, such as 4k for 4096.
 QString lengthText(int length) {
     return length >= 1024 && length % 1024 == 0 ? QStringLiteral("%1k").arg(length / 1024) : QString::number(length);
 }
 
-/// A power of ten: from 0.01 to 1000 as it is, else as 10 with its exponent above.
+/// A power of ten, written out from 0.01 to 1000, otherwise as 10 with an exponent.
 QString powerText(double value) {
     const int exponent = static_cast<int>(std::lround(std::log10(value)));
     if (exponent >= -2 && exponent <= 3) return QString::number(value, 'g', 4);
@@ -84,7 +84,7 @@ void LengthFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
 
     if (lines.empty()) drawMessage(painter, plot, note, theme);
 
-    // Labels at the lines' ends, moved apart where they would overlap.
+    // Labels at the ends of the lines, moved apart so that they do not overlap.
     std::vector<size_t> order(lines.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::sort(order, {}, [&](size_t i) { return y(lines[i].values.back()); });

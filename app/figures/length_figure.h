@@ -6,24 +6,24 @@
 
 namespace attn {
 
-/// A number against the length of a sequence, a line for each of several models; lengths double from mark to mark.
+/// A number against the sequence length, with one line per model. The length doubles from one mark to the next.
 struct LengthFigure : Figure {
     struct Line {
         QString label;
-        std::vector<double> values; ///< one for each length, or for the first of them
+        std::vector<double> values; ///< one per length; may be shorter than the list of lengths
     };
     QString title, valueTitle;
-    QString note{}; ///< in the place of lines, where there are none
+    QString note{}; ///< shown if there are no lines
     std::vector<int> lengths;
-    int trainedLength = 0; ///< marked by a line; 0: none
+    int trainedLength = 0; ///< marked by a vertical line; 0: none
     std::vector<Line> lines;
-    double minimum = 0, maximum = 1; ///< of the axis; what lies beyond is drawn at its edge
-    bool isLogarithmic = false;      ///< the axis in powers of ten: minimum above 0
-    /// Sets the axis to what the lines need: whole powers of ten if it is logarithmic.
+    double minimum = 0, maximum = 1; ///< ends of the axis; values outside are drawn at its edge
+    bool isLogarithmic = false;      ///< the axis shows powers of ten; needs minimum > 0
+    /// Fits the axis to the lines. A logarithmic axis ends at whole powers of ten.
     void fitRange();
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// model,length,value
+    /// Columns: model,length,value.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 };

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr size_t kMostNamed = 12; ///< lines that get a word of their own
+constexpr size_t kMostNamed = 12; ///< lines with a label of their own
 
 struct Text {
     Q_DECLARE_TR_FUNCTIONS(attn::LinesFigure)

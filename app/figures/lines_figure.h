@@ -8,21 +8,21 @@
 
 namespace attn {
 
-/// Numbers along whole places - rows, distances, features - as lines, or as bars where there is one line.
+/// Numbers at integer places (rows, distances, features), drawn as lines, or a single line as bars.
 struct LinesFigure : Figure {
     struct Line {
         QString label;
         std::vector<float> values; ///< NaN: a gap
     };
 
-    QString title, note; ///< what it is; a remark below
-    QString placeTitle;  ///< what the places count
+    QString title, note; ///< the title above and a remark below
+    QString placeTitle;  ///< title of the horizontal axis
     int firstPlace = 0;
-    std::vector<QString> placeNames; ///< of the places, where a number does not say it
+    std::vector<QString> placeNames; ///< names of the places, if numbers do not suffice
     std::vector<Line> lines;
     bool isBars = false;
-    std::optional<std::pair<double, double>> range; ///< of the axis; none: that of the numbers, and zero
-    /// The first place beyond what was trained: the background tells.
+    std::optional<std::pair<double, double>> range; ///< of the axis; none: the range of the numbers and zero
+    /// The first place beyond the trained length. The background changes there.
     std::optional<int> beyond;
     std::optional<int> hovered; ///< an index into the values
 
@@ -39,7 +39,7 @@ struct LinesFigure : Figure {
     std::optional<int> indexAt(const QPointF& point, const Layout& layout) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// place, then a column for each line.
+    /// Columns: place, then one per line.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 

@@ -50,7 +50,7 @@ MatrixFigure::Palette MatrixFigure::palette(const FigureTheme& theme) const {
 QRgb MatrixFigure::Palette::of(float value) const {
     if (std::isnan(value)) return hidden;
     if (kind == Kind::Signed) return map.at(0.5f + 0.5f * value / largest);
-    // What is not seen looks like what a mask hides elsewhere.
+    // Cells that are not visible look like masked cells in other figures.
     if (kind == Kind::Cells) return value == 0 ? hidden : seen;
     return map.at(value / largest);
 }
@@ -95,7 +95,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const bool isRoomy = area.width() > 12 * theme.size && area.height() > 9 * theme.size;
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
-    const double side = isRoomy ? line + gap : 0; // the axes' names and numbers, beside and above
+    const double side = isRoomy ? line + gap : 0; // room for the names and numbers of the axes
     const double barSpace = isRoomy && kind != Kind::Cells ? 5 * theme.size : gap;
     const double width = area.width() - 2 * gap;
     result.title = QRectF(area.left() + gap, area.top() + gap, width, titleHeight);
@@ -105,8 +105,8 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
                       std::max(8.0, area.height() - 2 * gap - above));
     if (rows_ > 0 && columns_ > 0) {
         const double cell = std::min({room.width() / columns_, room.height() / rows_, kLargestCell});
-        // Square cells, unless that leaves a sliver: an output of 256 tokens by 16 features is wider than its cells
-        // are tall, and layers by many tokens have rows that a pointer can hit.
+        // Square cells, unless the plot would be a sliver: an output of 256 tokens by 16 features is wider than its
+        // cells are tall, and layers by many tokens have rows that a pointer can hit.
         const double least = std::min(4 * theme.size, std::min(room.width(), room.height()));
         const double row = isBand() ? std::max(cell, std::min(line, room.height() / rows_)) : cell;
         result.plot =
@@ -173,7 +173,7 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     painter.restore();
 }
 
-/// The first and the last number, and what they count.
+/// Draws the title of each axis with its first and last number.
 void MatrixFigure::paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
     const double line = smallLine(theme), above = at.plot.top() - at.columnLabels - line - 2,
                  beside = at.plot.left() - at.rowLabels - line - 2;

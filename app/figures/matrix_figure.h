@@ -11,21 +11,21 @@
 
 namespace attn {
 
-/// Any matrix as a heat map: scores, a bias, a mask, weights, an output. The colours tell what the numbers are.
+/// The heatmap of any matrix: scores, a bias, a mask, weights or an output. The kind of the numbers sets the colours.
 struct MatrixFigure : Figure {
     enum class Kind {
         Signed,  ///< diverging, symmetric about zero
         Weights, ///< unsigned, from zero to the largest
-        Cells    ///< 1 where seen, 0 where not
+        Cells    ///< 1 if visible, 0 if masked
     };
 
-    QString title, note; ///< what it is; a remark below, such as that it is an approximation
+    QString title, note; ///< the title above; a remark below, for example about an approximation
     QString rowTitle, columnTitle;
-    std::vector<QString> rowLabels, columnLabels; ///< one for each, shown where there is room; empty: numbers alone
-    bool labelsAreNumbers = false;                ///< the labels stand for the numbers of rows and columns
+    std::vector<QString> rowLabels, columnLabels; ///< one each, shown if there is room; empty: only numbers
+    bool labelsAreNumbers = false;                ///< the labels replace the numbers of rows and columns
     Kind kind = Kind::Signed;
     std::optional<Cell> hovered, selected; ///< query: row, key: column
-    std::optional<int> beyondRow;          ///< the first row beyond what was trained: a line above it
+    std::optional<int> beyondRow;          ///< the first row beyond the trained length, with a line above it
     bool hasFocus = false;
 
     /// @param values [rows, columns]; NaN has no colour
@@ -34,7 +34,7 @@ struct MatrixFigure : Figure {
     int columns() const { return columns_; }
     bool isEmpty() const { return values_.empty(); }
     float valueAt(const Cell& cell) const;
-    /// The end of the colours: the largest magnitude; 1 for cells and for a matrix of nothing but zeros.
+    /// The value at the end of the colours: the largest magnitude; 1 for cells and for a matrix of zeros.
     float largest() const;
     QColor colourOf(float value, const FigureTheme& theme) const;
 
@@ -46,18 +46,18 @@ struct MatrixFigure : Figure {
         QRectF cellRect(const Cell& cell) const;
     };
     Layout layout(const QRectF& area, const FigureTheme& theme) const;
-    /// "3", or "3 “cat”" where it has a label.
+    /// The name of a row: "3", or "3 “cat”" if it has a label.
     QString rowName(int row) const;
     QString columnName(int column) const;
     std::optional<Cell> cellAt(const QPointF& point, const Layout& layout) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// A matrix: first row columns' numbers, first column rows' numbers.
+    /// A matrix: the first row holds the column numbers, the first column the row numbers.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 
 private:
-    /// What is the same for all cells.
+    /// The colour settings that all cells share.
     struct Palette {
         Kind kind;
         const ColourMap& map;
@@ -66,7 +66,7 @@ private:
         QRgb of(float value) const;
     };
     Palette palette(const FigureTheme& theme) const;
-    QImage cells(const FigureTheme& theme) const; ///< a pixel each
+    QImage cells(const FigureTheme& theme) const; ///< one pixel per cell
     Layout layout(const QRectF& area, const FigureTheme& theme, bool withRowLabels, bool withColumnLabels) const;
     bool isBand() const { return columns_ >= 4 * rows_; } ///< far wider than tall
     void paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const;

@@ -66,7 +66,7 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
             theme.prediction);
         drawLine(painter, QRectF(right + margin, row.top(), percentWidth, row.height()),
                  Qt::AlignRight | Qt::AlignVCenter,
-                 bar.probability > 0 ? percent(bar.probability) : Text::tr("left out"), theme.textFont(), ink);
+                 bar.probability > 0 ? percent(bar.probability) : Text::tr("excluded"), theme.textFont(), ink);
         drawLine(painter, QRectF(names.right() + margin, row.top(), logitWidth, row.height()),
                  Qt::AlignRight | Qt::AlignVCenter, formatNumber(static_cast<double>(bar.logit), 2), theme.smallFont(),
                  theme.faint);

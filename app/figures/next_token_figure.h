@@ -6,12 +6,12 @@
 
 namespace attn {
 
-/// The likeliest next tokens as bars, each with probability and logit.
+/// The most probable next tokens as bars, each with its probability and logit.
 struct NextTokenFigure : Figure {
     struct Bar {
         QString label;
         int token = 0;
-        float probability = 0; ///< 0: the sampling leaves the token out
+        float probability = 0; ///< 0: the sampling excludes the token
         float logit = 0;
     };
     std::vector<Bar> bars; ///< in the order shown
@@ -20,7 +20,7 @@ struct NextTokenFigure : Figure {
 
     QRectF barRow(int index, const QRectF& area, const FigureTheme& theme) const;
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// token,id,probability,logit
+    /// Columns: token,id,probability,logit.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 };

@@ -47,7 +47,7 @@ PatchOverlayFigure::Layout PatchOverlayFigure::layout(const QRectF& area, const 
     const double titleHeight = isRoomy && !title.isEmpty() ? std::round(theme.lineHeight()) : 0;
     const double noteHeight = isRoomy && !note.isEmpty() ? line : 0, barSpace = isRoomy ? 5 * theme.size : 0;
     const double margin = isRoomy ? gap : 0, width = area.width() - 2 * margin;
-    const double ends = isRoomy ? std::ceil(line / 2) : 0; // the bar's numbers reach so far beyond it
+    const double ends = isRoomy ? std::ceil(line / 2) : 0; // the bar's numbers reach this far beyond it
     result.title = QRectF(area.left() + margin, area.top() + margin, width, titleHeight);
     const QRectF room(area.left() + margin, area.top() + margin + titleHeight + ends, std::max(8.0, width - barSpace),
                       std::max(8.0, area.height() - 2 * margin - titleHeight - noteHeight - 2 * ends));
@@ -94,7 +94,7 @@ void PatchOverlayFigure::drawBorders(QPainter& painter, const Layout& at) const 
         return !areMerged || tokens[static_cast<size_t>(patch)] != tokens[static_cast<size_t>(neighbour)];
     };
     painter.setPen(QPen(QColor(255, 255, 255, areMerged ? 150 : 60), 1));
-    // One line for each stretch: where translucent lines met, they would show twice.
+    // One line per stretch, because overlapping translucent lines would look brighter where they meet.
     const auto drawStretches = [&](int lines, int steps, const auto& isDrawn, const auto& draw) {
         for (int line = 1; line < lines; ++line)
             for (int step = 0, begin = 0; step <= steps; ++step) {
@@ -133,7 +133,7 @@ void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const Figu
     if (isSmooth) {
         painter.drawImage(at.picture, overlay());
     } else {
-        const QImage patches = overlay(); // as rectangles: viewers of SVG and PDF would blur a small picture
+        const QImage patches = overlay(); // drawn as rectangles, because viewers of SVG and PDF blur a small image
         for (int patch = 0; patch < rows_ * columns_; ++patch)
             painter.fillRect(at.patchRect(patch, columns_, rows_),
                              patches.pixelColor(patch % columns_, patch / columns_));

@@ -11,26 +11,26 @@
 
 namespace attn {
 
-/// A picture with a number for each of its patches laid over it: where a patch looks, or how much of each reaches the
-/// output. Numbers are coloured from zero to the largest, or to both sides of zero where they have signs.
+/// A picture covered by one coloured number per patch: where a patch looks, or how much of each patch reaches the
+/// output. Colours run from zero to the largest number, or to both sides of zero for signed numbers.
 struct PatchOverlayFigure : Figure {
-    QImage image;        ///< what the model sees
-    QString title, note; ///< what it is; a remark below, such as what goes to tokens that are no patches
+    QImage image;        ///< the picture as the model sees it
+    QString title, note; ///< the title above; a remark below, such as the attention that goes to CLS
     ColourMapId colours = ColourMapId::Viridis;
-    double opacity = 0.6;        ///< of the colours: 0 shows the picture alone
-    bool isSmooth = false;       ///< blends between patches
-    std::optional<int> marked;   ///< a patch with a frame: the one that looks
-    std::optional<int> hovered;  ///< likewise, with a thin one
-    bool isSigned = false;       ///< in diverging colours, from minus the largest to the largest
-    bool showsGrid = true;       ///< lines between the patches, or between tokens that are several
-    std::vector<int32_t> tokens; ///< [rows, columns]: patches of equal numbers are one token; empty: each is its own
+    double opacity = 0.6;        ///< of the colours; 0 shows only the picture
+    bool isSmooth = false;       ///< blend the colours between patches
+    std::optional<int> marked;   ///< the query patch, drawn with a frame
+    std::optional<int> hovered;  ///< the patch under the pointer, drawn with a thin frame
+    bool isSigned = false;       ///< diverging colours, symmetric about zero
+    bool showsGrid = true;       ///< lines between patches, or between tokens of several patches
+    std::vector<int32_t> tokens; ///< [rows, columns] patches with equal numbers form one token; empty: one patch each
 
     /// @param values [rows, columns], none negative unless isSigned
     void setValues(int rows, int columns, std::vector<float> values);
     int rows() const { return rows_; }
     int columns() const { return columns_; }
     bool isEmpty() const { return values_.empty() || image.isNull(); }
-    float largest() const { return largest_; } ///< of the sizes; 1 where all are zero
+    float largest() const { return largest_; } ///< the largest magnitude; 1 if all numbers are zero
 
     struct Layout {
         QRectF title, note, picture, bar; ///< null where there is no room
@@ -40,7 +40,7 @@ struct PatchOverlayFigure : Figure {
     std::optional<int> patchAt(const QPointF& point, const Layout& layout) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// A matrix of the patches: first row columns' numbers, first column rows' numbers.
+    /// A matrix of the patches: the first row holds the column numbers, the first column the row numbers.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-/// More pixels than any camera takes; what a decoder allocates for them is bounded by it.
+/// More pixels than any camera takes. The limit bounds the memory that a decoder allocates.
 constexpr qint64 kMostPixels = 100'000'000;
 constexpr int kMostMebibytes = 1024; ///< 100 million pixels of 16 bits a colour
 
@@ -23,7 +23,7 @@ std::string formats() {
     return known.join(", ").toStdString();
 }
 
-/// Whether the size that a file claims can be read. @return why not; empty if it can
+/// Checks the size that a file claims to have. @return the problem; empty if it can be read
 QString objectionTo(const QSize& size) {
     if (size.isEmpty()) return Text::tr("the picture is %1 x %2 pixels").arg(size.width()).arg(size.height());
     if (static_cast<qint64>(size.width()) * size.height() > kMostPixels)
@@ -42,13 +42,15 @@ std::variant<Image, Failure> readImage(const QString& path) {
     };
     const QFileInfo file(path);
     if (!file.exists()) return failure(Text::tr("there is no such file"), "check the path");
-    if (!file.isFile()) return failure(Text::tr("is not a file"), "name a picture");
+    if (!file.isFile()) return failure(Text::tr("is not a file"), "choose a picture");
     if (file.size() == 0) return failure(Text::tr("the file is empty"), "choose another picture");
     QImageReader::setAllocationLimit(kMostMebibytes);
     QImageReader reader(path);
     reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);
-    if (!reader.canRead()) return failure(Text::tr("this is no picture that can be read"), "formats: " + formats());
+    if (!reader.canRead())
+        return failure(Text::tr("the file is not a picture in a known format"),
+                       "use one of these formats: " + formats());
     if (const QSize size = reader.size(); size.isValid()) // some formats know it only after decoding
         if (const QString objection = objectionTo(size); !objection.isEmpty())
             return failure(objection, "make it smaller");

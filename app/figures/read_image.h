@@ -10,14 +10,14 @@
 
 namespace attn {
 
-/// Decodes a picture of any format that Qt reads, as it should be seen: turned as its EXIF says, on white where it is
-/// transparent, 8 bits a colour.
-/// @return why it cannot be read: there is no such file, it is no picture, it is broken, it has no pixels or too many
+/// Decodes a picture of any format that Qt reads. Applies its EXIF rotation, puts transparent parts on white, and
+/// converts it to 8 bits per colour.
+/// @return a failure if the file does not exist, is not a picture, is damaged, or has no pixels or too many
 std::variant<Image, Failure> readImage(const QString& path);
 
-/// The same for a picture that is already decoded. @return nothing where it has no pixels
+/// Converts a decoded picture in the same way. @return an empty image if it has no pixels
 Image imageFrom(const QImage& image);
-/// For drawing.
+/// Converts an image for drawing with Qt.
 QImage toQImage(const Image& image);
 
 } // namespace attn

@@ -32,7 +32,7 @@ void RotationFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
     drawLine(painter, {area.left() + gap, area.top() + gap + head, width, line}, Qt::AlignLeft | Qt::AlignVCenter, note,
              theme.smallFont(), theme.faint);
     const QRectF room = area.adjusted(gap, 2 * gap + head + line, -gap, -gap);
-    // As many columns as give the largest circles.
+    // Choose the number of columns that gives the largest circles.
     const auto count = static_cast<int>(planes.size());
     int columns = 1;
     double best = 0;

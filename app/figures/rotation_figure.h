@@ -7,21 +7,22 @@
 
 namespace attn {
 
-/// Where a vector goes in planes of two features as its place grows: a circle for each plane, a point for each place.
+/// The rotation of a vector in planes of two features as its position grows: one circle per plane, one point per
+/// position.
 struct RotationFigure : Figure {
     struct Plane {
         QString label;
-        std::vector<float> x, y; ///< of each place
+        std::vector<float> x, y; ///< one per position
     };
 
     QString title, note;
     std::vector<Plane> planes;
-    std::optional<int> beyond; ///< the first place beyond what was trained: hollow points
+    std::optional<int> beyond; ///< the first position beyond the trained length; drawn as hollow points from there
 
     bool isEmpty() const { return planes.empty(); }
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// plane,place,x,y
+    /// Columns: plane,place,x,y.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 

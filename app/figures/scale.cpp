@@ -10,11 +10,12 @@ namespace {
 
 constexpr ScaleInfo kScales[] = {
     {ScaleKind::Linear, "linear", QT_TRANSLATE_NOOP("attn::Scale", "Linear"),
-     QT_TRANSLATE_NOOP("attn::Scale", "Colour grows with the probability, from 0 to 1")},
+     QT_TRANSLATE_NOOP("attn::Scale", "Colour follows the attention weight, from 0 to 1")},
     {ScaleKind::Log, "log", QT_TRANSLATE_NOOP("attn::Scale", "Log"),
-     QT_TRANSLATE_NOOP("attn::Scale", "Colour grows with the logarithm, from 0.0001 to 1: shows weak links")},
+     QT_TRANSLATE_NOOP("attn::Scale",
+                       "Colour follows the logarithm of the weight, from 0.0001 to 1: shows small weights")},
     {ScaleKind::RowMaximum, "row-maximum", QT_TRANSLATE_NOOP("attn::Scale", "Row maximum"),
-     QT_TRANSLATE_NOOP("attn::Scale", "Each query's strongest key has the full colour")},
+     QT_TRANSLATE_NOOP("attn::Scale", "The largest weight of each query has the full colour")},
 };
 
 float levelOf(float value, ScaleKind kind, float rowMaximum) {
@@ -42,7 +43,7 @@ ScaleKind scaleFromKey(const QString& key) {
 }
 
 int tilePixel(int token, int begin, int end, int pixels) {
-    // The inverse of tileToken also where pixels do not divide the tokens evenly.
+    // The inverse of tileToken, even if the pixels do not divide the tokens evenly.
     const int64_t count = std::max(1, end - begin);
     return std::clamp(static_cast<int>((static_cast<int64_t>(token - begin + 1) * pixels + count - 1) / count) - 1, 0,
                       std::max(0, pixels - 1));
@@ -65,7 +66,7 @@ ScaledTile scaleTile(const PatternTile& tile, const Scale& scale) {
         if (hidesFirst) {
             const float rest = 1.0f - values[0];
             values[0] = std::numeric_limits<float>::quiet_NaN();
-            // 1e-6: what rounding leaves of a row that is all on the first token.
+            // 1e-6: the rounding error of a row whose weight is all on the first token.
             for (size_t column = 1; column < columns; ++column)
                 values[column] = rest > 1e-6f ? std::min(1.0f, values[column] / rest) : 0.0f;
         }

@@ -12,13 +12,13 @@ namespace attn {
 
 enum class ScaleKind { Linear, Log, RowMaximum };
 
-/// How probabilities become colours. The default is the plain picture that "reset" goes back to.
+/// How attention weights become colours. The default is the plain scale that Reset returns to.
 struct Scale {
     ScaleKind kind = ScaleKind::Linear;
-    /// Leaves out the first token, on which many heads dump weight they do not need ("attention sink", Xiao et al.
-    /// 2023, arXiv:2309.17453), and divides the rest of each row by what is left. Exact where a pixel is one cell or
-    /// the tile leaves it out already (PatternTile::leavesOutFirst). Else the first pixel column stands for the first
-    /// token, and a tile that does not begin at key 0 is shown as it is.
+    /// Hides the first token, which receives much surplus weight from many heads ("attention sink", Xiao et al. 2023,
+    /// arXiv:2309.17453), and divides the rest of each row by its sum. Exact if a pixel is one cell or the tile already
+    /// excludes the first token (PatternTile::leavesOutFirst). Otherwise the first pixel column stands for the first
+    /// token, and a tile that does not start at key 0 is shown unchanged.
     bool hidesFirst = false;
 
     bool operator==(const Scale&) const = default;
@@ -36,21 +36,21 @@ QString scaleKey(ScaleKind kind);
 /// @return Linear for an unknown key
 ScaleKind scaleFromKey(const QString& key);
 
-/// The lower end of the log scale; smaller probabilities have the same colour.
+/// The lower end of the log scale; smaller weights have the same colour.
 inline constexpr float kLogFloor = 1e-4f;
 
 /// A level that has no colour: masked (a key after its query, with weight 0) or hidden.
 inline constexpr float kNoLevel = -1.0f;
 
-/// A tile under a scale.
+/// A tile after a scale is applied.
 struct ScaledTile {
-    std::vector<float> values; ///< [rows, columns] probabilities as shown; NaN where hidden
+    std::vector<float> values; ///< [rows, columns] weights as shown; NaN if hidden
     std::vector<float> levels; ///< [rows, columns] place in the colour map 0..1, or kNoLevel
-    float range = 0;           ///< of a difference: the change that has the full colour
+    float range = 0;           ///< for a difference: the value that has the full colour
 };
 ScaledTile scaleTile(const PatternTile& tile, const Scale& scale);
 
-/// Tile pixel that shows a token position, and back: the first token of a pixel.
+/// tilePixel is the tile pixel that shows a token; tileToken is the first token of a pixel.
 int tilePixel(int token, int begin, int end, int pixels);
 int tileToken(int pixel, int begin, int end, int pixels);
 

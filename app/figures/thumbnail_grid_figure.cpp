@@ -19,7 +19,7 @@ struct Text {
     Q_DECLARE_TR_FUNCTIONS(attn::ThumbnailGridFigure)
 };
 
-/// Mean or maximum of one layer's tiles, pixel by pixel.
+/// The mean or maximum of one layer's tiles, pixel by pixel.
 std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer, HeadAggregate kind) {
     auto result = std::make_shared<PatternTile>(grid.at(layer, 0));
     result->head = -1;
@@ -38,7 +38,7 @@ std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer,
     return result;
 }
 
-/// Heads' tiles and, where there are several heads, the aggregates'.
+/// The heads' tiles, followed by the aggregates' tiles if there are several heads.
 std::vector<std::shared_ptr<const PatternTile>> tilesOf(const std::shared_ptr<const PatternGrid>& grid) {
     std::vector<std::shared_ptr<const PatternTile>> tiles;
     for (int layer = 0; layer < grid->layers; ++layer) {
@@ -202,7 +202,7 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
                                          int column) const {
     const QRectF rect = thumbnailRect(at, layer, column);
     const int size = groupSize();
-    // Heads of every other group stand on a tint of the keys' hue.
+    // Every other group of heads has a background in a tint of the keys' hue.
     if (size > 0 && column < grid_->heads && (column / size) % 2 == 1) {
         QColor tint = theme.key;
         tint.setAlphaF(0.16f);
@@ -233,7 +233,7 @@ void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, cons
                                      int column) const {
     if (!newest || newest->keys <= 0 || newest->layers != grid_->layers || newest->heads != grid_->heads) return;
     const NewestRows* before = comparableNewest();
-    QColor ground = before ? theme.plot : theme.prediction; // which is near the red of what is more
+    QColor ground = before ? theme.plot : theme.prediction; // prediction is too close to the red of an increase
     if (!before) ground.setAlphaF(static_cast<float>(0.12 + 0.4 * glow));
     painter.fillRect(rect, ground);
     const size_t keys = static_cast<size_t>(newest->keys);
@@ -256,7 +256,7 @@ void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, cons
             if (std::abs(value) > std::abs(strongest)) strongest = value;
         }
         QColor colour = before ? changeColour(strongest) : theme.prediction;
-        // Square root: the eye sees weak links in so thin a strip.
+        // Square root, so that small weights are visible in a thin strip.
         colour.setAlphaF(std::sqrt(std::clamp(std::abs(strongest), 0.0f, 1.0f)));
         const double left = rect.left() + rect.width() * i / count,
                      right = rect.left() + rect.width() * (i + 1) / count;

@@ -10,7 +10,7 @@ namespace {
 
 QRgb colourAt(const ColourMap& map, float level) { return level == kNoLevel ? 0u : map.at(level); }
 
-/// Bounds of what pixel i of n covers in [begin, begin + length), at least one element below limit.
+/// The elements of [begin, begin + length) that pixel i of n covers: at least one, and all below limit.
 std::pair<int, int> covered(int i, int n, double begin, double length, int limit) {
     const int from = std::clamp(static_cast<int>(std::floor(begin + length * i / n)), 0, limit - 1);
     const int to = std::clamp(static_cast<int>(std::ceil(begin + length * (i + 1) / n - 1e-6)), from + 1, limit);

@@ -10,13 +10,14 @@
 
 namespace attn {
 
-/// The coloured picture of a tile, kept until the tile, the scale or the map changes. Pixels without a level are
+/// The coloured image of a tile, cached until the tile, the scale or the colour map changes. Pixels without a level are
 /// transparent.
 class TileImage {
 public:
-    /// Rebuilds what changed; tiles are told apart by their addresses.
-    /// @param before not null: how the tile differs from it is drawn, in the diverging map; where it is not of the same
-    /// cells nothing is  @param range as of scaleDifference()
+    /// Rebuilds what changed. Tiles are identified by their addresses.
+    /// @param before not null: the difference of the tile from it is drawn, in the diverging map; if its cells are not
+    /// the same, nothing is drawn
+    /// @param range as in scaleDifference()
     void update(const std::shared_ptr<const PatternTile>& tile, const Scale& scale, ColourMapId colours,
                 const std::shared_ptr<const PatternTile>& before = nullptr, float range = 0);
 
@@ -25,8 +26,8 @@ public:
     const QImage& image() const { return image_; }
     const ScaledTile& scaled() const { return scaled_; }
 
-    /// Part of the picture at a lower resolution: each pixel has the colour of the highest level it covers, or of the
-    /// largest change, so that no peak is lost.
+    /// A part of the image at a lower resolution. Each pixel has the colour of the highest level that it covers, or of
+    /// the largest difference, so that no peak is lost.
     /// @param part in tile pixels
     const QImage& pooled(const QRectF& part, const QSize& size) const;
 
@@ -37,7 +38,7 @@ private:
     ColourMapId colours_ = ColourMapId::Viridis;
     ScaledTile scaled_;
     QImage image_;
-    mutable QImage pooled_; ///< the last answer of pooled()
+    mutable QImage pooled_; ///< the last result of pooled()
     mutable QRectF pooledPart_;
 };
 

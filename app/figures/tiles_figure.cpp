@@ -72,7 +72,7 @@ void TilesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
     for (int item = 0; item < items(); ++item) {
         const QImage& tile = tiles[static_cast<size_t>(item)];
         const QRectF rect = at.tile(item);
-        // Enlarged by whole pixels first: viewers of SVG and PDF would blur a small picture.
+        // Enlarge by whole pixels first, because viewers of SVG and PDF blur a small image.
         const int times = std::clamp(static_cast<int>(std::ceil(rect.width() / tile.width())), 1, 16);
         painter.drawImage(rect, tile.scaled(tile.size() * times));
     }

@@ -11,15 +11,15 @@
 
 namespace attn {
 
-/// Small pictures in a grid, each as large as the room allows, with what they are and the numbers that they show.
+/// A grid of small images with names and the numbers that they show, each as large as the area allows.
 struct TilesFigure : PointedFigure {
     QString title, note;
-    QString emptyText; ///< what stands there without tiles
-    int columns = 0;   ///< of the grid; 0: as suits the room
+    QString emptyText; ///< shown if there are no tiles
+    int columns = 0;   ///< of the grid; 0: chosen to fit the area
     std::vector<QImage> tiles;
-    std::vector<QString> names;                       ///< one a tile
+    std::vector<QString> names;                       ///< one per tile
     NumberArray data;                                 ///< first axis: tiles
-    std::optional<std::pair<double, double>> range{}; ///< of the numbers, where all tiles share a colour map
+    std::optional<std::pair<double, double>> range{}; ///< of the numbers, if all tiles share a colour map
     ColourMapId colours = ColourMapId::Viridis;       ///< that colour map
 
     struct Layout {
@@ -37,18 +37,19 @@ struct TilesFigure : PointedFigure {
     QString reading(int item) const override { return names[static_cast<size_t>(item)]; }
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// A line a tile: its name, then its numbers.
+    /// One line per tile: its name, then its numbers.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
 
 private:
-    mutable int lastColumns_ = 1; ///< as drawn last, for the arrow keys
+    mutable int lastColumns_ = 1; ///< columns of the last drawing, for the arrow keys
 };
 
-/// Numbers as a picture that goes from its own lowest to its highest: in colours where there are three channels, else
-/// in grey. @param values [channels, height, width]
+/// An image of numbers, scaled from their minimum to their maximum. Three channels give colours, otherwise it is grey.
+/// @param values [channels, height, width]
 QImage tileOf(std::span<const float> values, int channels, int height, int width);
-/// Numbers of a range in the colours of a map. @param values [height, width]
+/// An image of numbers in the colours of a map, which spans the range.
+/// @param values [height, width]
 QImage tileOf(std::span<const float> values, int height, int width, const std::pair<double, double>& range,
               ColourMapId colours);
 

@@ -8,11 +8,12 @@
 
 namespace attn {
 
-/// A token's text on one line, with everything invisible made visible: spaces at the edges as "␣", newline "↵", tab
-/// "⇥", other controls as their picture, zero-width and direction marks as "U+200B". A lone combining mark sits on "◌".
+/// A token's text on one line, with invisible characters made visible: spaces at the edges as "␣", newline as "↵", tab
+/// as "⇥", other control characters as their symbols, zero-width and direction marks as "U+200B". A single combining
+/// mark is put on "◌".
 QString visibleText(const QString& text);
 
-/// The label of a token; "#id" when the model has no text for it.
+/// The label of a token; "#id" if the model has no text for it.
 QString tokenLabel(const TokenInfo& token);
 
 /// One label per token; empty without a sequence.

@@ -29,7 +29,7 @@ bool WeightFigure::isEmpty() const {
     return !weight || weight->rows <= 0 || weight->columns <= 0 || weight->values.empty();
 }
 
-/// The end of the colour scale, the same on both sides of zero: of the pooled values, which is what is shown.
+/// The end of the colour scale on both sides of zero: the largest magnitude of the pooled values, which are shown.
 float WeightFigure::largest() const {
     float result = 0;
     for (float value : weight->values)
@@ -48,7 +48,7 @@ QRectF WeightFigure::plotRect(const QRectF& area, const FigureTheme& theme) cons
     else
         room.setHeight(room.height() - 9 * theme.size);
     if (room.width() < 20 || room.height() < 20) return {};
-    // Square elements where that leaves no sliver: a bias of 1 x 64 becomes a band.
+    // Square elements, unless the plot would be a sliver: a bias of 1 x 64 becomes a band.
     const double element = std::min(room.width() / weight->columns, room.height() / weight->rows);
     const double width = std::max(element * weight->columns, std::min(room.width(), 3 * theme.size));
     const double height = std::max(element * weight->rows, std::min(room.height(), 3 * theme.size));
@@ -78,7 +78,7 @@ std::optional<WeightFigure::Element> WeightFigure::elementAt(const QPointF& poin
 }
 
 void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, Text::tr("Choose a parameter to see its weights."), theme);
+    if (isEmpty()) return drawMessage(painter, area, Text::tr("Choose a parameter to see its values."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

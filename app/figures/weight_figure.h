@@ -11,14 +11,14 @@
 
 namespace attn {
 
-/// One weight as a heatmap around zero, with the histogram of its values.
+/// The heatmap of one parameter, symmetric about zero, with the histogram of its values.
 struct WeightFigure : Figure {
     std::shared_ptr<const WeightView> weight;
 
-    /// Where the heatmap lies.
+    /// The area of the heatmap.
     QRectF plotRect(const QRectF& area, const FigureTheme& theme) const;
     struct Element {
-        int row = 0, column = 0; ///< of the pooled view
+        int row = 0, column = 0; ///< in the pooled matrix
         float value = 0;
     };
     std::optional<Element> elementAt(const QPointF& point, const QRectF& area, const FigureTheme& theme) const;

@@ -170,7 +170,8 @@ TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read i
         };
         says(vision, "give it a picture: attention-cli " + command + " PATH --image FILE");
         says(vision + " --image '" + (folder / "broken.png").string() + "'", "broken.png: ");
-        says(vision + " --image '" + (folder / "text.txt").string() + "'", "this is no picture that can be read");
+        says(vision + " --image '" + (folder / "text.txt").string() + "'",
+             "the file is not a picture in a known format");
         says(vision + " --image '" + (folder / "none.png").string() + "'", "there is no such file");
         says(" builtin:induction --image '" + (folder / "none.png").string() + "'",
              "this model reads texts and no pictures; leave --image out, or name a vision model");

@@ -104,7 +104,7 @@ TEST_CASE("read image: what is no picture, broken, empty or huge is refused in a
     CHECK_THAT(sentenceOfReading(pathIn(folder, "empty.png")), CONTAINS("the file is empty"));
     test::writeFile(folder / "text.png", "this is a letter");
     CHECK_THAT(sentenceOfReading(pathIn(folder, "text.png")),
-               CONTAINS("this is no picture that can be read; formats: "));
+               CONTAINS("the file is not a picture in a known format; use one of these formats: "));
     REQUIRE(halves().save(pathIn(folder, "whole.png")));
     std::ifstream whole(folder / "whole.png", std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
