@@ -9,11 +9,11 @@
 namespace attn::scope {
 namespace {
 
-/// Writes the text flat to the right of its foot, then turns every corner about the foot.
+/// Writes the text horizontally from its start, then turns every corner about the start.
 void addStanding(ImDrawList& list, ImVec2 foot, float fontSize, ImU32 colour, const std::string& text) {
     constexpr float kFar = 1e4f;
     const int first = list.VtxBuffer.Size;
-    // What is clipped now is not what shows once it is turned.
+    // Clipping before the turn would cut the wrong parts.
     list.PushClipRect({foot.x - kFar, foot.y - kFar}, {foot.x + kFar, foot.y + kFar}, false);
     list.AddText(ImGui::GetFont(), fontSize, {foot.x, foot.y - std::floor(fontSize / 2)}, colour, text.c_str());
     list.PopClipRect();

@@ -6,30 +6,30 @@
 
 namespace attn::scope {
 
-/// Where text stands to its point.
+/// The place of a text relative to its point.
 enum class TextPlace {
-    LeftOf,    ///< ends there, the point at half its height
-    Above,     ///< its lower edge there, the point at half its width
-    StandingOn ///< turned a quarter to the left: begins there and reads upwards
+    LeftOf,    ///< ends at the point, centred vertically on it
+    Above,     ///< its lower edge is at the point, centred horizontally on it
+    StandingOn ///< starts at the point and reads upwards
 };
 
 void addText(ImDrawList& list, ImVec2 point, TextPlace place, float fontSize, ImU32 colour, const std::string& text);
 
-/// Whether the window is so low that it keeps to the essentials.
+/// Whether the window is so small that it shows only the essentials.
 bool isSmallPage();
 
-/// Puts the next widget of this width on the same line while there is room.
-/// @return false if it should be left out: the page is small and its keys will do
+/// Puts the next widget on the current line if this width fits, else on the next line.
+/// @return false if the caller should skip the widget, because the page is small and its key is enough
 bool flow(float width);
-/// A button that flows, with a tooltip. @return whether it was pressed
+/// A flowing button with a tooltip. @return whether it was clicked
 bool toolButton(const char* text, const char* help, bool isOn = false, bool isFirst = false);
-/// What the last widget is for, while the pointer rests on it.
+/// Shows a tooltip while the pointer rests on the last widget.
 void tip(const char* text);
 
-/// A line of parts as several lines no longer than a width, broken between parts only.
+/// Breaks a line into several lines that fit a width. Breaks only at separators.
 std::string brokenAt(const std::string& separator, const std::string& line, float width);
 
-/// "12.3 MiB", "640 bytes".
+/// A readable size: "12.3 MiB", "640 bytes".
 std::string bytesText(double bytes);
 
 } // namespace attn::scope

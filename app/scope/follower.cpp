@@ -26,21 +26,21 @@ Follower::Follower(const std::string& path, std::function<void()> wake) : wake_(
         if (socket_ >= 0) close(socket_);
         throw Error({.what = what,
                      .where = "--follow " + path,
-                     .hint = "start it by Open in scope in attention-lab, or name a socket that a program serves"});
+                     .hint = "use Open in scope in attention-lab, or give the socket of a running program"});
     };
-    if (path.empty() || path.size() >= sizeof(address.sun_path)) fail("this is no path of a socket");
+    if (path.empty() || path.size() >= sizeof(address.sun_path)) fail("this is not a valid socket path");
     std::memcpy(address.sun_path, path.c_str(), path.size());
     socket_ = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (socket_ < 0) fail(std::string("no socket could be made: ") + std::strerror(errno));
+    if (socket_ < 0) fail(std::string("cannot create a socket: ") + std::strerror(errno));
     fcntl(socket_, F_SETFD, FD_CLOEXEC);
     if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-        fail(std::string("there is nothing to follow: ") + std::strerror(errno));
+        fail(std::string("cannot connect to the socket: ") + std::strerror(errno));
     isConnected_ = true;
     listener_ = std::jthread([this] { listen(); });
 }
 
 Follower::~Follower() {
-    shutdown(socket_, SHUT_RDWR); // ends the listener's wait
+    shutdown(socket_, SHUT_RDWR); // wakes the listener
     listener_.join();
     close(socket_);
 }
@@ -51,7 +51,7 @@ void Follower::listen() {
     for (;;) {
         const ssize_t count = recv(socket_, bytes.data(), bytes.size(), 0);
         if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) break; // it went away
+        if (count <= 0) break; // the other program closed the socket
         const std::vector<std::string> lines = reader.add(std::string(bytes.data(), static_cast<size_t>(count)));
         {
             const std::lock_guard lock(mutex_);
@@ -66,9 +66,7 @@ void Follower::listen() {
 #else
 
 Follower::Follower(const std::string& path, std::function<void()>) {
-    throw Error({.what = "this system has no local sockets that can be followed",
-                 .where = "--follow " + path,
-                 .hint = "leave the option out"});
+    throw Error({.what = "this system has no local sockets", .where = "--follow " + path, .hint = "omit the option"});
 }
 
 Follower::~Follower() = default;

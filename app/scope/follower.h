@@ -11,20 +11,20 @@
 
 namespace attn::scope {
 
-/// Listens to another window's messages on a local socket that the other one serves.
+/// Receives messages from another program over a local socket that the other program serves.
 class Follower {
 public:
-    /// @param path of the socket
-    /// @param wake called on another thread when something has come, or the other one has gone
-    /// @throws Error if nobody serves it, or this system has no such sockets
+    /// @param path the path of the socket
+    /// @param wake called on another thread when a message arrives or the other program ends
+    /// @throws Error if no program serves the socket, or the system has no local sockets
     Follower(const std::string& path, std::function<void()> wake);
     ~Follower();
     Follower(const Follower&) = delete;
     Follower& operator=(const Follower&) = delete;
 
-    /// What has come since the last call, without waiting.
+    /// The lines that arrived since the last call. Does not wait.
     std::vector<std::string> takeLines();
-    bool isConnected() const { return isConnected_; } ///< the other one is still there
+    bool isConnected() const { return isConnected_; } ///< the other program still runs
 
 private:
     void listen();
@@ -34,7 +34,7 @@ private:
     std::atomic<bool> isConnected_ = false;
     std::mutex mutex_;
     std::vector<std::string> lines_; ///< guarded by mutex_
-    std::jthread listener_;          // ends first
+    std::jthread listener_;          // destroyed first
 };
 
 } // namespace attn::scope

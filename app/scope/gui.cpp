@@ -19,9 +19,9 @@ namespace attn::scope {
 namespace {
 
 constexpr float kFontSize = 16, kLargeFontSize = 28;
-constexpr uint32_t kTextures = 16; // the font's, with what later versions keep in reserve
+constexpr uint32_t kTextures = 16; // the font's texture and the reserve of later versions
 
-/// DejaVu Sans, where distributions put it: it has the arrows and open boxes of token labels.
+/// Paths of DejaVu Sans in common distributions. It has the arrows and open boxes of token labels.
 constexpr const char* kFonts[] = {
     "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf",
     "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf", "/usr/share/fonts/dejavu/DejaVuSans.ttf"};
@@ -80,7 +80,7 @@ void setStyle(float scale, bool isLight) {
         setLightColours(style.Colors);
     else
         setDarkColours(style.Colors);
-    style.Colors[ImGuiCol_Header] = style.Colors[ImGuiCol_SliderGrab]; // of what is chosen in a list
+    style.Colors[ImGuiCol_Header] = style.Colors[ImGuiCol_SliderGrab]; // the chosen row of a list
     style.Colors[ImGuiCol_HeaderHovered] = style.Colors[ImGuiCol_FrameBgHovered];
     style.Colors[ImGuiCol_HeaderActive] = style.Colors[ImGuiCol_SliderGrabActive];
     style.ScaleAllSizes(scale);
@@ -161,7 +161,7 @@ void Gui::setLook(bool isLight, bool isLarge) {
     ImGui::GetIO().FontDefault = isLarge ? large_ : plain_;
 }
 
-/// Later versions do this by themselves.
+/// Uploads the font. Later versions of Dear ImGui do this automatically.
 void Gui::uploadFont() {
 #if IMGUI_VERSION_NUM < 19000
     gpu::CommandBuffer commands(context_, "font");

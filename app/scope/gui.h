@@ -7,8 +7,7 @@ struct ImFont;
 
 namespace attn::scope {
 
-/// Dear ImGui on the scope's window and device: the one place that knows which version of it is installed (1.86 and
-/// later).
+/// Dear ImGui on the scope's window and device. Only this class depends on the installed version (1.86 or later).
 class Gui {
 public:
     Gui(const Window& window, gpu::Context& context, VkRenderPass renderPass, uint32_t imageCount);
@@ -16,14 +15,14 @@ public:
     Gui(const Gui&) = delete;
     Gui& operator=(const Gui&) = delete;
 
-    float scale() const { return scale_; } ///< of the screen that it was made for
+    float scale() const { return scale_; } ///< of the screen that the fonts were made for
     /// Takes effect with the next frame.
     void setLook(bool isLight, bool isLarge);
-    bool wantsText() const; ///< keys go to a field
-    /// Widgets may be made between the two.
+    bool wantsText() const; ///< keys go to a text field
+    /// Starts a frame. Widgets may be made until endFrame().
     void beginFrame();
     void endFrame();
-    /// Records what the last frame made. Inside the render pass.
+    /// Records the drawing of the last frame, inside the render pass.
     void record(VkCommandBuffer commands) const;
 
 private:

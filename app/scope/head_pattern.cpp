@@ -40,10 +40,10 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
     LanguageModel& language = subject_.language();
     if (subject_.isByHand()) {
         const PatternTile tile = language.patternTile(*pixelsOf_);
-        byHand_ = {}; // its memory first
+        byHand_ = {}; // free the old memory before allocating
         byHand_ = gpu::Buffer(language.context(), {.sizeBytes = tile.values.size() * sizeof(float),
                                                    .placement = gpu::Placement::Upload,
-                                                   .name = "pattern by hand"});
+                                                   .name = "changed pattern"});
         std::ranges::copy(tile.values, byHand_.mappedAs<float>().begin());
         return pixels_ = {.buffer = byHand_.get(),
                           .byteOffset = 0,
@@ -84,6 +84,6 @@ float HeadPattern::probability(const Cell& cell) {
     });
 }
 
-std::string HeadPattern::facts() const { return subject_.isByHand() ? "pattern set by hand" : std::string(); }
+std::string HeadPattern::facts() const { return subject_.isByHand() ? "pattern changed" : std::string(); }
 
 } // namespace attn::scope

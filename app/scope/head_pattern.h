@@ -7,7 +7,7 @@
 
 namespace attn::scope {
 
-/// The pattern of a model's head that is looked at, cell by cell; a long one only where it shows.
+/// The pattern of the subject's selected head, cell by cell. Only the visible part of a long pattern is computed.
 class HeadPattern : public PatternSource {
 public:
     explicit HeadPattern(ModelSubject& subject) : subject_(subject) {}
@@ -24,9 +24,9 @@ private:
 
     ModelSubject& subject_;
     DevicePixels pixels_;
-    gpu::Buffer byHand_; ///< pixels of a pattern that is set by hand
+    gpu::Buffer byHand_; ///< pixels of a pattern that the user has changed
     std::optional<SetViewCommand> pixelsOf_;
-    uint64_t version_ = 0; ///< of the tokens that pixels_ shows
+    uint64_t version_ = 0; ///< version of the tokens in pixels_
     CellReading reading_;
 };
 

@@ -8,7 +8,7 @@
 namespace attn::scope {
 namespace {
 
-constexpr double kFrameMs = 30; // of work for a picture, between two frames
+constexpr double kFrameMs = 30; // time to work on the view between two frames
 
 } // namespace
 
@@ -24,11 +24,11 @@ int LensPattern::window() const {
     return static_cast<int>(model_->language().config().layers[static_cast<size_t>(subject_.layer())].rule.window);
 }
 
-/// Looks at the layer and the tokens that the model has now.
+/// Switches to the subject's current layer and the model's current tokens.
 void LensPattern::follow() {
     if (model_ == nullptr) return;
     if (!own_ || layer_ != subject_.layer()) {
-        own_ = nullptr; // two lenses would share what they know of the rows
+        own_ = nullptr; // two lenses would share the statistics of their rows
         own_ = model_->microscope().lens(subject_.layer());
         lens_ = own_.get();
         lens_->keepOnDevice();
@@ -47,10 +47,10 @@ std::string LensPattern::facts() const {
     const auto exact = std::ranges::count_if(shown.isExact, [](uint8_t row) { return row != 0; });
     const int64_t cells = int64_t{1} << shown.view.level;
     return fmt::format(
-        "{}{}{}", cells == 1 ? std::string("cell by cell") : fmt::format("{0} × {0} cells a pixel", cells),
+        "{}{}{}", cells == 1 ? std::string("cell by cell") : fmt::format("{0} × {0} cells per pixel", cells),
         shown.isWhole() ? std::string()
                         : fmt::format(", {} % exact", exact * 100 / std::max<int64_t>(shown.view.rows, 1)),
-        model_ && model_->isByHand() ? "  ·  pattern set by hand" : "");
+        model_ && model_->isByHand() ? "  ·  pattern changed" : "");
 }
 
 LensView LensPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const {
@@ -78,7 +78,7 @@ const DevicePixels& LensPattern::pixels(std::pair<int, int> queries, std::pair<i
     const LensView view = viewOf(queries, keys, cellPixels);
     const bool isOther = view != lens_->picture().view;
     if (isOther) lens_->show(view);
-    if (!isOther || view.level == 0) lens_->work(kFrameMs); // else the coarse picture first
+    if (!isOther || view.level == 0) lens_->work(kFrameMs); // otherwise show the coarse view first
     const LensPicture& shown = lens_->picture();
     std::vector<float> seen;
     std::ranges::copy_if(shown.pixels, std::back_inserter(seen), [](float pixel) { return pixel > 0; });

@@ -9,11 +9,11 @@
 
 namespace attn::scope {
 
-/// A pattern looked at through a lens, which never forms it: the picture is coarse at once and becomes exact.
+/// The long-pattern view of one head. It never forms the whole pattern: the view is coarse at first and becomes exact.
 class LensPattern : public PatternSource {
 public:
     explicit LensPattern(RandomSubject& subject);
-    /// Queries and keys as they lie in the model's caches.
+    /// Reads the queries and keys from the model's caches.
     explicit LensPattern(ModelSubject& subject);
 
     bool isCausal() const override;
@@ -21,7 +21,7 @@ public:
     const DevicePixels& pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
     bool isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
     float probability(const Cell& cell) override;
-    /// One pixel in two hundred is brighter: weights of thousands of keys are small, but for some.
+    /// Only one pixel in two hundred is brighter. Among thousands of keys, most weights are small.
     float largest() const override { return largest_; }
     std::string facts() const override;
     const LensPicture& picture() const { return lens_->picture(); }
@@ -35,9 +35,9 @@ private:
     std::unique_ptr<AttentionLens> own_; ///< of the model's layer `layer_`
     AttentionLens* lens_ = nullptr;
     int layer_ = -1;
-    uint64_t version_ = 0; ///< of the model's tokens that the lens knows
+    uint64_t version_ = 0; ///< version of the model's tokens in the lens
     DevicePixels pixels_;
-    bool isDrawn_ = false; ///< pixels_ shows what the lens has
+    bool isDrawn_ = false; ///< pixels_ shows the lens's newest result
     float largest_ = 1;
     CellReading reading_;
 };

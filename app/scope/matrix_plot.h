@@ -11,16 +11,15 @@
 
 namespace attn::scope {
 
-/// A tensor on the device as a picture with a bar of its colours: zooms, pans, reads values. Signed ones in colours
-/// that part at zero.
+/// Plots a tensor on the device with a colour bar. Zooms, pans and reads values. Signed tensors have diverging colours.
 class MatrixPlot {
 public:
     struct Options {
-        bool fills = false;                                    ///< cells as high as the area allows rather than square
-        std::function<std::string(const Cell& cell)> describe; ///< what the pointer is on, with its value
+        bool fills = false;                                    ///< cells as high as the area allows instead of square
+        std::function<std::string(const Cell& cell)> describe; ///< text for the cell under the pointer, with its value
     };
     /// Makes the widgets of one frame within the area, and handles the mouse there.
-    /// @param mostBytes that may be bound at a time: of a larger tensor the first visible rows show
+    /// @param mostBytes the limit for one binding; of a larger tensor only the first visible rows are shown
     void draw(const Area& area, const Look& look, const Microscope::DeviceTensor& tensor, uint64_t mostBytes,
               const Options& options);
 
@@ -28,7 +27,7 @@ public:
     const PatternView& view() const { return view_; }
     const std::optional<Cell>& hovered() const { return pointer_.hovered(); }
     const Picture& picture() const { return picture_; }
-    /// The part of the area that the matrix may use; for labels beside it.
+    /// The part of the area that the matrix may use. Labels go beside it.
     const Area& plot() const { return plot_; }
 
 private:

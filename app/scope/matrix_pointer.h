@@ -7,12 +7,12 @@
 
 namespace attn::scope {
 
-/// The pointer over a matrix: the wheel enlarges about it, dragging moves, and it rests on a cell.
+/// Handles the pointer over a matrix: the wheel zooms about it, dragging pans, and it hovers over a cell.
 class MatrixPointer {
 public:
-    /// Once in each frame. @param plot where the matrix shows
+    /// Call this once per frame. @param plot the area of the matrix
     void handle(PatternView& view, const Area& plot);
-    /// The cell under it; none while it drags.
+    /// The cell under the pointer; none during a drag.
     const std::optional<Cell>& hovered() const { return hovered_; }
 
 private:

@@ -16,7 +16,7 @@ constexpr size_t kLabelCharacters = 14;
 constexpr size_t kRemembered = 64; // changes
 constexpr float kGlowSeconds = 1.2f;
 
-/// The probability of the likeliest token under a plain softmax.
+/// The probability of the most probable token under a plain softmax.
 double likeliest(std::span<const float> logits, size_t best) {
     double sum = 0;
     for (float logit : logits) sum += std::exp(static_cast<double>(logit) - static_cast<double>(logits[best]));
@@ -46,7 +46,8 @@ std::string tokenLabel(const std::string& text, size_t mostCharacters) {
         else if (byte == '\t')
             label += "⇥";
         else if (byte < 0x20)
-            label += {'\xE2', '\x90', static_cast<char>(0x80 + byte)}; // U+2400 + byte, its picture
+            label +=
+                {'\xE2', '\x90', static_cast<char>(0x80 + byte)}; // U+2400 + byte, the symbol of the control character
         else
             label += text.substr(i, length);
         i += length;
@@ -94,7 +95,7 @@ int ModelSubject::firstChanged(uint64_t since) const {
 
 bool ModelSubject::generate() {
     if (tokenCount() >= language_.capacity()) {
-        notice_ = fmt::format("The context of {} tokens is full: press Backspace to go back to the prompt.",
+        notice_ = fmt::format("The context of {} tokens is full. Press Backspace to return to the prompt.",
                               language_.capacity());
         return false;
     }
@@ -118,7 +119,7 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
     if (tokens.empty()) throw Error({.what = "there are no tokens", .where = name_, .hint = "give some text"});
     const std::vector<int> old = language_.tokens();
     const auto same = static_cast<size_t>(std::ranges::mismatch(tokens, old).in1 - tokens.begin());
-    size_t kept = std::min(same, tokens.size() - 1); // logits come after the last
+    size_t kept = std::min(same, tokens.size() - 1); // the last token must run, because it gives the logits
     if (tokens.size() > static_cast<size_t>(language_.capacity()))
         throw Error(
             {.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), language_.capacity()),
@@ -126,7 +127,7 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
              .hint = "shorten the text"});
     const auto promptEnd = tokens.begin() + static_cast<std::ptrdiff_t>(std::min(promptLength, tokens.size()));
     std::vector<int> prompt(tokens.begin(), promptEnd);
-    const bool readsPrompt = prompt != prompt_ && !edits_.interventions.empty(); // values may be taken from it
+    const bool readsPrompt = prompt != prompt_ && !edits_.interventions.empty(); // changes may copy values from it
     if (readsPrompt) kept = 0;
     language_.truncate(kept);
     try {
@@ -139,7 +140,7 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
         throw;
     }
     const size_t added = tokens.size() - same;
-    if (same == old.size() && added > 0 && added <= glow().size()) // written on rather than replaced
+    if (same == old.size() && added > 0 && added <= glow().size()) // tokens were appended, not replaced
         for (size_t i = 0; i < added; ++i) written_.push_front(Clock::now());
     else
         written_.clear();
@@ -159,7 +160,7 @@ void ModelSubject::setEdits(const Edits& edits, std::vector<float> gates) {
     if (gates.size() != count)
         throw Error({.what = fmt::format("{} gates do not fit a model of {} heads", gates.size(), count),
                      .where = name_,
-                     .hint = "send one for each head, or none"});
+                     .hint = "send one gate per head, or none"});
     const std::vector<int> tokens = language_.tokens();
     const auto runAgain = [&] {
         language_.truncate(0);
@@ -200,7 +201,7 @@ std::array<float, 4> ModelSubject::glow() const {
 }
 
 std::string ModelSubject::facts() const {
-    return fmt::format("{}{} of {} tokens  ·  next {}", language_.isEdited() ? "model edited  ·  " : "", tokenCount(),
+    return fmt::format("{}{} of {} tokens  ·  next {}", language_.isEdited() ? "model changed  ·  " : "", tokenCount(),
                        language_.info().contextLength, next_);
 }
 

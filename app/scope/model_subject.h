@@ -10,7 +10,7 @@
 
 namespace attn::scope {
 
-/// A model with its text, to which tokens are written one by one.
+/// A model with its text, which grows token by token.
 class ModelSubject : public Subject {
 public:
     /// Runs the prompt. @throws Error if the layer or head does not exist or the prompt does not fit
@@ -26,37 +26,40 @@ public:
     LanguageModel& language() { return language_; }
     const LanguageModel& language() const { return language_; }
     Microscope& microscope() { return microscope_; }
-    /// The likeliest next token, quoted, with its probability, e.g. "“y” 99 %".
+    /// The most probable next token, quoted, with its probability, e.g. "“y” 99 %".
     const std::string& next() const { return next_; }
     /// Grows whenever the tokens change.
     uint64_t version() const { return version_; }
-    /// The first token that is not as it was at an earlier version; 0 where that is not known any more.
+    /// The first token that has changed since an earlier version; 0 if that is no longer known.
     int firstChanged(uint64_t since) const;
 
-    /// Writes the likeliest token. At the context's end a notice says so. @return whether a token was written
+    /// Generates the most probable token, or sets a notice if the context is full. @return whether a token was
+    /// generated
     bool generate();
     void reset(); ///< back to the prompt
-    /// Other tokens; those at the beginning that are the same are not run again.
-    /// @param promptLength how many of them reset() goes back to @throws Error if they do not fit: nothing is changed
+    /// Replaces the tokens. Equal tokens at the beginning are not run again.
+    /// @param promptLength the number of tokens that reset() keeps
+    /// @throws Error if they do not fit; then nothing changes
     void setTokens(const std::vector<int>& tokens, size_t promptLength);
     const std::vector<int>& tokens() const { return language_.tokens(); }
     size_t promptLength() const { return prompt_.size(); }
-    /// Runs the model so from now on. @param gates of all heads, layer by layer; none: every gate is open
-    /// @throws Error if it cannot: it then runs as before
+    /// Runs the model with these changes from now on.
+    /// @param gates one per head, layer by layer; empty: all gates are open
+    /// @throws Error if the changes are not possible; then the model runs as before
     void setEdits(const Edits& edits, std::vector<float> gates);
     const Edits& edits() const { return edits_; }
-    /// How many things are changed about the model: interventions, patterns set by hand, gates that are not open.
+    /// The number of changes to the model: changed values, changed patterns, and gates that are not open.
     int changeCount() const;
-    bool isByHand() const;                                  ///< the pattern of the head that is looked at is set
-    uint64_t editsVersion() const { return editsVersion_; } ///< grows whenever they change
+    bool isByHand() const;                                  ///< the selected head has a changed pattern
+    uint64_t editsVersion() const { return editsVersion_; } ///< grows whenever the changes change
 
-    /// How much the newest rows glow, the newest first: 1 when written, 0 a little later.
+    /// The glow of the newest rows, the newest first: 1 when generated, fading to 0.
     std::array<float, 4> glow() const;
     bool isGlowing() const { return glow().front() > 0; }
 
 private:
     void describeText(int firstChanged);
-    /// Works edits out for a prompt, which forgets all tokens.
+    /// Applies edits to a prompt. All tokens are removed.
     void workOut(const Edits& edits, const std::vector<int>& prompt);
 
     LanguageModel& language_;
@@ -66,13 +69,13 @@ private:
     std::string next_;
     uint64_t version_ = 0, editsVersion_ = 0;
     std::deque<std::pair<uint64_t, int>> changes_; ///< version, first token that changed with it; the newest last
-    std::deque<std::chrono::steady_clock::time_point> written_; ///< when the newest tokens were, the newest first
+    std::deque<std::chrono::steady_clock::time_point> written_; ///< the times of the newest tokens, the newest first
 };
 
-/// ", with 2 changes", for what is said of a step; empty where there is none.
+/// ", with 2 changes", for the description of a step; empty if there are none.
 std::string withChanges(int count);
 
-/// A token on one line: “␣the”, “↵”. At most `mostCharacters` characters, then an ellipsis.
+/// A token on one line: “␣the”, “↵”. After `mostCharacters` characters it ends in an ellipsis.
 std::string tokenLabel(const std::string& text, size_t mostCharacters);
 
 } // namespace attn::scope

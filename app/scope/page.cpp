@@ -18,7 +18,7 @@ constexpr ImGuiWindowFlags kBar =
 
 float chooserWidth() { return ImGui::GetFontSize() * 7; }
 
-/// A slider from 0 to count - 1; dead when there is nothing to choose.
+/// A slider from 0 to count - 1, disabled if there is only one choice.
 void choose(const char* id, const char* format, const char* help, int shown, int count, std::optional<int>& wish) {
     ImGui::SetNextItemWidth(chooserWidth());
     ImGui::BeginDisabled(count < 2);
@@ -52,7 +52,7 @@ View* Page::view() {
         return (views_[shown_] = descriptor.make(subject_)).get();
     } catch (const gpu::DeviceLost&) {
         throw;
-    } catch (const Error& error) { // no room, mostly
+    } catch (const Error& error) { // usually not enough memory
         views_.erase(shown_);
         refusals_[shown_] = error.what();
         return nullptr;
@@ -78,23 +78,23 @@ float Page::drawTools(bool isRunning, Wishes& wishes) {
         flow(chooserWidth());
         choose("##head", "Head %d", "Head (left and right arrows)", subject_.head(), subject_.heads(), wishes.head);
     }
-    bool isFirst = !(shown && shown->looksAtHead()); // the next tool begins a line
+    bool isFirst = !(shown && shown->looksAtHead()); // the next tool starts a line
     if (model != nullptr && shown && shown->looksAtTokens()) {
-        if (toolButton("Write a token", "Write the likeliest token; its row appears (Space, hold it for more)", false,
+        if (toolButton("Generate a token", "Add the most probable token and its row (Space; hold for more)", false,
                        std::exchange(isFirst, false)))
             ++wishes.tokens;
-        if (toolButton(isRunning ? "Stop" : "Run", "Write token after token, or stop (R)", isRunning))
-            wishes.run = true;
-        if (toolButton("Reset", "Back to the prompt (Backspace)")) wishes.reset = true;
+        if (toolButton(isRunning ? "Stop" : "Run", "Generate tokens until you stop (R)", isRunning)) wishes.run = true;
+        if (toolButton("Reset", "Return to the prompt (Backspace)")) wishes.reset = true;
     }
-    if (toolButton(look_.isLight ? "Dark" : "Light", "Change between a dark and a light page (T)", false, isFirst))
+    if (toolButton(look_.isLight ? "Dark" : "Light", "Switch between the dark and the light theme (T)", false, isFirst))
         wishes.theme = true;
-    if (toolButton("Present", "Full screen with nothing but the picture, in large type (P, F11); back with Esc"))
+    if (toolButton("Present", "Show only the figure, in full screen and large text (P, F11); press Esc to go back"))
         wishes.present = true;
     if (shown && !shown->pictures().empty()) {
-        if (toolButton("Fit", "Show the whole (0); the wheel zooms or scrolls, dragging pans")) wishes.fit = true;
+        if (toolButton("Fit", "Show the whole figure (0); the wheel zooms or scrolls, dragging pans"))
+            wishes.fit = true;
         if (shown->looksAtHead() &&
-            toolButton("Lift", "Colour by the square root of the probability (B)", look_.liftsFaint))
+            toolButton("Brighten", "Colour by the square root of the weight, to see faint cells (B)", look_.liftsFaint))
             wishes.lift = true;
     }
     if (shown) shown->drawTools(wishes);

@@ -10,7 +10,7 @@
 
 namespace attn::scope {
 
-/// Lays out the window with Dear ImGui: tabs and tools above, a view, a line of facts below.
+/// Lays out the window with Dear ImGui: tabs and tools at the top, a view, and a line of facts at the bottom.
 class Page {
 public:
     Page(Subject& subject, ViewId view) : subject_(subject), shown_(view) {}
@@ -18,13 +18,13 @@ public:
     /// Makes the widgets of one frame, between Gui::beginFrame and endFrame.
     /// @param wishes what the frame's buttons ask for is added
     void draw(double frameMs, bool isRunning, Wishes& wishes);
-    /// As View::prepare. What a view cannot do becomes the subject's notice. @throws gpu::DeviceLost
+    /// Like View::prepare, but turns a view's errors into the subject's notice. @throws gpu::DeviceLost
     bool prepare(const std::function<void()>& finishFrame);
     std::span<const Picture> pictures() const;
 
     void show(ViewId view) { shown_ = view; }
     ViewId shown() const { return shown_; }
-    /// The view that is shown; null if it cannot show this subject.
+    /// The current view; null if it cannot show this subject.
     View* view();
     void fit();
     Look& look() { return look_; }
@@ -40,7 +40,7 @@ private:
     ViewId shown_;
     Look look_;
     std::map<ViewId, std::unique_ptr<View>> views_;
-    std::map<ViewId, std::string> refusals_; ///< of views that could not be made or failed
+    std::map<ViewId, std::string> refusals_; ///< reasons why a view could not be made or failed
 };
 
 } // namespace attn::scope

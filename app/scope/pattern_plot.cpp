@@ -12,10 +12,10 @@ namespace attn::scope {
 namespace {
 
 constexpr float kLargestCell = 4;       // em, of a fitted pattern
-constexpr float kSmallestLabel = 0.65f; // em: labels shrink with their cells to this size, then go
+constexpr float kSmallestLabel = 0.65f; // em: labels shrink with their cells to this size, then disappear
 
 float widestLabel(const std::vector<std::string>& labels, float most) {
-    constexpr size_t kMany = 4096; // tokens of a lens, which are numbers: the last is as wide as any
+    constexpr size_t kMany = 4096; // token labels of this many tokens are numbers, and the last one is the widest
     if (labels.size() > kMany) return std::min(most, ImGui::CalcTextSize(labels.back().c_str()).x);
     float widest = 0;
     for (const std::string& label : labels) {
@@ -31,7 +31,7 @@ float PatternPlot::drawCaption(const Area& area, const Subject& subject) const {
     if (look_.isPresenting || isSmallPage()) return 0;
     const float em = ImGui::GetFontSize();
     const std::string place = fmt::format("Layer {}, head {}: ", subject.layer(), subject.head());
-    std::string text = place + "each row is a query, each column a key that it attends to";
+    std::string text = place + "each row is a query, each column is a key that it attends to";
     if (ImGui::CalcTextSize(text.c_str()).x > area.width - 1.5f * em) text = place + "rows query, columns key";
     ImGui::GetBackgroundDrawList()->AddText({area.x + em * 0.75f, area.y + em * 0.5f},
                                             ImGui::GetColorU32(ImGuiCol_Text), text.c_str());
@@ -50,7 +50,7 @@ void PatternPlot::place(const Subject& subject, const Area& area) {
         view_.place(plot_.x, plot_.y, plot_.width, plot_.height, subject.tokenCount(), em * kLargestCell);
     };
     placeAt(0);
-    if (view_.cellSize() >= em * kSmallestLabel) { // key labels lie flat if they fit their cells, else they stand
+    if (view_.cellSize() >= em * kSmallestLabel) { // key labels are horizontal if they fit their cells
         labels = widestLabel(subject.labels(), std::min(area.width, area.height) / 4);
         placeAt(em);
         const float cell = view_.cellSize();
@@ -120,9 +120,9 @@ void PatternPlot::drawHover(const Subject& subject, PatternSource& source) const
                                    hovered()->key, labelOf(hovered()->key));
     if (source.isMasked(*hovered()))
         text += hovered()->key > hovered()->query ? "masked: the key comes later"
-                                                  : fmt::format("masked: the window is {} keys", source.window());
+                                                  : fmt::format("masked: the window has {} keys", source.window());
     else
-        text += fmt::format("probability {:.4f}", source.probability(*hovered()));
+        text += fmt::format("weight {:.4f}", source.probability(*hovered()));
     ImGui::BeginTooltip();
     ImGui::TextUnformatted(text.c_str(), text.c_str() + text.size());
     ImGui::EndTooltip();

@@ -10,20 +10,20 @@
 
 namespace attn::scope {
 
-/// One head's pattern with its tokens along two sides: lays it out with Dear ImGui, zooms, pans, reads cells.
+/// Plots one head's pattern with its tokens along two sides, using Dear ImGui. Zooms, pans and reads cells.
 class PatternPlot {
 public:
     /// Makes the widgets of one frame within the area, and handles the mouse there.
     void draw(const Area& area, const Look& look, const Subject& subject, PatternSource& source);
-    /// Brings the pixels up to date, as View::prepare.
+    /// Updates the pixels, as in View::prepare.
     bool prepare(PatternSource& source, const std::function<void()>& finishFrame);
-    /// Rows that were written just now.
+    /// Lights up the rows of the newest tokens.
     void setGlow(int newest, const std::array<float, 4>& glow);
 
     void fit() { view_.fit(); }
     const PatternView& view() const { return view_; }
     const std::optional<Cell>& hovered() const { return pointer_.hovered(); } ///< under the pointer
-    /// The pattern as it was placed last.
+    /// The pattern as it was last placed.
     const Picture& picture() const { return picture_; }
 
 private:
@@ -38,7 +38,7 @@ private:
     Picture picture_;
     Look look_;
     Area plot_, legend_;
-    bool labelsStand_ = false; ///< key labels are turned upright
+    bool labelsStand_ = false; ///< key labels are vertical
     MatrixPointer pointer_;
 };
 

@@ -10,30 +10,31 @@
 
 namespace attn::scope {
 
-/// Where a plot takes one head's pattern from: pixels on the device, computed when they are not yet.
+/// The source of one head's pattern for a plot: pixels on the device, computed on demand.
 class PatternSource {
 public:
     virtual ~PatternSource() = default;
 
     virtual bool isCausal() const = 0;
-    virtual int window() const = 0; ///< keys that a query sees back; 0: all
+    virtual int window() const = 0; ///< number of previous keys that a query sees; 0: all
     bool isMasked(const Cell& cell) const {
         return (isCausal() && cell.key > cell.query) || (window() > 0 && cell.query - cell.key >= window());
     }
 
-    /// The pattern on the device, or a better one than before. Ranges as in PatternView. The last frame that read it
-    /// must have finished.
+    /// The pattern on the device, or a better approximation than before. The last frame that read it must have
+    /// finished.
+    /// @param queries, keys half-open ranges, as in PatternView
     /// @param cellPixels size of a cell on the screen
     virtual const DevicePixels& pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) = 0;
-    /// Whether pixels() would change nothing.
+    /// Whether pixels() would return the same pixels.
     virtual bool isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) = 0;
-    /// Read back from the device by itself, and kept while the pointer rests.
+    /// The weight of one cell, read from the device and cached while the pointer rests.
     virtual float probability(const Cell& cell) = 0;
-    virtual float largest() const { return 1; }      ///< what the brightest colour stands for; above 0
+    virtual float largest() const { return 1; }      ///< value of the brightest colour; above 0
     virtual std::string facts() const { return {}; } ///< for the line below
 };
 
-/// The value of the cell that was read last.
+/// Caches the value of the last cell that was read.
 class CellReading {
 public:
     struct Place {
@@ -42,7 +43,7 @@ public:
         uint64_t version = 0; ///< of the tokens
         bool operator==(const Place&) const = default;
     };
-    /// @param read gives the value, where it is not the same place as before
+    /// @param read returns the value; called only if the place is new
     template <typename Read> float at(const Place& place, const Read& read) {
         if (!last_ || last_->first != place) last_ = {place, read()};
         return last_->second;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr float kMostZoom = 4; // times the largest fitted cell
 
-/// Where cell 0 begins along one axis, so that the pattern fills the rectangle or stands in its middle.
+/// The start of cell 0 along one axis that makes the pattern fill the rectangle or centres it.
 float clampFirst(float first, float cells, float shown) {
     return shown >= cells ? -(shown - cells) / 2 : std::clamp(first, 0.0f, cells - shown);
 }

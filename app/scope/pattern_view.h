@@ -10,29 +10,29 @@ struct Cell {
     bool operator==(const Cell&) const = default;
 };
 
-/// Which part of a matrix shows in a rectangle, and how large. Any unit of length; views use ImGui's.
-/// Fitted until the reader zooms: the whole matrix shows, in the middle, and more cells shrink it.
+/// The visible part of a matrix in a rectangle, and its scale. Works in any unit of length; views use ImGui's.
+/// Until the user zooms, the whole matrix is fitted and centred, and shrinks as it gets more cells.
 class PatternView {
 public:
-    /// @param largestCell a fitted cell grows no larger, a zoomed one not above four times this
+    /// @param largestCell the largest size of a fitted cell; a zoomed cell may be four times as large
     void place(float x, float y, float width, float height, int cells, float largestCell) {
         place(x, y, width, height, cells, cells, 1, largestCell);
     }
-    /// @param aspect height of a cell by its width, which largestCell bounds
+    /// @param aspect height of a cell divided by its width; largestCell limits the width
     void place(float x, float y, float width, float height, int rows, int columns, float aspect, float largestCell);
 
     void fit() { zoomed_ = std::nullopt; }
     bool isFitted() const { return !zoomed_; }
-    /// Enlarges about a point, which stays where it is.
+    /// Zooms about a point, which keeps its place.
     void zoom(float factor, float x, float y);
     void pan(float dx, float dy);
 
     float cellSize() const; ///< the width
     float cellHeight() const { return cellSize() * aspect_; }
-    float left() const; ///< of cell (0, 0); outside the rectangle when it is scrolled away
+    float left() const; ///< edge of cell (0, 0); outside the rectangle when it is scrolled away
     float top() const;
     std::optional<Cell> cellAt(float x, float y) const; ///< only within the rectangle
-    /// Half-open ranges of the cells that show, whole or in part.
+    /// Half-open ranges of the cells that are at least partly visible.
     std::pair<int, int> visibleQueries() const;
     std::pair<int, int> visibleKeys() const;
 

@@ -33,7 +33,7 @@ bool isExact(const Picture& picture) {
            picture.cellWidth >= 1 && picture.cellHeight >= 1;
 }
 
-/// What the shader is compiled for: bits for constants 0 to 3.
+/// The shader variant for a picture: bits for constants 0 to 3.
 uint32_t variantOf(const Picture& picture) {
     return (picture.isSigned ? kSigned : 0) | (isExact(picture) ? kExact : 0) | (picture.exponent != 1 ? kLifts : 0);
 }

@@ -17,8 +17,8 @@ struct PixelRect {
     bool operator==(const PixelRect&) const = default;
 };
 
-/// Floats on the device that show a part of a matrix: `rows` times `columns` of them stand for the cells from rowBegin
-/// to rowEnd and columnBegin to columnEnd.
+/// Floats on the device that show a part of a matrix: `rows` by `columns` pixels stand for the cells from rowBegin to
+/// rowEnd and from columnBegin to columnEnd.
 struct DevicePixels {
     VkBuffer buffer = VK_NULL_HANDLE;
     uint64_t byteOffset = 0, byteSize = 0;
@@ -27,20 +27,20 @@ struct DevicePixels {
     int rowBegin = 0, rowEnd = 0, columnBegin = 0, columnEnd = 0;
 };
 
-/// A matrix as it is to appear.
+/// A matrix and the way it is drawn.
 struct Picture {
     DevicePixels pixels;
     PixelRect plot;                 ///< nothing is drawn outside
     float originX = 0, originY = 0; ///< of row 0, column 0, in framebuffer pixels
     float cellWidth = 1, cellHeight = 1;
-    float exponent = 1;      ///< of the value between low and high before colouring
+    float exponent = 1;      ///< applied to values between low and high before colouring
     float low = 0, high = 1; ///< values of the darkest and the brightest colour
-    bool isSigned = false;   ///< colours that part at the middle of low and high
+    bool isSigned = false;   ///< diverging colours about the middle of low and high
     bool isCausal = false;
-    int window = 0;              ///< keys that a query sees back; 0: all
-    int newest = -1;             ///< row that was written last; -1: none glows
+    int window = 0;              ///< number of previous keys that a query sees; 0: all
+    int newest = -1;             ///< the newest row; -1: no row glows
     std::array<float, 4> glow{}; ///< of that row and the three before it, from 0 to 1
-    bool isLight = false;        ///< on a light page
+    bool isLight = false;        ///< uses the light theme
     PixelRect legend;            ///< a bar of the colours; empty: none
 };
 
@@ -49,9 +49,9 @@ class PicturePipeline {
 public:
     PicturePipeline(gpu::Context& context, VkRenderPass renderPass);
 
-    /// Outside a render pass: what the engine wrote becomes readable. No commands that drew before may still run.
+    /// Makes the engine's results readable. Call this outside a render pass, when no earlier draw commands run.
     void prepare(VkCommandBuffer commands, std::span<const Picture> pictures);
-    /// Inside the render pass, of the pictures that were prepared.
+    /// Draws the prepared pictures, inside the render pass.
     void draw(VkCommandBuffer commands, std::span<const Picture> pictures) const;
 
 private:
@@ -66,7 +66,7 @@ private:
     VkRenderPass renderPass_;
     gpu::Owned<VkDescriptorSetLayout, vkDestroyDescriptorSetLayout> setLayout_;
     gpu::Owned<VkPipelineLayout, vkDestroyPipelineLayout> layout_;
-    std::vector<gpu::Owned<VkPipeline, vkDestroyPipeline>> pipelines_; ///< by variant, made when first needed
+    std::vector<gpu::Owned<VkPipeline, vkDestroyPipeline>> pipelines_; ///< by variant, created on first use
     gpu::Owned<VkDescriptorPool, vkDestroyDescriptorPool> pool_;
     std::vector<VkDescriptorSet> sets_;
     struct Place {

@@ -10,13 +10,13 @@
 
 namespace attn::scope {
 
-/// Brings what one device computed to the one that shows it, by way of the host.
+/// Copies pictures from the device that computes them to the device that shows them, through the host.
 class PictureTransfer {
 public:
     PictureTransfer(gpu::Context& computes, gpu::Context& shows);
 
-    /// The same pictures of copies on the device that shows. No frame may still read the last ones.
-    /// @return valid until the next call
+    /// Copies the pictures. No frame may still read the copies of the last call.
+    /// @return the pictures on the showing device, valid until the next call
     std::span<const Picture> copied(std::span<const Picture> pictures);
 
 private:
@@ -27,7 +27,7 @@ private:
     std::vector<Picture> pictures_;
     gpu::CommandBuffer commands_;
     gpu::Transfer upload_;
-    gpu::Timeline timeline_; // ends first: waits for the copy
+    gpu::Timeline timeline_; // destroyed first: waits for the copy
 };
 
 } // namespace attn::scope

@@ -14,7 +14,7 @@ void writePng(const std::string& path, const Screenshot& picture) {
                        picture.width * kChannels) == 0)
         throw Error({.what = "the screenshot could not be written",
                      .where = path,
-                     .hint = "choose a folder that exists and may be written to"});
+                     .hint = "choose a folder that exists and that you can write to"});
 }
 
 } // namespace attn::scope

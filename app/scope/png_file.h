@@ -6,7 +6,8 @@
 
 namespace attn::scope {
 
-/// @throws Error naming the file if it cannot be written
+/// Writes a screenshot as a PNG file.
+/// @throws Error that names the file, if it cannot be written
 void writePng(const std::string& path, const Screenshot& picture);
 
 } // namespace attn::scope

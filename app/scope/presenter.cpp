@@ -40,10 +40,11 @@ std::optional<std::string> presenterFor(const DisplayConnection& display, const 
     for (size_t index = 0; index < drawing.size(); ++index)
         if (canPresent(index) && (!best || drawing[index].traits.type < drawing[*best].traits.type)) best = index;
     if (!best)
-        throw Error({.what = computing[chosen].traits.name + " cannot show pictures on this display, nor can another",
-                     .where = "--device",
-                     .hint = "start the program on a display that one of the devices drives (attention-cli devices "
-                             "lists them)"});
+        throw Error(
+            {.what = computing[chosen].traits.name + " cannot draw on this display, and neither can another device",
+             .where = "--device",
+             .hint = "start the program on a display that one of the devices drives (attention-cli devices "
+                     "lists them)"});
     return std::to_string(*best);
 }
 

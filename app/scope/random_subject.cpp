@@ -16,10 +16,10 @@ void requireRoom(const gpu::Context& context, const RandomSubject::Size& size) {
     const auto free = static_cast<int64_t>(context.freeBytes());
     if (bytesOf(size) <= free / 2) return;
     const int64_t perToken = bytesOf(size) / size.tokens;
-    throw Error({.what = fmt::format("queries and keys of {} tokens take {} MiB and {} has {} MiB free", size.tokens,
-                                     bytesOf(size) >> 20, context.traits().name, free >> 20),
+    throw Error({.what = fmt::format("queries and keys of {} tokens take {} MiB, but {} has only {} MiB free",
+                                     size.tokens, bytesOf(size) >> 20, context.traits().name, free >> 20),
                  .where = "--random",
-                 .hint = fmt::format("{} tokens would fit", free / 2 / perToken)});
+                 .hint = fmt::format("use at most {} tokens", free / 2 / perToken)});
 }
 
 } // namespace

@@ -7,13 +7,13 @@
 
 namespace attn::scope {
 
-/// Random queries and keys of any length, under a causal mask: nothing but a lens can look at them.
+/// Random queries and keys of any length under a causal mask. Only the long-pattern view can show them.
 class RandomSubject : public Subject {
 public:
     struct Size {
         int64_t tokens = 0, heads = 1, width = 64;
     };
-    /// @throws Error saying what would fit, where the device has no room
+    /// @throws Error that names a size that fits, if the device has not enough memory
     RandomSubject(std::unique_ptr<gpu::Context> context, const Size& size, int head);
     ~RandomSubject() override;
 

@@ -25,9 +25,9 @@ std::optional<Screenshot> Renderer::drawAndRead(Window::Size size, std::span<con
     const auto target = swapchain_.acquire(size);
     if (!target) return std::nullopt;
     if (!swapchain_.canBeRead())
-        throw Error({.what = "this display does not let its pictures be read",
+        throw Error({.what = "this display does not allow screenshots",
                      .where = context_.traits().name,
-                     .hint = "use attention-cli render, which writes pictures without a display"});
+                     .hint = "use attention-cli render, which writes figures without a display"});
     const auto width = target->extent.width, height = target->extent.height;
     gpu::Buffer pixels(
         context_,

@@ -10,7 +10,7 @@
 
 namespace attn::scope {
 
-/// Pixels read back from the window: rows from the top, red, green, blue.
+/// Pixels read back from the window: rows from top to bottom, each pixel red, green, blue.
 struct Screenshot {
     int width = 0, height = 0;
     std::vector<uint8_t> rgb;
@@ -27,13 +27,14 @@ public:
     VkRenderPass renderPass() const { return swapchain_.renderPass(); }
     uint32_t smallestImageCount() const { return swapchain_.smallestImageCount(); }
 
-    using Overlay = std::function<void(VkCommandBuffer)>; ///< records inside the render pass, over the pictures
-    /// @return false if the window changed just now or has no area: nothing was drawn
+    using Overlay = std::function<void(VkCommandBuffer)>; ///< records inside the render pass, above the pictures
+    /// Draws a frame.
+    /// @return false if nothing was drawn, because the window has just changed or has no area
     bool draw(Window::Size size, std::span<const Picture> pictures, const Overlay& overlay);
-    /// As draw, then reads the window's pixels back. @throws Error if the display does not allow it
+    /// Draws a frame and reads the window's pixels back. @throws Error if the display does not allow it
     std::optional<Screenshot> drawAndRead(Window::Size size, std::span<const Picture> pictures, const Overlay& overlay);
-    void setLight(bool isLight) { isLight_ = isLight; } ///< the page behind the pictures
-    /// Nothing of the last frame runs any more: the engine may write what it read.
+    void setLight(bool isLight) { isLight_ = isLight; } ///< the background of the pictures
+    /// Waits for the last frame. After that the engine may write the buffers that the frame read.
     void finishFrame() { timeline_.wait(timeline_.submitted()); }
 
 private:
@@ -47,7 +48,7 @@ private:
     PicturePipeline pipeline_;
     bool isLight_ = false;
     gpu::CommandBuffer commands_;
-    gpu::Timeline timeline_; // ends first: waits for the frame
+    gpu::Timeline timeline_; // destroyed first: waits for the frame
 };
 
 } // namespace attn::scope

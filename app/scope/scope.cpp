@@ -18,8 +18,8 @@ namespace attn::scope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t kFramesTimed = 9;   // the median of which is shown: one that makes a plan does not count
-constexpr int kMostSurfacesLost = 3; // one after another: the display is gone
+constexpr size_t kFramesTimed = 9;   // their median is shown, so that one frame that makes a plan does not count
+constexpr int kMostSurfacesLost = 3; // more in a row mean that the display is gone
 constexpr int kFramesAfterEvent = 3; // Dear ImGui settles sizes and hovers in the next frames
 
 std::vector<int> encodePrompt(const LanguageModel& model, const Options& options) {
@@ -38,13 +38,14 @@ double medianOf(std::deque<double> values) {
     return *middle;
 }
 
-/// While a slider is dragged many changes of the model come at once, and each would run the whole text.
+/// Drops changes that a later message replaces. Dragging a slider sends many changes at once, and each would run the
+/// whole text.
 void dropOvertaken(std::vector<MirrorMessage>& messages) {
     bool isEditedLater = false, isGatedLater = false;
     for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
         if (std::exchange(isEditedLater, isEditedLater || message->edits.has_value())) message->edits.reset();
         if (std::exchange(isGatedLater, isGatedLater || message->gates.has_value())) message->gates.reset();
-        if (message->step > 0) isEditedLater = isGatedLater = false; // it is written by the model as it then was
+        if (message->step > 0) isEditedLater = isGatedLater = false; // the step needs the model as it was then
     }
 }
 
@@ -60,10 +61,10 @@ Scope::Scope(const DisplayConnection& display, const Options& options)
 }
 
 Scope::~Scope() {
-    if (renderer_) renderer_->finishFrame(); // it reads what the views hold
+    if (renderer_) renderer_->finishFrame(); // the frame reads buffers that the views hold
 }
 
-/// Begins with another subject, on a device of its own. What was open stays if that fails.
+/// Opens another subject on a new device. If that fails, the current subject stays open.
 void Scope::open(const Options& options) {
     const Look look = page_ ? page_->look() : Look{};
     const auto computes = options.device.empty() ? std::nullopt : std::optional(options.device);
@@ -83,10 +84,10 @@ void Scope::open(const Options& options) {
         Options shows = options;
         shows.device = *presents;
         presenter = std::make_unique<gpu::Context>(deviceOptions(shows, true));
-        subject->setNotice(fmt::format("Computed on {}, shown on {}: pictures are copied from one to the other.",
+        subject->setNotice(fmt::format("Computed on {}, shown on {}: images are copied between them.",
                                        subject->context().traits().name, presenter->traits().name));
     }
-    // What draws ends before what it draws on.
+    // Destroy the drawing objects before the device that they use.
     if (renderer_) renderer_->finishFrame();
     page_.reset();
     detach();
@@ -97,7 +98,7 @@ void Scope::open(const Options& options) {
     const ViewDescriptor* view = viewNamed(options.view);
     page_.emplace(*subject_, view ? view->id : options.random ? ViewId::Lens : ViewId::Head);
     page_->look() = look;
-    window_.setTitle((options.random ? std::string("Lens") : subject_->name()) + " – Attention Scope");
+    window_.setTitle((options.random ? std::string("Long pattern") : subject_->name()) + " – Attention Scope");
     options_ = options;
     isRunning_ = false;
 }
@@ -111,7 +112,7 @@ void Scope::attach() {
 }
 
 void Scope::detach() {
-    if (renderer_) renderer_->finishFrame(); // it draws with what the widgets hold
+    if (renderer_) renderer_->finishFrame(); // the frame uses buffers that the widgets hold
     gui_.reset();
     renderer_.reset();
     surface_.reset();
@@ -129,7 +130,7 @@ gpu::Context::Options Scope::deviceOptions(const Options& options, bool presents
 
 std::span<const Picture> Scope::shownPictures() {
     if (!transfer_) return page_->pictures();
-    renderer_->finishFrame(); // it reads the copies of the last frame
+    renderer_->finishFrame(); // the last frame reads the copies
     return transfer_->copied(page_->pictures());
 }
 
@@ -160,7 +161,7 @@ std::unique_ptr<LanguageModel> Scope::openModel(const Options& options, bool pre
 void Scope::readKeys() {
     Wishes wishes;
     const std::vector<int> pressed = window_.takeKeys();
-    if (gui_->wantsText()) return; // somebody is typing
+    if (gui_->wantsText()) return; // the user is typing
     for (int key : pressed) {
         const auto views = viewCatalogue();
         if (key >= GLFW_KEY_1 && key < GLFW_KEY_1 + static_cast<int>(views.size()))
@@ -223,7 +224,8 @@ void Scope::readKeys() {
 
 void Scope::readFollowed() {
     if (!follower_) return;
-    const bool isConnected = follower_->isConnected(); // lines may still have come before it went
+    const bool isConnected =
+        follower_->isConnected(); // read before takeLines(), because lines may arrive until the end
     std::vector<MirrorMessage> messages;
     const auto saying = [&](const auto& work) {
         try {
@@ -239,7 +241,7 @@ void Scope::readFollowed() {
     for (const MirrorMessage& message : messages) saying([&] { follow(message); });
     if (isConnected) return;
     follower_ = nullptr;
-    subject_->setNotice("The program that was followed has ended; this window goes on by itself.");
+    subject_->setNotice("The program that this window followed has ended. You can still use this window.");
 }
 
 void Scope::follow(const MirrorMessage& message) {
@@ -261,7 +263,7 @@ void Scope::follow(const MirrorMessage& message) {
         const std::vector<int> tokens = tokensOf(model->language());
         const auto promptLength =
             static_cast<size_t>(std::max(message.promptLength.value_or(static_cast<int>(tokens.size())), 1));
-        renderer_->finishFrame(); // it reads what changes
+        renderer_->finishFrame(); // the frame reads buffers that change now
         if (tokens != model->tokens() || promptLength != model->promptLength()) model->setTokens(tokens, promptLength);
     }
     for (int i = 0; i < message.step; ++i) step();
@@ -293,7 +295,7 @@ void Scope::present(bool isPresenting) {
 void Scope::step() {
     ModelSubject* model = subject_->model();
     if (model == nullptr) return;
-    renderer_->finishFrame(); // it reads what the step writes
+    renderer_->finishFrame(); // the frame reads buffers that the step writes
     if (!model->generate() || !model->notice().empty()) isRunning_ = false;
 }
 
@@ -332,13 +334,13 @@ void Scope::compose() {
     gui_->endFrame();
     const bool isBetterLater = page_->prepare([this] { renderer_->finishFrame(); });
     isRefining_ = isBetterLater || isRunning_ || (subject_->model() != nullptr && subject_->model()->isGlowing());
-    fulfil(wishes); // shown by the next frame
+    fulfil(wishes); // visible in the next frame
 }
 
 template <typename Draw> auto Scope::frame(const Draw& draw) {
     readKeys();
     readFollowed();
-    if (gui_->scale() != window_.contentScale()) { // moved to a screen of another density
+    if (gui_->scale() != window_.contentScale()) { // the window moved to a screen with another pixel density
         detach();
         attach();
     }

@@ -14,7 +14,7 @@
 
 namespace attn::scope {
 
-/// The program: a window on one model. Main thread only.
+/// The program: a window that shows one model. Use it on the main thread only.
 class Scope {
 public:
     /// Opens the window, then the model.
@@ -22,64 +22,65 @@ public:
     Scope(const DisplayConnection& display, const Options& options);
     ~Scope();
 
-    /// Draws until the window is closed, or as many frames as the options say.
+    /// Draws frames until the window is closed or Options::frames is reached.
     void run();
-    /// Handles what happened and draws one frame. @return false if nothing was drawn: minimised, or resized just now
+    /// Handles events and draws one frame.
+    /// @return false if nothing was drawn, because the window is minimised or has just been resized
     bool drawFrame();
-    /// As drawFrame, and reads the window back; empty if nothing was drawn.
+    /// Like drawFrame, then reads the window back. @return empty if nothing was drawn
     std::optional<Screenshot> drawAndRead();
-    bool isRefining() const { return isRefining_; } ///< the picture becomes better, or moves, with more frames
-    bool isRunning() const { return isRunning_; }   ///< writes token after token
+    bool isRefining() const { return isRefining_; } ///< more frames will improve or move the picture
+    bool isRunning() const { return isRunning_; }   ///< generates tokens continuously
     bool wantsToClose() const { return window_.wantsToClose(); }
 
     Window& window() { return window_; }
     Subject& subject() { return *subject_; }
-    /// @throws std::bad_cast where there is no model
+    /// @throws std::bad_cast if there is no model
     ModelSubject& model() { return dynamic_cast<ModelSubject&>(*subject_); }
     Page& page() { return *page_; }
     gpu::Context& context() { return subject_->context(); }
-    /// The device that shows the pictures: that of the subject, or another one.
+    /// The device that drives the display: the subject's device or another one.
     gpu::Context& presenter() { return presenter_ ? *presenter_ : context(); }
 
 private:
     void open(const Options& options);
-    /// @param presents whether its device shows the pictures too
+    /// @param presents whether its device drives the display too
     std::unique_ptr<LanguageModel> openModel(const Options& options, bool presents);
     gpu::Context::Options deviceOptions(const Options& options, bool presents) const;
     std::span<const Picture> shownPictures();
-    /// Makes what draws into the window, and ends it.
+    /// attach() creates the objects that draw into the window; detach() destroys them.
     void attach();
     void detach();
     void readKeys();
     void readFollowed();
-    /// Shows what a message asks for. @throws Error where it cannot: what it asked before that shows
+    /// Applies a message. @throws Error at the first part that fails; the parts before it are applied
     void follow(const MirrorMessage& message);
     void fulfil(const Wishes& wishes);
     void present(bool isPresenting);
     void step();
-    /// What the frame shows, made between Gui::beginFrame and endFrame.
+    /// Makes the widgets of a frame, between Gui::beginFrame and endFrame.
     void compose();
     template <typename Draw> auto frame(const Draw& draw);
     void reportRate(int frames, double seconds) const;
 
     const DisplayConnection& display_;
-    Options options_; ///< what the subject was opened with
+    Options options_; ///< the options of the open subject
     std::unique_ptr<Follower> follower_;
     Window window_;
     std::unique_ptr<LanguageModel> model_;
     std::unique_ptr<Subject> subject_;
-    std::unique_ptr<gpu::Context> presenter_; ///< null: the subject's
-    std::optional<PictureTransfer> transfer_; ///< where there is a presenter
+    std::unique_ptr<gpu::Context> presenter_; ///< null: the subject's device drives the display
+    std::optional<PictureTransfer> transfer_; ///< present if there is a presenter
     std::optional<Surface> surface_;
     std::optional<Renderer> renderer_;
     std::optional<Gui> gui_;
     std::optional<Page> page_;
     int framesWanted_ = 0;
     std::string screenshotPath_;
-    std::deque<double> frameMs_; ///< of the last frames, the newest last
+    std::deque<double> frameMs_; ///< times of the last frames, the newest last
     bool isRefining_ = false, isRunning_ = false;
-    int surfacesLost_ = 0;  ///< one after another, without a frame between them
-    bool isLookNew_ = true; ///< the theme or the size of type has changed
+    int surfacesLost_ = 0;  ///< in a row, without a frame between them
+    bool isLookNew_ = true; ///< the theme or the text size has changed
 };
 
 } // namespace attn::scope

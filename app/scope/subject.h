@@ -9,7 +9,7 @@ namespace attn::scope {
 
 class ModelSubject;
 
-/// What the window is about, and the layer and head of it that views look at.
+/// The model, or the random queries and keys, that the window shows, with the selected layer and head.
 class Subject {
 public:
     virtual ~Subject() = default;
@@ -20,18 +20,17 @@ public:
     virtual int heads() const = 0;
     int layer() const { return layer_; }
     int head() const { return head_; }
-    /// The nearest that exists.
+    /// Selects the nearest layer and head that exist.
     void select(int layer, int head);
     virtual int tokenCount() const = 0;
-    /// Tokens as they are written beside a pattern.
+    /// Token labels, as shown beside a pattern.
     const std::vector<std::string>& labels() const { return labels_; }
-    virtual std::string facts() const = 0; ///< for the line below: how many tokens, what comes next
-    const std::string& notice() const {
-        return notice_;
-    } ///< a sentence about the last thing done; empty if it needs none
+    virtual std::string facts() const = 0; ///< for the status line: the number of tokens and the next token
+    /// A sentence about the last action; empty if there is nothing to say.
+    const std::string& notice() const { return notice_; }
     void setNotice(std::string notice) { notice_ = std::move(notice); }
 
-    virtual ModelSubject* model() { return nullptr; } ///< null where there are only queries and keys
+    virtual ModelSubject* model() { return nullptr; } ///< null if there are only queries and keys
 
 protected:
     std::string name_, notice_;
@@ -39,7 +38,7 @@ protected:
     int layer_ = 0, head_ = 0;
 };
 
-/// "only 0 exists", "choose 0 to 7": the remedy where an index is wrong.
+/// The hint for a wrong index: "only 0 exists" or "choose 0 to 7".
 std::string rangeOf(int count);
 
 } // namespace attn::scope

@@ -5,10 +5,10 @@
 namespace attn::scope {
 namespace {
 
-/// gpu::check for calls that may also find the surface lost.
+/// Like gpu::check, for calls that may also report a lost surface.
 void checkSurface(VkResult result, const char* call) {
     if (result == VK_ERROR_SURFACE_LOST_KHR)
-        throw SurfaceLost({.what = "the window's surface was lost and could not be made again",
+        throw SurfaceLost({.what = "the window's surface was lost and could not be created again",
                            .where = call,
                            .hint = "start the program again; if it stays so, the display server or its driver is at "
                                    "fault"});
@@ -23,7 +23,7 @@ Swapchain::Swapchain(gpu::Context& context, VkSurfaceKHR surface) : context_(con
         vkGetPhysicalDeviceSurfaceSupportKHR(context.physicalDevice(), context.queueFamily(), surface, &canPresent),
         "vkGetPhysicalDeviceSurfaceSupportKHR");
     if (canPresent == VK_FALSE)
-        throw Error({.what = context.traits().name + " cannot show pictures on this display",
+        throw Error({.what = context.traits().name + " cannot draw on this display",
                      .where = "--device",
                      .hint = "choose another device (attention-cli devices lists them), or start the program on the "
                              "display that it drives"});
@@ -112,7 +112,7 @@ bool Swapchain::rebuild(Window::Size size) {
     checkSurface(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(context_.physicalDevice(), surface_, &surface),
                  "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
     extent_ = surface.currentExtent;
-    if (extent_.width == UINT32_MAX) // the window takes the size of its images (Wayland)
+    if (extent_.width == UINT32_MAX) // the images set the size of the window (Wayland)
         extent_ = {
             std::clamp(static_cast<uint32_t>(size.width), surface.minImageExtent.width, surface.maxImageExtent.width),
             std::clamp(static_cast<uint32_t>(size.height), surface.minImageExtent.height,
@@ -134,7 +134,7 @@ bool Swapchain::rebuild(Window::Size size) {
     create.compositeAlpha = (surface.supportedCompositeAlpha & VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR) != 0
                                 ? VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
                                 : VK_COMPOSITE_ALPHA_INHERIT_BIT_KHR;
-    create.presentMode = VK_PRESENT_MODE_FIFO_KHR; // everywhere, and never faster than the screen
+    create.presentMode = VK_PRESENT_MODE_FIFO_KHR; // available everywhere, and never faster than the screen
     create.clipped = VK_TRUE;
     create.oldSwapchain = swapchain_.get();
     images_.clear();

@@ -9,14 +9,13 @@
 
 namespace attn::scope {
 
-/// The window's surface is lost: another must be made on it. The display server began anew, or the screen was taken.
+/// Thrown when the window's surface is lost and must be created again, for example after the display server restarted.
 class SurfaceLost : public Error {
 public:
     using Error::Error;
 };
 
-/// The images of a window. Rebuilds itself when the window's size or screen changes. Presentation is on the context's
-/// queue.
+/// The images of a window. Rebuilds itself when the window's size or screen changes. Presents on the context's queue.
 class Swapchain {
 public:
     /// @throws Error if the device cannot present to the surface
@@ -25,11 +24,12 @@ public:
     Swapchain(const Swapchain&) = delete;
     Swapchain& operator=(const Swapchain&) = delete;
 
-    /// Clears to the page's colour, leaves the image ready to present. Its format never changes.
+    /// The render pass. It clears to the background colour and leaves the image ready to present. Its format never
+    /// changes.
     VkRenderPass renderPass() const { return renderPass_.get(); }
     VkFormat format() const { return format_.format; }
     uint32_t smallestImageCount() const { return smallestImageCount_; }
-    bool canBeRead() const { return canBeRead_; } ///< images may be copied from
+    bool canBeRead() const { return canBeRead_; } ///< images can be copied
 
     struct Target {
         uint32_t index;
@@ -39,8 +39,8 @@ public:
         VkSemaphore acquired; ///< wait for it before drawing
         VkSemaphore drawn;    ///< signal it after
     };
-    /// The next image to draw. What was submitted for the last one must have finished.
-    /// @return empty if the window has no area or changed just now: try with the next frame
+    /// The next image to draw. All work on the last image must have finished.
+    /// @return empty if the window has no area or has just changed; try again in the next frame
     /// @throws SurfaceLost
     std::optional<Target> acquire(Window::Size size);
     void present(const Target& target); ///< @throws SurfaceLost

@@ -17,11 +17,11 @@ struct Area {
     bool contains(float atX, float atY) const { return atX >= x && atY >= y && atX < x + width && atY < y + height; }
 };
 
-/// How the window is to look.
+/// The display settings of the window.
 struct Look {
-    bool isPresenting = false; ///< nothing but the picture, large
+    bool isPresenting = false; ///< shows only the figure, with large text
     bool isLight = false;
-    bool liftsFaint = false; ///< colours by the square root of the probability
+    bool liftsFaint = false; ///< colours by the square root of the attention weight
 };
 
 /// What the reader asked for, by key or by button.
@@ -34,28 +34,28 @@ struct Wishes {
     bool open = false, back = false, quit = false;
 };
 
-/// One way of looking. The window shows one at a time, between its tools above and a line of facts below.
+/// One view of the subject. The window shows one view at a time, between the tools and the status line.
 class View {
 public:
     virtual ~View() = default;
 
-    /// Adds its own widgets to the tools.
+    /// Adds the view's own widgets to the tools.
     virtual void drawTools(Wishes&) {}
     /// Makes the widgets of one frame, between Gui::beginFrame and endFrame. @param wishes what they ask for is added
     virtual void draw(const Area& area, const Look& look, Wishes& wishes) = 0;
-    /// Brings what it showed up to date on the device.
-    /// @param finishFrame to be called before anything is changed that the last frame may read
-    /// @return whether it becomes better with more frames
+    /// Updates the view's data on the device.
+    /// @param finishFrame must be called before changing anything that the last frame may read
+    /// @return whether more frames will improve the view
     virtual bool prepare(const std::function<void()>& finishFrame) = 0;
-    /// What lies under the widgets. Valid until the next prepare().
+    /// The pictures under the widgets. Valid until the next prepare().
     virtual std::span<const Picture> pictures() const { return {}; }
     virtual std::string facts() const { return {}; }
-    virtual void fit() {}                                ///< shows the whole
-    virtual bool looksAtHead() const { return false; }   ///< another layer or head shows something else
-    virtual bool looksAtTokens() const { return false; } ///< likewise another token
+    virtual void fit() {}                                ///< shows the whole matrix
+    virtual bool looksAtHead() const { return false; }   ///< depends on the selected layer and head
+    virtual bool looksAtTokens() const { return false; } ///< depends on the tokens
 };
 
-/// An area in framebuffer pixels.
+/// Converts an area to framebuffer pixels.
 PixelRect pixelsOf(const Area& area);
 
 } // namespace attn::scope

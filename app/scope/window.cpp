@@ -18,7 +18,7 @@ std::string lastError() {
     return text != nullptr ? text : "GLFW gives no reason";
 }
 
-/// The screen that holds most of the window's middle; the first where windows do not know their place (Wayland).
+/// The screen that contains the window's centre, or the first one if the window's position is unknown (Wayland).
 GLFWmonitor* screenOf(int x, int y) {
     int count = 0;
     GLFWmonitor** monitors = glfwGetMonitors(&count);
@@ -43,7 +43,7 @@ DisplayConnection::DisplayConnection() {
     if (glfwVulkanSupported() != GLFW_TRUE) {
         const std::string reason = lastError();
         glfwTerminate();
-        throw Error({.what = "no Vulkan driver that draws into windows was found: " + reason,
+        throw Error({.what = "found no Vulkan driver that can draw into windows: " + reason,
                      .where = {},
                      .hint = "install one, for example the package mesa-vulkan-drivers"});
     }
@@ -55,7 +55,7 @@ std::vector<const char*> DisplayConnection::instanceExtensions() const {
     uint32_t count = 0;
     const char** names = glfwGetRequiredInstanceExtensions(&count);
     if (names == nullptr)
-        throw Error({.what = "no Vulkan driver can draw into this display: " + lastError(),
+        throw Error({.what = "no Vulkan driver can draw on this display: " + lastError(),
                      .where = {},
                      .hint = "install or update a driver, for example mesa-vulkan-drivers"});
     return {names, names + count};

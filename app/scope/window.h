@@ -9,7 +9,7 @@ struct GLFWwindow;
 
 namespace attn::scope {
 
-/// The connection to the display, by way of GLFW. One in a process, before its windows. Main thread only.
+/// The connection to the display, through GLFW. Create one per process, before any window, on the main thread.
 class DisplayConnection {
 public:
     /// @throws Error without a display or a Vulkan driver
@@ -18,7 +18,7 @@ public:
     DisplayConnection(const DisplayConnection&) = delete;
     DisplayConnection& operator=(const DisplayConnection&) = delete;
 
-    /// What an instance needs to draw into a window. @throws Error if no driver can
+    /// The instance extensions for drawing into a window. @throws Error if no driver supports it
     std::vector<const char*> instanceExtensions() const;
 };
 
@@ -41,7 +41,7 @@ public:
         bool operator==(const Size&) const = default;
     };
     Size framebufferSize() const; ///< empty while minimised
-    float contentScale() const;   ///< 2 on a screen of high density
+    float contentScale() const;   ///< 2 on a screen with high pixel density
 
     void toggleFullScreen();
     bool isFullScreen() const;
@@ -57,7 +57,7 @@ private:
     Size size_;
 };
 
-/// A window as Vulkan draws into it. Ends before its window and its instance.
+/// The Vulkan surface of a window. Destroy it before its window and its instance.
 class Surface {
 public:
     Surface(VkInstance instance, const Window& window);

@@ -121,14 +121,14 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
         const auto now = scope.model().language().logits();
         return std::vector<float>(now.begin(), now.end());
     };
-    CHECK(scope.model().facts().find("edited") == std::string::npos);
+    CHECK(scope.model().facts().find("changed") == std::string::npos);
     leader.send(mirrorLine({.edits = Edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}}, {}}}));
-    REQUIRE(window.drawUntil([&] { return scope.model().facts().starts_with("model edited"); }));
+    REQUIRE(window.drawUntil([&] { return scope.model().facts().starts_with("model changed"); }));
     for (float logit : logits()) CHECK(logit == Approx(0).margin(1e-6));
     const auto removed = scope.model().microscope().tensor("blocks.1.attn.hook_z"); // tensors are those of the same run
     CHECK(removed.statistics.maximum == 0);
 
-    // A pattern by hand shows in the head's picture and in the grid.
+    // A changed pattern shows in the head's picture and in the grid.
     const int last = scope.subject().tokenCount() - 1;
     leader.send(mirrorLine({.edits = Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
                             .layer = 1,
@@ -143,7 +143,7 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
     CHECK(tiles.byHand.front().at(last, 3) == 0);
     leader.send(mirrorLine({.view = "grid"}));
     REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Grid && !scope.isRefining(); }));
-    leader.send(mirrorLine({.view = "lens"})); // and through the lens
+    leader.send(mirrorLine({.view = "lens"})); // the old name of the long-pattern view
     REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Lens && !scope.isRefining(); }));
     const Screenshot pinned = window.picture();
     CHECK(scope.model().isByHand());

@@ -27,7 +27,7 @@ TEST_CASE("scope: a long pattern is coarse at once, becomes exact, and zooms to 
     const LensView fitted = lensOf(window).view;
     CHECK(fitted.head == 1);
     CHECK(fitted.level == 3); // some 500 pixels
-    CHECK(window.scope().page().view()->facts().find("8 × 8 cells a pixel") != std::string::npos);
+    CHECK(window.scope().page().view()->facts().find("8 × 8 cells per pixel") != std::string::npos);
     Screenshot picture = window.picture();
     CHECK(window.colourOf(picture, {2000, 4000}).isNear({28, 30, 36})); // a key that comes later
     CHECK_FALSE(window.colourOf(picture, {20, 4}).isNear({28, 30, 36}));

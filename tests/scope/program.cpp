@@ -42,12 +42,12 @@ TEST_CASE("program: what stops it is said with its remedy", "[scope][gpu]") {
                "start it in a desktop session");
     checkFails(run("/no/such/model"), "no such file or folder", "check the path");
     checkFails(run("--device 'no such card'"), "no such card", "llvmpipe");
-    checkFails(run("--follow /no/such/socket"), "there is nothing to follow", "Open in scope");
+    checkFails(run("--follow /no/such/socket"), "cannot connect to the socket", "Open in scope");
     checkFails(run("--layer 7"), "layer 7 does not exist", "choose 0 to 1");
     checkFails(run("--head 2"), "head 2 does not exist", "choose 0 to 1");
     checkFails(run("--prompt 'a1'"), "no token", "use only its 27 characters");
     checkFails(run("--random 4096,2,16 --head 2"), "head 2 does not exist", "choose 0 to 1");
-    checkFails(run("--random 131072,128,256"), "take", "tokens would fit");
+    checkFails(run("--random 131072,128,256"), "take", "use at most");
     checkFails(run("--screenshot /no/such/folder/a.png"), "could not be written", "choose a folder");
 }
 

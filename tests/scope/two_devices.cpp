@@ -49,7 +49,7 @@ TEST_CASE("two devices: what one computes another shows, to the pixel, and a sen
     apart.presentDevice = "0";
     ScopeWindow window(apart);
     REQUIRE(&window.scope().presenter() != &window.scope().context());
-    CHECK(window.scope().subject().notice().find("pictures are copied from one to the other") != std::string::npos);
+    CHECK(window.scope().subject().notice().find("images are copied between them") != std::string::npos);
     const Screenshot shown = window.picture();
     CHECK(coloursOf(window, shown) == expected);
     window.press("Up"); // another head comes over too
@@ -73,6 +73,6 @@ TEST_CASE("two devices: one that has no display gives its pictures to the one th
 
 TEST_CASE("two devices: where none has the display, the program says so", "[scope][gpu]") {
     refusals = 100;
-    CHECK_THROWS_WITH(ScopeWindow(induction()), CONTAINS("cannot show pictures on this display"));
+    CHECK_THROWS_WITH(ScopeWindow(induction()), CONTAINS("cannot draw on this display"));
     refusals = 0;
 }

@@ -93,4 +93,6 @@ TEST_CASE("options: what is left out has defaults, what is wrong is said", "[sco
     CHECK(message({"--view", "nothing"}).exitCode == 2);
     CHECK(message({"--view", "nothing"}).text.find("timeline") != std::string::npos);
     CHECK(options({"--view", "grid", "--light"}) == Options{.view = "grid", .isLight = true});
+    CHECK(options({"--view", "long-pattern"}) == Options{.view = "long-pattern"});
+    CHECK(options({"--view", "lens"}) == Options{.view = "lens"}); // its old name
 }

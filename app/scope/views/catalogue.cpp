@@ -18,20 +18,20 @@ std::span<const ViewDescriptor> viewCatalogue() {
     static constexpr std::array kViews{
         ViewDescriptor{ViewId::Grid, "grid", "Grid", "Patterns of all layers and heads", true, true, makeGridView},
         ViewDescriptor{ViewId::Head, "head", "Head", "One head's pattern, cell by cell", true, true, makeHeadView},
-        ViewDescriptor{ViewId::Lens, "lens", "Lens", "One head's pattern at any length: coarse at once, then exact",
-                       false, true, makeLensView},
-        ViewDescriptor{ViewId::Tensors, "tensors", "Tensors", "Hooks and weights as pictures, with statistics", true,
+        ViewDescriptor{ViewId::Lens, "long-pattern", "Long pattern",
+                       "One head's pattern at any length: coarse at first, then exact", false, true, makeLensView},
+        ViewDescriptor{ViewId::Tensors, "tensors", "Tensors", "Hooks and parameters as images, with statistics", true,
                        true, makeTensorView},
         ViewDescriptor{ViewId::Norms, "norms", "Norms", "Norms of the residual stream, by layer and token", true, true,
                        makeNormsView},
-        ViewDescriptor{ViewId::Timeline, "timeline", "Timeline", "Where the time of a step goes, op by op", true, true,
+        ViewDescriptor{ViewId::Timeline, "timeline", "Timeline", "The time of each op in a step", true, true,
                        makeTimelineView},
-        ViewDescriptor{ViewId::Plan, "plan", "Plan", "The ops of a step and where their tensors lie in memory", true,
-                       true, makePlanView},
-        ViewDescriptor{ViewId::Device, "device", "Device", "The device, and what its memory is used for", false, false,
+        ViewDescriptor{ViewId::Plan, "plan", "Plan", "The ops of a step and the memory of their tensors", true, true,
+                       makePlanView},
+        ViewDescriptor{ViewId::Device, "device", "Device", "The device and the use of its memory", false, false,
                        makeDeviceView},
-        ViewDescriptor{ViewId::Shaders, "shaders", "Shaders", "The kernels of a step, and what the driver says of them",
-                       true, true, makeShaderView},
+        ViewDescriptor{ViewId::Shaders, "shaders", "Shaders", "The kernels of a step and the driver's statistics", true,
+                       true, makeShaderView},
     };
     return kViews;
 }
@@ -39,6 +39,7 @@ std::span<const ViewDescriptor> viewCatalogue() {
 const ViewDescriptor& descriptorOf(ViewId id) { return *std::ranges::find(viewCatalogue(), id, &ViewDescriptor::id); }
 
 const ViewDescriptor* viewNamed(const std::string& name) {
+    if (name == "lens") return &descriptorOf(ViewId::Lens); // the old name, in scripts and older programs
     for (const ViewDescriptor& view : viewCatalogue())
         if (name == view.name) return &view;
     return nullptr;
@@ -46,7 +47,7 @@ const ViewDescriptor* viewNamed(const std::string& name) {
 
 std::string refusalOf(const ViewDescriptor& view, Subject& subject) {
     ModelSubject* model = subject.model();
-    if (view.needsModel && model == nullptr) return "Random queries and keys are looked at through the lens only.";
+    if (view.needsModel && model == nullptr) return "Only the Long pattern view can show random queries and keys.";
     if (view.needsPlaces && model != nullptr) return model->microscope().refusal();
     return {};
 }

@@ -8,23 +8,23 @@
 
 namespace attn::scope {
 
-/// A view as menus, keys and the command line know it.
+/// A view's entry for buttons, keys and the command line.
 struct ViewDescriptor {
     ViewId id;
     const char* name;  ///< on the command line
     const char* title; ///< on its button
     const char* help;
-    bool needsModel;  ///< random queries and keys have nothing for it
-    bool needsPlaces; ///< shows what Microscope may refuse
+    bool needsModel;  ///< cannot show random queries and keys
+    bool needsPlaces; ///< needs a model that Microscope supports
     std::unique_ptr<View> (*make)(Subject& subject);
 };
 
-/// In the order of their keys, 1 and up.
+/// All views, in the order of their keys from 1.
 std::span<const ViewDescriptor> viewCatalogue();
 const ViewDescriptor& descriptorOf(ViewId id);
-/// Null if there is none of that name.
+/// Finds a view by its command-line name. Accepts "lens" for "long-pattern". @return null if there is none
 const ViewDescriptor* viewNamed(const std::string& name);
-/// Why a view cannot show this, as a sentence; empty if it can.
+/// The reason why a view cannot show this subject, as a sentence; empty if it can.
 std::string refusalOf(const ViewDescriptor& view, Subject& subject);
 
 } // namespace attn::scope

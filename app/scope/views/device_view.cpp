@@ -35,14 +35,14 @@ void row(const std::string& name, const std::string& value) {
 
 std::string heapText(const VkMemoryHeap& heap) {
     return fmt::format("{}{}", bytesText(static_cast<double>(heap.size)),
-                       (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 ? ", on the device" : ", of the host");
+                       (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 ? ", on the device" : ", on the host");
 }
 
 } // namespace
 
 std::vector<MemoryUse> DeviceView::uses() const {
     if (ModelSubject* model = subject_.model()) return model->microscope().memory();
-    return {{"queries, keys and the lens", static_cast<int64_t>(subject_.context().allocatedBytes())}};
+    return {{"queries, keys and the long-pattern view", static_cast<int64_t>(subject_.context().allocatedBytes())}};
 }
 
 void DeviceView::drawMemory() const {
@@ -83,16 +83,16 @@ void DeviceView::drawTraits() const {
     row("subgroup", fmt::format("{} invocations", traits.subgroupSize));
     row("workgroup", fmt::format("at most {} invocations, {} of shared memory", traits.maxWorkGroupInvocations,
                                  bytes(traits.maxSharedMemoryBytes)));
-    row("workgroups of a dispatch", fmt::format("{}", fmt::join(traits.maxWorkGroupCount, " × ")));
+    row("workgroups per dispatch", fmt::format("{}", fmt::join(traits.maxWorkGroupCount, " × ")));
     row("push constants", bytes(traits.maxPushConstantBytes));
     row("storage buffers",
-        fmt::format("{} in a shader, {} each", traits.maxStorageBuffers, bytes(traits.maxStorageBufferRange)));
+        fmt::format("{} per shader, {} each", traits.maxStorageBuffers, bytes(traits.maxStorageBufferRange)));
     row("texel buffers", fmt::format("{} texels", traits.maxTexelBufferElements));
     row("largest allocation", bytes(traits.maxAllocationBytes));
     row("timestamps", traits.timestampPeriodNs > 0 ? fmt::format("every {:g} ns", traits.timestampPeriodNs) : "none");
-    row("the host writes device memory", traits.hostVisibleDeviceLocal ? "directly" : "through staging buffers");
+    row("host writes to device memory", traits.hostVisibleDeviceLocal ? "directly" : "through staging buffers");
     row("shader inputs", traits.prefersTexelInputs ? "texel buffers" : "storage buffers");
-    row("matrix kernels", traits.prefersSubgroupTiles ? "a tile for each subgroup" : "tiles in shared memory");
+    row("matrix kernels", traits.prefersSubgroupTiles ? "one tile per subgroup" : "tiles in shared memory");
     const VkPhysicalDeviceMemoryProperties& memory = context.physical().memory;
     for (uint32_t heap = 0; heap < memory.memoryHeapCount; ++heap)
         row(fmt::format("heap {}", heap), heapText(memory.memoryHeaps[heap]));
@@ -111,9 +111,8 @@ void ShaderView::draw(const Area& area, const Look&, Wishes&) {
     beginPane("shaders", area);
     ImGui::PushTextWrapPos(0);
     if (!gpu::offersPipelineFacts(subject_.context().physical()))
-        ImGui::TextUnformatted(
-            "This driver does not tell what it made of a shader: registers, spills and occupancy need "
-            "VK_KHR_pipeline_executable_properties, which it lacks.");
+        ImGui::TextUnformatted("This driver gives no statistics about shaders. Registers, spills and occupancy need "
+                               "VK_KHR_pipeline_executable_properties, which it does not support.");
     ImGui::PopTextWrapPos();
     if (ImGui::BeginTable("kernels", 6, kTable | ImGuiTableFlags_Resizable | ImGuiTableFlags_ScrollY)) {
         ImGui::TableSetupScrollFreeze(0, 1);
@@ -152,7 +151,7 @@ bool ShaderView::prepare(const std::function<void()>& finishFrame) {
     Microscope& microscope = subject_.model()->microscope();
     kernels_ = microscope.kernels(*microscope.plan(Microscope::Phase::Decode));
     isRead_ = true;
-    return true; // it shows in the next frame
+    return true; // visible in the next frame
 }
 
 std::string ShaderView::facts() const {

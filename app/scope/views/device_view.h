@@ -9,7 +9,7 @@
 
 namespace attn::scope {
 
-/// The device's traits, its heaps, and what of its memory is used for what.
+/// The device's traits, its heaps, and the use of its memory.
 class DeviceView : public View {
 public:
     explicit DeviceView(Subject& subject) : subject_(subject) {}
@@ -26,8 +26,8 @@ private:
     Subject& subject_;
 };
 
-/// The kernels of the step that writes a token, with what their makers say: local size, push constants, constants; and
-/// the driver, where it says anything.
+/// The kernels of the step that generates a token, with local size, push constants and specialisation constants, and
+/// the driver's statistics if it offers any.
 class ShaderView : public View {
 public:
     explicit ShaderView(Subject& subject) : subject_(subject) {}
@@ -41,7 +41,7 @@ private:
     Subject& subject_;
     std::vector<KernelUse> kernels_;
     bool isRead_ = false;
-    uint64_t editsVersion_ = 0; ///< of the model whose step it is
+    uint64_t editsVersion_ = 0; ///< version of the model's changes in kernels_
 };
 
 std::unique_ptr<View> makeDeviceView(Subject& subject);

@@ -10,7 +10,7 @@ void GridTiles::setSize(int size) {
     if (size == size_) return;
     gpu::Context& context = subject_.context();
     const auto tiles = static_cast<uint64_t>(subject_.layers()) * static_cast<uint64_t>(subject_.heads());
-    pixels_ = {}; // its memory first
+    pixels_ = {}; // free the old memory before allocating
     pixels_ = gpu::Buffer(
         context, {.sizeBytes = tiles * static_cast<uint64_t>(size) * static_cast<uint64_t>(size) * sizeof(float),
                   .name = "grid tiles"});
@@ -19,7 +19,7 @@ void GridTiles::setSize(int size) {
 }
 
 int GridTiles::cellsOfPixel() const {
-    int cells = 1; // a power of two, so that one more token changes the last row of pixels only
+    int cells = 1; // a power of two, so that one more token changes only the last row of pixels
     while ((subject_.tokenCount() + cells - 1) / cells > size_ && cells < 1 << LensBand::kMostLevel) cells *= 2;
     return cells;
 }

@@ -12,14 +12,14 @@
 namespace attn::scope {
 namespace {
 
-constexpr float kSmallestSide = 2.5f;                 // em, of a tile: more of them are scrolled
-constexpr double kFrameMs = 25;                       // of work between two frames
+constexpr float kSmallestSide = 2.5f;                 // em, of a tile: a larger grid scrolls
+constexpr double kFrameMs = 25;                       // time to work between two frames
 constexpr int kSmallestTile = 32, kLargestTile = 256; // pixels
 constexpr int64_t kMostPixels = int64_t{24} << 20;    // of all tiles: 96 MiB
 
 } // namespace
 
-/// Chooses the side of a tile: what fits, but not so small that nothing is seen.
+/// Chooses the size of a tile: as large as fits, but never too small to read.
 void GridView::place(const Area& area, const Look& look) {
     const float em = ImGui::GetFontSize();
     const auto heads = static_cast<float>(subject_.heads()), layers = static_cast<float>(subject_.layers());
@@ -61,7 +61,7 @@ void GridView::drawTile(int layer, int head, const Area& at, const Area& clip, c
         ImGui::GetWindowDrawList()->AddRect({at.x - 1, at.y - 1}, {at.x + at.width + 1, at.y + at.height + 1}, colour,
                                             0, 0, 2);
     }
-    if (isHovered && !look.isPresenting) ImGui::SetTooltip("Layer %d, head %d\nclick to open", layer, head);
+    if (isHovered && !look.isPresenting) ImGui::SetTooltip("Layer %d, head %d\nClick to open.", layer, head);
 
     Picture& picture = pictures_[index];
     const float scale = ImGui::GetIO().DisplayFramebufferScale.x;
@@ -108,7 +108,7 @@ void GridView::draw(const Area& area, const Look& look, Wishes& wishes) {
         else
             ImGui::SetScrollY(ImGui::GetScrollY() - ImGui::GetIO().MouseWheel * em * 4);
     }
-    // In the middle where there is room.
+    // Centre the grid if there is room.
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float left = origin.x + std::max(0.0f, std::floor((area.width - whole.x) / 2)),
                 top = origin.y + std::max(0.0f, std::floor((area.height - whole.y) / 2));

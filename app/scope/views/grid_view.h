@@ -10,25 +10,25 @@
 
 namespace attn::scope {
 
-/// Patterns of all heads as small pictures in one device buffer, brought up to date layer by layer: rows of queries
-/// that stayed are kept.
+/// The patterns of all heads as small tiles in one device buffer, updated layer by layer. Rows of unchanged queries are
+/// kept.
 class GridTiles {
 public:
     explicit GridTiles(ModelSubject& subject) : subject_(subject) {}
 
-    /// @param size pixels on a side that tiles have room for: a power of two
+    /// Sets the size of the tiles. @param size pixels on a side, a power of two
     void setSize(int size);
     bool has(int size) const { return size == size_; }
     bool isCurrent() const;
-    /// Brings layers up to date for about so long, at least one. Nothing may be reading the tiles.
+    /// Updates layers for about this time, at least one layer. Nothing may be reading the tiles.
     void work(double milliseconds);
-    /// One head's; without a buffer before its layer was first worked on.
+    /// The tile of one head; without a buffer until its layer is first updated.
     DevicePixels tile(int layer, int head) const;
 
 private:
     struct Layer {
-        uint64_t version = 0; ///< of the tokens that it shows; 0: none yet
-        int cells = 0;        ///< tokens on a side of a pixel
+        uint64_t version = 0; ///< version of the tokens that it shows; 0: none yet
+        int cells = 0;        ///< tokens along a side of a pixel
     };
     int cellsOfPixel() const;
     void update(int layer);
@@ -38,7 +38,7 @@ private:
     gpu::Buffer pixels_; ///< [layers, heads, size, size]
     std::vector<Layer> layers_;
     gpu::CommandBuffer commands_;
-    std::optional<gpu::Timeline> copied_; // ends first: waits
+    std::optional<gpu::Timeline> copied_; // destroyed first: waits for the copies
 };
 
 /// All layers (rows) and heads (columns) of a model. A click opens a head.
@@ -54,7 +54,7 @@ public:
     bool looksAtHead() const override { return true; }
     bool looksAtTokens() const override { return true; }
 
-    /// Where a head's picture stood in the last frame, in Dear ImGui's units; empty if it is scrolled away.
+    /// The place of a head's tile in the last frame, in Dear ImGui's units; empty if it is scrolled away.
     Area placeOf(int layer, int head) const;
 
 private:
@@ -66,9 +66,9 @@ private:
     std::vector<Picture> pictures_; ///< by layer and head
     std::vector<Area> places_;      ///< likewise
     float side_ = 0, gap_ = 0;      ///< of a tile
-    int tileSize_ = 0;              ///< pixels that it is computed in
-    float zoom_ = 1;                ///< of the side that fits
-    int scrolledTo_ = -1;           ///< layer and head that was brought into sight last
+    int tileSize_ = 0;              ///< pixels on a side of a tile
+    float zoom_ = 1;                ///< relative to the size that fits
+    int scrolledTo_ = -1;           ///< the layer and head that was last scrolled into view
 };
 
 std::unique_ptr<View> makeGridView(Subject& subject);

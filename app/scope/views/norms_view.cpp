@@ -25,7 +25,7 @@ void NormsView::draw(const Area& area, const Look& look, Wishes&) {
     if (!look.isPresenting) {
         list.AddText({area.x + em * 0.75f, area.y + em * 0.5f}, ImGui::GetColorU32(ImGuiCol_Text),
                      area.width > 46 * em
-                         ? "Euclidean norm of the residual stream: a row for each layer, a column for each token"
+                         ? "Euclidean norm of the residual stream: one row per layer, one column per token"
                          : "Norms of the residual stream, layer by token");
         inner.y += em * 1.5f;
         inner.height -= em * 1.5f;
@@ -80,7 +80,7 @@ bool NormsView::prepare(const std::function<void()>& finishFrame) {
     shown_ = subject_.microscope().residualNorms();
     version_ = subject_.version();
     isPlaced_ = false;
-    return true; // it shows in the next frame
+    return true; // visible in the next frame
 }
 
 float NormsView::norm(int row, int token) const { return subject_.microscope().residualNorm(row, token); }

@@ -8,7 +8,7 @@
 
 namespace attn::scope {
 
-/// Norms of the residual stream: the embedding and what each layer makes of it (rows, from the top), by token.
+/// Norms of the residual stream by token: one row for the embedding and one after each layer, from top to bottom.
 class NormsView : public View {
 public:
     explicit NormsView(ModelSubject& subject) : subject_(subject) {}
@@ -27,7 +27,7 @@ private:
     std::optional<Microscope::DeviceTensor> shown_;
     uint64_t version_ = 0;
     MatrixPlot plot_;
-    bool isPlaced_ = false; ///< plot_ shows what shown_ is now
+    bool isPlaced_ = false; ///< plot_ shows shown_
 };
 
 std::unique_ptr<View> makeNormsView(Subject& subject);

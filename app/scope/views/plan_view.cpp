@@ -15,7 +15,7 @@ namespace {
 constexpr ImGuiWindowFlags kPane = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                                    ImGuiWindowFlags_NoBackground;
-constexpr double kGoldenTurn = 0.61803398875; // hues that follow one another lie far apart
+constexpr double kGoldenTurn = 0.61803398875; // successive hues are far apart
 
 ImU32 colourOf(uint32_t index) {
     float red = 0, green = 0, blue = 0;
@@ -52,8 +52,8 @@ void PlanView::drawTools(Wishes&) {
         phase_ = phase;
         plan_ = nullptr;
     };
-    choose("One token", "The step that writes a token", Decode);
-    choose("Prompt", "The step that reads the prompt", Prefill);
+    choose("One token", "Show the step that generates a token", Decode);
+    choose("Prompt", "Show the step that reads the prompt", Prefill);
 }
 
 std::string PlanView::tensorText(uint32_t index) const {
@@ -67,12 +67,12 @@ void PlanView::drawMap(const Area& area) {
     const float em = ImGui::GetFontSize(), left = area.x + em * 5.5f, width = area.width - em * 6.5f,
                 top = area.y + em * 1.9f, height = area.height - em * 3.3f;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    list.AddText(
-        {area.x + em * 0.75f, area.y + em * 0.4f}, ImGui::GetColorU32(ImGuiCol_Text),
-        fmt::format("The arena of {}{}: tensors by address, {}", bytesText(static_cast<double>(plan_->arenaBytes)),
-                    withChanges(subject_.changeCount()),
-                    area.width > 50 * em ? "from the op that makes each to the last that reads it" : "while they live")
-            .c_str());
+    list.AddText({area.x + em * 0.75f, area.y + em * 0.4f}, ImGui::GetColorU32(ImGuiCol_Text),
+                 fmt::format("The arena of {}{}: tensors by address, {}",
+                             bytesText(static_cast<double>(plan_->arenaBytes)), withChanges(subject_.changeCount()),
+                             area.width > 50 * em ? "from the op that writes each to the last op that reads it"
+                                                  : "while they live")
+                     .c_str());
     if (width < em || height < em || plan_->arenaBytes == 0) return;
     list.AddRectFilled({left, top}, {left + width, top + height}, ImGui::GetColorU32(ImGuiCol_FrameBg, 0.5f));
     const ImU32 faint = ImGui::GetColorU32(ImGuiCol_TextDisabled);
@@ -102,7 +102,7 @@ void PlanView::drawMap(const Area& area) {
         if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) && ImGui::IsMouseHoveringRect(from, to))
             ImGui::SetTooltip("%s\n%s, ops %u to %u%s", tensorText(span.tensor).c_str(),
                               bytesText(static_cast<double>(tensor.byteSize)).c_str(), span.firstOp, span.lastOp,
-                              span.isResult ? ", a result: kept" : "");
+                              span.isResult ? ", a result (kept)" : "");
     }
 }
 
@@ -168,13 +168,13 @@ bool PlanView::prepare(const std::function<void()>& finishFrame) {
     if (plan_ && editsVersion_ == subject_.editsVersion()) return false;
     finishFrame();
     if (phase_ == Microscope::Phase::Prefill && subject_.tokenCount() < 2) {
-        subject_.setNotice("A prompt of one token is read like any token: it has no plan of its own.");
+        subject_.setNotice("A prompt of one token runs like any other token: it has no plan of its own.");
         phase_ = Microscope::Phase::Decode;
     }
     plan_ = subject_.microscope().plan(phase_);
     spans_ = arenaSpans(*plan_);
     editsVersion_ = subject_.editsVersion();
-    return true; // it shows in the next frame
+    return true; // visible in the next frame
 }
 
 std::string PlanView::facts() const {

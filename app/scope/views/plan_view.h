@@ -8,17 +8,17 @@
 
 namespace attn::scope {
 
-/// A tensor in a plan's arena, from the op that makes it to the last that reads it.
+/// A tensor in a plan's arena, from the op that writes it to the last op that reads it.
 struct ArenaSpan {
     uint32_t tensor = 0; ///< index in Plan::tensors
     uint32_t firstOp = 0, lastOp = 0;
     bool isResult = false; ///< kept until the plan ends
 };
-/// In the order of Plan::tensors; those outside the arena are left out.
+/// The spans of all tensors in the arena, in the order of Plan::tensors.
 std::vector<ArenaSpan> arenaSpans(const Plan& plan);
 
-/// A step as a list of ops with their shapes and buffers, and a map of the arena: op by op from left to right,
-/// addresses from the top.
+/// A step as a list of ops with their shapes and buffers, and a chart of the arena: ops from left to right, addresses
+/// from top to bottom.
 class PlanView : public View {
 public:
     explicit PlanView(ModelSubject& subject) : subject_(subject) {}
@@ -36,7 +36,7 @@ private:
     ModelSubject& subject_;
     Microscope::Phase phase_ = Microscope::Phase::Decode;
     std::shared_ptr<const Plan> plan_;
-    uint64_t editsVersion_ = 0; ///< of the model that it is of
+    uint64_t editsVersion_ = 0; ///< version of the model's changes in plan_
     std::vector<ArenaSpan> spans_;
     int marked_ = -1; ///< op under the pointer
 };

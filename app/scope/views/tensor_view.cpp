@@ -46,18 +46,18 @@ void TensorView::drawList(const Area& area) {
     ImGui::Begin("tensors", nullptr, kPane);
     ImGui::SetNextItemWidth(-1);
     ImGui::InputTextWithHint("##filter", "filter", filter_.data(), filter_.size());
-    tip("Show names that contain this");
+    tip("Show only names that contain this text");
     ImGui::BeginChild("names");
     const char* heading = nullptr;
     for (const Listed& listed : all_) {
         if (!containsText(listed.name, filter_.data())) continue;
-        const char* group = listed.isHook ? "Hooks, of this text" : "Weights";
+        const char* group = listed.isHook ? "Hooks (this text)" : "Parameters";
         if (group != heading) ImGui::TextDisabled("%s", heading = group);
         if (ImGui::Selectable(listed.name.c_str(), listed.name == chosen_) && listed.name != chosen_)
             choose(listed.name);
         if (!listed.shape.empty()) tip(listed.shape.c_str());
     }
-    if (heading == nullptr) ImGui::TextDisabled("no name contains this");
+    if (heading == nullptr) ImGui::TextDisabled("No name contains this text.");
     ImGui::EndChild();
     ImGui::End();
 }
@@ -75,7 +75,7 @@ void TensorView::drawStatistics(const Area& area) const {
                  width);
     text += s.nans + s.infinities > 0
                 ? fmt::format("\n{:.0f} NaN, {:.0f} infinite", number(s.nans), number(s.infinities))
-                : "\nno NaN, none infinite";
+                : "\nno NaN or infinite values";
     if (s.masked > 0) text += fmt::format(", {:.0f} masked", number(s.masked));
     ImGui::GetBackgroundDrawList()->AddText(
         ImGui::GetFont(), em, {area.x + em * 0.75f, area.y + em * 0.5f},
@@ -125,7 +125,7 @@ bool TensorView::prepare(const std::function<void()>& finishFrame) {
     shown_ = subject_.microscope().tensor(chosen_);
     version_ = subject_.version();
     isPlaced_ = false;
-    return true; // it shows in the next frame
+    return true; // visible in the next frame
 }
 
 std::string TensorView::facts() const { return {}; }

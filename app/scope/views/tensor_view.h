@@ -9,7 +9,7 @@
 
 namespace attn::scope {
 
-/// Any hook or weight of a model as a picture with its statistics.
+/// Shows any hook or parameter of a model as an image, with its statistics.
 class TensorView : public View {
 public:
     explicit TensorView(ModelSubject& subject);
@@ -27,7 +27,7 @@ public:
 
 private:
     struct Listed {
-        std::string name, shape; ///< shape of weights only
+        std::string name, shape; ///< shape: only for parameters
         bool isHook = true;
     };
     void drawList(const Area& area);
@@ -39,9 +39,9 @@ private:
     std::array<char, 64> filter_{};
     std::string chosen_;
     std::optional<Microscope::DeviceTensor> shown_;
-    uint64_t version_ = 0; ///< of the tokens that it is of
+    uint64_t version_ = 0; ///< version of the tokens in shown_
     MatrixPlot plot_;
-    bool isPlaced_ = false; ///< plot_ shows what shown_ is now
+    bool isPlaced_ = false; ///< plot_ shows shown_
     std::optional<std::pair<Cell, float>> lastRead_;
 };
 

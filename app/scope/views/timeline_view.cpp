@@ -19,7 +19,7 @@ enum Column { Index, Op, Path, Kernel, Milliseconds, Share, Gigaflops, Gigabytes
 
 double perSecond(double amount, double milliseconds) { return milliseconds > 0 ? amount / milliseconds * 1e-6 : 0; }
 
-/// The same op has the same colour everywhere: hues as far apart as the names that there are allow.
+/// The colour of an op, the same everywhere. Hues are as far apart as the number of names allows.
 ImU32 colourOf(const std::string& name) {
     const float hue = static_cast<float>(std::hash<std::string>{}(name) % 1009) / 1009;
     float red = 0, green = 0, blue = 0;
@@ -36,9 +36,10 @@ void TimelineView::drawTools(Wishes&) {
         phase_ = phase;
         isMeasured_ = false;
     };
-    choose("One token", "Time the step that writes a token", Decode);
+    choose("One token", "Time the step that generates a token", Decode);
     choose("Prompt", "Time the step that reads the prompt", Prefill);
-    if (toolButton("Measure again", "Run the step five more times; the median of each op counts")) isMeasured_ = false;
+    if (toolButton("Measure again", "Run the step five more times and show the median time of each op"))
+        isMeasured_ = false;
 }
 
 void TimelineView::drawBars(const Area& area) const {
@@ -47,7 +48,7 @@ void TimelineView::drawBars(const Area& area) const {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddText(
         {left, area.y + em * 0.5f}, ImGui::GetColorU32(ImGuiCol_Text),
-        fmt::format("{}{}: {} ops in {:.3f} ms on the device, in the order in which they run",
+        fmt::format("{}{}: {} ops in {:.3f} ms on the device, in running order",
                     profile_.queries == 1 ? std::string("A token") : fmt::format("{} tokens", profile_.queries),
                     withChanges(subject_.changeCount()), profile_.ops.size(), profile_.totalMs)
             .c_str());
@@ -60,7 +61,7 @@ void TimelineView::drawBars(const Area& area) const {
         const ImVec2 from{x(at), top}, to{std::max(x(at + op.elapsedMs), x(at) + 1), top + height};
         at += op.elapsedMs;
         list.AddRectFilled(from, to, colourOf(op.name));
-        if (to.x - from.x > 3) list.AddLine({to.x, from.y}, to, IM_COL32(0, 0, 0, 90)); // from its like beside it
+        if (to.x - from.x > 3) list.AddLine({to.x, from.y}, to, IM_COL32(0, 0, 0, 90)); // separates equal ops
         if (static_cast<int>(i) == marked_) list.AddRect(from, to, ImGui::GetColorU32(ImGuiCol_Text), 0, 0, 2);
         const float label = ImGui::CalcTextSize(op.name.c_str()).x;
         if (to.x - from.x > label + em * 0.4f)
@@ -154,7 +155,7 @@ void TimelineView::draw(const Area& area, const Look&, Wishes&) {
     ImGui::Begin("timeline", nullptr, kPane | ImGuiWindowFlags_NoBackground);
     const float em = ImGui::GetFontSize(), bars = std::clamp(area.height * 0.25f, 5 * em, 9 * em);
     if (!isMeasured_) {
-        ImGui::TextUnformatted("The step is being timed.");
+        ImGui::TextUnformatted("Timing the step…");
     } else if (profile_.totalMs <= 0) {
         ImGui::PushTextWrapPos(0);
         ImGui::TextUnformatted("This device's queue has no timestamps, so its kernels cannot be timed.");
@@ -173,14 +174,14 @@ bool TimelineView::prepare(const std::function<void()>& finishFrame) {
     if (isMeasured_ && editsVersion_ == subject_.editsVersion()) return false;
     finishFrame();
     if (phase_ == Microscope::Phase::Prefill && subject_.tokenCount() < 2) {
-        subject_.setNotice("A prompt of one token is read like any token: there is no step of its own to time.");
+        subject_.setNotice("A prompt of one token runs like any other token: it has no step of its own to time.");
         phase_ = Microscope::Phase::Decode;
     }
     profile_ = subject_.microscope().profile(phase_);
     order_.clear();
     editsVersion_ = subject_.editsVersion();
     isMeasured_ = true;
-    return true; // it shows in the next frame
+    return true; // visible in the next frame
 }
 
 std::string TimelineView::facts() const {

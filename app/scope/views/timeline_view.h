@@ -8,7 +8,7 @@
 
 namespace attn::scope {
 
-/// Where the time of a step goes: every op as a bar along the step and as a row of a table that can be sorted.
+/// The time of a step: every op as a bar along the step and as a row of a sortable table.
 class TimelineView : public View {
 public:
     explicit TimelineView(ModelSubject& subject) : subject_(subject) {}
@@ -30,7 +30,7 @@ private:
     Microscope::Phase phase_ = Microscope::Phase::Decode;
     StepProfile profile_;
     bool isMeasured_ = false;
-    uint64_t editsVersion_ = 0; ///< of the model that was measured
+    uint64_t editsVersion_ = 0; ///< version of the model's changes in profile_
     std::vector<size_t> order_; ///< of the rows
     int marked_ = -1;           ///< op under the pointer
 };
