@@ -75,7 +75,7 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     makeQuestion(column);
     taskCard_ = makeCard("task");
     task_ = makeText("lessonTask");
-    show_ = new QPushButton(tr("&Go to control"));
+    show_ = new QPushButton(tr("Go to th&is control"));
     show_->setObjectName("lessonShow");
     show_->setToolTip(tr("Move the keyboard focus to the control with the ring"));
     taskCard_->layout()->addWidget(task_);
