@@ -5,7 +5,7 @@
 namespace attn {
 
 std::vector<std::vector<size_t>> averageLinkage(std::vector<std::vector<double>> alike, double least) {
-    const size_t count = alike.size(); // from now on sums over pairs of members
+    const size_t count = alike.size(); // the entries of `alike` become sums over pairs of members
     std::vector<std::vector<size_t>> groups;
     for (size_t each = 0; each < count; ++each) groups.push_back({each});
     while (true) {

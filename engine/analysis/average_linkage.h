@@ -5,10 +5,10 @@
 
 namespace attn {
 
-/// Groups things by joining the most alike groups first, as long as the mean over all pairs between two is at least
-/// `least`.
-/// @param alike [n][n], symmetric
-/// @return each group in order; the largest first, equally large ones by their first member
+/// Groups items by average linkage: joins the two most similar groups while the mean similarity of their pairs is at
+/// least `least`.
+/// @param alike [n][n] similarities, symmetric
+/// @return the groups, the largest first, ties by first member; each group lists its members in rising order
 /// @source Sokal and Michener 1958, "A statistical method for evaluating systematic relationships" (average linkage)
 std::vector<std::vector<size_t>> averageLinkage(std::vector<std::vector<double>> alike, double least);
 

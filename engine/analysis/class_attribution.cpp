@@ -21,7 +21,7 @@ using Kind = LogitAttribution::Kind;
 
 constexpr const char* kAsked = "analysis.classes"; // Input [1, classes]
 
-/// The classifier's way from the last stream to the logits, with the final norm's division held as it is: linear.
+/// The classifier from the last residual stream to the logits. The divisor of the final norm is held, so it is linear.
 class LinearHead {
 public:
     LinearHead(const VisionConfig& config, Graph& graph) : config_(config), graph_(graph) {}
@@ -62,13 +62,13 @@ private:
     Graph& graph_;
 };
 
-/// The layer from which on the stream is a sum: nothing merges or pools its tokens any more.
+/// The first layer after which no layer merges or pools tokens: from here on the residual stream is a sum.
 int64_t firstSummed(const VisionConfig& config) {
     const int64_t merged = config.merges.empty() ? 0 : config.merges.back();
     return std::max(merged, config.pools.empty() ? 0 : config.pools.back().layer);
 }
 
-/// What is summed up in the last stream, each by its product with the slope of the logit.
+/// The terms of the last residual stream, each as its product with the gradient of the logit.
 class Parts {
 public:
     Parts(const VisionConfig& config, Graph& graph, Tensor slope) : config_(config), graph_(graph), slope_(slope) {}
@@ -106,7 +106,7 @@ public:
     }
 
     std::vector<LogitAttribution::Component> list;
-    std::vector<Tensor> values; ///< of the list, [1] or [H] each
+    std::vector<Tensor> values; ///< one per component, [1] or [H] each
 
 private:
     const VisionConfig& config_;
@@ -114,7 +114,7 @@ private:
     Tensor slope_;
 };
 
-/// Sets which logits are asked for, after a run that says which is the largest.
+/// Chooses the target logits after a run that finds the largest.
 LogitTarget aim(VisionModel& model, GpuExecutor& executor, LogitTarget target, std::span<const float> patches) {
     writeTarget(executor.input(kAsked), {.token = 0});
     model.write(executor, patches);
@@ -132,10 +132,11 @@ std::shared_ptr<VisionAnalysisResult> ClassAttributionAnalysis::run(VisionModel&
     const VisionConfig& config = model.config();
     const auto& last = config.layers.back().spec;
     if (last && (last->blockPart(Slot::Norm) || last->blockPart(Slot::Residual)))
-        throw Error(
-            {.what = "contributions to a logit are told apart only under a layer norm or RMS norm of one stream",
-             .where = model.info().name,
-             .hint = "use the classes by layer, or what the patches matter"});
+        throw Error({.what = "this model's logits cannot be split into contributions: its final norm is not a layer "
+                             "norm or RMS norm of a "
+                             "single residual stream",
+                     .where = model.info().name,
+                     .hint = "use the class lens or the patch attributions"});
     const VisionGraph encoder = model.wholeGraph({});
     Graph& graph = *encoder.graph;
     const int layers = model.info().layers;

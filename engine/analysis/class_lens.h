@@ -7,25 +7,26 @@
 
 namespace attn {
 
-/// What a vision model would take a picture for if it ended after each layer.
-/// @source nostalgebraist 2020, "interpreting GPT: the logit lens", here of a classifier; of single tokens: Vilas et
-/// al.
-///         2023, "Analyzing Vision Transformers for Image Classification in Class Embedding Space", arXiv:2310.18969
+/// The classes that a vision model would predict if it ended after each layer.
+/// @source nostalgebraist 2020, "interpreting GPT: the logit lens", here for a classifier. For single tokens: Vilas et
+///         al. 2023, "Analyzing Vision Transformers for Image Classification in Class Embedding Space",
+///         arXiv:2310.18969
 struct ClassLens : VisionAnalysisResult {
     struct Stage {
         int layer = -1;                   ///< -1: the embedding
-        std::vector<float> probabilities; ///< [classes] by what the head reads
+        std::vector<float> probabilities; ///< [classes] from the tokens that the classifier reads
         int tokens = 0;
-        std::vector<float> byToken; ///< [tokens, classes] if the head read each token by itself; empty where it
-                                    ///< reads two at once
+        /// [tokens, classes] if the classifier read only that token. Empty for a classifier that reads two tokens.
+        std::vector<float> byToken;
     };
     int classes = 0;
-    std::vector<Stage> stages; ///< those that the head can read: of models that merge tokens, behind the last merge
+    std::vector<Stage> stages; ///< stages that the classifier can read: those after the last merging of tokens
 };
 
+/// Computes ClassLens.
 struct ClassLensAnalysis : VisionAnalysis {
     std::string key() const override { return "class_lens"; }
-    /// @throws Error where the model has no head
+    /// @throws Error if the model has no classifier
     std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
 };
 

@@ -62,14 +62,15 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
                                                                    const VisionAnalysisInput& input) const {
     const VisionInfo& info = model.info();
     if (input.other.empty())
-        throw Error(
-            {.what = "there is no picture to take values from", .where = "patch", .hint = "choose another picture"});
+        throw Error({.what = "there is no other picture to patch values from",
+                     .where = "patch",
+                     .hint = "choose another picture"});
     if (!model.config().pools.empty())
-        throw Error({.what = "this model pools tokens by what they hold, so those of two pictures are not the same",
+        throw Error({.what = "this model pools tokens by content, so the tokens of two pictures do not correspond",
                      .where = info.name,
-                     .hint = "take over all tokens of a layer at once"});
+                     .hint = "patch all tokens of a layer at once"});
     if (hook.starts_with("attn.") && std::ranges::any_of(model.config().windows, &GridWindows::size))
-        throw Error({.what = fmt::format("tokens of {} stand in the order of its windows", hook),
+        throw Error({.what = fmt::format("the tokens of {} are in the order of the windows, not of the picture", hook),
                      .where = info.name,
                      .hint = "use hook_attn_out"});
     auto result = std::make_shared<ClassPatchSweep>();
@@ -79,7 +80,7 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
     const auto values = model.capture(input.other, "blocks.*." + hook);
     if (static_cast<int>(values.size()) != info.layers)
         throw Error(
-            {.what = fmt::format("not every layer has a {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
+            {.what = fmt::format("some layers have no {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
     const std::vector<float> otherLogits = model.classify(input.other);
     result->compare(target, model.classify(input.patches), otherLogits);
     // All layers are declared at once, so that one plan serves them.
@@ -96,7 +97,7 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
     for (size_t layer = 0; layer < values.size(); ++layer) {
         const CapturedHook& from = values[layer];
         const auto width = static_cast<std::ptrdiff_t>(from.shape.elements() / from.shape[0]);
-        std::vector<double> logits; // of the layer's own tokens
+        std::vector<double> logits; // one per token of the layer
         for (int token = 0; token < from.shape[0]; ++token) {
             if (input.report)
                 input.report(static_cast<float>(done++) / static_cast<float>(all), "effect of each value");

@@ -8,30 +8,33 @@
 
 namespace attn {
 
-/// What removing each head and each MLP of a vision model does to the logit of a class.
+/// The effect of removing each head and each MLP of a vision model on the logit of a class.
 struct ClassAblation : VisionAnalysisResult, HeadEffects {};
 
+/// Computes ClassAblation.
 struct ClassAblationAnalysis : VisionAnalysis {
-    LogitTarget target; ///< token -1: the likeliest class
+    LogitTarget target; ///< token -1: the most likely class
     std::string key() const override { return "class_ablation"; }
-    /// @throws Error where the model has no head
+    /// @throws Error if the model has no classifier
     std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
 };
 
-/// What it does to the logit of a class when values are taken from the run of another picture. Tokens are those of the
-/// first layer: what a token of several patches does stands at each of them.
+/// The effect on the logit of a class of patching values from the run on another picture. Tokens are those of the first
+/// layer: the effect of a merged token is repeated at each patch in it.
 struct ClassPatchSweep : VisionAnalysisResult, PatchEffects {
-    std::vector<int> layerTokens; ///< [layers, tokens] the layer's own token that each is part of
+    std::vector<int> layerTokens; ///< [layers, tokens] the layer's token that contains each token
 
     int tokenOf(int layer, int token) const { return layerTokens[static_cast<size_t>(layer * tokens + token)]; }
 };
 
+/// Computes ClassPatchSweep.
 struct ClassPatchSweepAnalysis : VisionAnalysis {
-    std::string hook = "hook_resid_pre"; ///< of each layer: "hook_resid_pre", "hook_attn_out", "hook_mlp_out"
-    LogitTarget target; ///< token -1: the likeliest class of the other picture; other -1: of this one, where it differs
+    std::string hook = "hook_resid_pre"; ///< in each layer: "hook_resid_pre", "hook_attn_out", "hook_mlp_out"
+    /// token -1: the most likely class of the other picture; other -1: that of this picture, if it differs.
+    LogitTarget target;
     std::string key() const override { return "class_patch_sweep"; }
-    /// @throws Error where the model has no head or pools tokens, where the hook has no rows of tokens in the order of
-    /// the grid, or where there is no other picture
+    /// @throws Error if the model has no classifier or pools tokens, if the hook's rows are not tokens in the order of
+    /// the grid, or if there is no other picture
     std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
 };
 

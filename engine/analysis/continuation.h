@@ -7,14 +7,16 @@
 
 namespace attn {
 
-/// What a model writes after the present tokens, always the likeliest token, without and with what is changed about it.
+/// The text that a model writes after the current tokens, without and with its changes. Each step takes the most likely
+/// token.
 struct Continuation : AnalysisResult {
-    std::vector<int> before, after; ///< tokens
+    std::vector<int> before, after; ///< tokens of the original and the changed run
     std::string textBefore, textAfter;
 };
 
+/// Computes Continuation.
 struct ContinuationAnalysis : Analysis {
-    int length = 24; ///< most tokens
+    int length = 24; ///< maximum number of tokens
     std::string key() const override { return "continuation"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
 };

@@ -8,29 +8,32 @@
 
 namespace attn {
 
-/// What removing each head and each MLP of a model does to a logit.
+/// The effect of removing each head and each MLP of a model on a logit.
 struct HeadEffects {
     LogitTarget target;
-    int layers = 0, heads = 0;      ///< of the layer that has most; those that others lack have no effect
-    float whole = 0;                ///< with everything there
-    std::vector<float> headEffects; ///< [layers, heads] what the logit becomes less `whole`
-    std::vector<float> mlpEffects;  ///< [layers]; empty: there are none
+    int layers = 0, heads = 0;      ///< the largest number in a layer; heads that a layer lacks have no effect
+    float whole = 0;                ///< the logit with nothing removed
+    std::vector<float> headEffects; ///< [layers, heads] logit without the head, minus `whole`
+    std::vector<float> mlpEffects;  ///< [layers] logit without the MLP, minus `whole`; empty: no MLPs
 };
 
-/// What it does to a logit when the value of each layer at each token is taken from another run.
-/// @source Meng et al. 2022, "Locating and Editing Factual Associations in GPT", arXiv:2202.05262, section 2
+/// The effect on a logit of patching the value of each layer at each token from the run on another input.
+/// @source Vig et al. 2020, "Causal Mediation Analysis for Interpreting Neural NLP: The Case of Gender Bias",
+///         arXiv:2004.12265: the other run reads another text. The grid of layers and tokens follows the causal tracing
+///         of Meng et al. 2022, "Locating and Editing Factual Associations in GPT", arXiv:2202.05262, section 2, which
+///         differs: it adds noise to the embeddings and restores values of the run without noise.
 struct PatchEffects {
     LogitTarget target;
-    std::string hook; ///< of each layer: "hook_resid_pre"
+    std::string hook; ///< the patched hook in each layer: "hook_resid_pre"
     int layers = 0, tokens = 0;
-    float own = 0, other = 0;   ///< the logit of the present run, and of the one that values are taken from
-    std::vector<float> effects; ///< [layers, tokens]: share of the way from `own` to `other`; beyond where `other` is
-    std::vector<float> logits;  ///< [layers, tokens]
+    float own = 0, other = 0;   ///< the logit of this run, and of the run that values are copied from
+    std::vector<float> effects; ///< [layers, tokens] shareOf(logit): 0 is `own`, 1 is `other`, more goes past it
+    std::vector<float> logits;  ///< [layers, tokens] the logit after each patch
 
-    /// Sets the target, `own` and `other`. @param asked token -1: what the other run says; other -1: what the present
-    /// one says, where it differs
+    /// Sets `target`, `own` and `other`.
+    /// @param asked token -1: the top prediction of the other run; other -1: that of this run, if it differs
     void compare(const LogitTarget& asked, std::span<const float> ownLogits, std::span<const float> otherLogits);
-    /// Of the way from `own` to `other`; 0 where both are the same.
+    /// (logit - own) / (other - own): the share of the gap that a patch closes; 0 if there is no gap.
     float shareOf(double logit) const;
 };
 

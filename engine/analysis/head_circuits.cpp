@@ -14,13 +14,13 @@
 namespace attn {
 namespace {
 
-/// A model's weights in a graph of their own, by layer and head.
+/// The weight matrices of a model in a separate graph, by layer and head.
 class HeadWeights {
 public:
     HeadWeights(LanguageModel& model, Graph& graph) : model_(model), config_(model.config()), graph_(graph) {
         for (const LayerAttention& layer : config_.layers)
             if (layer.spec && (layer.spec->blockPart(Slot::Norm) || !layer.spec->part(Slot::Mixer).usesQueriesKeys))
-                throw Error({.what = "circuits need queries, keys and a layer or RMS norm",
+                throw Error({.what = "circuits need queries, keys and a layer norm or RMS norm",
                              .where = model.info().name,
                              .hint = "open a model with standard attention"});
     }
@@ -31,7 +31,7 @@ public:
         return graph_.parameter(model_.store().contains(own) ? own : fmt::format("blocks.0.{}", name),
                                 std::move(shape));
     }
-    /// [G,D,C] or [H,D,C], each key/value head once for each head that reads it.
+    /// [H,D,C]. A key/value head is repeated for each head that reads it.
     Tensor byHead(int layer, const char* letter) const {
         const auto& heads = config_.layers[static_cast<size_t>(layer)].heads;
         const bool isQuery = letter[0] == 'Q', isShared = letter[0] == 'K' && !has(layer, "attn.W_K");
@@ -46,7 +46,7 @@ public:
         const int64_t H = heads.heads, D = heads.width, C = config_.modelWidth;
         return permute(reshape(parameter(layer, "attn.W_O", {C, H * D}), {C, H, D}), {1, 0, 2});
     }
-    /// Rows as a norm hands them on, without its division.
+    /// The rows after a norm, without its division.
     Tensor normed(Tensor rows, const std::string& norm) const {
         if (config_.norm == NormKind::None) return rows;
         if (config_.norm == NormKind::LayerNorm)
@@ -54,7 +54,7 @@ public:
         return multiply(rows, reshape(graph_.parameter(norm + ".w", {config_.modelWidth}), {1, config_.modelWidth}));
     }
     Tensor embeddings() const { return graph_.parameter("embed.W_E", {config_.vocabulary, config_.modelWidth}); }
-    /// [V,C]: what a row of the stream is multiplied by, through the final norm.
+    /// [V,C]: the unembedding with the final norm folded in, which multiplies a row of the residual stream.
     Tensor unembeddings() const {
         const Tensor table = config_.tiedEmbedding
                                  ? embeddings()
@@ -100,7 +100,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(LanguageModel& model, 
             result->tokens.push_back(token);
         }
     if (result->tokens.empty())
-        throw Error({.what = "there are no tokens to ask about", .where = "tokens", .hint = "give a prompt"});
+        throw Error({.what = "there are no tokens to analyse", .where = "tokens", .hint = "enter a prompt"});
     const auto graph = std::make_shared<Graph>();
     const HeadWeights weights(model, *graph);
     const std::string norm = fmt::format("blocks.{}.ln1", layer);

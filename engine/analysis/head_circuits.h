@@ -7,35 +7,42 @@
 
 namespace attn {
 
-/// What a head does by its weights alone, for tokens as they are embedded. The weights of the norms are folded in,
-/// their division is left out, and so are positions and biases.
-/// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"
+/// The QK and OV circuits of a head, computed from weight matrices without a run, for token embeddings as the head's
+/// input. The centring and the weights of norms are folded in. Their division, positions and biases are left out.
+/// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", "Splitting attention head terms
+/// into
+///         circuits". Their models have no norms.
 struct HeadCircuits : AnalysisResult {
     int layer = 0, head = 0, choices = 0;
-    std::vector<int> tokens; ///< those that are asked about
+    std::vector<int> tokens; ///< the tokens of the rows below
     struct Pairs {
-        std::vector<int> ids;      ///< [tokens, choices], falling
-        std::vector<float> values; ///< of them
+        std::vector<int> ids;      ///< [tokens, choices] tokens, by falling value
+        std::vector<float> values; ///< [tokens, choices]
     };
-    Pairs reads;  ///< QK: the keys that each token, as a query, looks for
-    Pairs writes; ///< OV: the tokens whose logits rise most when the head looks at the token
-    /// Sum of the eigenvalues of the OV circuit over the sum of their sizes: 1 copies, -1 the opposite.
+    Pairs reads;  ///< QK circuit: the keys with the highest scores for each token as a query
+    Pairs writes; ///< OV circuit: the tokens whose logits rise most when the head attends to each token
+    /// Sum of the eigenvalues of the OV circuit divided by the sum of their absolute values: 1 copies, -1 does the
+    /// opposite.
     float copyingScore = 0;
 };
 
+/// Computes HeadCircuits.
 struct HeadCircuitsAnalysis : Analysis {
     int layer = 0, head = 0, choices = 8;
-    std::vector<int> tokens; ///< empty: those of the present sequence, each once
+    std::vector<int> tokens; ///< empty: the tokens of the current sequence, each once
     std::string key() const override { return "head_circuits"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
 };
 
-/// How much later heads read what earlier ones write, by their weights: |B A| / (|B| |A|) with Frobenius norms.
-/// @source Elhage et al. 2021, as above, "Understanding Q-, K- and V-composition"
+/// How strongly later heads read what earlier heads write: |B A| / (|B| |A|) with Frobenius norms, where A is the OV
+/// matrix of the earlier head and B the QK or OV matrix of the later one. The matrices are the raw weights: unlike
+/// HeadCircuits, no norm is folded in.
+/// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", "Three kinds of composition"
 struct CompositionScores : AnalysisResult {
     enum class Kind : uint8_t { Query, Key, Value };
     int layers = 0, heads = 0;
-    std::vector<float> values; ///< [3 kinds, later layer, later head, earlier layer, earlier head]; 0 where not earlier
+    std::vector<float> values; ///< [3 kinds, layer, head, earlier layer, earlier head]; 0 if not earlier
+    /// The score between a head and an earlier one.
     float at(Kind kind, int layer, int head, int earlierLayer, int earlierHead) const {
         const auto all = static_cast<size_t>(layers * heads);
         return values[(static_cast<size_t>(kind) * all + static_cast<size_t>(layer * heads + head)) * all +
@@ -43,6 +50,7 @@ struct CompositionScores : AnalysisResult {
     }
 };
 
+/// Computes CompositionScores.
 struct CompositionScoresAnalysis : Analysis {
     std::string key() const override { return "composition_scores"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;

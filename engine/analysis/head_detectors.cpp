@@ -24,17 +24,17 @@ constexpr const char* kProbeText =
     "the river. The girl and her brother looked for the dog, and the dog looked for the girl.";
 constexpr int kLongestPeriod = 24, kShortestPeriod = 4, kPrintPeriod = 8;
 constexpr int kLocal = 4, kFurthestOffset = 8;
-constexpr float kLeast = 0.4f;  ///< a score from which a head is called so
-constexpr float kBroad = 0.75f; ///< likewise, of an even spread: every head has some of it
+constexpr float kLeast = 0.4f;  ///< smallest score that names a head
+constexpr float kBroad = 0.75f; ///< smallest score for Broad, which every head has to some degree
 
-/// One head's pattern over some tokens.
+/// The pattern of one head, [tokens, tokens].
 struct Pattern {
     std::span<const float> cells;
     int tokens;
     float at(int query, int key) const { return cells[static_cast<size_t>(query * tokens + key)]; }
 };
 
-/// Mean over queries of what a cell function gives.
+/// Mean of `cell` over queries from `from` to `end`.
 template <class Cell> float meanOver(int from, int end, Cell&& cell) {
     if (end <= from) return 0;
     double sum = 0;
@@ -42,7 +42,7 @@ template <class Cell> float meanOver(int from, int end, Cell&& cell) {
     return static_cast<float>(sum / (end - from));
 }
 
-/// Share that goes to the same places in both, beyond what would if it were spread evenly.
+/// Weight on which two patterns agree at each position, beyond an even distribution; mean over queries.
 float agreement(const Pattern& a, const Pattern& b) {
     return meanOver(2 * kLocal, a.tokens, [&](int query) {
         const float even = 1 / static_cast<float>(query + 1);
@@ -53,7 +53,7 @@ float agreement(const Pattern& a, const Pattern& b) {
     });
 }
 
-/// Share of an even spread that a pattern covers.
+/// Overlap of a pattern with an even distribution; mean over queries.
 float evenness(const Pattern& pattern) {
     return meanOver(2 * kLocal, pattern.tokens, [&](int query) {
         const float even = 1 / static_cast<float>(query + 1);
@@ -70,7 +70,7 @@ std::vector<int> randomTokens(const LanguageModel& model, int count, uint64_t se
             (id < static_cast<int>(model.tokenizer()->vocabularySize()) && !model.tokenizer()->isSpecial(id)))
             allowed.push_back(id);
     std::vector<int> tokens;
-    // Different ones while they last, so that a token repeats where it should and nowhere else.
+    // Draw without replacement: a token occurs twice only if the vocabulary is smaller than `count`.
     for (int i = 0; i < count; ++i) {
         const auto left = allowed.size() - static_cast<size_t>(i) % allowed.size();
         const auto chosen = static_cast<size_t>(uniform(seed, static_cast<uint64_t>(i)) * static_cast<double>(left));
@@ -85,7 +85,7 @@ std::vector<float> patternsOf(LanguageModel& model, const std::vector<int>& toke
     std::vector<float> all;
     const auto captured = model.capture(tokens, "blocks.*.attn.hook_pattern");
     if (static_cast<int>(captured.size()) != model.info().layers)
-        throw Error({.what = "not every layer forms a pattern",
+        throw Error({.what = "some layers form no pattern",
                      .where = model.info().name,
                      .hint = "open a model whose attention has patterns"});
     for (const auto& hook : captured) all.insert(all.end(), hook.values.begin(), hook.values.end());
@@ -107,7 +107,7 @@ std::vector<HeadKind> HeadScores::labels() const {
                           HeadKind::CurrentToken, HeadKind::FirstToken, HeadKind::FixedOffset})
         if (of(kind) >= kLeast) found.push_back(kind);
     std::ranges::stable_sort(found, [this](HeadKind a, HeadKind b) { return of(a) > of(b); });
-    // A more special name says it all.
+    // A specific kind implies the general kinds below.
     if (!found.empty()) return found;
     for (HeadKind kind : {HeadKind::Positional, HeadKind::Local})
         if (of(kind) >= kLeast) found.push_back(kind);
@@ -125,23 +125,26 @@ std::string HeadScores::explanation(HeadKind kind) const {
     const std::string share = fmt::format("{:.0f} %", static_cast<double>(of(kind)) * 100);
     switch (kind) {
     case HeadKind::Induction:
-        return share + " of its weight on repeated random tokens goes to the token that followed the same one before";
+        return share +
+               " of its attention on repeated random tokens goes to the token that followed an earlier copy of the "
+               "current token";
     case HeadKind::DuplicateToken:
-        return share + " of its weight on repeated random tokens goes to the same token before";
+        return share + " of its attention on repeated random tokens goes to an earlier copy of the current token";
     case HeadKind::PreviousToken:
-        return share + " of its weight goes to the token before";
+        return share + " of its attention goes to the previous token";
     case HeadKind::CurrentToken:
-        return share + " of its weight goes to the token itself";
+        return share + " of its attention goes to the current token";
     case HeadKind::FirstToken:
-        return share + " of its weight goes to the first token";
+        return share + " of its attention goes to the first token";
     case HeadKind::FixedOffset:
-        return fmt::format("{} of its weight goes {} tokens back", share, offset);
+        return fmt::format("{} of its attention goes to the token {} positions back", share, offset);
     case HeadKind::Positional:
-        return share + " of its weight goes to the same places, whatever the tokens are";
+        return share +
+               " of its attention, beyond an even distribution, stays on the same positions when the tokens change";
     case HeadKind::Broad:
-        return fmt::format("its weight is spread evenly to {}", share);
+        return fmt::format("its attention overlaps {} with an even distribution", share);
     case HeadKind::Local:
-        return fmt::format("{} of its weight goes to the last {} tokens", share, kLocal);
+        return fmt::format("{} of its attention goes to the last {} tokens", share, kLocal);
     }
     return {};
 }
@@ -169,12 +172,12 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
         return patternsOf(model, tokens);
     };
     const auto report = [&](float share) {
-        if (input.report) input.report(share, "kinds of heads");
+        if (input.report) input.report(share, "head kinds");
     };
     report(0);
     const std::vector<float> first = repeated(period, seed);
     report(0.3f);
-    // Others, of which none repeats: what follows repetitions is then elsewhere.
+    // Other tokens without repetition: heads that follow repetitions attend elsewhere.
     const std::vector<float> second = patternsOf(model, randomTokens(model, 2 * period, seed + 1));
     report(0.6f);
     std::vector<float> ofText;
@@ -186,7 +189,7 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
             ofText = patternsOf(model, tokens);
             textTokens = static_cast<int>(tokens.size());
             result->text = kProbeText;
-        } catch (const Error&) { // letters alone, say: random tokens are enough
+        } catch (const Error&) { // a tokenizer that cannot encode English: random tokens are enough
         }
 
     const int tokens = 2 * period;
@@ -215,7 +218,7 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
             set(HeadKind::CurrentToken, mean(1, [](const Pattern& p, int query) { return p.at(query, query); }));
             set(HeadKind::FirstToken, mean(1, [](const Pattern& p, int query) { return p.at(query, 0); }));
             for (int offset = 2; offset <= std::min(kFurthestOffset, period - 2);
-                 ++offset) { // an induction head is further
+                 ++offset) { // below the offset of an induction head
                 const float score =
                     mean(offset, [&](const Pattern& p, int query) { return p.at(query, query - offset); });
                 if (score <= scores.of(HeadKind::FixedOffset)) continue;
@@ -244,10 +247,10 @@ float similarity(std::span<const float> a, std::span<const float> b) {
 
 std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, int head, const HeadDetection& others) {
     if (detection.printTokens != others.printTokens)
-        throw Error({.what = fmt::format("patterns over {} and over {} tokens cannot be compared",
+        throw Error({.what = fmt::format("fingerprints of {} tokens and of {} tokens cannot be compared",
                                          detection.printTokens, others.printTokens),
                      .where = "heads like this one",
-                     .hint = "compare models with 16 tokens or more"});
+                     .hint = "compare models whose vocabulary and context hold at least 16 tokens"});
     if (layer < 0 || layer >= detection.layers || head < 0 || head >= detection.heads)
         throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
                      .where = "heads like this one",

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kEmbed = "hook_embed";
 
-/// [C]: of hook_embed over all tokens that there are.
+/// [C]: the mean of hook_embed over the vocabulary.
 std::vector<float> meanEmbedding(LanguageModel& model) {
     const auto graph = std::make_shared<Graph>();
     const auto executor =
@@ -41,7 +41,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& mod
     const Tensor row = graph.input("analysis.position", {.shape = {1}, .dtype = DType::I32});
     const Tensor logits = take(whole.logits(), row); // [1,V]
     const Tensor logit = sum(multiply(logits, targetInput(graph, model.info().vocabulary)));
-    const Tensor embedded = whole.hook(kEmbed); // share of the embeddings, [T,C]
+    const Tensor embedded = whole.hook(kEmbed); // interpolated embeddings, [T,C]
     const Tensor slope = gradient(logit, std::array{embedded}).front();
     std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", logits}, {"embedded", embedded}};
     if (slope) outputs.emplace("slope", slope);
@@ -51,7 +51,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& mod
 
     const std::vector<float> mean = meanEmbedding(model);
     const auto stride = static_cast<size_t>(embedded.shape().rowStride());
-    // At a share of the way from the mean to the embeddings.
+    // Runs at a fraction of the way from the mean to the embeddings.
     const auto runAt = [&](double share) {
         whole.prepare();
         const auto kept = executor.input(decoder_names::kept(kEmbed)),
@@ -74,7 +74,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& mod
     result->target = resolved(target, whole.result("logits"));
     writeTarget(executor, result->target);
     const auto tokens = static_cast<size_t>(whole.tokens());
-    // Of each token: the slope along something, [T,C].
+    // The directional derivative at each token along `way`, [T,C].
     const auto along = [&](const std::vector<float>& way) {
         std::vector<double> sums(tokens, 0);
         if (!slope) return sums;
@@ -93,7 +93,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& mod
     result->baselineLogit = whole.result("logit").front();
     for (size_t i = 0; i < way.size(); ++i) way[i] -= mean[i % mean.size()];
     const double difference = static_cast<double>(result->logit) - static_cast<double>(result->baselineLogit);
-    float done = 0; // another rule may have to follow: it has the other half of what is left
+    float done = 0; // progress: each rule takes half of the rest, because another may follow
     for (result->steps = steps;; result->steps *= 2) {
         const bool isLast = 2 * result->steps > mostSteps;
         const float part = isLast ? 1 - done : (1 - done) / 2;

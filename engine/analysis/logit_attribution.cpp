@@ -21,7 +21,7 @@ bool mixesHeads(const DecoderConfig& config, size_t layer) {
     return spec && spec->parts.at(Slot::Output).id != "plain";
 }
 
-/// The rows that are summed up in the stream at one token, and what each of them is.
+/// The terms of the residual stream at one token, and the component of each.
 class Components {
 public:
     Components(const WholeRun& whole, Tensor position) : whole_(whole), position_(position) {}
@@ -33,7 +33,7 @@ public:
     void addHook(Kind kind, int layer, const std::string& hook) {
         if (whole_.has(hook)) add(kind, layer, take(whole_.hook(hook), position_));
     }
-    /// z of each head through its own part of W_O.
+    /// z of each head times the head's part of W_O.
     void addHeads(int layer, int64_t C) {
         const Tensor z = whole_.hook(fmt::format("blocks.{}.attn.hook_z", layer)); // [T,H,D]
         const int64_t T = z.shape()[0], H = z.shape()[1], D = z.shape()[2];
@@ -82,10 +82,11 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& mod
     const int64_t C = config.modelWidth, V = config.vocabulary;
     const auto& last = config.layers.back().spec;
     if (model.streamWidth() != C || (last && (last->blockPart(Slot::Norm) || last->blockPart(Slot::Residual))))
-        throw Error(
-            {.what = "contributions to a logit are told apart only under a layer norm or RMS norm of one stream",
-             .where = model.info().name,
-             .hint = "use the logit lens, or input attributions"});
+        throw Error({.what = "this model's logits cannot be split into contributions: its final norm is not a layer "
+                             "norm or RMS norm of a "
+                             "single residual stream",
+                     .where = model.info().name,
+                     .hint = "use the logit lens or the input attributions"});
     WholeRun whole(model, input.tokens);
     const int at = whole.position(position);
     Graph& graph = whole.graph();
@@ -110,7 +111,7 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& mod
     parts.add(Kind::Rest, -1, rest);
     Tensor rows = concatenate(std::vector{known, rest}, 0); // [N,C]
 
-    // The norm is linear but for one number, which is that of the whole stream.
+    // The norm is linear except for its divisor, which is held at its value for the whole residual stream.
     const bool centres = config.finalNorm && config.norm == NormKind::LayerNorm;
     const auto centred = [&](Tensor x) { return binary(x, reduce(x, Reduction::Mean, {1}), Binary::Subtract); };
     const Tensor asked = targetInput(graph, V); // [1,V]
@@ -137,7 +138,7 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& mod
     auto result = std::make_shared<LogitAttribution>();
     result->position = at;
     LogitTarget wanted = target;
-    if (wanted.token < 0) { // what the model says there
+    if (wanted.token < 0) { // the top prediction at that position
         writeTarget(whole.executor(), {.token = 0});
         whole.run();
         wanted = resolved(wanted, whole.result("logits"));

@@ -82,7 +82,7 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(LanguageModel& model, c
     if (!all.empty()) addFirst();
     const auto window = static_cast<size_t>(model.capacity());
     const std::string stream = lastStream(model);
-    for (size_t known = 1; known < all.size();) { // tokens that have their scores
+    for (size_t known = 1; known < all.size();) { // number of tokens that have scores
         if (input.report) input.report(static_cast<float>(known) / static_cast<float>(all.size()), "losses");
         const size_t first = known == 1 ? 0 : known - window / 2, end = std::min(all.size(), first + window);
         WholeRun whole(model, std::span(all).subspan(first, end - first));
@@ -92,7 +92,7 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(LanguageModel& model, c
         const auto wide = static_cast<size_t>(readOut.width());
         rows.resize((end - first) * wide);
         rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>((known - 1 - first) * wide));
-        rows.resize(rows.size() - wide); // what follows the last is not known
+        rows.resize(rows.size() - wide); // the token after the last one is unknown
         const ReadOutRows said = readOut.read(rows, std::span(all).subspan(known, end - known));
         for (float logarithm : said.targetLogProbability) scores->loss.push_back(-logarithm);
         scores->entropy.insert(scores->entropy.end(), said.entropy.begin(), said.entropy.end());

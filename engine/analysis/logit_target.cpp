@@ -11,9 +11,9 @@ namespace attn {
 LogitTarget resolved(LogitTarget target, std::span<const float> logits) {
     for (int token : {target.token, target.other})
         if (token >= static_cast<int>(logits.size()))
-            throw Error({.what = fmt::format("{} is not among the {} that the model knows", token, logits.size()),
+            throw Error({.what = fmt::format("{} is not one of the {} outputs of the model", token, logits.size()),
                          .where = "target",
-                         .hint = fmt::format("choose one from 0 to {}", logits.size() - 1)});
+                         .hint = fmt::format("choose a number from 0 to {}", logits.size() - 1)});
     if (target.token < 0) target.token = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
     return target;
 }

@@ -4,16 +4,18 @@
 
 namespace attn {
 
-/// A question about logits: of one token or class, or how much more than that of another.
+/// The logit of a token or class, or its difference from the logit of another.
 struct LogitTarget {
-    int token = -1; ///< -1: the likeliest
+    int token = -1; ///< -1: the most likely
     int other = -1; ///< -1: none
     bool operator==(const LogitTarget&) const = default;
 };
-/// @param logits that decide which one is the likeliest  @throws Error for those that do not exist
+/// Replaces token -1 by the index of the largest logit.
+/// @throws Error if the target has indices outside of the logits
 LogitTarget resolved(LogitTarget target, std::span<const float> logits);
+/// logits[token], minus logits[other] if there is one.
 double logitOf(const LogitTarget& target, std::span<const float> logits);
-/// Writes the factors of the logits into a row of them.
+/// Writes the coefficients of the target into a row of logits: 1 at `token`, -1 at `other`, 0 elsewhere.
 void writeTarget(std::span<float> row, const LogitTarget& target);
 
 } // namespace attn

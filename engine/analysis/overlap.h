@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// Of two distributions: the sum of sqrt(p q), 1 where they are equal and 0 where they have nothing in common. What is
-/// below 0 counts as 0. @pre they have as many places
+/// The Bhattacharyya coefficient of two distributions: the sum of sqrt(p q), 1 if they are equal and 0 if they are
+/// disjoint. Negative products count as 0. @pre p and q have the same size
 /// @source Bhattacharyya 1943, "On a measure of divergence between two statistical populations"
 inline double overlap(std::span<const float> p, std::span<const float> q) {
     double sum = 0;

@@ -14,56 +14,59 @@
 namespace attn {
 namespace {
 
-/// How much beyond an even spread a head of each kind has at least. On single tokens and at one offset as much as heads
-/// of texts have; elsewhere a quarter, for patches look more widely. So large a share of the entropy is that of an even
-/// spread over 60 % of 200 patches.
+/// The smallest `beyond` that names a head, by kind. Single tokens and offsets use the limit of heads of text models.
+/// Areas use a quarter, because patches attend more widely. An entropy of 0.9 is that of an even distribution over 60 %
+/// of 200 patches.
 constexpr PatchHeadScores::Scores kLeast{0.4f, 0.4f, 0.4f, 0.4f, 0.25f, 0.25f, 0.25f, 0.25f, 0.9f};
-constexpr std::array<size_t, 4> kTierEnds{4, 6, 8, 9}; ///< of kinds that are equally special
+constexpr std::array<size_t, 4> kTierEnds{4, 6, 8, 9}; ///< ends of the groups of equally specific kinds
 constexpr double kNoSpread = 1e-12;                    ///< a variance below this share of the squares is rounding
 
 constexpr std::array<PatchHeadKindText, kPatchHeadKinds> kTexts{{
-    {"itself", "itself", "A patch looks at itself: the weight that it gives its own token.", ""},
-    {"class_token", "CLS", "Patches look at the class token, and the distillation token: the weight on them.", ""},
-    {"registers", "registers", "Patches look at the registers, tokens that stand for no place: the weight on them.",
+    {"itself", "itself", "Patches attend to themselves. Score: the weight on the query's own token.", ""},
+    {"class_token", "CLS", "Patches attend to the class token or the distillation token. Score: the weight on them.",
+     ""},
+    {"registers", "registers",
+     "Patches attend to registers, which are tokens without a place in the picture. Score: the weight on them.",
      "Darcet et al. 2024, arXiv:2309.16588"},
     {"one_offset", "one offset",
-     "Each patch looks at the one that lies a fixed way down and right of it: the largest weight at one such way.",
+     "Patches attend to the patch at one offset (rows down, columns right). Score: the weight at the strongest offset.",
      "Cordonnier et al. 2020, arXiv:1911.03584"},
-    {"neighbours", "neighbours", "A patch looks at the eight around it: the weight on them, itself not counted.",
+    {"neighbours", "neighbours", "Patches attend to the eight adjacent patches. Score: the weight on them.",
      "local heads of Raghu et al. 2021, arXiv:2108.08810"},
     {"row_and_column", "row and column",
-     "A patch looks along its row and its column: the weight there, beyond the neighbours.", ""},
+     "Patches attend along their row and column. Score: the weight there, without the adjacent patches.", ""},
     {"positional", "positional",
-     "Patches look at the same places whatever is there: how much of the pattern stays when the patches of the picture "
+     "Patches attend to the same places whatever they show. Score: the share of the pattern that stays when the "
+     "patches "
      "are shuffled.",
      ""},
     {"content", "content",
-     "Patches look at patches of like pixels: the correlation of weight and likeness over pairs of patches. Near "
-     "patches are often alike.",
+     "Patches attend to patches of similar pixels. Score: the correlation of weight and similarity over pairs of "
+     "patches. Nearby patches are often similar, too.",
      ""},
     {"whole_picture", "whole picture",
-     "Patches look at everything nearly alike: the entropy of their weights, as a share of the largest.",
+     "Patches attend to the whole picture almost evenly. Score: the entropy of the weights, divided by the maximum.",
      "global heads of Raghu et al. 2021, arXiv:2108.08810"},
 }};
 
-/// What a query meets at a key, whatever the weight.
+/// The relation of a key to the query.
 enum class Role : uint8_t { Nothing, Itself, ClassToken, Register, Neighbour, Line, Elsewhere };
 
 struct Key {
     Role role = Role::Nothing;
-    size_t offset = 0;   ///< where the role is a patch with a place
-    bool isPair = false; ///< another patch
-    double even = 0;     ///< its weight in an even spread over what the query sees
-    double likeness = 0; ///< less the query's mean; of pairs
+    size_t offset = 0;   ///< index of the offset, if the key is a patch with a place
+    bool isPair = false; ///< the key is another patch
+    double even = 0;     ///< its weight in an even distribution over the visible tokens
+    double likeness = 0; ///< for pairs, minus the query's mean
 };
 
 /// Sums over the queries of one head.
 struct Tally {
     std::array<double, 7> roles{}; ///< weight by role
-    std::vector<double> offsets;   ///< weight by way down and right
-    double entropy = 0;            ///< as a share
+    std::vector<double> offsets;   ///< weight by offset
+    double entropy = 0;            ///< sum of entropies, each divided by its maximum
     double kept = 0, keptBeyond = 0;
-    double covariance = 0, variance = 0, squares = 0; ///< of weights of pairs
+    double covariance = 0, variance = 0, squares = 0; ///< over the weights of pairs
 };
 
 class LayerTally {
@@ -140,7 +143,7 @@ private:
         addPlaces(even_, row);
     }
 
-    /// Fills keys_. @return how many the query sees
+    /// Fills keys_. @return the number of tokens that the query sees
     size_t describe(int64_t query, int64_t first, std::span<const int32_t> tokens) {
         const LayerLayout& layout = pattern_.layout;
         keys_.assign(tokens.size(), {});
@@ -235,16 +238,16 @@ private:
 
     const LayerPattern& pattern_;
     const PatchHeadLayer& layer_;
-    int64_t columns_; ///< of the ways down and right
+    int64_t columns_; ///< number of horizontal offsets
     std::vector<Tally> heads_;
-    Tally even_;            ///< of an even spread
-    std::vector<Key> keys_; ///< of the query that is being added
-    double queries_ = 0;    ///< patches
-    double spread_ = 0;     ///< of them, those that see more than one token
+    Tally even_;            ///< tally of an even distribution
+    std::vector<Key> keys_; ///< keys of the current query
+    double queries_ = 0;    ///< number of patches
+    double spread_ = 0;     ///< number of patches that see more than one token
     double likenessVariance_ = 0, likenessSquares_ = 0;
 };
 
-/// Patch by patch in another order.
+/// The patches in the order of shuffledOrder().
 std::vector<float> shuffledPatches(std::span<const float> patches, int count, uint64_t seed) {
     const size_t width = patches.size() / static_cast<size_t>(count);
     std::vector<float> shuffled;
@@ -261,7 +264,7 @@ std::vector<float> shuffledPatches(std::span<const float> patches, int count, ui
 const PatchHeadKindText& textOf(PatchHeadKind kind) { return kTexts[static_cast<size_t>(kind)]; }
 
 std::optional<PatchHeadKind> PatchHeadScores::kind() const {
-    // Weights that are nearly even may go with likeness all the same, by a hair.
+    // Almost even weights may still correlate with similarity by tiny amounts.
     const auto content = static_cast<size_t>(PatchHeadKind::Content),
                whole = static_cast<size_t>(PatchHeadKind::WholePicture);
     const bool isEven = beyond[whole] >= kLeast[whole];
@@ -322,7 +325,7 @@ size_t PatchHeadDetection::indexOf(int layer, int head) const {
     if (found == heads.end())
         throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
                      .where = "heads like this one",
-                     .hint = "name a layer and a head of the list"});
+                     .hint = "choose a layer and a head from the list"});
     return static_cast<size_t>(found - heads.begin());
 }
 
@@ -352,7 +355,7 @@ std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
                                                              const VisionAnalysisInput& input) const {
     const VisionConfig& config = model.config();
     const auto report = [&](float share) {
-        if (input.report) input.report(share, "kinds of heads");
+        if (input.report) input.report(share, "head kinds");
     };
     report(0);
     const std::vector<LayerPattern> patterns = model.look(input.patches).patterns;
@@ -366,7 +369,7 @@ std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
         const LayerPattern& pattern = patterns[layer];
         if (pattern.values.empty()) continue;
         const ImageSize grid = config.gridOf(static_cast<int64_t>(layer));
-        // Pooled tokens are others in every picture.
+        // Pooled tokens differ from picture to picture.
         const bool isPooled = pattern.layout.tokens != pattern.layout.prefix + grid.area();
         const bool isAsBefore = layer > 0 && !likeness.empty() && !pattern.layout.windows &&
                                 !patterns[layer - 1].layout.windows &&

@@ -14,48 +14,51 @@
 
 namespace attn {
 
-/// Kinds of heads of a vision model by where patches look. Only patches are asked: rows of CLS and registers do not
+/// Head kinds of vision models: names for the places that patches attend to. The rows of CLS and registers do not
 /// count.
 enum class PatchHeadKind : uint8_t {
-    Itself,       ///< the weight of a patch on itself
-    ClassToken,   ///< on CLS, and on the distillation token where there is one
-    Registers,    ///< on all registers. @source Darcet et al. 2024, arXiv:2309.16588, section 2.2
-    OneOffset,    ///< the largest weight at one distance down and right, other than none.
-                  ///< @source Cordonnier et al. 2020, arXiv:1911.03584, theorem 1
-    Neighbours,   ///< on the eight patches around. @source Raghu et al. 2021, arXiv:2108.08810, section 4: local heads
-    RowAndColumn, ///< on patches of the same row or column that are no neighbours
-    Positional,   ///< 1 less half the sum of what weights differ by when the patches of the picture are shuffled
-    Content,      ///< how weights go with likeness of pixels: correlation over pairs of different patches, both less
-                  ///< their mean of the query; 0 where it is negative
-    WholePicture  ///< entropy of the weights as a share of the largest that there could be.
+    Itself,     ///< weight of a patch on itself
+    ClassToken, ///< weight on CLS, and on the distillation token if there is one
+    Registers,  ///< weight on all registers. @source Darcet et al. 2024, arXiv:2309.16588, section 2.2
+    OneOffset,  ///< largest weight at one offset (rows down, columns right) other than (0, 0).
+                ///< @source Cordonnier et al. 2020, arXiv:1911.03584, theorem 1
+    Neighbours, ///< weight on the eight adjacent patches. @source Raghu et al. 2021, arXiv:2108.08810, section 4: local
+                ///< heads
+    RowAndColumn, ///< weight on patches of the same row or column, without the neighbours
+    Positional,   ///< 1 - half the sum of |difference of the weights| after shuffling the patches of the picture
+    Content,      ///< correlation of weight and patchLikeness() over pairs of different patches, both minus the mean of
+                  ///< the query; negative values count as 0
+    WholePicture  ///< entropy of the weights divided by the largest possible entropy.
                   ///< @source Raghu et al. 2021, section 4: global heads; by entropy: Clark et al. 2019,
                   ///< arXiv:1906.04341, section 3.2
 };
 inline constexpr size_t kPatchHeadKinds = 9;
 
-/// A kind in words.
+/// The texts about a kind.
 struct PatchHeadKindText {
     const char* id;          ///< "one_offset"
     const char* title;       ///< "one offset"
     const char* explanation; ///< one sentence
-    const char* source;      ///< a paper; empty: the definition is ours
+    const char* source;      ///< the paper; empty: the definition is ours
 };
+/// The texts about a kind.
 const PatchHeadKindText& textOf(PatchHeadKind kind);
 
-/// How much of each kind one head is: means over the patches.
+/// The scores of one head for all kinds: means over the patches.
 struct PatchHeadScores {
     using Scores = std::array<float, kPatchHeadKinds>;
 
     int layer = 0, head = 0;
-    Scores scores = none(); ///< 0..1; NaN: the layer has no such tokens, or they have no place
-    /// The same beyond what an even spread over all that is seen would have: 0 for it, 1 for all of the weight.
-    /// Of Content and WholePicture the scores themselves.
+    Scores scores = none(); ///< 0 to 1; NaN: the layer has no such tokens, or tokens without places
+    /// The scores beyond an even distribution over the visible tokens: 0 for an even one, 1 for all of the weight.
+    /// Equal to `scores` for Content and WholePicture.
     Scores beyond = none();
-    int down = 0, right = 0; ///< of OneOffset, in tokens of the layer
+    int down = 0, right = 0; ///< offset of OneOffset, in tokens of the layer
 
+    /// The score for a kind.
     float of(PatchHeadKind kind) const { return scores[static_cast<size_t>(kind)]; }
-    /// What it is called: of the most special kinds that it has enough of, the strongest. Tokens by themselves come
-    /// before areas, those before what decides where it looks, and last the whole picture. None: mixed.
+    /// The kind that names the head: the strongest of the most specific kinds with a sufficient score. Single tokens
+    /// and offsets come first, then areas, then Positional and Content, then WholePicture. No value: mixed.
     std::optional<PatchHeadKind> kind() const;
     std::string title() const; ///< "neighbours", "one offset (0, +1)", "mixed"
 
@@ -67,43 +70,44 @@ private:
     }
 };
 
-/// What is known of a layer besides its pattern.
+/// The data about a layer that scores need besides its pattern.
 struct PatchHeadLayer {
-    ImageSize grid{};        ///< of the tokens behind the prefix; of no area: they have no place, as pooled ones
-    int64_t classTokens = 0; ///< at the beginning of the prefix; the rest of it are registers
-    std::span<const float> likeness{}; ///< by patchLikeness(); empty: no reading of Content
-    std::span<const float> shuffled{}; ///< LayerPattern::values with the patches shuffled; empty: none of Positional
+    ImageSize grid{};        ///< grid of the tokens after the prefix; empty if they have no places, as after pooling
+    int64_t classTokens = 0; ///< class tokens at the start of the prefix; the rest of the prefix is registers
+    std::span<const float> likeness{}; ///< from patchLikeness(); empty: Content has no score
+    std::span<const float> shuffled{}; ///< LayerPattern::values with shuffled patches; empty: Positional has no score
 };
-/// @return of each head of the layer, as layer 0  @throws Error for a pattern of another size
+/// Scores the heads of one layer. @return one per head; their `layer` is 0  @throws Error if a size does not fit
 std::vector<PatchHeadScores> patchHeadScores(const LayerPattern& pattern, const PatchHeadLayer& layer);
 
-/// How alike the pixels of tokens are: less the root of the mean square of their difference. A token of several patches
-/// has their mean.
-/// @param patches [patches, numbers of each]
-/// @return of each cell of a head as LayerLayout::forRows() counts them; 0 for tokens of no patch
+/// The similarity of the pixels of two tokens: minus the root mean square of their difference. A token of several
+/// patches has the mean of their pixels.
+/// @param patches [patches, values per patch]
+/// @return one value per cell of a head, in the order of LayerLayout::forRows(); 0 for tokens that are not patches
 std::vector<float> patchLikeness(const LayerLayout& layout, std::span<const float> patches);
 
-/// The numbers 0 to count - 1 in an order that only the seed decides.
+/// A random permutation of 0 to count - 1 that depends only on the seed.
 std::vector<int> shuffledOrder(int count, uint64_t seed);
 
+/// The kinds and fingerprints of the heads of a vision model on a picture.
 struct PatchHeadDetection : VisionAnalysisResult {
-    std::vector<PatchHeadScores> heads; ///< by layer, then head; of layers that form a pattern
-    std::vector<PatchHeadPrint> prints; ///< of each of them
-    std::vector<float> alike;           ///< [heads, heads]: how alike their prints are
-    /// @return its place in `heads`  @throws Error if there is no such head
+    std::vector<PatchHeadScores> heads; ///< by layer, then head, for layers that form a pattern
+    std::vector<PatchHeadPrint> prints; ///< one per head
+    std::vector<float> alike;           ///< [heads, heads] similarity of their fingerprints
+    /// @return the index of a head in `heads`  @throws Error if there is no such head
     size_t indexOf(int layer, int head) const;
 };
 
-/// How alike each of `others` is to a head. @return [others.heads]
+/// The similarity of each head of `others` to a head. @return [others.heads]
 std::vector<float> likenessTo(const PatchHeadPrint& head, const PatchHeadDetection& others);
-/// Groups of heads that are at least so alike, as averageLinkage() makes them. @return places in `heads`
+/// Groups of heads by averageLinkage(), with a mean similarity of at least `least`. @return indices of `heads`
 std::vector<std::vector<size_t>> headGroups(const PatchHeadDetection& detection, float least);
 
-/// Looks at the picture, and at it with its patches shuffled.
+/// Computes PatchHeadDetection from two runs: on the picture, and on the picture with shuffled patches.
 struct PatchHeadAnalysis : VisionAnalysis {
     uint64_t seed = 1;
     std::string key() const override { return "patch_head_kinds"; }
-    /// @throws Error where no layer forms a pattern
+    /// @throws Error if no layer forms a pattern
     std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
 };
 

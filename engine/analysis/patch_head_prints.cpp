@@ -11,11 +11,12 @@ namespace {
 constexpr int64_t kOffsetSide = 2 * PatchHeadPrint::kReach + 1;
 constexpr int64_t kFurther = kOffsetSide * kOffsetSide;
 
-/// What of each of `from` equal parts of a line lies in each of `to`: [from][to], rows sum to 1.
+/// [from][to]: the share of each of `from` equal intervals that lies in each of `to` intervals. Rows sum to 1.
 std::vector<std::vector<double>> sharesOf(int64_t from, int64_t to) {
     std::vector<std::vector<double>> shares(static_cast<size_t>(from), std::vector<double>(static_cast<size_t>(to), 0));
     for (int64_t part = 0; part < from; ++part)
-        for (int64_t into = 0; into < to; ++into) { // a part is `to` wide, what it goes into is `from` wide
+        for (int64_t into = 0; into < to;
+             ++into) { // in units where a source interval has length `to` and a target interval has length `from`
             const int64_t both = std::min((part + 1) * to, (into + 1) * from) - std::max(part * to, into * from);
             shares[static_cast<size_t>(part)][static_cast<size_t>(into)] =
                 static_cast<double>(std::max<int64_t>(0, both)) / static_cast<double>(to);
@@ -23,7 +24,7 @@ std::vector<std::vector<double>> sharesOf(int64_t from, int64_t to) {
     return shares;
 }
 
-/// The same of a grid: [from, to].
+/// The shares for the cells of grids: [from, to].
 std::vector<std::vector<double>> sharesOf(ImageSize from, ImageSize to) {
     const auto down = sharesOf(from.height, to.height), right = sharesOf(from.width, to.width);
     std::vector<std::vector<double>> shares;
@@ -36,7 +37,7 @@ std::vector<std::vector<double>> sharesOf(ImageSize from, ImageSize to) {
     return shares;
 }
 
-/// The weights in areas that are as large or larger.
+/// The weights, pooled to areas that are at least as large.
 std::vector<float> inAreas(const PatchHeadPrint& print, ImageSize areas) {
     if (print.areas == areas) return print.weights;
     const auto from = static_cast<size_t>(print.areas.area()), to = static_cast<size_t>(areas.area());
@@ -71,7 +72,7 @@ std::vector<PatchHeadPrint> patchHeadPrints(const LayerPattern& pattern, ImageSi
     const ImageSize areas{.height = std::min(patches.height, PatchHeadPrint::kMostAreas),
                           .width = std::min(patches.width, PatchHeadPrint::kMostAreas)};
     const auto count = static_cast<size_t>(areas.area());
-    // Patches that each token stands for, area by area.
+    // The number of patches of each token in each area.
     struct Piece {
         size_t area = 0;
         double patches = 0;

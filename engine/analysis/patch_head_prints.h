@@ -7,30 +7,31 @@
 
 namespace attn {
 
-/// What a head of a vision model makes of a picture, in few numbers that heads of other layers and other models have
-/// too, whatever their patches.
+/// The fingerprint of a head of a vision model on a picture: a few numbers that can be compared between layers and
+/// models, whatever the size of their patches.
 struct PatchHeadPrint {
-    static constexpr int64_t kMostAreas = 7; ///< on a side
-    static constexpr int64_t kReach = 3;     ///< tokens, down and right
+    static constexpr int64_t kMostAreas = 7; ///< areas per side
+    static constexpr int64_t kReach = 3;     ///< largest offset, in tokens down and right
 
-    ImageSize areas{}; ///< rows and columns of equal parts of the picture
-    /// [areas, areas + 2]: mean weight of the patches of each area on those of each, on the tokens of the class, and on
-    /// other tokens that are no patches.
+    ImageSize areas{}; ///< rows and columns of equal areas of the picture
+    /// [areas, areas + 2]: mean weight of the patches in each area on the patches in each area, on class tokens, and on
+    /// registers.
     std::vector<float> weights;
-    /// [(2 kReach + 1)² + 1]: mean weight by way down and right from the token that looks, and further away or on no
-    /// patch; empty where tokens have no place.
+    /// [(2 kReach + 1)² + 1]: mean weight by offset from the query. The last value is the weight beyond kReach or on
+    /// tokens that are not patches. Empty if tokens have no places.
     std::vector<float> offsets;
 };
 
-/// @param patches of the picture  @param grid of the tokens behind the prefix; of no area: they have no place
-/// @param classTokens at the beginning of the prefix
-/// @return of each head of the layer  @throws Error for a pattern of another size
+/// The fingerprints of the heads of one layer.
+/// @param patches rows and columns of patches  @param grid tokens after the prefix; empty if they have no places
+/// @param classTokens number of class tokens at the start of the prefix
+/// @return one per head  @throws Error if a size does not fit
 std::vector<PatchHeadPrint> patchHeadPrints(const LayerPattern& pattern, ImageSize patches, ImageSize grid,
                                             int64_t classTokens);
 
-/// How alike two heads are, 0 to 1 for equal prints: the mean over the areas of the sum of sqrt(p q) of their rows, and
-/// where both have offsets the mean of that and of the same of the offsets. Prints of different areas are compared as
-/// if patches had the size of the larger ones.
+/// The similarity of two fingerprints, from 0 to 1 (equal): the mean over areas of overlap() of their rows, averaged
+/// with the overlap() of the offsets if both have them. Fingerprints of different areas are compared at the coarser
+/// resolution.
 /// @source Bhattacharyya 1943, "On a measure of divergence between two statistical populations"
 float similarity(const PatchHeadPrint& a, const PatchHeadPrint& b);
 

@@ -8,7 +8,7 @@ namespace attn {
 std::vector<QuadratureNode> gaussLegendre(int count) {
     std::vector<QuadratureNode> nodes;
     for (int node = 0; node < count; ++node) {
-        // A root of the Legendre polynomial of that degree, by Newton's method from near it.
+        // A root of the Legendre polynomial of degree `count`, by Newton's method.
         double x = -std::cos(std::numbers::pi * (node + 0.75) / (count + 0.5)), slope = 1;
         for (int round = 0; round < 100; ++round) {
             double value = 1, before = 0;

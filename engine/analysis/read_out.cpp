@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-constexpr int64_t kRows = 32; // at a time: the memory of 32 rows of logits, whatever the text
+constexpr int64_t kRows = 32; // rows per run: memory for 32 rows of logits, whatever the length of the text
 
 } // namespace
 

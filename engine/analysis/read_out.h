@@ -9,25 +9,26 @@
 
 namespace attn {
 
-/// What a model would say next, for rows of its residual stream.
+/// The next-token predictions for rows of a residual stream.
 struct ReadOutRows {
     int64_t rows = 0;
     int choices = 0;
-    std::vector<int> ids;                    ///< [rows, choices] likeliest tokens, falling
-    std::vector<float> probabilities;        ///< of them
+    std::vector<int> ids;                    ///< [rows, choices] most likely tokens, by falling probability
+    std::vector<float> probabilities;        ///< [rows, choices]
     std::vector<float> entropy;              ///< [rows], nats
     std::vector<float> targetLogProbability; ///< [rows], natural logarithm
-    std::vector<int> targetRank;             ///< [rows]: how many tokens are likelier
+    std::vector<int> targetRank;             ///< [rows] number of tokens that are more likely
 };
 
-/// Final norm and unembedding on the device, some rows at a time, of which only numbers for each row come back.
+/// Runs the final norm and the unembedding on the device, a few rows at a time. Only a summary of each row is read
+/// back.
 class ReadOut {
 public:
-    /// @param choices at most the vocabulary
+    /// @param choices number of tokens per row, at most the size of the vocabulary
     ReadOut(LanguageModel& model, int choices);
-    /// @param streams [N, C of all streams]  @param targets N token ids; those that are no token count as 0
+    /// @param streams [N, width()]  @param targets N token ids; invalid ids count as 0
     ReadOutRows read(std::span<const float> streams, std::span<const int> targets);
-    int64_t width() const { return width_; } ///< of a row of streams
+    int64_t width() const { return width_; } ///< width of a row: C times the number of residual streams
 
 private:
     int64_t width_, vocabulary_;

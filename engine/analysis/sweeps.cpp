@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-/// The logits after the last token, all of it run anew.
+/// The logits after the last token, from a complete run.
 std::vector<float> logitsOf(LanguageModel& model, const std::vector<int>& tokens) {
     model.truncate(0);
     model.feed(tokens);
@@ -67,9 +67,10 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
     const auto count = input.tokens.size();
     const std::vector<int> others = tokensOf(model, text);
     if (others.size() != count)
-        throw Error({.what = fmt::format("the prompt has {} tokens and the other text {}", count, others.size()),
-                     .where = "patch",
-                     .hint = "values are taken token by token: change words so that both have as many"});
+        throw Error(
+            {.what = fmt::format("the prompt has {} tokens and the other text {}", count, others.size()),
+             .where = "patch",
+             .hint = "values are patched token by token: change a word so that both have the same number of tokens"});
     auto result = std::make_shared<PatchSweep>();
     result->hook = hook;
     result->layers = info.layers;
@@ -78,7 +79,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
     const auto values = model.capture(others, "blocks.*." + hook);
     if (static_cast<int>(values.size()) != info.layers)
         throw Error(
-            {.what = fmt::format("not every layer has a {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
+            {.what = fmt::format("some layers have no {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
     const std::vector<float> otherLogits = logitsOf(model, others), ownLogits = logitsOf(model, input.tokens);
     result->compare(target, ownLogits, otherLogits);
 
@@ -92,7 +93,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
     for (size_t layer = 0; layer < values.size(); ++layer) {
         model.setHookEdits(declared);
         logitsOf(model, input.tokens);
-        // From the last token on: what comes before the patched one is in the cache as it was.
+        // Starts at the last token, because the cache still holds the tokens before the patched one.
         for (size_t token = count; token-- > 0;) {
             if (input.report)
                 input.report(static_cast<float>((layer + 1) * count - token) /

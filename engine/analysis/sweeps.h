@@ -9,9 +9,10 @@
 
 namespace attn {
 
-/// What removing each head and each MLP does to the logit after the last token.
+/// The effect of removing each head and each MLP on the logit of the next token.
 struct AblationSweep : AnalysisResult, HeadEffects {};
 
+/// Computes AblationSweep.
 struct AblationSweepAnalysis : Analysis {
     LogitTarget target;
     std::string key() const override { return "ablation_sweep"; }
@@ -19,14 +20,15 @@ struct AblationSweepAnalysis : Analysis {
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 
-/// What it does to the logit after the last token when values are taken from the run of another text.
+/// The effect on the logit of the next token of patching values from the run on another text.
 struct PatchSweep : AnalysisResult, PatchEffects {};
 
+/// Computes PatchSweep.
 struct PatchSweepAnalysis : Analysis {
-    std::string text; ///< of as many tokens as the present sequence
-    std::string hook =
-        "hook_resid_pre"; ///< of each layer: "hook_resid_pre", "hook_attn_out", "hook_mlp_out", "attn.hook_z"
-    LogitTarget target;   ///< token -1: what the text's own run says; other -1: what the prompt's run says
+    std::string text; ///< the other text; must have as many tokens as the current sequence
+    /// The patched hook of each layer: "hook_resid_pre", "hook_attn_out", "hook_mlp_out", "attn.hook_z".
+    std::string hook = "hook_resid_pre";
+    LogitTarget target; ///< token -1: the top prediction of the other text; other -1: that of the prompt
     std::string key() const override { return "patch_sweep"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;

@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// Dinic's algorithm over the layers' tokens.
+/// Dinic's algorithm on the graph of the tokens of all layers.
 class FlowNetwork {
 public:
     explicit FlowNetwork(size_t nodes) : edges_(nodes) {}
@@ -98,8 +98,9 @@ std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(LanguageModel& model, con
     auto result = std::make_shared<TokenFlow>();
     result->query = query < 0 ? static_cast<int>(T) - 1 : query;
     if (result->query < 0 || result->query >= T)
-        throw Error(
-            {.what = fmt::format("there is no token {}", result->query), .where = "query", .hint = "choose another"});
+        throw Error({.what = fmt::format("there is no token {}", result->query),
+                     .where = "query",
+                     .hint = "choose a token of the prompt"});
     std::vector<LayerPattern> patterns;
     for (auto& hook : model.capture(input.tokens, "blocks.*.attn.hook_pattern"))
         patterns.push_back(
@@ -111,7 +112,7 @@ std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(LanguageModel& model, con
     const auto row = rowOf(rolled.values);
     result->rollout.assign(row.begin(), row.end());
     if (T > TokenFlow::kMostTokens) return result;
-    std::vector<std::vector<float>> maps; // of one layer each, with its residual
+    std::vector<std::vector<float>> maps; // one per layer, with its skip connection
     for (const LayerPattern& pattern : patterns) maps.push_back(attentionRollout(std::span(&pattern, 1)).values);
     if (input.report) input.report(0.5f, "flows");
     const std::vector<double> flows = maximumFlows(maps, static_cast<int>(T), result->query);

@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-constexpr size_t kMostTokens = 1024; // whose T x T numbers are formed
+constexpr size_t kMostTokens = 1024; // limits the T x T numbers that are computed
 
 Tensor lengths(Tensor x) { // [..,T,C] -> [..,T,1]
     return unary(reduce(unary(x, Unary::Square), Reduction::Sum, {-1}), Unary::SquareRoot);
@@ -48,7 +48,7 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(LanguageModel& mo
     result->head = head;
     result->tokens = static_cast<int>(whole.tokens());
     const auto count = static_cast<size_t>(whole.tokens());
-    const auto cells = [&](const char* name) { // of the tokens, without the padding
+    const auto cells = [&](const char* name) { // without the padding
         const std::vector<float> all = whole.result(name);
         std::vector<float> square;
         for (size_t row = 0; row < count; ++row) {

@@ -12,13 +12,14 @@ namespace attn {
 namespace {
 
 constexpr const char* kTarget = "analysis.target";
-/// The fused kernel's gradient takes rows by fours; more of them let neighbouring lengths share kernels.
+/// Rows are padded to multiples of this. The gradient of the fused kernel needs multiples of 4; a larger multiple lets
+/// similar lengths share kernels.
 constexpr int64_t kRows = 8;
 
 int64_t lengthFor(const LanguageModel& model, std::span<const int> tokens) {
     const auto count = static_cast<int64_t>(tokens.size());
     if (count == 0)
-        throw Error({.what = "there are no tokens to work with", .where = model.info().name, .hint = "give a prompt"});
+        throw Error({.what = "there are no tokens to analyse", .where = model.info().name, .hint = "enter a prompt"});
     if (count > model.capacity())
         throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, model.capacity()),
                      .where = model.info().name,
@@ -38,7 +39,7 @@ int WholeRun::position(int position) const {
         return position < 0 ? static_cast<int>(tokens_.size()) - 1 : position;
     throw Error({.what = fmt::format("there is no token {}", position),
                  .where = "position",
-                 .hint = fmt::format("choose one from 0 to {}", tokens_.size() - 1)});
+                 .hint = fmt::format("choose a token from 0 to {}", tokens_.size() - 1)});
 }
 
 Tensor WholeRun::hook(const std::string& name) const {
@@ -46,7 +47,7 @@ Tensor WholeRun::hook(const std::string& name) const {
     if (probe == graph().probes().end())
         throw Error({.what = fmt::format("the model has no {}", name),
                      .where = model_.info().name,
-                     .hint = "choose another view: its parts do not form this"});
+                     .hint = "choose another analysis: this attention does not compute it"});
     return probe->second.tensor;
 }
 

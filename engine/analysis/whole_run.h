@@ -13,34 +13,34 @@
 
 namespace attn {
 
-/// A model's graph over one whole sequence, to which an analysis adds what it wants to know. Runs on the model's device
-/// and weights, with its gates and edits, and leaves its cache alone.
+/// The graph of a model over one whole sequence. An analysis adds its outputs and runs it. Uses the model's device,
+/// weights, gates and edits, and does not touch its cache.
 class WholeRun {
 public:
-    /// @param tokens at least one  @param edited hooks that the analysis changes itself
-    /// @throws Error if there are none, or more than fit into the context
+    /// @param tokens at least one  @param edited hooks that the analysis itself changes
+    /// @throws Error if there are no tokens, or more than the context holds
     WholeRun(LanguageModel& model, std::span<const int> tokens, std::set<std::string> edited = {});
 
     LanguageModel& model() const { return model_; }
     Graph& graph() const { return *built_.graph; }
     Tensor logits() const { return built_.logits; } ///< [length(),V]
     int64_t tokens() const { return static_cast<int64_t>(tokens_.size()); }
-    int64_t length() const { return length_; } ///< rows of the graph: the tokens and padding
-    /// The token that an analysis is asked about. @param position -1: the last  @throws Error if there is none such
+    int64_t length() const { return length_; } ///< rows of the graph: tokens and padding
+    /// Checks and resolves a token index. @param position -1: the last token  @throws Error if there is no such token
     int position(int position) const;
     bool has(const std::string& hook) const { return graph().probes().contains(hook); }
-    Tensor hook(const std::string& name) const; ///< @throws Error if there is none
-    /// A weight of a layer, of the first one where layers share theirs.
+    Tensor hook(const std::string& name) const; ///< @throws Error if there is no such hook
+    /// A parameter of a layer. If all layers share their parameters, that of the first.
     Tensor weight(int layer, const std::string& name, Shape shape) const;
 
-    /// To be called once, when everything is added.
+    /// Compiles the graph. Call once, after all outputs are added.
     void compile(const std::map<std::string, Tensor>& outputs);
-    /// Inputs may be written after compile().
+    /// The compiled graph. Write inputs after compile().
     GpuExecutor& executor() { return *executor_; }
-    /// Writes tokens, gates and edits; an analysis that changes hooks writes its own after this.
+    /// Writes tokens, gates and edits. An analysis that changes hooks writes its values after this.
     void prepare();
     void run() { executor_->run({}); }
-    /// Dense.
+    /// The values of an output, without row padding.
     std::vector<float> result(const std::string& name) const;
 
 private:
@@ -51,15 +51,16 @@ private:
     std::unique_ptr<GpuExecutor> executor_;
 };
 
-/// A plan of its own over the model's weights.
+/// Compiles a graph that reads only the model's parameters.
 std::unique_ptr<GpuExecutor> weightRun(LanguageModel& model, const std::shared_ptr<Graph>& graph,
                                        const std::map<std::string, Tensor>& outputs);
 
-/// A text as the model reads it: token ids separated by commas where it has no tokenizer.
+/// The tokens of a text. Without a tokenizer, the text is a list of token ids separated by commas.
 std::vector<int> tokensOf(const LanguageModel& model, const std::string& text);
 
-/// [1,V] input of a graph that picks it out of logits; writeTarget() fills it.
+/// A graph input [1,V] with the coefficients of a target. Fill it with writeTarget().
 Tensor targetInput(Graph& graph, int64_t vocabulary);
+/// Fills the input that targetInput() added.
 void writeTarget(GpuExecutor& executor, const LogitTarget& target);
 
 } // namespace attn

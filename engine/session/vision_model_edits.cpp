@@ -98,7 +98,9 @@ int VisionModel::rowOf(const std::string& hook, int token) const {
 const CapturedHook& VisionModel::valuesOf(bool isOther, const std::string& hook, bool isMean) {
     const std::vector<float>& patches = sources_[isOther ? 1 : 0];
     if (patches.empty())
-        throw Error({.what = "there is no picture to take values from", .where = hook, .hint = "choose one"});
+        throw Error({.what = "there is no other picture to patch values from",
+                     .where = hook,
+                     .hint = "choose another picture"});
     const std::string key = fmt::format("{}{}:{}", isOther ? "other" : "own", isMean ? " mean" : "", hook);
     if (const auto found = values_.find(key); found != values_.end()) return found->second;
     const bool wasBypassed = std::exchange(isBypassed_, true);

@@ -32,7 +32,7 @@ TEST_CASE("detectors: they name the heads of the constructed model", "[analysis]
     CHECK(headOf(*found, 1, 1).title() == "broad");
     CHECK(headOf(*found, 1, 1).of(HeadKind::Positional) < 0.05f);
     CHECK(headOf(*found, 0, 0).labels() == std::vector{HeadKind::PreviousToken});
-    CHECK(headOf(*found, 1, 0).explanation(HeadKind::Induction).starts_with("96 % of its weight"));
+    CHECK(headOf(*found, 1, 0).explanation(HeadKind::Induction).starts_with("96 % of its attention"));
 }
 
 TEST_CASE("detectors: they name the heads that training has formed", "[analysis][gpu]") {

@@ -235,13 +235,14 @@ TEST_CASE("vision: what cannot be patched token by token is a sentence", "[analy
                           CONTAINS(what));
     };
     VisionCase swin("swin"), vit("vit");
-    refuses(swin.model, "attn.hook_z", "tokens of attn.hook_z stand in the order of its windows");
+    refuses(swin.model, "attn.hook_z", "the tokens of attn.hook_z are in the order of the windows");
     refuses(vit.model, "attn.hook_pattern", "cannot be changed token by token");
-    refuses(vit.model, "hook_resid_pre", "there is no picture to take values from; choose another picture", false);
+    refuses(vit.model, "hook_resid_pre", "there is no other picture to patch values from; choose another picture",
+            false);
     VisionModel pooled(std::make_unique<ChangedSource>(
                            "vit", [](VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; }),
                        {.softwareThreads = 0, .validation = true});
-    refuses(pooled, "hook_resid_pre", "pools tokens by what they hold");
+    refuses(pooled, "hook_resid_pre", "pools tokens by content");
 }
 
 TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[analysis][vision][gpu]") {
@@ -317,12 +318,12 @@ TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gp
     refuses("vit", {{{.hook = "blocks.9.hook_mlp_out"}}, {}}, "there is no hook \"blocks.9.hook_mlp_out\"");
     refuses("vit", {{{.hook = "blocks.0.attn.hook_z", .head = 3}}, {}}, "has no head 3");
     refuses("vit", {{{.kind = Kind::Patch, .hook = "hook_embed", .text = kSomePicture}}, {}},
-            "there is no picture to take values from");
+            "there is no other picture to patch values from");
     refuses("vit", {{}, {{.layer = 2, .head = 0}}}, "there is no head 0 in layer 2");
     refuses("swin", {{{.hook = "blocks.0.attn.hook_z", .position = 999}}, {}}, "has no token 999");
     VisionCase features("vit");
     LogitTarget none{.token = 7};
     ClassAttributionAnalysis asked;
     asked.target = none;
-    CHECK_THROWS_WITH(features.run<ClassAttribution>(asked), CONTAINS("7 is not among the 7"));
+    CHECK_THROWS_WITH(features.run<ClassAttribution>(asked), CONTAINS("7 is not one of the 7"));
 }

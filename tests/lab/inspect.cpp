@@ -380,7 +380,7 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     CHECK(heads.count() == 4);
     CHECK(heads.item(0)->text() == "L1 H0 induction");
     heads.setCurrentRow(0);
-    CHECK(lab.find<QLabel>("kindExplanation").text().contains("the token that followed the same one before"));
+    CHECK(lab.find<QLabel>("kindExplanation").text().contains("the token that followed an earlier copy"));
     REQUIRE(lab.settle());
     CHECK(lab.find<QSpinBox>("interventionLayer").value() == 1); // the other panels follow
     auto& order = lab.find<QComboBox>("kindOrder");
