@@ -116,7 +116,7 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
     return result;
 }
 
-/// A block whose residual is a part of its own.
+/// A layer whose residual is a composed part.
 Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, AttentionSite& site, const std::string& weights,
                             Tensor x) {
     const std::string prefix = fmt::format("blocks.{}", layer);
@@ -132,7 +132,7 @@ Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, AttentionS
                          [&](Tensor in) { return dropped(feedForward(layer, prefix, weights, in).added); });
 }
 
-/// What the spec's position adds to every stream of the block's input.
+/// Adds the inputs of the position part to every residual stream of the layer's input.
 Tensor BlockBuilder::withInputs(const LayerAttention& spec, AttentionSite& site, int64_t layer, Tensor x) {
     const int64_t C = settings_.modelWidth;
     std::vector<Tensor> streams;

@@ -15,6 +15,7 @@ struct BlockFlow;
 
 enum class NormKind : uint8_t { None, LayerNorm, RmsNorm };
 
+/// The MLP of each layer.
 struct FeedForwardSpec {
     int64_t width = 0; ///< F; 0: attention only
     Activation activation = Activation::GeluTanh;
@@ -23,25 +24,25 @@ struct FeedForwardSpec {
     bool operator==(const FeedForwardSpec&) const = default;
 };
 
-/// Parameter, computed: cosines and sines of rotary positions.
+/// Computed parameter: the cosines and sines of rotary positions.
 inline constexpr const char* kRotaryTable = "rotary.table";
 
-/// What the blocks of a transformer have in common, whatever its tokens are made of.
+/// Settings of the layers of a transformer that text and vision models share.
 struct BlockSettings {
     int64_t modelWidth = 0;      ///< C
-    int64_t rotaryPositions = 0; ///< rows of the rotary table, for layers that have rotary positions
+    int64_t rotaryPositions = 0; ///< rows of the rotary table, for layers with rotary positions
     NormKind norm = NormKind::LayerNorm;
     double normEpsilon = 1e-5;
     bool finalNorm = true;
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
-    bool layerScale = false;       ///< a factor for each feature on what a sublayer adds
+    bool layerScale = false;       ///< multiplies each feature of the output of a sublayer by a learned factor
     FeedForwardSpec feedForward;
-    std::span<const LayerAttention> layers; ///< outlive the builder
-    double dropout = 0;                     ///< of what each block adds; for training
-    bool mayTrain = false;                  ///< keeps what gradients need
+    std::span<const LayerAttention> layers; ///< must outlive the builder
+    double dropout = 0;                     ///< probability for the outputs of sublayers; for training
+    bool mayTrain = false;                  ///< keeps the values that gradients need
 };
 
-/// Builds the blocks of a transformer into a graph.
+/// Adds the layers of a transformer to a graph.
 ///
 /// Probes: blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*, blocks.N.hook_attn_out|mlp_out. Parameters:
 /// blocks.N.{ln1,ln2}.{w,b}, blocks.N.attn.{W,b}_{Q,K,V,O}, blocks.N.mlp.{W,b}_{in,gate,out}, blocks.N.{scale1,scale2}
@@ -50,24 +51,26 @@ class BlockBuilder {
 public:
     BlockBuilder(Graph& graph, const BlockSettings& settings) : graph_(graph), settings_(settings) {}
 
-    /// The next block. @param x [rows, C] of every stream  @param site positions, cache and sequence; the rest is set
-    /// here
-    /// @return the same shape
+    /// Adds a layer.
+    /// @param x [rows, C times the number of residual streams]
+    /// @param site with positions, cache and sequence; this function sets its other members
+    /// @return the same shape as x
     Tensor block(size_t layer, Tensor x, AttentionSite site);
-    /// Streams that a residual keeps beside each other: x repeated, and their mean in the end.
+    /// For a residual with several parallel streams: spread() repeats x for each stream, gather() takes their mean.
     Tensor spread(Tensor x) const;
     Tensor gather(Tensor x) const;
     Tensor finalNorm(Tensor x);
-    /// From here on tokens and feed-forward layers are twice as wide.
+    /// Doubles C and the feed-forward width of the following layers.
     void widen();
+    /// Adds dropout.
     Tensor dropped(Tensor x);
-    /// What a part of a layer's block does; null where the model's own is meant.
+    /// The functions of the part in a slot of a layer; null if the model's own implementation applies.
     const BlockHooks* hooksOf(size_t layer, Slot slot) const;
 
-    std::vector<AttentionInputs> attention{};              ///< per layer, over the caches
-    std::vector<std::pair<std::string, Tensor>> updates{}; ///< state writes
-    std::vector<NodeRange> blocks{};                       ///< the nodes of each
-    ComposedNeeds composed{};                              ///< of layers that have a spec
+    std::vector<AttentionInputs> attention{};              ///< per layer, including the cache
+    std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states
+    std::vector<NodeRange> blocks{};                       ///< the nodes of each layer
+    ComposedNeeds composed{};                              ///< needs of layers that have a spec
 
 private:
     BlockFlow blockFlow(const std::string& weights);
@@ -84,7 +87,7 @@ private:
 
     Graph& graph_;
     BlockSettings settings_;
-    uint32_t sites_ = 0; // of dropout
+    uint32_t sites_ = 0; // number of dropout nodes so far
 };
 
 } // namespace attn

@@ -32,13 +32,13 @@ fs::path modelFolder(const std::string& path) {
         }
         throw Error({.what = "there is no built-in model \"" + path.substr(kBuiltin.size()) + "\"",
                      .where = path,
-                     .hint = "there are " + all});
+                     .hint = "choose one of " + all});
     }
     if (path.empty())
         throw Error(
-            {.what = "no model was named", .where = {}, .hint = "name a Hugging Face folder or builtin:induction"});
+            {.what = "no model is given", .where = {}, .hint = "give a Hugging Face folder or builtin:induction"});
     std::error_code error;
-    if (!fs::exists(fs::path(path) / "config.json", error) && !error) // a run that goes on
+    if (!fs::exists(fs::path(path) / "config.json", error) && !error) // an unfinished training run
         if (const auto all = checkpoints(path); !all.empty()) return all.back();
     return path;
 }

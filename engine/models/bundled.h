@@ -6,18 +6,19 @@
 
 namespace attn {
 
-/// A trained model that the program ships, in assets/models.
+/// A trained model in assets/models.
 struct BundledModel {
     std::string path;  ///< "builtin:sort"
     std::string title; ///< "sort"
     std::filesystem::path folder;
 };
 
-/// By name; from beside the installed program, else from the source tree it was built in. Empty where neither is there.
+/// The bundled models by name, from the installed program or else from the source tree. Empty if both are missing.
 std::vector<BundledModel> bundledModels();
 
-/// The folder that a path means: of a bundled model, the last checkpoint of a run that goes on, else the path itself.
-/// @throws Error naming the bundled models where there is none of this name, or if no path was given
+/// The folder of a model: that of a bundled model, the last checkpoint of an unfinished training run, or the path
+/// itself.
+/// @throws Error if the path is empty or names an unknown bundled model; lists those that exist
 std::filesystem::path modelFolder(const std::string& path);
 
 } // namespace attn

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 
-// Models whose attention is composed of parts: trained here, under the engine's own tensor names.
+// Models with composed attention, trained by this program. Files use the engine's tensor names.
 
 namespace attn {
 namespace {
 
-constexpr const char* kWhere = "see attention-cli parts for what attention is composed of";
+constexpr const char* kWhere = "'attention-cli parts' lists the parts of attention";
 
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
@@ -20,7 +20,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const auto specs = json.find("attention");
     if (specs == json.end() || !specs->is_array() || specs->empty() ||
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
-        read.fail("attention", "is not a list of expressions, one for each layer", kWhere);
+        read.fail("attention", "is not a list of one expression per layer", kWhere);
     const bool isRms = read.text("norm", "layer_norm") == "rms_norm", hasBias = read.flag("bias", true);
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = width,
@@ -37,7 +37,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
         const AttentionSpec spec = AttentionSpec::parse(text.get<std::string>());
         const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
         if (counts.heads != heads)
-            read.fail("attention", fmt::format("has {} heads and the model {}", counts.heads, heads), kWhere);
+            read.fail("attention", fmt::format("has {} heads, but the model has {}", counts.heads, heads), kWhere);
         config.layers.push_back({.heads = {heads, counts.groups, width / heads},
                                  .rule = {},
                                  .queryKeyValueBias = hasBias,

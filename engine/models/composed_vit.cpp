@@ -5,15 +5,15 @@
 
 #include <algorithm>
 
-// Vision transformers trained here that differ from the plain one: by attention that is composed of parts, by the mean
-// of the patches in CLS's place, or by their positions. Under the engine's own tensor names.
+// Vision transformers trained by this program that differ from the plain one: in composed attention, in a classifier
+// that reads the mean of the patches instead of CLS, or in their positions. Files use the engine's tensor names.
 
 namespace attn {
 namespace {
 
-constexpr const char* kWhere = "see attention-cli parts for what attention is composed of";
+constexpr const char* kWhere = "'attention-cli parts' lists the parts of attention";
 
-/// Rows of so many whole numbers each, from 0 to a bound that fits all of them.
+/// Reads rows of `columns` whole numbers, each at least 0 and below a common bound.
 std::vector<std::vector<int64_t>> numberRows(const ConfigReader& read, const char* field, size_t columns) {
     std::vector<std::vector<int64_t>> rows;
     const auto found = read.json().find(field);
@@ -29,13 +29,13 @@ std::vector<std::vector<int64_t>> numberRows(const ConfigReader& read, const cha
     return rows;
 }
 
-/// Windows, merges and pools, which the encoder checks against each other.
+/// Reads windows, merges and pools. The encoder checks that they fit together.
 void readStructure(const ConfigReader& read, VisionConfig& config) {
     const int64_t heads = config.layers.front().heads.heads, layers = config.lastLayer() + 1;
     for (const auto& row : numberRows(read, "merges", 1)) {
         if (row[0] < 1 || row[0] >= layers || config.merges.size() >= 8 ||
             (!config.merges.empty() && row[0] <= config.merges.back()))
-            read.fail("merges", "does not name layers behind the first in rising order", kWhere);
+            read.fail("merges", "does not list layers after layer 0 in rising order", kWhere);
         config.merges.push_back(row[0]);
     }
     for (int64_t layer = 0; layer < layers && !config.merges.empty(); ++layer)
@@ -47,7 +47,7 @@ void readStructure(const ConfigReader& read, VisionConfig& config) {
     };
     if (!config.windows.empty() &&
         (static_cast<int64_t>(config.windows.size()) != layers || std::ranges::any_of(config.windows, isShiftedTooFar)))
-        read.fail("windows", "is not a size and a smaller shift for each layer", kWhere);
+        read.fail("windows", "is not a list of one window size and one smaller shift per layer", kWhere);
     for (const auto& row : numberRows(read, "pools", 2)) config.pools.push_back({.layer = row[0], .tokens = row[1]});
 }
 
@@ -71,13 +71,13 @@ VisionConfig config(const VisionFolder& folder) {
     if (specs == read.json().end()) return config;
     if (!specs->is_array() || specs->size() != config.layers.size() ||
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
-        read.fail("attention", "is not a list of expressions, one for each layer", kWhere);
+        read.fail("attention", "is not a list of one expression per layer", kWhere);
     for (size_t layer = 0; layer < specs->size(); ++layer) {
         const int64_t heads = config.layers[layer].heads.heads;
         config.layers[layer] = visionLayer(config.widthOf(static_cast<int64_t>(layer)), heads,
                                            AttentionSpec::parse((*specs)[layer].get<std::string>()));
         if (const int64_t counted = config.layers[layer].heads.heads; counted != heads && config.merges.empty())
-            read.fail("attention", fmt::format("has {} heads and the model {}", counted, heads), kWhere);
+            read.fail("attention", fmt::format("has {} heads, but the model has {}", counted, heads), kWhere);
     }
     return config;
 }

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kMost = 1 << 30;
 
-/// Fields that size lists before the first tensor's shape is compared. The bounds are far above any model's.
+/// Limits of fields that set the size of lists before any tensor shape is checked. They are far above those of any
+/// model.
 struct Bound {
     std::string_view field;
     int64_t most;

@@ -8,19 +8,19 @@
 
 namespace attn {
 
-/// Reads config.json with messages that name the file, the field, what was found and what was expected.
+/// Reads fields of config.json. Errors name the file, the field, its value and the expected value.
 class ConfigReader {
 public:
     ConfigReader(const nlohmann::json& json, std::string file) : json_(json), file_(std::move(file)) {}
 
     bool has(const char* field) const;     ///< present and not null
-    int64_t size(const char* field) const; ///< required, from 1 to a bound that fits its field
+    int64_t size(const char* field) const; ///< required whole number, from 1 to a limit for the field
     int64_t size(const char* field, int64_t fallback) const;
     double number(const char* field, double fallback) const;
     bool flag(const char* field, bool fallback) const;
     std::string text(const char* field, const std::string& fallback) const;
     Activation activation(const char* field, const std::string& fallback) const;
-    ConfigReader object(const char* field) const; ///< a nested object; @throws Error if it is none
+    ConfigReader object(const char* field) const; ///< a nested object; @throws Error if it is not one
     const nlohmann::json& json() const { return json_; }
 
     [[noreturn]] void fail(const char* field, const std::string& what,
@@ -29,7 +29,7 @@ public:
 private:
     void failUnless(bool isRight, const char* field, const nlohmann::json& value, const std::string& expected) const;
     const nlohmann::json* find(const char* field) const;
-    const nlohmann::json& json_; ///< outlives the reader
+    const nlohmann::json& json_; ///< must outlive the reader
     std::string file_;
 };
 

@@ -70,7 +70,7 @@ public:
 private:
     Tensor table() { return graph_.parameter("embed.W_E", {config_.vocabulary, config_.modelWidth}); }
 
-    /// Rows of the table as the blocks get them.
+    /// Rows of the table as inputs of the layers.
     Tensor words(Tensor rows) const {
         return fixesWords() ? affine(terms::unitRows(rows), std::sqrt(static_cast<double>(config_.modelWidth)), 0)
                             : rows;
@@ -129,7 +129,7 @@ DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build
 
 namespace {
 
-/// Into a graph that is the caller's.
+/// Builds into a graph of the caller.
 DecoderBuilder builderInto(const DecoderConfig& config, Graph& graph) {
     static const DecoderBuild build;
     return {config, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph)};
@@ -148,7 +148,7 @@ bool isComposed(const DecoderConfig& config) {
 }
 
 DecoderGraph buildForListing(const DecoderConfig& config) {
-    // Parts may learn a number for every pair of positions of the context.
+    // Some parts learn a number for every pair of positions of the context.
     return buildDecoder(config, isComposed(config) ? DecoderBuild{.queries = config.context}
                                                    : DecoderBuild{.queries = 1, .cacheCapacity = 1});
 }

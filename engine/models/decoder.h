@@ -11,20 +11,20 @@
 
 namespace attn {
 
-/// A decoder-only transformer as one description; families differ only in these values and in their files' tensor
-/// names.
+/// The description of a decoder-only transformer. Families differ only in these values and in the names of tensors in
+/// their files.
 struct DecoderConfig {
     std::string name;
     std::string family;
     int64_t vocabulary = 0; ///< V
     int64_t modelWidth = 0; ///< C
-    int64_t context = 0;    ///< most positions
+    int64_t context = 0;    ///< largest number of positions
     NormKind norm = NormKind::LayerNorm;
     double normEpsilon = 1e-5;
     bool finalNorm = true;
     bool learnedPositions = false; ///< a table added to the embedding
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
-    bool tiedEmbedding = true;     ///< logits use the embedding
+    bool tiedEmbedding = true;     ///< the unembedding is the embedding
     bool unembedBias = false;
     FeedForwardSpec feedForward;
     std::vector<LayerAttention> layers;
@@ -33,12 +33,12 @@ struct DecoderConfig {
 
 /// How a graph of the decoder will be used.
 struct DecoderBuild {
-    int64_t queries = 1;            ///< T: most tokens per step
-    int64_t cacheCapacity = 0;      ///< S; 0: no cache, each token sees the others of this step
-    int64_t sequence = 0;           ///< 0, or without a cache: rows of each of several sequences, a multiple of 8
-    double dropout = 0;             ///< of the embedding and what each block adds; for training
-    bool recordsQueries = false;    ///< keep q for views
-    std::set<std::string> edited{}; ///< hooks through which something else may flow: decoder_names::kept and added
+    int64_t queries = 1;         ///< T: largest number of tokens per step
+    int64_t cacheCapacity = 0;   ///< S; 0: no cache, tokens see only tokens of the same step
+    int64_t sequence = 0;        ///< rows per sequence, a multiple of 8, for several sequences without a cache; else 0
+    double dropout = 0;          ///< probability for the embedding and the outputs of sublayers; for training
+    bool recordsQueries = false; ///< keep q for views
+    std::set<std::string> edited{}; ///< hooks that can be changed, by decoder_names::kept and added
 };
 
 /// Names of the graph's inputs and states.
@@ -47,40 +47,41 @@ inline constexpr const char* kTokens = "tokens";                  ///< Input I32
 inline constexpr const char* kPositions = "positions";            ///< Input I32 [T]
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
 using attn::kRotaryTable;
-/// Inputs F32, of the shape of an edited hook x, in whose place goes kept * x + added.
+/// Inputs F32 with the shape of an edited hook x, which becomes kept * x + added.
 inline std::string kept(const std::string& hook) { return hook + ".kept"; }
 inline std::string added(const std::string& hook) { return hook + ".added"; }
-/// Whether a Parameter is computed rather than learned: the rotary table, and constants of composed attention.
+/// Whether a parameter is computed and not learned: the rotary table, and constants of composed attention.
 inline bool isComputed(std::string_view name) { return name == kRotaryTable || name.find('#') != name.npos; }
 } // namespace decoder_names
 
+/// The graph of a decoder and its outputs.
 struct DecoderGraph {
     std::shared_ptr<Graph> graph;
-    Tensor nextLogits;                                   ///< [1,V]: after the last live token
+    Tensor nextLogits;                                   ///< [1,V] after the last token of the step
     Tensor logits;                                       ///< [T,V]
-    std::vector<AttentionInputs> attention;              ///< per layer, over the caches
-    std::vector<std::pair<std::string, Tensor>> updates; ///< state writes; request all of them
-    std::vector<NodeRange> blocks;                       ///< the nodes of each
-    ComposedNeeds composed;                              ///< of layers that have a spec
+    std::vector<AttentionInputs> attention;              ///< per layer, including the cache
+    std::vector<std::pair<std::string, Tensor>> updates; ///< writes to states; request all of them
+    std::vector<NodeRange> blocks;                       ///< the nodes of each layer
+    ComposedNeeds composed;                              ///< needs of layers that have a spec
 };
 
-/// Probes: hook_embed, hook_pos_embed, those of BlockBuilder, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos,
-/// those of BlockBuilder, unembed.{W_U,b_U}; linear weights are [out, in].
+/// Builds the graph of a decoder. Probes: hook_embed, hook_pos_embed, those of BlockBuilder, logits [T,V]. Parameters:
+/// embed.W_E, pos_embed.W_pos, those of BlockBuilder, unembed.{W_U,b_U}; linear weights are [out, in].
 DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
 
-/// What the model makes of rows of its residual stream: the final norm and the unembedding.
-/// @param x [N, C of all streams], of the graph that the result is in  @return logits [N,V]
+/// Applies the final norm and the unembedding to rows of the residual stream, in the graph of x.
+/// @param x [N, C times the number of residual streams]  @return logits [N,V]
 Tensor readOut(const DecoderConfig& config, Tensor x);
 
-/// What hook_embed holds of each token that there is. @param graph that the result is in  @return [V,C]
+/// The value of hook_embed for each token of the vocabulary, as a tensor of `graph`. @return [V,C]
 Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph);
 
-/// To be called on a graph that is still empty: hooks get the inputs decoder_names::kept and added.
+/// Gives hooks the inputs decoder_names::kept and added. Call before adding nodes to the graph.
 void makeEditable(Graph& graph, const std::set<std::string>& hooks);
 
-/// A build that has every learned tensor in its final shape, for listing them.
+/// Builds a graph that has every learned parameter in its final shape, to list them.
 DecoderGraph buildForListing(const DecoderConfig& config);
-/// Whether some layer's attention is composed of parts: it runs whole sequences and has no cache.
+/// Whether at least one layer has composed attention. Such a model runs whole sequences and has no cache.
 bool isComposed(const DecoderConfig& config);
 
 } // namespace attn

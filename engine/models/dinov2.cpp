@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-// DINOv2, with and without registers: LayerScale, and in its largest model a gated feed-forward layer. Its classifiers
-// read CLS and the mean of the patches. Tensor names as in Hugging Face's files.
+// DINOv2, with and without registers. It has LayerScale, and its largest model has a gated MLP. Its classifiers read
+// CLS and the mean of the patches. Tensor names follow Hugging Face's files.
 // @source Oquab et al. 2023, "DINOv2", arXiv:2304.07193; Darcet et al. 2024, arXiv:2309.16588
 
 namespace attn {

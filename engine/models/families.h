@@ -2,7 +2,7 @@
 
 #include "engine/models/family.h"
 
-// One definition per family file; the catalogue lists them.
+// Each is defined in a file of its own; the catalogue lists them.
 
 namespace attn {
 

@@ -14,20 +14,20 @@
 
 namespace attn {
 
-/// The tensors that a folder holds, so that a family can tell prefixes and tied embeddings by what is there.
+/// The names of the tensors in a folder. Families use them to detect prefixes and tied embeddings.
 class TensorNames {
 public:
     explicit TensorNames(std::vector<std::string> names);
     bool contains(std::string_view name) const;
-    /// The given name, with `prefix` in front if only that one is there.
+    /// Adds `prefix` to the name if only the prefixed tensor exists.
     std::string resolve(std::string_view prefix, std::string_view name) const;
 
 private:
     std::vector<std::string> sorted_;
 };
 
-/// One model family: recognises a config, describes the model and finds its weights. One file each, one line in the
-/// catalogue.
+/// A family of language models: recognises a config, describes the model and finds its parameters. Each has a file of
+/// its own and a line in the catalogue.
 struct ModelFamily {
     std::string_view id; ///< model_type in config.json
     std::string_view title;
@@ -36,14 +36,15 @@ struct ModelFamily {
     DecoderConfig (*config)(const nlohmann::json& json, const std::string& file, const TensorNames& names);
     /// @param parameter the engine's name, e.g. "blocks.3.attn.W_Q"
     WeightRecipe (*recipe)(const DecoderConfig& config, const std::string& parameter, const TensorNames& names);
-    /// config.json of a model of this family, for what the program trains; null: it is only read.
+    /// Writes config.json, for models that the program trains; null: the family can only be read.
     nlohmann::json (*describe)(const DecoderConfig& config) = nullptr;
-    std::string_view prefix{}; ///< of written tensor names, except lm_head's
+    std::string_view prefix{}; ///< prefix of tensors in written files, except lm_head
 };
 
+/// All families of language models.
 std::span<const ModelFamily* const> familyCatalogue();
 
-/// The family that reads this config. @throws Error that lists the supported ones
+/// The family of a config. @throws Error that lists the supported families
 const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file);
 
 } // namespace attn

@@ -13,13 +13,12 @@
 namespace attn {
 namespace {
 
-/// @throws Error for a vision model, which has commands of its own, and as familyOf()
+/// The family of a config. @throws Error for a vision model, and as familyOf()
 const ModelFamily& languageFamily(const WeightSource& weights, const TensorNames& names) {
     if (const VisionFamily* vision = visionFamilyOf({weights, names}))
-        throw Error(
-            {.what = fmt::format("this is a vision model ({}), which reads pictures and no text", vision->title),
-             .where = weights.configFile(),
-             .hint = "give it a picture: attention-cli classify, capture or render PATH --image FILE"});
+        throw Error({.what = fmt::format("this is a vision model ({}); it reads pictures, not text", vision->title),
+                     .where = weights.configFile(),
+                     .hint = "give it a picture: 'attention-cli classify', 'capture' or 'render' PATH --image FILE"});
     return familyOf(weights.config(), weights.configFile());
 }
 
@@ -62,7 +61,7 @@ public:
     }
 
 private:
-    /// Finds out what is missing or misshapen before anything is loaded.
+    /// Checks all tensors before any is loaded.
     void checkTensors() const {
         const DecoderGraph decoder = buildForListing(config_);
         for (uint32_t id = 0; id < decoder.graph->size(); ++id) {

@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-/// A tensor of the file, gathered from one or several parameters.
+/// A tensor of the file, made of one or several parameters.
 struct Gathered {
     int64_t rows = 0, columns = 0; ///< as the engine sees it: [out, in]; vectors have one column
     bool isVector = false, transposed = false;
@@ -45,7 +45,7 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     const auto family =
         std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
     if (family == familyCatalogue().end() || (*family)->describe == nullptr)
-        throw Error({.what = fmt::format("models of the family \"{}\" cannot be written", config.family),
+        throw Error({.what = fmt::format("the program cannot write models of the family \"{}\"", config.family),
                      .where = folder.string(),
                      .hint = {}});
 

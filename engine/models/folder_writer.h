@@ -10,17 +10,17 @@
 
 namespace attn {
 
-/// What a folder holds besides the weights.
+/// The contents of a model folder besides the parameters.
 struct FolderText {
     std::string tokenizerJson;
-    std::optional<int> endToken; ///< ends generation
-    std::string examplePrompt{}; ///< shown when the folder is opened; empty: none of its own
+    std::optional<int> endToken; ///< token that ends generation
+    std::string examplePrompt{}; ///< prompt that is shown when the folder opens; empty: none
 };
 
 /// Writes a Hugging Face folder: config.json, model.safetensors (float32, the family's tensor names) and
-/// tokenizer.json. Biases that the family's format has and the model lacks are written as zeros.
-/// @param read dense values of one of the engine's parameters
-/// @throws Error naming the file and why, or the family if it is only read
+/// tokenizer.json. Biases that the format requires and the model lacks are written as zeros.
+/// @param read returns the dense values of a parameter, by the engine's name
+/// @throws Error if a file cannot be written, or the family can only be read
 void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config, const FolderText& text,
                       const std::function<std::vector<float>(const std::string& parameter)>& read);
 

@@ -19,7 +19,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const int64_t width = read.size("n_embd"), heads = read.size("n_head"), layers = read.size("n_layer");
     if (width % heads != 0) read.fail("n_head", fmt::format("is {}, which does not divide n_embd {}", heads, width));
     const auto inner = json.find("n_inner");
-    const bool attentionOnly = inner != json.end() && *inner == 0; // trained here without feed-forward layers
+    const bool attentionOnly = inner != json.end() && *inner == 0; // trained by this program without MLPs
     LayerAttention attention{.heads = {heads, heads, width / heads}, .queryKeyValueBias = true, .outputBias = true};
     if (read.flag("scale_attn_weights", true)) attention.rule.scale = 1 / std::sqrt(static_cast<double>(width / heads));
     DecoderConfig config{.vocabulary = read.size("vocab_size"),

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-// GPT-Neo: no 1/sqrt(D), no bias on q, k and v, layers that see everything or a window. @source Black et al. 2021,
-// "GPT-Neo"; Eldan and Li 2023, "TinyStories", arXiv:2305.07759 for the models; tensor names as in Hugging Face's
+// GPT-Neo: no factor 1/sqrt(D), no biases on q, k and v, and layers with or without a window. @source Black et al.
+// 2021, "GPT-Neo"; Eldan and Li 2023, "TinyStories", arXiv:2305.07759 for the models; tensor names as in Hugging Face's
 // files.
 
 namespace attn {

@@ -6,7 +6,7 @@
 namespace attn {
 namespace {
 
-// The residual stream: which letter is here, where it is, which letter came before, and what is predicted next.
+// Sections of the residual stream: the current letter, its position, the previous letter, and the prediction.
 constexpr int64_t kLetters = 27, kContext = 128, kWaves = kContext / 2; // one wave per pair of features
 constexpr int64_t kLetterAt = 0, kPlaceAt = 28, kPreviousAt = kPlaceAt + 2 * kWaves, kNextAt = kPreviousAt + 28;
 constexpr int64_t kWidth = kNextAt + 28, kHeadWidth = 2 * kWaves, kHeads = 2;
@@ -27,7 +27,7 @@ void copyIn(Matrix& matrix, int64_t head, int64_t from, int64_t count, double ga
     for (int64_t i = 0; i < count; ++i) matrix.at(head * kHeadWidth + i, from + i) = static_cast<float>(gain);
 }
 
-/// Reads the place `shift` letters back: rotates each wave by its angle.
+/// Reads the position `shift` letters back: rotates each wave by the angle of the shift.
 void shiftedPlace(Matrix& matrix, int64_t head, double shift, double gain) {
     for (int64_t wave = 0; wave < kWaves; ++wave) {
         const double angle = shift * frequency(wave);
@@ -68,7 +68,7 @@ std::map<std::string, std::vector<float>> inductionWeights() {
     Matrix embed{kLetters, kWidth}, unembed{kLetters, kWidth}, place{kContext, kWidth};
     for (int64_t letter = 0; letter < kLetters; ++letter) {
         embed.at(letter, kLetterAt + letter) = 1;
-        unembed.at(letter, kNextAt + letter) = 8; // a certain prediction gets e^8 times the odds of the others
+        unembed.at(letter, kNextAt + letter) = 8; // a certain prediction is e^8 times as likely as each other letter
     }
     for (int64_t position = 0; position < kContext; ++position)
         for (int64_t wave = 0; wave < kWaves; ++wave) {
@@ -93,18 +93,18 @@ std::map<std::string, std::vector<float>> inductionWeights() {
     const double placeGain = kInductionGap / static_cast<double>(kWaves);
     {
         Matrix q{rows, kWidth}, k{rows, kWidth}, v{rows, kWidth}, o{kWidth, rows};
-        shiftedPlace(q, 0, 1, placeGain); // looks one letter back
+        shiftedPlace(q, 0, 1, placeGain); // attends to the previous letter
         shiftedPlace(k, 0, 0, 1);
         copyIn(v, 0, kLetterAt, kLetters);
         for (int64_t letter = 0; letter < kLetters; ++letter) o.at(kPreviousAt + letter, letter) = 1;
-        shiftedPlace(q, 1, 0, placeGain); // looks at itself
+        shiftedPlace(q, 1, 0, placeGain); // attends to the current letter
         shiftedPlace(k, 1, 0, 1);
         layer("blocks.0.attn.", q, k, v, o);
     }
     {
         Matrix q{rows, kWidth}, k{rows, kWidth}, v{rows, kWidth}, o{kWidth, rows};
-        copyIn(q, 0, kLetterAt, kLetters, kInductionGap); // the present letter ...
-        copyIn(k, 0, kPreviousAt, kLetters);              // ... against the letter before each key
+        copyIn(q, 0, kLetterAt, kLetters, kInductionGap); // compares the current letter ...
+        copyIn(k, 0, kPreviousAt, kLetters);              // ... with the letter before each key
         copyIn(v, 0, kLetterAt, kLetters);
         for (int64_t letter = 0; letter < kLetters; ++letter) o.at(kNextAt + letter, letter) = 1;
         layer("blocks.1.attn.", q, k, v, o);

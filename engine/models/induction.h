@@ -8,17 +8,18 @@
 
 namespace attn {
 
-/// A two-layer attention-only transformer over letters whose weights are set by formula. Layer 0 head 0 looks at the
-/// previous letter; layer 1 head 0 looks for the letters that once followed the present one and predicts them. Layer 0
-/// head 1 looks at its own position and layer 1 head 1 at everything alike; both write nothing.
+/// A two-layer attention-only transformer over letters, with parameters that are set by formula. Layer 0, head 0
+/// attends to the previous letter. Layer 1, head 0 attends to letters that followed earlier copies of the current
+/// letter, and predicts them. Layer 0, head 1 attends to the current letter, and layer 1, head 1 attends evenly to all
+/// letters; both write nothing.
 ///
-/// Patterns are exact: with gap = kInductionGap, a row is the softmax of gap where the head's condition holds and 0
-/// elsewhere (layer 0: to within 1e-4 by rounding).
+/// Patterns are known exactly: the scores of a row are kInductionGap at keys that fulfil the head's condition and 0
+/// elsewhere (in layer 0 within 1e-4, because of rounding).
 /// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022,
 /// arXiv:2209.11895
 DecoderConfig inductionConfig();
 
-/// Every parameter of the model, dense.
+/// Dense values of all parameters, by the engine's names.
 std::map<std::string, std::vector<float>> inductionWeights();
 
 /// The letters in token order: 26 letters and the space.

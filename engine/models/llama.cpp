@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kPrefix = "model.";
 
-/// The frequencies by "rope_theta" and "rope_scaling", or by the "rope_parameters" that newer files write for both.
+/// Rotary frequencies from "rope_theta" and "rope_scaling", or from "rope_parameters", which replaces both in newer
+/// files.
 /// @source "linear": Chen et al. 2023, arXiv:2306.15595; "llama3": apply_scaling in Meta's llama-models
 std::vector<double> frequenciesOf(const ConfigReader& read, int rotated) {
     const char* field = read.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
@@ -40,7 +41,7 @@ std::vector<double> frequenciesOf(const ConfigReader& read, int rotated) {
     if (high <= low)
         scaling.fail("high_freq_factor", fmt::format("is {} but must be above low_freq_factor {}", high, low));
     for (double& frequency : frequencies) {
-        const double turns = original * frequency / (2 * std::numbers::pi); // over the original context
+        const double turns = original * frequency / (2 * std::numbers::pi); // number of turns over the original context
         const double blend = std::clamp((turns - low) / (high - low), 0.0, 1.0);
         frequency *= (1 - blend) / factor + blend;
     }
@@ -69,7 +70,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
         .outputBias = bias && type != "qwen2"};
     const bool slides = read.has("sliding_window") && (type != "qwen2" || read.flag("use_sliding_window", false));
     const int64_t layers = read.size("num_hidden_layers");
-    // Qwen2's first layers see everything.
+    // The first layers of Qwen2 have no window.
     const int64_t firstSliding = !slides ? layers
                                  : type == "qwen2" && read.has("max_window_layers")
                                      ? static_cast<int64_t>(read.number("max_window_layers", 0))

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// @return how many values are no numbers
+/// @return the number of values that are NaN or infinite
 int64_t writeFrom(const WeightSet& weights, const std::string& parameter, const Shape& shape, const RowWriter& write) {
     const std::vector<float>& values = weights.values.at(parameter);
     writeRows(values, shape, write);
@@ -70,7 +70,7 @@ std::unique_ptr<VisionSource> makeMemoryVisionSource(std::shared_ptr<const Weigh
 std::unique_ptr<ModelSource> makeInductionSource() {
     constexpr const char* kText = R"({
   "model_type": "induction",
-  "note": "weights are set by formula: layer 0 head 0 looks one letter back, layer 1 head 0 completes repetitions"
+  "note": "set by formula: layer 0, head 0 attends to the previous letter; layer 1, head 0 completes repetitions"
 })";
     const auto model = std::make_shared<WeightSet::Model>(
         WeightSet::Model{.config = inductionConfig(),

@@ -7,29 +7,30 @@
 
 namespace attn {
 
-/// What a vision model's folder says besides its weights.
+/// The description of a vision model: everything in its folder except the parameters.
 struct VisionDescription {
     VisionConfig config{};
     ImagePreprocessing preprocessing{};
     std::vector<std::string> labels{};
 };
 
-/// Weights in host memory: of a constructed model, or what a training run was at one moment.
+/// The parameters of a model in host memory: of a constructed model, or of a checkpoint.
 struct WeightSet {
-    /// What all moments of a run share.
+    /// The description that all checkpoints of a training run share.
     struct Model {
         DecoderConfig config{};
         std::string familyTitle{}, configText{}, example{};
         std::shared_ptr<const Tokenizer> tokenizer{};
         std::vector<int> stopTokens{};
-        std::shared_ptr<const VisionDescription> vision{}; ///< of a vision model, in place of config; else null
+        std::shared_ptr<const VisionDescription> vision{}; ///< replaces `config` for a vision model; else null
     };
     std::shared_ptr<const Model> model;
-    std::map<std::string, std::vector<float>> values; ///< dense, by the engine's names
+    std::map<std::string, std::vector<float>> values; ///< dense values by the engine's names
 };
 
+/// A source of a language model in memory.
 std::unique_ptr<ModelSource> makeMemorySource(std::shared_ptr<const WeightSet> weights);
-/// Of a vision model.
+/// A source of a vision model in memory.
 std::unique_ptr<VisionSource> makeMemoryVisionSource(std::shared_ptr<const WeightSet> weights);
 
 /// The constructed model: "builtin:induction".

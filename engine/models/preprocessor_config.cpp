@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One number for each channel; a single number counts for all. @param smallest what each is above
+/// One number per channel; a single number applies to all. @param smallest exclusive lower limit
 std::vector<double> perChannel(const ConfigReader& read, const char* field, double fallback, int64_t channels,
                                double smallest) {
     std::vector<double> values(static_cast<size_t>(channels), fallback);
@@ -25,13 +25,13 @@ std::vector<double> perChannel(const ConfigReader& read, const char* field, doub
     for (size_t i = 0; i < values.size(); ++i) {
         const nlohmann::json& value = list[list.size() == 1 ? 0 : i];
         if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= smallest)
-            read.fail(field, fmt::format("holds {}, which is no usable number", shownJson(value)));
+            read.fail(field, fmt::format("contains {}, which is not a valid number", shownJson(value)));
         values[i] = value.get<double>();
     }
     return values;
 }
 
-/// Pillow's numbers for its filters.
+/// The numbers of filters in Pillow.
 ResampleFilter filterOf(const ConfigReader& read, int64_t fallback) {
     const auto code = static_cast<int64_t>(read.number("resample", static_cast<double>(fallback)));
     switch (code) {
@@ -95,9 +95,9 @@ FolderPreprocessing ofHuggingFace(const fs::path& file, const VisionConfig& mode
     if (read.has("crop_size") && read.flag("do_center_crop", true)) result.crop = fixedSize(read, "crop_size");
     if (result.shortestEdge && !result.crop) {
         result.crop = ImageSize{*result.shortestEdge, *result.shortestEdge};
-        folder.warnings.push_back(
-            fmt::format("{}: pictures keep their ratio and are not cropped; here the middle {} x {} of each is read",
-                        file.filename().string(), *result.shortestEdge, *result.shortestEdge));
+        folder.warnings.push_back(fmt::format("{}: pictures keep their aspect ratio and are not cropped; this program "
+                                              "reads only the middle {} x {} of each",
+                                              file.filename().string(), *result.shortestEdge, *result.shortestEdge));
     }
     result.factor = read.flag("do_rescale", true) ? read.number("rescale_factor", 1.0 / 255) : 1;
     if (!read.flag("do_normalize", true)) return folder;
@@ -106,7 +106,7 @@ FolderPreprocessing ofHuggingFace(const fs::path& file, const VisionConfig& mode
     return folder;
 }
 
-/// @source timm's data/transforms_factory.py: the shorter side becomes size / crop_pct, then the middle is cut out
+/// @source timm's data/transforms_factory.py: the shorter side becomes size / crop_pct, then the middle is cropped
 FolderPreprocessing ofTimm(const ConfigReader& read, const VisionConfig& model) {
     FolderPreprocessing folder;
     ImagePreprocessing& result = folder.preprocessing;
@@ -135,7 +135,7 @@ FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::js
     const std::vector<double> half(static_cast<size_t>(model.channels), 0.5);
     return {.preprocessing = {.resize = model.image, .channels = model.channels, .mean = half, .deviation = half},
             .warnings = {fmt::format("{} is missing: pictures are resized to {} x {} bilinearly and each channel is "
-                                     "scaled to -1..1, which may not be what the model was trained with",
+                                     "scaled to -1..1, which may differ from the model's training",
                                      file.filename().string(), model.image.width, model.image.height)}};
 }
 

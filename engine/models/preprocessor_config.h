@@ -11,21 +11,21 @@
 
 namespace attn {
 
-/// How a folder says that pictures are made ready, and what had to be assumed.
+/// The preprocessing of pictures that a folder describes, and warnings about assumptions.
 struct FolderPreprocessing {
     ImagePreprocessing preprocessing;
     std::vector<std::string> warnings;
 };
 
-/// Reads preprocessor_config.json, else timm's "pretrained_cfg" in config.json. Where neither is there: resized to the
-/// model's size bilinearly, each channel scaled to -1..1 (mean and deviation 0.5), as the first ViT's files say; with a
-/// warning.
-/// @param model described at the size of image that it was trained for
+/// Reads preprocessor_config.json, else timm's "pretrained_cfg" in config.json. Without both, pictures are resized
+/// bilinearly to the model's size and channels are scaled to -1..1 (mean and deviation 0.5), as in the original ViT,
+/// and the result has a warning.
+/// @param model description at the image size of its training
 /// @throws Error naming the file and the field
 FolderPreprocessing readPreprocessing(const std::filesystem::path& folder, const nlohmann::json& config,
                                       const VisionConfig& model);
 
-/// The size of what it makes of any picture, where that does not depend on the picture; else the model's.
+/// The size of preprocessed pictures. If it depends on the picture, the model's image size.
 ImageSize resultSize(const ImagePreprocessing& preprocessing, const VisionConfig& model);
 
 } // namespace attn

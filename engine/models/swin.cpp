@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-// Swin: windows that shift from layer to layer, a learned bias by the way between two patches, and stages that merge
-// patches. Tensor names as in Hugging Face's files.
+// Swin: windows that shift from layer to layer, a learned bias by the offset between two patches, and stages that merge
+// patches. Tensor names follow Hugging Face's files.
 // @source Liu et al. 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows", arXiv:2103.14030
 
 namespace attn {
@@ -21,11 +21,11 @@ std::vector<int64_t> wholeNumbers(const ConfigReader& read, const char* field) {
     const auto value = read.json().find(field);
     if (value == read.json().end() || !value->is_array() || value->empty() ||
         static_cast<int64_t>(value->size()) > kMostStages)
-        read.fail(field, fmt::format("is not a list of 1 to {} whole numbers, one for each stage", kMostStages));
+        read.fail(field, fmt::format("is not a list of 1 to {} whole numbers, one per stage", kMostStages));
     std::vector<int64_t> numbers;
     for (const auto& number : *value) {
         if (!number.is_number_integer() || number.get<int64_t>() < 1 || number.get<int64_t>() > 4096)
-            read.fail(field, "holds something else than whole numbers from 1 to 4096");
+            read.fail(field, "contains values other than whole numbers from 1 to 4096");
         numbers.push_back(number.get<int64_t>());
     }
     return numbers;
@@ -40,17 +40,17 @@ Place placeOf(const VisionConfig& config, int64_t layer) {
 }
 std::string blockName(const Place& at) { return fmt::format("encoder.layers.{}.blocks.{}.", at.stage, at.block); }
 
-/// Of a layer, by the rows of its table of biases: (2 side - 1)^2. @throws Error naming the table
+/// The window size of a layer, from its bias table, which has (2 side - 1)^2 rows. @throws Error naming the table
 int64_t windowSide(const VisionFolder& folder, const Place& at, int64_t fallback) {
     const std::string table =
         folder.names.resolve(kBody, blockName(at) + "attention.self.relative_position_bias_table");
-    if (!folder.names.contains(table)) return fallback; // reported as missing with the others
+    if (!folder.names.contains(table)) return fallback; // reported with other missing tensors
     const int64_t rows = folder.rowsOf(table);
     const auto side = static_cast<int64_t>(std::lround((std::sqrt(static_cast<double>(rows)) + 1) / 2));
     if (side < 1 || (2 * side - 1) * (2 * side - 1) != rows)
         throw Error({.what = fmt::format("has {} rows, which is not the square of an odd number", rows),
                      .where = table,
-                     .hint = "a table of biases has a row for each way between two places of a window"});
+                     .hint = "a bias table has one row per offset between two places of a window"});
     return side;
 }
 
@@ -58,7 +58,7 @@ VisionConfig config(const VisionFolder& folder) {
     const ConfigReader read = folder.config();
     const std::vector<int64_t> depths = wholeNumbers(read, "depths"), heads = wholeNumbers(read, "num_heads");
     if (heads.size() != depths.size())
-        read.fail("num_heads", fmt::format("names {} stages and depths {}", heads.size(), depths.size()));
+        read.fail("num_heads", fmt::format("has {} stages, but depths has {}", heads.size(), depths.size()));
     const ImageSize image = sizeField(read, "image_size", 224), patch = sizeField(read, "patch_size", 4);
     requireSquarePatches(read, image, patch);
     const double ratio = read.number("mlp_ratio", 4);

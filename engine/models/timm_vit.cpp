@@ -8,8 +8,8 @@
 #include <array>
 #include <cmath>
 
-// Vision transformers as the timm library writes them (vit_base_patch16_224, deit_*_distilled_*, vit_*_reg4_dinov2): a
-// state dict whose config names an architecture; what it leaves out is read from the tensors' shapes.
+// Vision transformers in the format of timm (vit_base_patch16_224, deit_*_distilled_*, vit_*_reg4_dinov2): a state dict
+// and a config that names an architecture. Missing settings follow from the shapes of tensors.
 // @source Wightman, "PyTorch Image Models", https://github.com/huggingface/pytorch-image-models, vision_transformer.py
 
 namespace attn {
@@ -24,17 +24,17 @@ bool isSquare(int64_t count) {
     return side * side == count;
 }
 
-/// Tensors of variations that compute something else.
+/// Refuses tensors of variants that this program does not support.
 void refuseVariations(const VisionFolder& folder) {
     for (const std::string& name : folder.weights.names())
         for (const char* part : {"q_norm", "norm_pre", "attn_pool", "rel_pos", "relative_position", "attn.norm"})
             if (name.find(part) != std::string::npos)
-                throw Error({.what = fmt::format("tensor \"{}\" belongs to a variation that is not read", name),
+                throw Error({.what = fmt::format("tensor \"{}\" belongs to a variant that is not supported", name),
                              .where = folder.weights.fileOf(name).string(),
-                             .hint = "choose a plain vit, deit or dinov2 of timm"});
+                             .hint = "choose a plain timm vit, deit or dinov2"});
 }
 
-/// timm's files do not say how many heads there are: its architectures do, by the word for their size.
+/// The number of heads. timm's files do not contain it; it follows from the size in the architecture's name.
 int64_t headsOf(const ConfigReader& read, int64_t width) {
     const auto arguments = read.json().find("model_args");
     if (arguments != read.json().end() && arguments->is_object() && arguments->contains("num_heads"))
@@ -52,7 +52,7 @@ int64_t headsOf(const ConfigReader& read, int64_t width) {
     for (const auto& [word, heads] : sizes)
         if (architecture.find(word) != std::string::npos && width % heads == 0) return heads;
     if (width % 64 == 0) return width / 64;
-    read.fail("num_heads", "is missing", "add it to config.json: the number of attention heads");
+    read.fail("num_heads", "is missing", "add the number of attention heads to config.json");
 }
 
 ImageSize trainedSize(const VisionFolder& folder, int64_t patch, int64_t patches) {
@@ -67,10 +67,10 @@ ImageSize trainedSize(const VisionFolder& folder, int64_t patch, int64_t patches
         }
     }
     if (!isSquare(patches))
-        throw Error(
-            {.what = fmt::format("tensor \"pos_embed\" has positions for {} patches, which form no square", patches),
-             .where = folder.weights.fileOf("pos_embed").string(),
-             .hint = "give the size as pretrained_cfg.input_size in config.json"});
+        throw Error({.what = fmt::format(
+                         "tensor \"pos_embed\" has positions for {} patches, which is not a square number", patches),
+                     .where = folder.weights.fileOf("pos_embed").string(),
+                     .hint = "set pretrained_cfg.input_size in config.json to the image size"});
     const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(patches))));
     return {side * patch, side * patch};
 }
@@ -84,7 +84,7 @@ VisionConfig config(const VisionFolder& folder) {
             throw Error({.what = fmt::format("tensor \"{}\" is {} but should have {} axes", name,
                                              Shape(tensor.shape).text(), rank),
                          .where = folder.weights.fileOf(name).string(),
-                         .hint = "check that the file is a model of timm"});
+                         .hint = "check that the file is a timm model"});
         return tensor.shape;
     };
     const auto patches = shapeOf("patch_embed.proj.weight", 4), positions = shapeOf("pos_embed", 3);
@@ -99,7 +99,7 @@ VisionConfig config(const VisionFolder& folder) {
     config.clsToken = folder.names.contains("cls_token");
     config.distillationToken = folder.names.contains("dist_token");
     if (folder.names.contains("reg_token")) config.registers = shapeOf("reg_token", 3)[1];
-    // As many positions as a square has patches: then CLS has none.
+    // If the number of positions is that of the patches, CLS has no position.
     config.prefixPositions = config.positioned() > 0 && !isSquare(positions[1]);
     const int64_t count = positions[1] - (config.prefixPositions ? config.positioned() : 0);
     config.image = trainedSize(folder, config.patch, count);

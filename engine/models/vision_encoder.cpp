@@ -25,23 +25,24 @@ void checkDescription(const VisionConfig& config) {
                            config.patch, config.patch),
                fmt::format("choose sides that are multiples of {}", config.patch));
     if (config.pooling != VisionPooling::Mean && !config.clsToken)
-        refuse("the head reads a CLS token, which the model has not", "pool by the mean of the patches");
+        refuse("the classifier reads a CLS token, but the model has none", "use the mean of the patches instead");
     if (config.prefix() > 0 && !(config.merges.empty() && config.windows.empty()))
-        refuse("windows and merges are of patches alone, and the model has a CLS token or registers",
-               "pool by the mean of the patches");
+        refuse("windows and merges need a model without a CLS token and registers",
+               "use the mean of the patches instead of CLS");
     for (size_t i = 0; i < config.pools.size(); ++i) {
         const TokenPool& pool = config.pools[i];
         if (i > 0 && pool.layer <= config.pools[i - 1].layer)
-            refuse(fmt::format("tokens are pooled before layer {} after being pooled before layer {}", pool.layer,
+            refuse(fmt::format("the pool before layer {} comes after the pool before layer {}", pool.layer,
                                config.pools[i - 1].layer),
-                   "name each layer once, in rising order");
+                   "list each layer once, in rising order");
         const int64_t before = config.tokensOf(pool.layer - 1) - config.prefix();
         if (pool.layer < 1 || pool.layer > config.lastLayer() || pool.tokens < 1 || pool.tokens >= before)
             refuse(fmt::format("{} tokens cannot be pooled into {} before layer {}", before, pool.tokens, pool.layer),
                    fmt::format("pool into 1 to {} tokens, before one of the layers 1 to {}", before - 1,
                                config.lastLayer()));
         if (!(config.merges.empty() && config.windows.empty()))
-            refuse("tokens that are pooled lie on no grid, which windows and merges need", "leave one of them out");
+            refuse("windows and merges need a grid, but pooled tokens have none",
+                   "remove the pools, or the windows and merges");
     }
     if (config.positions == VisionPositions::Sinusoidal && config.modelWidth % 4 != 0)
         refuse(fmt::format("sinusoidal positions in two dimensions need a width that is a multiple of 4, not {}",
@@ -68,11 +69,11 @@ public:
         Tensor x = graph_.probe(embedded(), "hook_embed", "TC");
         if (config_.positions != VisionPositions::None) {
             const Tensor positions = positionRows();
-            graph_.probe(affine(positions, 1, 0), "hook_pos_embed", "TC"); // a parameter by itself is no result
+            graph_.probe(affine(positions, 1, 0), "hook_pos_embed", "TC"); // a parameter cannot be a result itself
             x = perRow(binary(perImage(x), positions, Binary::Add));       // [B,T,C] + [T,C]
         }
         x = blocks_.spread(blocks_.dropped(x));
-        // Nothing hides what lies ahead, so positions only have to be there; padding lies ahead of all.
+        // Without a causal mask, positions matter only for padding, which lies after all tokens.
         Tensor positions =
             isPadded() ? graph_.input(vision_names::kPadding, {.shape = {build_.images * rows_}, .dtype = DType::I32})
                        : fill(graph_, {build_.images * rows_}, 0, DType::I32);
@@ -82,7 +83,7 @@ public:
             const auto pool = std::ranges::find(config_.pools, layer, &TokenPool::layer);
             if (pool != config_.pools.end()) x = pooledTokens(x, *pool);
             if (pool != config_.pools.end() || std::ranges::count(config_.merges, layer) > 0)
-                positions = paddingOf(layer); // there are fewer tokens now
+                positions = paddingOf(layer); // this layer has fewer tokens
             const std::optional<RowGroups> groups = windowsOf(layer);
             x = blocks_.block(static_cast<size_t>(layer), x,
                               {.queryPosition = positions,
@@ -113,7 +114,7 @@ private:
         for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
             LayerAttention& attention = layers[static_cast<size_t>(layer)];
             if (paddedTokens(config, build, layer) != config.tokensOf(layer))
-                attention.rule.causal = true; // hides what lies ahead: the padding
+                attention.rule.causal = true; // hides the padding, which lies after all tokens
             if (static_cast<size_t>(layer) >= config.windows.size() ||
                 config.windows[static_cast<size_t>(layer)].size == 0)
                 continue;
@@ -122,7 +123,7 @@ private:
                 attention.spec->set(Slot::Heads, "multi_head", std::array{static_cast<double>(attention.heads.heads)});
             }
             if (attention.spec->parts.at(Slot::Position).id != "grid_bias") continue;
-            const ImageSize grid = config.gridOf(layer); // a window may be as large as a smaller grid
+            const ImageSize grid = config.gridOf(layer); // a grid smaller than the window is one window
             const int64_t side = std::min({config.windows[static_cast<size_t>(layer)].size, grid.height, grid.width});
             std::vector<double>& values = attention.spec->parts.at(Slot::Position).values;
             values[0] = values[1] = static_cast<double>(side);
@@ -147,16 +148,16 @@ private:
     }
     static Tensor perRow(Tensor x) { return reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]}); }
 
-    /// 2 x 2 tokens beside each other through a norm and a linear map. @return [B N/4, 2C]
+    /// Merges 2 x 2 adjacent tokens by a norm and a linear map. @return [B * N/4, 2C]
     /// @source Liu et al. 2021, arXiv:2103.14030, section 3.1, "patch merging"
     Tensor merged(Tensor x, int64_t layer) {
         const ImageSize before = config_.gridOf(layer - 1), grid = config_.gridOf(layer);
         const int64_t B = build_.images, C = config_.widthOf(layer - 1);
         const BlockHooks* layers = blocks_.hooksOf(static_cast<size_t>(layer), Slot::Layers);
         if (x.shape().columns() != C || (layers && layers->sharesWeights))
-            throw Error({.what = "layers of different width cannot share their weights or keep several streams",
+            throw Error({.what = "layers of different width cannot share parameters or have several residual streams",
                          .where = config_.name,
-                         .hint = "leave out merges, or layers=shared and residual=reversible"});
+                         .hint = "remove merges, or layers=shared and residual=reversible"});
         if (before.height % 2 != 0 || before.width % 2 != 0) { // a row or column of zeros at the end
             x = reshape(x, {B, before.height, before.width, C});
             x = pad(pad(x, 1, 0, before.height % 2), 2, 0, before.width % 2);
@@ -172,7 +173,7 @@ private:
         return graph_.probe(x, fmt::format("blocks.{}.hook_merged", layer), "TC");
     }
 
-    /// Tokens behind the prefix become the means of clusters. @return [B T, C] of fewer tokens
+    /// Replaces the tokens after the prefix by the means of clusters. @return [B * T, C] with fewer tokens
     Tensor pooledTokens(Tensor x, const TokenPool& pool) {
         constexpr int kRounds = 5;
         const int64_t B = build_.images, P = config_.prefix(), N = tokens_ - P, K = pool.tokens;
@@ -206,7 +207,7 @@ private:
         return perRow(isPadded() ? pad(kept, 1, 0, rows_ - tokens_) : kept);
     }
 
-    /// Positions from a layer on that has fewer tokens than the one before: 1 of padding. @return I32 [B rows]
+    /// Positions for a layer with fewer tokens than the previous one: 1 for padding, else 0. @return I32 [B * rows]
     Tensor paddingOf(int64_t layer) {
         const int64_t rows = build_.images * rows_;
         if (!isPadded()) return fill(graph_, {rows}, 0, DType::I32);
@@ -218,7 +219,7 @@ private:
         return reshape(broadcast(one, {build_.images, rows_}), {rows});
     }
 
-    /// The windows of a layer; none where the whole grid attends to itself.
+    /// The windows of a layer; none if tokens attend to the whole grid.
     std::optional<RowGroups> windowsOf(int64_t layer) {
         const auto at = static_cast<size_t>(layer);
         if (at >= config_.windows.size() || config_.windows[at].size == 0) return {};
@@ -247,7 +248,7 @@ private:
         return groups;
     }
 
-    /// Patches through one linear map, after the tokens that every image begins with. @return [B T, C]
+    /// Embeds patches by a linear map and puts the prefix tokens before them. @return [B * T, C]
     Tensor embedded() {
         const int64_t C = config_.modelWidth, N = config_.grid().area();
         const Tensor patches =
@@ -270,7 +271,7 @@ private:
         return perRow(isPadded() ? pad(tokens, 1, 0, rows_ - tokens_) : tokens);
     }
 
-    /// @return [T,C] of one image, with its padding
+    /// @return [T,C] for one image, with its padding
     Tensor positionRows() {
         const Tensor rows = ownPositionRows();
         return isPadded() ? pad(rows, 0, 0, rows_ - tokens_) : rows;
@@ -307,7 +308,7 @@ private:
         const Tensor weight = graph_.parameter(name + ".W_H", {config_.classes, x.shape().columns()});
         return matmul(x, weight, {.bias = graph_.parameter(name + ".b_H", {config_.classes})});
     }
-    Tensor logits(Tensor pooled, Tensor distilled) { // the second of the distillation token
+    Tensor logits(Tensor pooled, Tensor distilled) { // `distilled` is the pooled distillation token
         const Tensor own = head(pooled, "head");
         if (!config_.distillationHead) return own;
         return scale(add(own, head(distilled, "distillation_head")), 0.5);
@@ -316,7 +317,7 @@ private:
     struct Reading {
         Tensor pooled, logits;
     };
-    /// What the head makes of the stream behind a layer. @param named probes a tensor, or returns it as it is
+    /// Applies the classifier to the residual stream after a layer. @param named adds a probe, or returns its argument
     template <class Named> Reading readBy(Tensor x, const Named& named) {
         x = blocks_.gather(x);
         const Tensor normalized =
@@ -343,8 +344,8 @@ private:
     const VisionConfig& config_;
     const VisionBuild& build_;
     const std::vector<LayerAttention> layers_;
-    int64_t tokens_ = config_.tokens();               ///< of each image, at the layer that is being built
-    int64_t rows_ = paddedTokens(config_, build_, 0); ///< the same with padding
+    int64_t tokens_ = config_.tokens();               ///< tokens per image, at the current layer
+    int64_t rows_ = paddedTokens(config_, build_, 0); ///< tokens per image, with padding
     VisionGraph result_;
     Graph& graph_;
     BlockBuilder blocks_;

@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-/// More pixels on a side than any model reads.
+/// The largest side in pixels, more than any model reads.
 constexpr int64_t kMostPixels = 8192;
 constexpr int64_t kMostTokens = 1 << 16;
 
@@ -45,7 +45,7 @@ ImageSize sizeField(const ConfigReader& read, const char* field, int64_t fallbac
     ImageSize size{};
     if (value != read.json().end() && value->is_array()) {
         if (value->size() != 2 || !(*value)[0].is_number_integer() || !(*value)[1].is_number_integer())
-            read.fail(field, "is a list but not of a height and a width");
+            read.fail(field, "must be a list of a height and a width");
         size = {(*value)[0].get<int64_t>(), (*value)[1].get<int64_t>()};
     } else {
         size.height = size.width = read.size(field, fallback);
@@ -75,7 +75,7 @@ LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<Attention
     if (width % heads != 0)
         throw Error({.what = fmt::format("{} heads do not divide the width {}", heads, width),
                      .where = "layers of a vision model",
-                     .hint = "choose a width that is a multiple of the heads"});
+                     .hint = "choose a width that is a multiple of the number of heads"});
     return {.heads = {heads, groups, width / heads},
             .rule = {.scale = 1 / std::sqrt(static_cast<double>(width / heads)), .causal = false},
             .queryKeyValueBias = true,
@@ -85,12 +85,13 @@ LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<Attention
 
 void requireSquarePatches(const ConfigReader& read, const ImageSize& image, const ImageSize& patch) {
     if (patch.height != patch.width)
-        read.fail("patch_size", fmt::format("is {} x {} but only square patches are read", patch.width, patch.height));
+        read.fail("patch_size",
+                  fmt::format("is {} x {} but only square patches are supported", patch.width, patch.height));
     if (image.height % patch.height != 0 || image.width % patch.width != 0)
         read.fail("image_size", fmt::format("is {} x {}, which patches of {} x {} do not divide", image.width,
                                             image.height, patch.width, patch.height));
     if (image.area() / patch.area() > kMostTokens)
-        read.fail("patch_size", fmt::format("cuts the image into {} patches; at most {} can be read",
+        read.fail("patch_size", fmt::format("cuts the image into {} patches; at most {} are supported",
                                             image.area() / patch.area(), kMostTokens));
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 int64_t multipleOf(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
 
-/// Of three strips: what comes before the last window, what belongs to it, and what has come round from the other edge.
+/// The strip of a place: before the last window, in the last window, or moved there from the other edge.
 int32_t stripOf(int64_t place, int64_t extent, GridWindows windows) {
     if (windows.shift == 0 || place < extent - windows.size) return 0;
     return place < extent - windows.shift ? 1 : 2;

@@ -11,38 +11,40 @@
 
 namespace attn {
 
-/// The tokens of a grid, window by window and row by row in each. The windows of a shifted layer begin further down and
-/// to the right; what remains at the upper and left edge fills the last ones up, and what belongs to different edges
-/// there does not see each other. A grid that windows do not divide is filled up with zeros, which are seen.
+/// The order of the tokens of a grid by windows, row by row in each window. The windows of a shifted layer start
+/// further down and right. Their last row and column are completed with tokens from the upper and left edge, which form
+/// regions of their own: tokens of different regions do not see each other. A grid that is not a multiple of the window
+/// is padded with zero tokens, which are visible.
 struct WindowLayout {
     int64_t windows = 1;
-    int64_t side = 1;             ///< tokens on a side of a window
-    std::vector<int32_t> order;   ///< [windows side side]: token of the grid at each place; -1: none
-    std::vector<int32_t> places;  ///< [tokens]: where each stands in the order
-    std::vector<int32_t> regions; ///< [windows side side]: places of one window see each other where these agree
+    int64_t side = 1;            ///< tokens per side of a window
+    std::vector<int32_t> order;  ///< [windows * side * side] token of the grid at each place; -1: padding
+    std::vector<int32_t> places; ///< [tokens] index of each token in `order`
+    std::vector<int32_t>
+        regions; ///< [windows * side * side]; places of a window see each other if their regions are equal
 
     int64_t length() const { return side * side; }
-    bool hidesAny() const; ///< whether some window has two regions
+    bool hidesAny() const; ///< whether a window has two regions
 };
 
 /// @source Liu et al. 2021, arXiv:2103.14030, section 3.2, "Efficient batch computation for shifted configuration"
 WindowLayout windowLayout(const ImageSize& grid, GridWindows windows);
 
-/// How the tokens of one layer stand to the patches of the picture.
+/// The relation between the tokens of a layer and the patches of the picture.
 struct LayerLayout {
-    int64_t prefix = 0;                  ///< tokens that are made of no patch, the first ones
-    int64_t tokens = 0;                  ///< T, prefix included
-    std::vector<int32_t> tokenOf;        ///< [patches of the picture]: the token that each is part of
-    std::optional<WindowLayout> windows; ///< of the tokens behind the prefix
+    int64_t prefix = 0;                  ///< leading tokens that are not patches
+    int64_t tokens = 0;                  ///< T, including the prefix
+    std::vector<int32_t> tokenOf;        ///< [patches of the picture] the token that contains each patch
+    std::optional<WindowLayout> windows; ///< windows of the tokens after the prefix
 
-    /// Numbers of one head's pattern: [T,T], or [windows, places, places].
+    /// The number of cells of a head's pattern: [T,T], or [windows, places, places].
     int64_t cells() const {
         return windows ? windows->windows * windows->length() * windows->length() : tokens * tokens;
     }
-    /// Calls `row(query, first, keys)` for each token: its cells begin at `first` and belong to the tokens `keys`, -1
-    /// where there is none.
+    /// Calls `row(query, first, keys)` for each token. Its cells start at index `first` and belong to the tokens
+    /// `keys`, which are -1 at padding.
     template <class Row> void forRows(Row&& row) const;
-    /// Where each token lies: the mean place of its patches, in patches. @param columns of the picture
+    /// The mean place of the patches of each token, in patches. @param columns patches per row of the picture
     std::vector<std::array<float, 2>> centres(int64_t columns) const;
 };
 
@@ -63,10 +65,10 @@ template <class Row> void LayerLayout::forRows(Row&& row) const {
     }
 }
 
-/// Of each layer, as far as the picture does not decide: tokens that are pooled are those of before.
+/// The layouts of all layers. Pooled layers have the layout before pooling, because pooling depends on the picture.
 std::vector<LayerLayout> layerLayouts(const VisionConfig& config);
 
-/// The same with tokens pooled. @param pooledInto [tokens behind the prefix]: token of the pool, from 0
+/// A layout after pooling. @param pooledInto [tokens after the prefix] cluster of each token, from 0
 LayerLayout pooledLayout(const LayerLayout& before, const std::vector<int32_t>& pooledInto, int64_t tokens);
 
 } // namespace attn

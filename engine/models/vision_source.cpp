@@ -18,7 +18,7 @@
 namespace attn {
 namespace {
 
-/// "class names" by id2label (Hugging Face) or label_names (timm); empty unless some class has one.
+/// Class names from id2label (Hugging Face) or label_names (timm); empty if no class has a name.
 std::vector<std::string> labelsOf(const nlohmann::json& config, int64_t classes) {
     std::vector<std::string> labels(static_cast<size_t>(classes));
     bool any = false;
@@ -42,12 +42,12 @@ const VisionFamily& knownFamily(const VisionFolder& folder) {
     if (const VisionFamily* family = visionFamilyOf(folder)) return *family;
     std::vector<std::string_view> known;
     for (const VisionFamily* family : visionCatalogue()) known.push_back(family->id);
-    throw Error({.what = "this is not a vision model that is known",
+    throw Error({.what = "this is not a supported vision model",
                  .where = folder.weights.configFile(),
                  .hint = fmt::format("supported: {}", fmt::join(known, ", "))});
 }
 
-/// The folder's; of a run's checkpoint the run's.
+/// The config of the folder; for a checkpoint, that of its training run.
 std::string nameOf(const std::filesystem::path& folder) {
     const bool isCheckpoint = checkpointStep(folder).has_value();
     return (isCheckpoint ? folder.parent_path().parent_path() : folder).filename().string();
@@ -68,7 +68,7 @@ public:
         warnings_ = std::move(folder.warnings);
         preprocessing_ = size ? folder.preprocessing.forSize(*size) : folder.preprocessing;
         config_.image = resultSize(preprocessing_, config_);
-        buildVisionEncoder(config_); // refuses a size that the patches do not divide
+        buildVisionEncoder(config_); // throws if the patches do not divide the size
         if (config_.grid() != trainedGrid_ && config_.positions == VisionPositions::Learned)
             warnings_.push_back(fmt::format("positions of {} x {} patches are interpolated to {} x {}",
                                             trainedGrid_.width, trainedGrid_.height, config_.grid().width,
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    /// Finds out what is missing or misshapen before anything is loaded.
+    /// Checks all tensors before any is loaded.
     void checkTensors() const {
         const VisionGraph encoder = buildVisionEncoder(config_);
         for (uint32_t id = 0; id < encoder.graph->size(); ++id) {
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    /// Positions of the patches on another grid; those before them stay.
+    /// Interpolates the positions of patches to another grid. The positions of prefix tokens stay.
     int64_t readPositions(const WeightRecipe& recipe, const Shape& shape, const RowWriter& write) const {
         const int64_t C = config_.modelWidth, before = shape[0] - config_.grid().area();
         std::vector<float> stored(static_cast<size_t>((before + trainedGrid_.area()) * C));
@@ -149,7 +149,7 @@ bool isVisionModel(const std::string& path) {
         const TensorNames names(weights.names());
         return visionFamilyOf({weights, names}) != nullptr;
     } catch (const Error&) {
-        return false; // whoever opens it says why
+        return false; // opening it reports the reason
     }
 }
 

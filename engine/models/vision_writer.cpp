@@ -42,7 +42,7 @@ nlohmann::json describe(const ImagePreprocessing& preprocessing, const ImageSize
             {"image_std", preprocessing.deviation}};
 }
 
-/// As the file has it, which may have axes of one before, and the axes of a convolution.
+/// The shape in the file, which may have leading axes of 1 and the axes of a convolution.
 std::vector<int64_t> storedShape(const VisionConfig& config, const std::string& parameter, const Shape& shape,
                                  bool isFlattened) {
     if (!isFlattened || shape.rank() == 1) return shape.extents();

@@ -12,23 +12,23 @@
 
 namespace attn {
 
-/// What a folder of a vision model holds besides the weights.
+/// The contents of the folder of a vision model besides the parameters.
 struct VisionFolderText {
-    std::vector<std::string> labels{}; ///< of the classes
+    std::vector<std::string> labels{}; ///< one per class
     ImagePreprocessing preprocessing{};
     std::vector<std::pair<std::string, Image>> examples{}; ///< written as examples/NAME.ppm
 };
 
-/// Writes config.json, preprocessor_config.json and model.safetensors (float32). Of a plain ViT with Hugging Face's
-/// tensor names, so that other programs open it; of others with the engine's own.
-/// @param read dense values of one of the engine's parameters
-/// @throws Error naming the file and why
+/// Writes config.json, preprocessor_config.json and model.safetensors (float32). A plain ViT gets Hugging Face's tensor
+/// names, which other programs can open. Other models get the engine's names.
+/// @param read returns the dense values of a parameter, by the engine's name
+/// @throws Error naming the file and the reason
 void writeVisionFolder(const std::filesystem::path& folder, const VisionConfig& config, const VisionFolderText& text,
                        const std::function<std::vector<float>(const std::string& parameter)>& read);
 
-/// The family that a model of this description is written as.
+/// The family whose format a model of this description is written in.
 const struct VisionFamily& writtenFamily(const VisionConfig& config);
-/// What config.json says.
+/// The text of config.json.
 std::string visionConfigText(const VisionConfig& config, const std::vector<std::string>& labels);
 
 } // namespace attn

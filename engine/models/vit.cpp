@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-// ViT and its distilled relative DeiT; DINO's files are ViT's. Tensor names as in Hugging Face's files.
+// ViT and its distilled relative DeiT. DINO has the files of ViT. Tensor names follow Hugging Face's files.
 // @source Dosovitskiy et al. 2021, arXiv:2010.11929; Touvron et al. 2021, "Training data-efficient image transformers",
 // arXiv:2012.12877, section 4; Caron et al. 2021, "DINO", arXiv:2104.14294
 
@@ -68,7 +68,7 @@ WeightRecipe recipe(const std::string& prefix, const std::string& parameter, con
     if (layer >= 0)
         return {.source = names.resolve(prefix, fmt::format("encoder.layer.{}.{}", layer, lookUp(kBlock, rest)))};
     if (rest.find("head.") != std::string::npos) {
-        const std::string name = lookUp(kHeads, rest); // DeiT's own head is called after its token where there are two
+        const std::string name = lookUp(kHeads, rest); // DeiT with two classifiers names the first after its token
         return {.source = names.contains("cls_" + name) ? "cls_" + name : name};
     }
     return {.source = names.resolve(prefix, lookUp(kGlobal, rest)), .flattened = true};

@@ -10,14 +10,14 @@
 namespace attn {
 namespace {
 
-/// Files hold tensors of a composed model's parts as matrices.
+/// Files hold the tensors of composed parts as matrices.
 Shape flat(const Shape& shape) { return shape.rank() <= 2 ? shape : Shape{shape.rows(), shape.columns()}; }
 
 int64_t sourceRow(const WeightRecipe& recipe, int64_t row) {
     return recipe.group == 0 ? row : recipe.offset + row / recipe.group * recipe.stride + row % recipe.group;
 }
 
-/// The stored extents as the recipe reads them.
+/// The stored shape as the recipe reads it.
 std::vector<int64_t> extentsOf(const StoredTensor& stored, const WeightRecipe& recipe, int rank) {
     std::vector<int64_t> extents = stored.shape;
     if (recipe.flattened) {
@@ -78,7 +78,7 @@ void checkRecipe(const WeightSource& weights, const WeightRecipe& recipe, const 
                                  Shape(stored.shape).text(), recipe.group == 0 ? "" : "part of it as ", shape.text()),
              .where = weights.fileOf(recipe.source).string(),
              .hint = "check that config.json belongs to the weights"});
-    weights.read(recipe.source, 0, {}); // refuses a dtype that is no number
+    weights.read(recipe.source, 0, {}); // throws for a dtype that is not numeric
 }
 
 int64_t readRecipe(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape,
@@ -92,7 +92,7 @@ int64_t readRecipe(const WeightSource& weights, const WeightRecipe& recipe, cons
     write([&](int64_t firstRow, std::span<float> padded) {
         const auto count = static_cast<int64_t>(padded.size() / stride);
         if (recipe.group == 0 &&
-            stride == static_cast<size_t>(columns)) { // the usual case: straight from file to device
+            stride == static_cast<size_t>(columns)) { // the usual case: directly from the file to the device
             strange += weights.read(recipe.source, firstRow * columns, padded);
             return;
         }

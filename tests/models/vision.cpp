@@ -191,24 +191,24 @@ TEST_CASE("vision: windows, merges and pools that do not fit are refused", "[mod
     };
     CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{1, 16}}; }), CONTAINS("16 tokens cannot be pooled into 16"));
     CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{2, 4}}; }), CONTAINS("before layer 2"));
-    CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{1, 4}, {1, 3}}; }), CONTAINS("name each layer once"));
+    CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{1, 4}, {1, 3}}; }), CONTAINS("list each layer once"));
     for (const char* block : {"heads=multi_head(2), layers=shared", "heads=multi_head(2), residual=reversible"})
         CHECK_THAT(problem([&](VisionConfig& c) {
                        c.merges = {1};
                        for (LayerAttention& layer : c.layers) layer.spec = AttentionSpec::parse(block);
                        c.layers[1].heads = {2, 2, 8};
                    }),
-                   CONTAINS("leave out merges"));
+                   CONTAINS("remove merges"));
     CHECK_THAT(problem([](VisionConfig& c) {
                    c.clsToken = true;
                    c.windows.assign(2, {.size = 2});
                }),
-               CONTAINS("are of patches alone"));
+               CONTAINS("need a model without a CLS token and registers"));
     CHECK_THAT(problem([](VisionConfig& c) {
                    c.merges = {1};
                    c.pools = {{1, 3}};
                }),
-               CONTAINS("lie on no grid"));
+               CONTAINS("pooled tokens have none"));
 }
 
 TEST_CASE("vision: sinusoids of a grid are unit pairs that tell rows from columns", "[models][vision]") {
