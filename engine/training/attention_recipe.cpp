@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-/// What shows a slot's parts at work, the most telling slot first.
+/// The task that shows the parts of a slot, the most characteristic slot first.
 constexpr std::array<std::pair<Slot, std::string_view>, 8> kTasks{{{Slot::Memory, "associative-recall"},
                                                                    {Slot::Mixer, "copy"},
                                                                    {Slot::Normaliser, "modular-addition"},
@@ -41,10 +41,10 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     Architecture& model = recipe.architecture;
     const int64_t heads = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads)).heads;
     model.heads = heads;
-    // Whole heads of an even width, which rotations need.
+    // An even head width, which rotary positions need.
     model.width = (std::max(model.width, kLeastHeadWidth * heads) + 2 * heads - 1) / (2 * heads) * (2 * heads);
     AttentionSpec trained = spec;
-    if (trained.part(Slot::Heads).id == "multi_head") trained.set(Slot::Heads, "single"); // the model says how many
+    if (trained.part(Slot::Heads).id == "multi_head") trained.set(Slot::Heads, "single"); // the model sets the number
     model.attention = trained.text();
     if (const auto problem = attentionProblem(model); problem && !problem->nearest.empty()) {
         AttentionSpec nearest = AttentionSpec::parse(problem->nearest);

@@ -7,15 +7,15 @@
 
 namespace attn {
 
-/// The slot that makes a spec special: the first of the table of tasks that holds something else than its default.
+/// The slot that a suggested task should show: the first in the table of tasks that does not hold its default part.
 Slot specialSlot(const AttentionSpec& spec);
 
-/// A model around a spec and a task that shows it at work: for a part of `slot`, else for what is special about the
-/// spec. A mask that looks ahead is made causal, as every task asks for the next token; what else cannot be trained is
-/// left for attentionProblem() to explain.
+/// Suggests a model with this attention and a task that shows the part in `slot`, by default in specialSlot(). A mask
+/// that sees later tokens is made causal, because every task predicts the next token. attentionProblem() reports other
+/// reasons why the attention cannot be trained.
 Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot = {});
 
-/// Twenty measurements and forty moments for the timeline, however long the run is.
+/// Sets the intervals for twenty evaluations and forty checkpoints, whatever the number of steps.
 Recipe withMoments(Recipe recipe);
 
 } // namespace attn

@@ -27,7 +27,7 @@ void startRun(const fs::path& run, const Recipe& recipe) {
     std::error_code error;
     fs::create_directories(run, error);
     if (error)
-        throw Error({.what = fmt::format("cannot be made: {}", error.message()),
+        throw Error({.what = fmt::format("cannot be created: {}", error.message()),
                      .where = run.string(),
                      .hint = "choose another folder"});
     if (!fs::exists(run / "recipe.json")) writeText(run / "recipe.json", toJson(recipe).dump(2) + "\n");
@@ -51,7 +51,7 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
     writeSafetensors(partial / kOptimiserFile, written);
     writeText(partial / kStateFile,
               nlohmann::json{{"step", trainer.stepsDone()}, {"recipe", toJson(trainer.recipe())}}.dump(2) + "\n");
-    const fs::path former = whole.string() + ".former.partial"; // never a name with half of its files
+    const fs::path former = whole.string() + ".former.partial"; // the final name never has only some of the files
     fs::remove_all(former);
     if (fs::exists(whole)) fs::rename(whole, former);
     fs::rename(partial, whole);
@@ -81,7 +81,7 @@ void resume(Trainer& trainer, const fs::path& checkpoint) {
                      .where = (checkpoint / kStateFile).string(),
                      .hint = "resume from another checkpoint"});
     if (!fs::exists(checkpoint / kOptimiserFile))
-        throw Error({.what = "keeps no optimiser state any more",
+        throw Error({.what = "no longer has optimiser state",
                      .where = checkpoint.string(),
                      .hint = "resume from the last checkpoint of the run"});
     const SafetensorsFile file(checkpoint / kOptimiserFile);

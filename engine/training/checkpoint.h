@@ -9,23 +9,24 @@
 
 namespace attn {
 
-/// Writes the run's model as it is now, as a folder that opens in the program and elsewhere.
+/// Writes the current model as a folder that this and other programs can open.
 void writeModel(const std::filesystem::path& folder, const Trainer& trainer);
 
-/// Writes recipe.json; later calls for the same run change nothing. @throws Error naming the file and why
+/// Creates the folder of a training run with recipe.json. Keeps an existing recipe.
+/// @throws Error naming the file and the reason
 void startRun(const std::filesystem::path& run, const Recipe& recipe);
-/// @throws Error naming the file, the thing and the remedy
+/// Reads recipe.json. @throws Error naming the file, the problem and the remedy
 Recipe readRecipe(const std::filesystem::path& file);
 
-/// Writes the run as it is now: aside, flushed, renamed. Of the older checkpoints only the last keeps its optimiser
-/// state.
+/// Writes a checkpoint: under a temporary name, flushed, then renamed. Removes the optimiser state from older
+/// checkpoints except the previous one.
 /// @return the checkpoint's folder
 std::filesystem::path saveCheckpoint(const std::filesystem::path& run, const Trainer& trainer);
 
-/// Goes on from a checkpoint: the following steps give the bits that the run would have given.
-/// @throws Error naming the file when it is damaged, of another model, or has no optimiser state
+/// Resumes from a checkpoint. The following steps give the same bits as an uninterrupted training run.
+/// @throws Error naming the file if it is damaged, belongs to another model, or has no optimiser state
 void resume(Trainer& trainer, const std::filesystem::path& checkpoint);
-/// Only the weights, of a checkpoint or any folder of the same shape.
+/// Loads only the parameters, from a checkpoint or any model folder of the same shape.
 void loadWeights(Trainer& trainer, const std::filesystem::path& folder);
 
 } // namespace attn

@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-constexpr uint64_t kExamples = 6; ///< pictures beside a model, to open it with
+constexpr uint64_t kExamples = 6; ///< example pictures in the folder of a model
 
 } // namespace
 
@@ -42,7 +42,7 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
     for (int64_t merge = 1; merge <= a.merges; ++merge) config.merges.push_back(merge * a.layers / (a.merges + 1));
     if (a.pooledTokens > 0) config.pools = {{.layer = a.layers / 2, .tokens = a.pooledTokens}};
     const std::vector<AttentionSpec> specs = attentionOf(a);
-    for (int64_t layer = 0, first = 0; layer < a.layers; ++layer) { // of a stage
+    for (int64_t layer = 0, first = 0; layer < a.layers; ++layer) { // first layer of a stage
         if (std::ranges::count(config.merges, layer) > 0) first = layer;
         const int64_t merges = config.mergesUpTo(layer);
         const bool isShifted = (layer - first) % 2 == 1;
@@ -95,7 +95,7 @@ Batch ImageObjective::questions(Split split, uint64_t first, int rows) const {
     const std::optional<uint64_t> count = instance_->rowCount(split);
     for (int row = 0; row < rows; ++row) {
         const uint64_t index = first + static_cast<uint64_t>(row);
-        if (count && index >= *count) { // nothing is asked beyond the end
+        if (count && index >= *count) { // rows beyond the end have no target
             batch.targets.push_back(Batch::kIgnored);
             batch.patches.resize(batch.patches.size() + static_cast<size_t>(config_.image.area() * config_.channels));
         } else {

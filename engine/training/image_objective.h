@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// A vision transformer that tells classes of pictures apart.
+/// A vision transformer that classifies pictures.
 class ImageObjective : public Objective {
 public:
     /// @throws Error as check() and makeImageTask()
@@ -18,7 +18,7 @@ public:
     Forward forward(int rows, double dropout) const override;
     const std::vector<LayerAttention>& layers() const override { return config_.layers; }
     int64_t targetsPerRow() const override { return 1; }
-    /// Pictures that are trained on are changed as the task's values say, others are as they are.
+    /// Training pictures are augmented with the settings of the task. Others are not changed.
     Batch batch(Split split, uint64_t index, int rows) const override;
     Batch questions(Split split, uint64_t first, int rows) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
@@ -34,7 +34,7 @@ private:
     VisionConfig config_;
 };
 
-/// The model's description. @throws Error as check()
+/// The description of a model for a task. @throws Error as check()
 VisionConfig visionOf(const Architecture& architecture, const ImageTaskInstance& task);
 
 } // namespace attn

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// FNV-1a: the same on every machine, unlike std::hash.
+/// FNV-1a, which gives the same value on every machine, unlike std::hash.
 uint64_t hashOf(std::string_view text) {
     uint64_t hash = 14695981039346656037ull;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;

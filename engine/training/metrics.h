@@ -7,17 +7,17 @@
 
 namespace attn {
 
-/// What one step left behind; a line of metrics.jsonl.
+/// The metrics of one step: a line of metrics.jsonl.
 struct MetricPoint {
-    int64_t step = 0; ///< 1 after the first
+    int64_t step = 0; ///< number of the step, from 1
     double loss = 0, gradientNorm = 0, learningRate = 0;
     std::optional<double> validationLoss{}, metric{}; ///< measured after this step
-    /// Length of the change over the length of the weights: of all outside the blocks, then of each block. Measured at
-    /// every tenth step, else empty.
+    /// Norm of the update divided by the norm of the parameters: for all parameters outside of layers, then for each
+    /// layer. Measured at every tenth step, else empty.
     std::vector<double> updateRatios{};
 };
 
-/// The points of a run's metrics.jsonl; lines that are damaged are left out.
+/// Reads metrics.jsonl of a training run, and skips damaged lines.
 std::vector<MetricPoint> readMetrics(const std::filesystem::path& run);
 
 } // namespace attn

@@ -14,41 +14,43 @@
 
 namespace attn {
 
-/// Dense values of one of the engine's parameters.
+/// Returns the dense values of a parameter, by the engine's name.
 using ReadParameter = std::function<std::vector<float>(const std::string& parameter)>;
-/// As ModelSource::read.
+/// Reads a parameter as ModelSource::read() does.
 using ReadStored = std::function<void(const std::string& parameter, const Shape& shape, const RowWriter& write)>;
 
-/// What a run trains: a model on a task, as a graph that ends in logits for each target. The trainer adds the loss, the
-/// gradient and the update. One kind of model, one file.
+/// A model and a task to train it on, as a graph that computes logits for each target. The trainer adds loss, gradient
+/// and update. Each kind of model has a file of its own.
 class Objective {
 public:
     virtual ~Objective() = default;
 
+    /// The graph of a forward pass.
     struct Forward {
         std::shared_ptr<Graph> graph;
-        Tensor logits;                 ///< [rows targetsPerRow, choices]
-        std::vector<NodeRange> blocks; ///< the nodes of each
-        ComposedNeeds composed;        ///< also constants of the model itself
+        Tensor logits;                 ///< [rows * targetsPerRow(), choices]
+        std::vector<NodeRange> blocks; ///< the nodes of each layer
+        ComposedNeeds composed;        ///< needs of composed layers, and constants of the model
     };
-    /// @param rows examples of a batch
+    /// Builds the graph. @param rows examples per batch
     virtual Forward forward(int rows, double dropout) const = 0;
     virtual const std::vector<LayerAttention>& layers() const = 0;
-    /// At least Batch::columns.
+    /// The number of targets in a row, at least Batch::columns.
     virtual int64_t targetsPerRow() const = 0;
-    /// Rows that are trained on, or on which the loss is measured.
+    /// Rows for training, or for measuring the loss.
     virtual Batch batch(Split split, uint64_t index, int rows) const = 0;
-    /// Rows that ask for whole answers: one is right where every target is the likeliest.
+    /// Rows that ask for whole answers. An answer is right if every target is the most likely token.
     virtual Batch questions(Split split, uint64_t first, int rows) const = 0;
+    /// The number of rows in a split; no value if they are endless.
     virtual std::optional<uint64_t> rowCount(Split split) const = 0;
-    /// Writes a batch into the graph's inputs; the trainer writes targets and gates.
+    /// Writes a batch to the graph's inputs, except targets and gates, which the trainer writes.
     virtual void fill(GpuExecutor& executor, const Batch& batch) const = 0;
 
-    /// Writes the model as a folder that opens in the program and elsewhere. @throws Error naming the file and why
+    /// Writes the model as a folder that this and other programs can open. @throws Error naming the file and the reason
     virtual void writeModel(const std::filesystem::path& folder, const ReadParameter& read) const = 0;
-    /// Reads a folder that writeModel() wrote. @throws Error naming the file, the thing and the remedy
+    /// Reads a folder that writeModel() wrote. @throws Error naming the file, the problem and the remedy
     virtual ReadStored openModel(const std::filesystem::path& folder) const = 0;
-    /// What the weights of every moment belong to.
+    /// The description of the model that all checkpoints share.
     virtual std::shared_ptr<const WeightSet::Model> describe() const = 0;
 };
 

@@ -50,12 +50,12 @@ void within(std::string_view field, double value, double minimum, double maximum
         fail(field, fmt::format("is {:g} but must be from {:g} to {:g}", value, minimum, maximum));
 }
 
-constexpr std::string_view kSameHeads = "say the same number in both, or leave the heads out of the expression";
+constexpr std::string_view kSameHeads = "use the same number in both, or remove the heads from the expression";
 std::string otherHeads(const HeadCounts& counts, const Architecture& a) {
-    return fmt::format("attention has {} heads and the model {}", counts.heads, a.heads);
+    return fmt::format("attention has {} heads but the model has {}", counts.heads, a.heads);
 }
 
-/// The specs of an expression as they stand there.
+/// The specs of an expression, as written.
 std::vector<AttentionSpec> written(const std::string& expression) {
     std::vector<AttentionSpec> specs;
     for (size_t begin = 0; begin < expression.size();) {
@@ -66,7 +66,7 @@ std::vector<AttentionSpec> written(const std::string& expression) {
     return specs;
 }
 
-/// Where the expression says nothing of heads, they are the architecture's.
+/// Fills in the architecture's heads if the expression has none.
 void shareHeads(AttentionSpec& spec, const Architecture& a) {
     if (spec.part(Slot::Heads).id != "single") return;
     const int64_t groups = a.keyValueHeads == 0 ? a.heads : a.keyValueHeads;
@@ -100,19 +100,19 @@ Recipe suggestedRecipe(const Task& task) {
         recipe.schedule = {.rate = 2e-3, .finalRate = 2e-5, .warmUp = 200, .steps = 4000};
         recipe.evaluateEvery = recipe.checkpointEvery = 500;
     }
-    if (task.id == "shapes") { // from larger weights; a rate of 3e-3 stays at chance
+    if (task.id == "shapes") { // needs larger initial weights; with a rate of 3e-3 it stays at chance
         recipe.architecture.layers = 2;
         recipe.architecture.patch = 16;
         recipe.architecture.initialDeviation = 0.1;
         recipe.schedule = {.rate = 1.5e-3, .finalRate = 0, .warmUp = 100, .steps = 2500};
         recipe.evaluateEvery = recipe.checkpointEvery = 250;
     }
-    if (task.id == "fashion-mnist") { // large patches: many epochs in the time
+    if (task.id == "fashion-mnist") { // large patches allow many epochs in the same time
         recipe.architecture.layers = 3;
         recipe.architecture.patch = 7;
         recipe.schedule.steps = 6500;
     }
-    if (task.id == "compare") { // one layer: what its heads find they find at once
+    if (task.id == "compare") { // one layer, so that both heads must find their place in a single step
         recipe.architecture = {.layers = 1, .heads = 2, .width = 64, .initialDeviation = 0.12};
         recipe.optimiser.decay = 0.01;
         recipe.batch = 192;
@@ -127,11 +127,10 @@ void check(const Recipe& recipe) {
     within("width", static_cast<double>(a.width), 1, 8192);
     within("feed_forward", static_cast<double>(a.feedForward), 0, 65536);
     if (a.width % a.heads != 0)
-        fail("width", fmt::format("{} does not divide into {} heads", a.width, a.heads),
-             "choose a multiple of the heads");
+        fail("width", fmt::format("{} cannot be divided into {} heads", a.width, a.heads),
+             "choose a multiple of the number of heads");
     if (a.family != "gpt2" && a.family != "llama" && a.family != "vit")
-        fail("family", fmt::format("there is no \"{}\" to train", a.family),
-             "choose gpt2 or llama, or vit for pictures");
+        fail("family", fmt::format("cannot train \"{}\"", a.family), "choose gpt2 or llama, or vit for pictures");
     const Task& task = taskNamed(recipe.task);
     if (task.hasImages() != (a.family == "vit"))
         fail("family", fmt::format("{} cannot learn the task {}", a.family, task.id),
@@ -143,14 +142,14 @@ void check(const Recipe& recipe) {
     within("merges", static_cast<double>(a.merges), 0, 6);
     within("pooled_tokens", static_cast<double>(a.pooledTokens), 0, 65536);
     if ((a.window > 0 || a.merges > 0) && a.pooling != "mean")
-        fail("pooling", "windows and merges are of patches alone, so that there is no CLS token", "choose mean");
+        fail("pooling", "windows and merges need a model without a CLS token", "choose mean");
     if ((a.window > 0 || a.merges > 0) && a.pooledTokens > 0)
-        fail("pooled_tokens", "tokens that are pooled lie on no grid, which windows and merges need", "choose 0");
+        fail("pooled_tokens", "windows and merges need a grid, but pooled tokens have none", "choose 0");
     if (a.merges >= a.layers)
-        fail("merges", fmt::format("{} layers have {} places between them", a.layers, a.layers - 1),
+        fail("merges", fmt::format("{} layers have only {} gaps for merges", a.layers, a.layers - 1),
              "choose fewer merges or more layers");
     if (a.pooledTokens > 0 && a.layers < 2)
-        fail("pooled_tokens", "pooling lies between two layers", "choose more layers");
+        fail("pooled_tokens", "pooling needs at least two layers", "choose more layers");
     if (a.positions != "learned" && a.positions != "sinusoidal" && a.positions != "none")
         fail("positions", fmt::format("there is no \"{}\"", a.positions), "choose one of: learned, sinusoidal, none");
     if (a.family == "vit" && a.positions == "sinusoidal" && a.width % 4 != 0)
@@ -159,20 +158,20 @@ void check(const Recipe& recipe) {
     if (a.keyValueHeads < 0 || (a.keyValueHeads > 0 && a.heads % a.keyValueHeads != 0))
         fail("key_value_heads", fmt::format("{} does not divide {} heads", a.keyValueHeads, a.heads));
     if (a.family != "llama" && a.keyValueHeads != 0 && a.keyValueHeads != a.heads)
-        fail("key_value_heads", fmt::format("{} has as many as heads", a.family), "choose llama");
-    if (a.family != "gpt2" && a.attentionOnly)
-        fail("attention_only", "only gpt2 can leave out the feed-forward layers", "choose gpt2");
-    attentionOf(a); // says where an expression cannot be read
+        fail("key_value_heads", fmt::format("{} needs as many key/value heads as heads", a.family), "choose llama");
+    if (a.family != "gpt2" && a.attentionOnly) fail("attention_only", "only gpt2 can have no MLPs", "choose gpt2");
+    attentionOf(a); // throws if an expression cannot be read
     if (const auto problem = attentionProblem(a))
         fail("attention", problem->sentence,
-             problem->nearest.empty() ? "choose another composition" : "the nearest that works: " + problem->nearest);
+             problem->nearest.empty() ? "choose another composition"
+                                      : "the nearest composition that works: " + problem->nearest);
     within("initial_deviation", a.initialDeviation, 0, 1);
     kindNamed(kActivations, "activation", a.activation);
     within("batch", recipe.batch, 1, 65536);
     within("accumulation", recipe.accumulation, 1, 4096);
     if (recipe.batch % recipe.accumulation != 0)
         fail("accumulation",
-             fmt::format("a batch of {} does not divide into {} equal parts", recipe.batch, recipe.accumulation));
+             fmt::format("a batch of {} cannot be divided into {} equal parts", recipe.batch, recipe.accumulation));
     within("smoothing", recipe.smoothing, 0, 0.999);
     within("dropout", recipe.dropout, 0, 0.95);
     within("evaluate_every", static_cast<double>(recipe.evaluateEvery), 1, 1e9);
@@ -242,13 +241,14 @@ nlohmann::json toJson(const Recipe& recipe) {
 }
 
 Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
-    if (!json.is_object()) throw Error({.what = "is not a recipe: a JSON object is needed", .where = file, .hint = {}});
+    if (!json.is_object())
+        throw Error({.what = "is not a recipe: it must be a JSON object", .where = file, .hint = {}});
     nlohmann::json all = toJson(Recipe{});
     for (const auto& [field, value] : json.items()) {
         if (!all.contains(field))
             throw Error({.what = fmt::format("has the unknown field \"{}\"", field),
                          .where = file,
-                         .hint = "attention-cli train --help names them"});
+                         .hint = "'attention-cli train --help' lists the fields"});
         const bool isNumber = all[field].is_number() && value.is_number();
         if (!isNumber && all[field].type() != value.type())
             throw Error({.what = fmt::format("field \"{}\" is {} but must be {}", field, value.type_name(),
@@ -268,7 +268,7 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     Recipe recipe;
     recipe.task = text("task");
     for (const auto& [id, value] : all.at("values").items()) {
-        if (!value.is_number()) fail(id, "a task's values are numbers");
+        if (!value.is_number()) fail(id, "the value of a task's parameter must be a number");
         recipe.settings.values[id] = value.get<double>();
     }
     recipe.settings.text = text("text");
@@ -331,10 +331,11 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
         for (const AttentionSpec& spec : all)
             if (spec.blockPart(slot) != all.front().blockPart(slot))
                 return AttentionProblem{
-                    fmt::format("layers that take turns differ in their {}, which is the model's", nameOf(slot)), {}};
+                    fmt::format("all layers must have the same {}, but the expressions differ", nameOf(slot)), {}};
     const Part* layers = all.empty() ? nullptr : all.front().blockPart(Slot::Layers);
     if (layers && layers->block->sharesWeights && all.size() > 1)
-        return AttentionProblem{"layers that share their weights cannot take turns", all.front().text()};
+        return AttentionProblem{"layers that share parameters cannot alternate between expressions",
+                                all.front().text()};
     for (size_t at = 0; at < all.size(); ++at) {
         const auto with = [&](const AttentionSpec& nearest) {
             std::string text;
@@ -347,14 +348,14 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
         const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
         if (counts.heads != a.heads) {
             AttentionSpec nearest = all[at];
-            nearest.set(Slot::Heads, "single"); // as many as the model has
+            nearest.set(Slot::Heads, "single"); // the model sets the number
             return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
         }
         const auto problems = check(spec, {.isCausalTask = a.family != "vit", .headWidth = a.width / a.heads});
         if (problems.empty()) continue;
         AttentionProblem problem{problems.front().sentence, {}};
         if (auto nearest = problems.front().nearest) {
-            // Heads that are the architecture's stay unsaid.
+            // Leave out heads that the architecture sets.
             if (nearest->parts.at(Slot::Heads) == spec.parts.at(Slot::Heads))
                 nearest->parts.at(Slot::Heads) = all[at].parts.at(Slot::Heads);
             problem.nearest = with(*nearest);

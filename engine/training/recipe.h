@@ -17,75 +17,77 @@ struct DecoderConfig;
 
 /// The shape of a model to train.
 struct Architecture {
-    /// "gpt2": learned positions, layer norm, GELU; "llama": rotary, RMS norm, SwiGLU; "vit": of tasks over pictures.
+    /// "gpt2": learned positions, layer norm, GELU; "llama": rotary, RMS norm, SwiGLU; "vit": for tasks with pictures.
     std::string family = "gpt2";
-    int64_t layers = 2, heads = 4, keyValueHeads = 0; ///< 0 key/value heads: as many as heads
+    int64_t layers = 2, heads = 4, keyValueHeads = 0; ///< keyValueHeads 0: equal to `heads`
     int64_t width = 64;
-    int64_t feedForward = 0;             ///< 0: 4 widths (gpt2) or 8/3 of it (llama), rounded up to a multiple of 8
-    std::string activation = "gelu_new"; ///< of gpt2: "gelu_new", "gelu" or "relu"
-    bool bias = true;                    ///< of gpt2; without, biases stay at zero
-    bool attentionOnly = false;          ///< of gpt2: no feed-forward layers
-    /// Attention composed of parts, as AttentionSpec::parse reads it; several between semicolons take turns from layer
-    /// to layer. Heads and widths are the architecture's, unless the expression says how heads share keys. Empty: the
-    /// family's own.
+    int64_t feedForward = 0;             ///< F; 0: 4 width (gpt2) or 8/3 width (llama), rounded up to a multiple of 8
+    std::string activation = "gelu_new"; ///< gpt2: "gelu_new", "gelu" or "relu"
+    bool bias = true;                    ///< gpt2; false: biases stay 0
+    bool attentionOnly = false;          ///< gpt2: no MLPs
+    /// Composed attention in the syntax of AttentionSpec::parse(). Layers alternate between several expressions, which
+    /// are separated by semicolons. The architecture sets heads and widths, unless the expression shares keys between
+    /// heads. Empty: the attention of the family.
     std::string attention{};
-    int64_t patch = 4;                 ///< of vit: pixels on a side
-    std::string pooling = "cls";       ///< of vit: what the head reads, "cls" or "mean" of the patches
-    std::string positions = "learned"; ///< of vit: "learned", "sinusoidal" or "none"
-    int64_t window = 0;       ///< of vit: tokens on a side of Swin's windows, which every other layer shifts; 0: none
-    int64_t merges = 0;       ///< of vit: how often 2 x 2 tokens become one of twice the width, evenly over the layers
-    int64_t pooledTokens = 0; ///< of vit: tokens that are left from the middle layer on, by Token Pooling; 0: all
-    double initialDeviation = 0.02; ///< of matrices; narrow models learn sooner from more than GPT-2's 0.02
+    int64_t patch = 4;                 ///< vit: pixels per side
+    std::string pooling = "cls";       ///< vit: input of the classifier, "cls" or "mean" of the patches
+    std::string positions = "learned"; ///< vit: "learned", "sinusoidal" or "none"
+    int64_t window = 0;       ///< vit: tokens per side of Swin's windows, shifted in every other layer; 0: none
+    int64_t merges = 0;       ///< vit: number of times that 2 x 2 tokens become one of twice the width, evenly spaced
+    int64_t pooledTokens = 0; ///< vit: tokens after Token Pooling before the middle layer; 0: no pooling
+    double initialDeviation = 0.02; ///< of matrices; narrow models learn faster with more than GPT-2's 0.02
     bool operator==(const Architecture&) const = default;
 };
 
+/// The optimiser and its settings.
 struct Optimiser {
     enum class Kind : uint8_t { Sgd, Adam, AdamW };
     Kind kind = Kind::AdamW;
     double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-    double momentum = 0.9; ///< of SGD
-    double decay = 0.1;    ///< of matrices; norms and biases have none
-    double clip = 1;       ///< most of the gradient's global norm; 0: no limit
+    double momentum = 0.9; ///< for SGD
+    double decay = 0.1;    ///< weight decay of matrices; norms and biases have none
+    double clip = 1;       ///< largest global norm of the gradient; 0: no limit
     bool operator==(const Optimiser&) const = default;
 };
 
-/// Everything that decides how a run goes: the same recipe on the same device gives the same bits.
+/// All settings of a training run. The same recipe on the same device gives the same bits.
 struct Recipe {
     std::string task = "sort";
-    TaskSettings settings; ///< its seed is the run's
+    TaskSettings settings; ///< its seed is that of the training run
     Architecture architecture;
     Optimiser optimiser;
-    Schedule schedule;    ///< its steps are the run's
+    Schedule schedule;    ///< its steps are those of the training run
     int batch = 64;       ///< sequences per step
-    int accumulation = 1; ///< equal parts of the batch whose gradients add up
-    double smoothing = 0; ///< of labels
+    int accumulation = 1; ///< number of equal parts of the batch whose gradients are summed
+    double smoothing = 0; ///< label smoothing, 0 to 1
     double dropout = 0;
-    bool gradientCheckpointing = false; ///< computes each block's activations anew in the backward pass: less memory
+    bool gradientCheckpointing = false; ///< computes activations of a layer again in the backward pass, to save memory
     int64_t evaluateEvery = 100, checkpointEvery = 500; ///< steps
     bool operator==(const Recipe&) const = default;
 };
 
-/// What to begin with for a task: it reaches the task's success level, where it is known to be reached.
+/// A recipe for a task. It reaches the task's success level, if a recipe that does is known.
 Recipe suggestedRecipe(const Task& task);
 
-/// @throws Error naming the field and what it may be
+/// Checks a recipe. @throws Error naming the field and its valid values
 void check(const Recipe& recipe);
+/// Writes a recipe as JSON.
 nlohmann::json toJson(const Recipe& recipe);
-/// Fields that are missing keep their defaults. @throws Error naming the field that is unknown or out of range
+/// Reads a recipe. Missing fields keep their defaults. @throws Error naming the field that is unknown or out of range
 Recipe recipeFromJson(const nlohmann::json& json, const std::string& file);
 
-/// Why an architecture's attention cannot be trained.
+/// The reason why the attention of an architecture cannot be trained.
 struct AttentionProblem {
     std::string sentence;
-    std::string nearest; ///< the whole expression that can be; empty: none is known
+    std::string nearest; ///< the nearest complete expression that can be trained; empty: none is known
 };
-/// For lines that a person types: every training task is causal. None where the attention can be trained.
+/// Checks an expression that a person types. Every training task is causal. No value: the attention can be trained.
 std::optional<AttentionProblem> attentionProblem(const Architecture& architecture);
 
-/// Architecture::attention for each layer; empty where the family's own is meant. @throws Error as AttentionSpec::parse
+/// Architecture::attention for each layer; empty: the attention of the family. @throws Error as AttentionSpec::parse()
 std::vector<AttentionSpec> attentionOf(const Architecture& architecture);
 
-/// The model's description. @param context positions  @throws Error as check()
+/// The description of a decoder. @param context largest number of positions  @throws Error as check()
 DecoderConfig decoderOf(const Architecture& architecture, int64_t vocabulary, int64_t context);
 
 } // namespace attn

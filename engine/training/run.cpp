@@ -12,7 +12,8 @@ namespace attn {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kExamples = 1024, kExamplesInBetween = 256; ///< of an evaluation, where examples never end
+constexpr int64_t kExamples = 1024,
+                  kExamplesInBetween = 256; ///< examples in an evaluation of an endless split, at the end and before
 constexpr int64_t kRatioEvery = 10;
 constexpr const char* kMetricsFile = "metrics.jsonl";
 
@@ -64,11 +65,11 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Tra
     : folder_(folder), trainer_(recipe, options) {
     const std::vector<fs::path> all = checkpoints(folder);
     if (!resumes && !all.empty())
-        throw Error({.what = "already holds a run",
+        throw Error({.what = "already contains a training run",
                      .where = folder.string(),
-                     .hint = "add --resume to go on with it, or name another folder"});
+                     .hint = "add --resume to continue it, or choose another folder"});
     if (resumes && all.empty())
-        throw Error({.what = "holds no checkpoint", .where = folder.string(), .hint = "train without --resume"});
+        throw Error({.what = "contains no checkpoint", .where = folder.string(), .hint = "train without --resume"});
     startRun(folder, recipe);
     if (resumes) {
         resume(trainer_, all.back());
@@ -76,7 +77,7 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Tra
     } else {
         save();
     }
-    // What an earlier part of the run wrote after its last checkpoint is done again.
+    // Drop the metrics after the last checkpoint, because those steps run again.
     std::vector<MetricPoint> kept = resumes ? readMetrics(folder) : std::vector<MetricPoint>{};
     std::erase_if(kept, [&](const MetricPoint& point) { return point.step > trainer_.stepsDone(); });
     metrics_.open(folder / kMetricsFile, std::ios::trunc);

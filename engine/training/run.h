@@ -8,12 +8,12 @@
 
 namespace attn {
 
-/// A training run with its folder: steps, metrics, evaluations and checkpoints when they are due. Synchronous; used
-/// from one thread.
+/// A training run and its folder. Writes metrics, evaluations and checkpoints when they are due. Synchronous; for use
+/// by one thread.
 class TrainingRun {
 public:
-    /// Begins in an empty folder, or goes on from the last checkpoint.
-    /// @throws Error when the folder holds a run already, or none to resume
+    /// Starts in an empty folder, or resumes from the last checkpoint.
+    /// @throws Error if the folder already has a training run, or none to resume
     TrainingRun(const std::filesystem::path& folder, const Recipe& recipe, const Trainer::Options& options,
                 bool resumes);
 
@@ -21,16 +21,17 @@ public:
     const std::filesystem::path& folder() const { return folder_; }
     bool isFinished() const { return trainer_.stepsDone() >= trainer_.recipe().schedule.steps; }
 
-    /// One step, and what is due after it. @throws Error when the loss is not a number
+    /// Runs one step and everything that is due after it. @throws Error if the loss is not a number
     MetricPoint advance();
-    /// Writes a checkpoint unless this step has one.
+    /// Writes a checkpoint, unless this step already has one.
     void save();
-    /// After the last step: writes the model into the run's folder and measures it. @return over the validation split
+    /// After the last step: writes the model to the training run's folder. @return its evaluation on the validation
+    /// split
     Trainer::Evaluation finish();
 
-    /// The weights as they are now.
+    /// A copy of the current parameters.
     std::shared_ptr<const WeightSet> weights() const;
-    /// A question of the validation split with its answer, but for its last token. Empty for a task over pictures.
+    /// A question from the validation split with its answer, except its last token. Empty for a task with pictures.
     std::vector<int> exampleTokens() const;
 
 private:
@@ -45,7 +46,7 @@ private:
     std::shared_ptr<const WeightSet::Model> model_;
 };
 
-/// How many examples a split is measured on: all of a finite one.
+/// The number of examples in an evaluation: all of a finite split.
 int64_t exampleCount(const Trainer& trainer, Split split);
 
 } // namespace attn

@@ -31,9 +31,9 @@ Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int row
 SequenceObjective::SequenceObjective(const Recipe& recipe)
     : instance_(makeTask(taskNamed(recipe.task), recipe.settings)) {
     const auto roundUp = [&](int64_t unit) { return (instance_->contextLength() + unit - 1) / unit * unit; };
-    // Composed attention may learn a number for every pair of positions of the context.
+    // Some parts learn a number for every pair of positions of the context.
     columns_ = roundUp(recipe.architecture.attention.empty() ? 4 : 8);
-    config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), roundUp(8)); // as checkpoints have it
+    config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), roundUp(8)); // as in checkpoints
 }
 
 Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, double dropout) const {
@@ -56,7 +56,7 @@ Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const 
 }
 
 void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
-    // Composed attention counts positions by itself.
+    // Composed attention computes its own positions.
     const bool asksPositions = executor.hasInput(decoder_names::kPositions);
     const auto tokens = executor.inputIntegers(decoder_names::kTokens),
                positions = asksPositions ? executor.inputIntegers(decoder_names::kPositions) : std::span<int32_t>{};

@@ -14,7 +14,7 @@ public:
     const DecoderConfig& config() const { return config_; }
 
     Forward forward(int rows, double dropout) const override { return forwardOf(rows, columns_, dropout); }
-    /// For sequences of another length. @param columns a multiple of 8
+    /// The graph for sequences of another length. @param columns a multiple of 8
     Forward forwardOf(int rows, int64_t columns, double dropout) const;
     const std::vector<LayerAttention>& layers() const override { return config_.layers; }
     int64_t targetsPerRow() const override { return columns_; }
@@ -28,12 +28,12 @@ public:
 
 private:
     std::unique_ptr<TaskInstance> instance_;
-    int64_t columns_ = 0; ///< of a batch, padded to a multiple of 4, which attention asks for
+    int64_t columns_ = 0; ///< columns of a batch, padded to a multiple of 4 for attention
     DecoderConfig config_;
 };
 
-/// Examples as a batch that asks for their answers only: greedy generation gives the whole answer exactly if every
-/// token of it is the likeliest after those before it.
+/// A batch of examples whose targets are only the answers. Greedy generation gives an answer if and only if each of its
+/// tokens is the most likely one after the tokens before it.
 Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows);
 
 } // namespace attn

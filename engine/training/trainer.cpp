@@ -22,7 +22,7 @@ int64_t count(const Batch& batch) {
 }
 
 [[noreturn]] void failOther(const char* wanted) {
-    throw Error({.what = fmt::format("this needs a task over {}", wanted), .where = "training", .hint = {}});
+    throw Error({.what = fmt::format("this needs a task with {}", wanted), .where = "training", .hint = {}});
 }
 
 } // namespace
@@ -72,7 +72,7 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     return {.model = std::move(forward), .losses = losses, .total = total};
 }
 
-/// Lists parameters and optimiser states, makes room for them and sets the initial weights.
+/// Lists parameters and optimiser states, allocates them and sets the initial values.
 void Trainer::describe() {
     const Objective::Forward model = objective_->forward(1, 0);
     std::vector<std::pair<std::string, Shape>> room;
@@ -100,7 +100,7 @@ void Trainer::describe() {
     }
 }
 
-/// With the model's constants that it reads.
+/// An executor, with the constants of the model that it reads.
 std::unique_ptr<GpuExecutor> Trainer::makeExecutor(const Objective::Forward& model,
                                                    const std::map<std::string, Tensor>& outputs, bool profiles) {
     const auto plan = compile(model.graph, outputs);
@@ -162,7 +162,7 @@ void Trainer::buildStep(bool profiles) {
     step_ = makeExecutor(loss.model, stepOutputs, profiles);
 }
 
-/// Where a layer's gates begin: layers may have heads of different number.
+/// The index of the first gate of a layer. Layers may have different numbers of heads.
 size_t Trainer::firstGate(size_t layer) const {
     size_t first = 0;
     for (size_t before = 0; before < layer; ++before)
@@ -326,7 +326,7 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
             result.push_back({.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
             longest = std::max(longest, result.back().example.answer.size());
         }
-        for (size_t i = 0; i < longest; ++i) { // each token is written before the next is asked for
+        for (size_t i = 0; i < longest; ++i) { // each token is written before the next is generated
             fill(executor, batch, 1, evaluationGates_);
             executor.run({});
             const auto best = executor.resultIntegers("best");

@@ -13,15 +13,15 @@
 
 namespace attn {
 
-/// One training run on a device: a step is recorded once and replayed; per step the host writes the batch and the step
-/// parameters. Synchronous; used from one thread.
+/// Trains a model on a device. The commands of a step are recorded once and replayed; before each step the host writes
+/// the batch and the step parameters. Synchronous; for use by one thread.
 class Trainer {
 public:
     struct Options {
         std::optional<std::string> device{};
-        std::optional<int> softwareThreads{}; ///< of software Vulkan; empty: its default
+        std::optional<int> softwareThreads{}; ///< threads of software Vulkan; empty: its default
         bool validation = false;
-        bool profiles = false; ///< times every dispatch of a step
+        bool profiles = false; ///< measure the time of every dispatch
     };
 
     /// @throws Error as check(), makeTask(), makeImageTask() and gpu::Context
@@ -33,70 +33,69 @@ public:
     const Recipe& recipe() const { return recipe_; }
     const Task& task() const { return task_; }
     const Objective& objective() const { return *objective_; }
-    /// Of a task over sequences; null where it is over pictures.
+    /// The objective of a task with sequences; null for a task with pictures.
     const SequenceObjective* sequences() const { return sequences_; }
-    /// Of a task over pictures; null where it is over sequences.
+    /// The objective of a task with pictures; null for a task with sequences.
     const ImageObjective* images() const { return images_; }
     int64_t stepsDone() const { return stepsDone_; }
     int64_t parameterCount() const;
-    size_t dispatchCount() const; ///< of a step
-    uint64_t arenaBytes() const;  ///< of a step: activations and gradients, without weights and optimiser states
-    /// Device time of every dispatch of the last step, by shader. Empty unless Options::profiles.
+    size_t dispatchCount() const; ///< dispatches per step
+    uint64_t
+    arenaBytes() const; ///< memory of a step for activations and gradients, without parameters and optimiser states
+    /// Device time of the dispatches of the last step, by shader. Empty unless Options::profiles.
     std::vector<gpu::Profiler::Stretch> profile() const { return step_->profile(); }
     gpu::Context& context() { return *context_; }
 
     struct StepReport {
-        int64_t step = 0; ///< 1 after the first
+        int64_t step = 0; ///< number of the step, from 1
         double loss = 0, gradientNorm = 0, learningRate = 0;
     };
-    /// One update.
+    /// Runs one step.
     StepReport step();
-    /// Instead of the schedule's, from the next step on; empty: the schedule's again.
+    /// Replaces the learning rate from the next step on; no value: the rate of the schedule.
     void setLearningRate(std::optional<double> rate) { rate_ = rate; }
 
     struct Evaluation {
         double loss = 0;   ///< mean over the targets, in nats
-        double metric = 0; ///< Task::metric: share of whole answers that are right, or the loss
+        double metric = 0; ///< by Task::metric: share of right answers, or the loss
         int64_t examples = 0;
-        std::vector<int64_t> confusion{}; ///< of pictures: [class, class given]
+        std::vector<int64_t> confusion{}; ///< for pictures: [right class, predicted class]
     };
-    /// @param most examples (sequences); a finite split is walked through from its beginning
+    /// Measures the model. @param most largest number of examples, counted from the start of a finite split
     Evaluation evaluate(Split split, int64_t most);
 
     struct LengthEvaluation {
-        double loss = 0;     ///< mean over the targets counted, in nats
-        double accuracy = 0; ///< share of them that were the likeliest token
+        double loss = 0;     ///< mean over the counted targets, in nats
+        double accuracy = 0; ///< share of the counted targets that were the most likely token
         int64_t targets = 0;
     };
-    /// The present weights on another instance of the task, longer or shorter than the one trained on, with the same
-    /// tokens.
-    /// @param lastTargets counts only so many of each row's last targets; 0: all
-    /// @throws Error if the model has weights that belong to one length, or reads pictures
+    /// Measures the current parameters on an instance of the task with another length and the same tokens.
+    /// @param lastTargets number of targets to count at the end of each row; 0: all
+    /// @throws Error if the model has parameters that depend on the length, or reads pictures
     LengthEvaluation evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets);
 
-    /// Of the evaluations that follow. @param gate 0 removes the head's output, 1 leaves it
+    /// Sets a gate for the following evaluations. @param gate factor on the head's output: 0 removes it, 1 leaves it
     void setEvaluationGate(int layer, int head, float gate);
     struct Answer {
         Example example;
-        std::vector<int32_t> given; ///< what greedy generation writes in place of the answer
+        std::vector<int32_t> given; ///< the model's answer, by greedy generation
     };
-    /// @param count examples from `first` on  @throws Error for a task over pictures
+    /// The model's answers to `count` examples from `first` on. @throws Error for a task with pictures
     std::vector<Answer> answers(Split split, uint64_t first, int count);
-    /// Of a task over pictures. @throws Error for another
+    /// The predictions for `count` pictures from `first` on. @throws Error for a task with sequences
     std::vector<ImagePrediction> sights(Split split, uint64_t first, int count);
 
-    /// A parameter or optimiser state, dense. Parameters by the engine's names; moments as "moment.NAME",
-    /// "variance.NAME".
+    /// The dense values of a parameter, by the engine's name, or of an optimiser state: "moment.NAME", "variance.NAME".
     std::vector<float> read(const std::string& name) const;
     void write(const std::string& name, std::span<const float> values);
     struct Named {
         std::string name;
         Shape shape;
     };
-    /// Whether training leaves it as it is.
+    /// Whether training does not change a parameter.
     bool isFrozen(const std::string& parameter) const;
-    const std::vector<Named>& parameters() const { return parameters_; } ///< all, also those that stay as they are
-    const std::vector<Named>& states() const { return states_; }         ///< of the optimiser
+    const std::vector<Named>& parameters() const { return parameters_; } ///< all, including frozen ones
+    const std::vector<Named>& states() const { return states_; }         ///< optimiser states
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
 
 private:
@@ -122,7 +121,7 @@ private:
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int64_t stepsDone_ = 0;
     std::optional<double> rate_;
-    std::vector<float> openGates_, evaluationGates_; ///< those of one layer after those of the one before
+    std::vector<float> openGates_, evaluationGates_; ///< gates of all layers, one after the other
 };
 
 } // namespace attn

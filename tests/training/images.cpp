@@ -151,7 +151,8 @@ TEST_CASE("images: IDX files become splits", "[training]") {
     CHECK_THAT(sentenceOf([&] { readImageData(other.path(), {}); }), CONTAINS("has no t10k-images"));
     writeIdx(other, "t10k", 20);
     writeFile(other / "t10k-labels-idx1-ubyte", std::string("\x00\x00\x08\x01", 4) + bigEndian(2) + "ab");
-    CHECK_THAT(sentenceOf([&] { readImageData(other.path(), {}); }), CONTAINS("labels 2 pictures but there are 20"));
+    CHECK_THAT(sentenceOf([&] { readImageData(other.path(), {}); }),
+               CONTAINS("has labels for 2 pictures but there are 20"));
 }
 
 TEST_CASE("images: a folder for each class, CIFAR's batches, and what is neither", "[training]") {
@@ -183,12 +184,12 @@ TEST_CASE("images: a folder for each class, CIFAR's batches, and what is neither
     CHECK(pictures.picture(5).at(31, 31, 2) == 3);
     CHECK(pictures.splits[2].size() == 20);
     writeFile(cifar / "test_batch.bin", records.substr(1));
-    CHECK_THAT(sentenceOf([&] { readImageData(cifar.path(), {}); }), CONTAINS("no records of 3073"));
+    CHECK_THAT(sentenceOf([&] { readImageData(cifar.path(), {}); }), CONTAINS("whole records of 3073"));
 
     const TemporaryFolder empty;
     CHECK_THAT(sentenceOf([&] { readImageData(empty.path(), {8, 8}); }), CONTAINS("no pictures to learn from"));
     CHECK_THAT(sentenceOf([&] { readImageData(empty / "nothing", {8, 8}); }), CONTAINS("no such folder"));
-    CHECK_THAT(sentenceOf([&] { makeImageTask(taskNamed("images")); }), CONTAINS("no pictures were named"));
+    CHECK_THAT(sentenceOf([&] { makeImageTask(taskNamed("images")); }), CONTAINS("no folder of pictures is given"));
 }
 
 TEST_CASE("images: training repeats to the bit, and goes on from a checkpoint", "[training][gpu]") {

@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::array<Param, 2> kParams{{
     {"digits", "Digits", "Digits of each of the two numbers", Param::Kind::Integer, 1, 12, 1, 3},
-    {"reversed", "Lowest digit first", "Writes the sum in the order in which carries arise, which is far easier",
-     Param::Kind::Toggle, 0, 1, 1, 1},
+    {"reversed", "Lowest digit first",
+     "Writes the sum in the order in which carries arise, which is much easier to learn", Param::Kind::Toggle, 0, 1, 1,
+     1},
 }};
 
 /// Two numbers with leading zeros, then their sum with one digit more.
@@ -68,9 +69,9 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kAddTask{
     .id = "add",
     .title = "Add two numbers",
-    .summary = "Adds digit by digit, with carries; lowest digit first if so set: 2 7 + 3 5 = 2 6 0",
-    .hint = "Each row of the answer attends to its column in both numbers; a second head looks one column lower, where "
-            "the carry comes from.",
+    .summary = "Adds two numbers digit by digit, by default the lowest digit first: 2 7 + 3 5 = 2 6 0",
+    .hint = "Watch: each answer digit attends to its column in both numbers. A second head attends one column lower, "
+            "where the carry comes from.",
     .citation = "Lee et al. 2023, \"Teaching Arithmetic to Small Transformers\", arXiv:2307.03381",
     .params = kParams,
     .make = make,

@@ -12,10 +12,11 @@ namespace {
 constexpr std::string_view kId = "associative-recall";
 
 constexpr std::array<Param, 4> kParams{{
-    {"pairs", "Pairs", "Pairs of a key and its value", Param::Kind::Integer, 1, 52, 1, 8},
-    {"queries", "Queries", "Keys asked for, at most as many as pairs", Param::Kind::Integer, 1, 52, 1, 4},
-    {"keys", "Keys", "Letters that keys are drawn from, at least as many as pairs", Param::Kind::Integer, 1, 52, 1, 26},
-    {"values", "Values", "Numbers that values are drawn from", Param::Kind::Integer, 2, 100, 1, 10},
+    {"pairs", "Pairs", "Number of pairs of a key and its value", Param::Kind::Integer, 1, 52, 1, 8},
+    {"queries", "Queries", "Number of keys that are asked for, at most the number of pairs", Param::Kind::Integer, 1,
+     52, 1, 4},
+    {"keys", "Keys", "Number of letters for keys, at least the number of pairs", Param::Kind::Integer, 1, 52, 1, 26},
+    {"values", "Values", "Number of different values", Param::Kind::Integer, 2, 100, 1, 10},
 }};
 
 /// Pairs with distinct keys, "?", then some of the keys again, each with its value.
@@ -59,10 +60,10 @@ private:
 std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
     const int pairs = values.integer("pairs"), keys = values.integer("keys"), queries = values.integer("queries");
     if (keys < pairs)
-        failParameter(kId, "keys", fmt::format("{} keys are too few for {} pairs, whose keys differ", keys, pairs),
+        failParameter(kId, "keys", fmt::format("{} keys are too few for {} pairs with different keys", keys, pairs),
                       fmt::format("choose {} to 52 keys, or at most {} pairs", pairs, keys));
     if (queries > pairs)
-        failParameter(kId, "queries", fmt::format("{} queries are more than the {} pairs", queries, pairs),
+        failParameter(kId, "queries", fmt::format("{} queries are more than {} pairs", queries, pairs),
                       fmt::format("choose 1 to {} queries", pairs));
     return std::make_unique<AssociativeRecall>(values, settings.seed);
 }
@@ -72,9 +73,8 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kAssociativeRecallTask{
     .id = kId,
     .title = "Associative recall",
-    .summary =
-        "Remembers pairs of a letter and a number, then gives the number of each letter asked for: a 3 b 7 ? b 7",
-    .hint = "Each query attends to the value that stood behind the same key, as an induction head does.",
+    .summary = "Remembers pairs of a letter and a number, then answers letters with their numbers: a 3 b 7 ? b 7",
+    .hint = "Watch: each query attends to the value that followed the same key, like an induction head.",
     .citation = "Arora et al. 2023, \"Zoology: Measuring and Improving Recall in Efficient Language Models\", "
                 "arXiv:2312.04927",
     .params = kParams,

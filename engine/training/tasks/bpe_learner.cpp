@@ -23,8 +23,8 @@ struct Word {
 
 constexpr uint64_t pairOf(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
 
-/// Each distinct word as bytes, with how often it stands in the text; in an order of their own, so that the result
-/// depends on nothing else.
+/// The distinct words of the text as bytes, with their counts. They are sorted, so the result does not depend on
+/// hashes.
 std::map<std::string, int64_t> countWords(std::string_view text) {
     const std::string name = "words";
     const nlohmann::json json{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}};
@@ -75,7 +75,7 @@ private:
 
     struct Place {
         int64_t count = 0;
-        std::set<size_t> words{}; ///< that have, or once had, the pair
+        std::set<size_t> words{}; ///< words that contain, or contained, the pair
     };
     struct Candidate {
         int64_t count;
@@ -123,7 +123,7 @@ private:
     std::unordered_map<std::string, uint32_t> ids_;
     std::vector<Word> words_;
     std::unordered_map<uint64_t, Place> pairs_;
-    std::priority_queue<Candidate> queue_; ///< counts may have fallen since, never risen
+    std::priority_queue<Candidate> queue_; ///< counts are upper limits: they may have fallen since
 };
 
 } // namespace

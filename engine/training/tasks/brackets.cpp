@@ -8,12 +8,12 @@ namespace attn {
 namespace {
 
 constexpr std::array<Param, 3> kParams{{
-    {"kinds", "Kinds", "Kinds of brackets: ( [ { <", Param::Kind::Integer, 1, 4, 1, 3},
-    {"depth", "Depth", "Most brackets open at once", Param::Kind::Integer, 1, 12, 1, 4},
-    {"length", "Length", "Brackets in the longest beginning", Param::Kind::Integer, 1, 120, 1, 20},
+    {"kinds", "Kinds", "Number of kinds of brackets: ( [ { <", Param::Kind::Integer, 1, 4, 1, 3},
+    {"depth", "Depth", "Largest number of brackets open at once", Param::Kind::Integer, 1, 12, 1, 4},
+    {"length", "Length", "Largest number of brackets in the question", Param::Kind::Integer, 1, 120, 1, 20},
 }};
 
-/// The beginning of a balanced string with something left open, then the brackets that close it.
+/// The start of a balanced string with at least one open bracket, then the brackets that close it.
 class Brackets : public SequenceTask {
 public:
     Brackets(const TaskValues& values, uint64_t seed)
@@ -70,8 +70,7 @@ constinit const Task kBracketsTask{
     .id = "brackets",
     .title = "Balanced brackets",
     .summary = "Closes every bracket that is still open, the innermost first: ( [ ] { -> } )",
-    .hint =
-        "A closing row attends to the bracket that it closes, the last one still open, across those already closed.",
+    .hint = "Watch: each closing bracket attends to the bracket that it closes, past pairs that are already closed.",
     .citation = "Yao et al. 2021, \"Self-Attention Networks Can Process Bounded Hierarchical Languages\", "
                 "arXiv:2105.11115",
     .params = kParams,

@@ -4,10 +4,10 @@
 
 namespace attn {
 
-/// Every training task, in the order of menus and listings. Tests sweep over it.
+/// All training tasks, in the order of menus and lists.
 std::span<const Task* const> taskCatalogue();
 
-/// @throws Error listing the ids if there is none with this one
+/// The task with an id. @throws Error listing the ids if there is none
 const Task& taskNamed(std::string_view id);
 
 extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAdditionTask, kInductionTask,

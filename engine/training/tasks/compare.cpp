@@ -9,12 +9,11 @@ namespace attn {
 namespace {
 
 constexpr std::array<Param, 2> kParams{{
-    {"length", "Length", "Numbers in the list; letters name their places", Param::Kind::Integer, 2, 16, 1, 8},
-    {"values", "Values", "Numbers run from 0 to one less than this", Param::Kind::Integer, 2, 100, 1, 10},
+    {"length", "Length", "Numbers in the list; letters name their positions", Param::Kind::Integer, 2, 16, 1, 8},
+    {"values", "Values", "Number of different values, counted from 0", Param::Kind::Integer, 2, 100, 1, 10},
 }};
 
-/// Every two letters beside each other: one symbol asks for two places at once, so that a single layer can look at
-/// both.
+/// All pairs of letters. One symbol asks for two places, so that a single layer can attend to both.
 std::vector<std::string> pairSymbols(int letters) {
     std::vector<std::string> pairs;
     for (const std::string& first : letterSymbols(letters))
@@ -22,7 +21,7 @@ std::vector<std::string> pairSymbols(int letters) {
     return pairs;
 }
 
-/// A list of numbers, then two letters that name places in it, then how the first place compares with the second.
+/// A list of numbers, then two letters that name places in it, then the comparison of the first with the second.
 class Compare : public SequenceTask {
 public:
     Compare(const TaskValues& values, uint64_t seed)
@@ -41,7 +40,7 @@ private:
         for (int32_t& value : list) value = draws.below(values_);
         const int first = draws.below(length_), second = (first + draws.between(1, length_ - 1)) % length_;
         int32_t &x = list[static_cast<size_t>(first)], &y = list[static_cast<size_t>(second)];
-        if (draws.chance(1.0 / 3)) y = x; // else "=" would be rare
+        if (draws.chance(1.0 / 3)) y = x; // otherwise "=" would be rare
         const int order = x < y ? 0 : x == y ? 1 : 2;
         Sequence sequence{.tokens = list};
         sequence.add(values_ + 3 + first * length_ + second);
@@ -61,9 +60,9 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kCompareTask{
     .id = "compare",
     .title = "Compare",
-    .summary = "Says how two numbers of a list compare, by their places: 3 1 4 ac < (a is the first place)",
-    .hint = "In the row of the two letters one head looks at the first place and another at the second. A single head "
-            "has to look at both and finds their mean, which cannot tell which of them is the larger.",
+    .summary = "Compares two numbers of a list, given by their positions: 3 1 4 ac < (a is the first position)",
+    .hint = "Watch: in the row of the two letters, one head attends to the first position and another to the second. A "
+            "single head must attend to both; it finds their mean, which does not tell which number is larger.",
     .params = kParams,
     .make = make,
 };

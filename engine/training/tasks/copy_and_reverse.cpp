@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::array<Param, 3> kParams{{
     {"length", "Length", "Symbols in the longest sequence", Param::Kind::Integer, 1, 64, 1, 12},
-    {"symbols", "Symbols", "Letters to choose from", Param::Kind::Integer, 2, 52, 1, 26},
-    {"varied", "Varied length", "Draws every length up to the longest", Param::Kind::Toggle, 0, 1, 1, 0},
+    {"symbols", "Symbols", "Number of different letters", Param::Kind::Integer, 2, 52, 1, 26},
+    {"varied", "Varied length", "Uses all lengths up to the longest", Param::Kind::Toggle, 0, 1, 1, 0},
 }};
 
 /// Letters, "=", then the same letters, forwards or backwards.
@@ -47,7 +47,8 @@ constinit const Task kCopyTask{
     .id = "copy",
     .title = "Copy",
     .summary = "Repeats a sequence of letters after the equals sign: c a b = c a b",
-    .hint = "In the answer's rows one head draws a diagonal: each position attends to its letter, one length back.",
+    .hint =
+        "Watch: in the rows of the answer, one head draws a diagonal. Each row attends to its letter in the question.",
     .citation = "Graves et al. 2014, \"Neural Turing Machines\", arXiv:1410.5401, section 4.1",
     .params = kParams,
     .make = make<false>,
@@ -57,8 +58,7 @@ constinit const Task kReverseTask{
     .id = "reverse",
     .title = "Reverse",
     .summary = "Writes a sequence of letters backwards after the equals sign: c a b = b a c",
-    .hint =
-        "In the answer's rows one head draws an anti-diagonal: the later the row, the earlier the letter attended to.",
+    .hint = "Watch: in the rows of the answer, one head draws an anti-diagonal. Later rows attend to earlier letters.",
     .params = kParams,
     .make = make<true>,
 };

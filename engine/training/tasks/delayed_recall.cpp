@@ -7,13 +7,13 @@ namespace attn {
 namespace {
 
 constexpr std::array<Param, 3> kParams{{
-    {"items", "Items", "Letters to remember", Param::Kind::Integer, 1, 16, 1, 4},
-    {"delay", "Delay", "Dots among or behind the letters", Param::Kind::Integer, 0, 240, 1, 24},
-    {"scattered", "Scattered", "Letters stand anywhere among the dots instead of before them", Param::Kind::Toggle, 0,
-     1, 1, 1},
+    {"items", "Items", "Number of letters to remember", Param::Kind::Integer, 1, 16, 1, 4},
+    {"delay", "Delay", "Number of dots between or after the letters", Param::Kind::Integer, 0, 240, 1, 24},
+    {"scattered", "Scattered", "Puts the letters between the dots instead of before them", Param::Kind::Toggle, 0, 1, 1,
+     1},
 }};
 
-/// Letters and dots, "=", then the letters alone.
+/// Letters and dots, "=", then only the letters.
 class DelayedRecall : public SequenceTask {
 public:
     DelayedRecall(const TaskValues& values, uint64_t seed)
@@ -56,8 +56,8 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kDelayedRecallTask{
     .id = "delayed-recall",
     .title = "Delayed recall",
-    .summary = "Repeats the letters that stood among many dots: . c . . a . = c a",
-    .hint = "The answer's rows attend to the letters and leave the dots dark, however long the delay.",
+    .summary = "Repeats the letters between many dots: . c . . a . = c a",
+    .hint = "Watch: the rows of the answer attend to the letters and not to the dots, however long the delay.",
     .citation = "Gu and Dao 2023, \"Mamba: Linear-Time Sequence Modeling with Selective State Spaces\", "
                 "arXiv:2312.00752, section 3.1 (selective copying; without scattering, the copying task)",
     .params = kParams,

@@ -9,7 +9,7 @@ uint64_t add(uint64_t hash, uint8_t byte) { return (hash ^ byte) * 0x100000001B3
 
 constexpr uint64_t kFnvBasis = 0xCBF29CE484222325;
 
-/// FNV's high bits barely change with the last bytes; this spreads them.
+/// Mixes the bits, because the high bits of FNV hardly depend on the last bytes.
 /// @source Steele et al. 2014, "Fast Splittable Pseudorandom Number Generators", mix64variant13
 uint64_t mix(uint64_t hash) {
     hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9;
@@ -36,7 +36,7 @@ uint32_t Draws::next() {
 
 int Draws::below(int bound) {
     const auto count = static_cast<uint32_t>(bound);
-    const uint32_t uneven = (0U - count) % count; // low words below this would favour some results
+    const uint32_t uneven = (0U - count) % count; // lower values would make some results more likely
     uint64_t scaled = uint64_t{next()} * count;
     while (static_cast<uint32_t>(scaled) < uneven) scaled = uint64_t{next()} * count;
     return static_cast<int>(scaled >> 32);

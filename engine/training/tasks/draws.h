@@ -10,13 +10,13 @@
 
 namespace attn {
 
-/// Random numbers of one example: a counter-based stream, so that any example can be drawn without those before it.
+/// A stream of random numbers for one example. It is counter-based: any example can be drawn without those before it.
 class Draws {
 public:
-    /// @param purpose keeps streams apart that share seed and index
+    /// @param purpose gives different streams for the same seed and index
     Draws(uint64_t seed, uint64_t index, uint32_t purpose);
 
-    /// Uniform in 0 .. bound - 1; bound > 0.
+    /// A uniform number from 0 to bound - 1. @pre bound > 0
     int below(int bound);
     int between(int least, int most) { return least + below(most - least + 1); }
     bool chance(double probability);
@@ -37,12 +37,12 @@ private:
     size_t used_ = 4;
 };
 
-/// 64-bit FNV-1a with a final mix, the same on every machine.
+/// 64-bit FNV-1a with a final mix; the same on every machine.
 uint64_t hashOf(std::span<const int32_t> tokens);
 uint64_t hashOf(std::string_view text);
 
-/// Where an example with this hash belongs.
-/// @param trainShare the rest is halved between validation and test
+/// The split of an example with this hash.
+/// @param trainShare share for training; validation and test have half of the rest each
 Split splitOf(uint64_t hash, double trainShare = 0.8);
 
 } // namespace attn

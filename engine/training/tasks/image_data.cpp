@@ -27,7 +27,7 @@ constexpr int kMostClasses = 1000;
 
 std::vector<uint32_t>& splitOf(ImageData& data, Split split) { return data.splits[static_cast<size_t>(split)]; }
 
-/// The first of these names that is there; empty if none is.
+/// The first of these names that exists; empty if none does.
 fs::path fileOf(const fs::path& folder, const std::vector<std::string>& names) {
     std::error_code ignored;
     for (const std::string& name : names)
@@ -35,7 +35,7 @@ fs::path fileOf(const fs::path& folder, const std::vector<std::string>& names) {
     return {};
 }
 
-/// So many that are trained on, whose last tenth steers, then those for testing.
+/// Splits: pictures for training, of which the last tenth is for validation, then those for testing.
 void splitInOrder(ImageData& data, size_t trained) {
     const size_t validation = std::min(trained / 10, kMostForValidation);
     for (size_t i = 0; i < data.classes.size(); ++i)
@@ -57,21 +57,22 @@ void addIdx(ImageData& data, const fs::path& folder, const std::string& part) {
                    labelFile = idxFile(folder, part + "-labels", "idx1");
     for (const auto& [file, kind] : {std::pair{imageFile, "images-idx3"}, std::pair{labelFile, "labels-idx1"}})
         if (file.empty())
-            fail(folder, fmt::format("has no {}-{}-ubyte, plain or gzipped", part, kind),
-                 "a folder of MNIST holds four files: images and labels of train and t10k");
+            fail(folder, fmt::format("has no file {}-{}-ubyte, plain or gzipped", part, kind),
+                 "a folder of MNIST needs four files: images and labels of train and t10k");
     const IdxArray images = readIdx(imageFile), labels = readIdx(labelFile);
     if (images.extents.size() != 3)
-        fail(imageFile, fmt::format("has {} axes and not count, rows, columns", images.extents.size()),
+        fail(imageFile, fmt::format("has {} axes instead of three (count, rows, columns)", images.extents.size()),
              "choose a file of pictures (idx3)");
     const ImageSize size{images.extents[1], images.extents[2]};
     if (data.pixels.empty()) data.size = size;
     if (size != data.size)
         fail(imageFile,
-             fmt::format("holds pictures of {} x {} pixels, the other file of {} x {}", size.width, size.height,
+             fmt::format("has pictures of {} x {} pixels, but the other file has {} x {}", size.width, size.height,
                          data.size.width, data.size.height),
              "take both files from the same data set");
     if (labels.extents.size() != 1 || labels.extents[0] != images.extents[0])
-        fail(labelFile, fmt::format("labels {} pictures but there are {}", labels.extents[0], images.extents[0]),
+        fail(labelFile,
+             fmt::format("has labels for {} pictures but there are {}", labels.extents[0], images.extents[0]),
              "take both files from the same data set");
     data.pixels.insert(data.pixels.end(), images.values.begin(), images.values.end());
     data.classes.insert(data.classes.end(), labels.values.begin(), labels.values.end());
@@ -90,17 +91,17 @@ ImageData readIdxFolder(const fs::path& folder) {
 
 // ---- CIFAR-10 -----------------------------------------------------------------------------------------------------
 
-/// A record is a class, then 32 x 32 numbers of red, of green, of blue.
+/// A record is a class, then 32 x 32 values each of red, green and blue.
 /// @source Krizhevsky 2009, "The CIFAR-10 dataset", binary version
 void addCifar(ImageData& data, const fs::path& file) {
     constexpr size_t kArea = 32 * 32, kRecord = 1 + 3 * kArea;
     const std::vector<uint8_t> bytes = readMaybeGzipped(file);
     if (bytes.empty() || bytes.size() % kRecord != 0)
-        fail(file, fmt::format("has {} bytes, which are no records of {}", bytes.size(), kRecord),
+        fail(file, fmt::format("has {} bytes instead of whole records of {} bytes", bytes.size(), kRecord),
              "fetch the binary version of CIFAR-10 again");
     for (size_t at = 0; at < bytes.size(); at += kRecord) {
         if (bytes[at] > 9)
-            fail(file, fmt::format("names class {}; CIFAR-10 has 0 to 9", bytes[at]),
+            fail(file, fmt::format("contains class {}; CIFAR-10 has 0 to 9", bytes[at]),
                  "fetch the binary version of CIFAR-10 again");
         data.classes.push_back(bytes[at]);
         for (size_t i = 0; i < kArea; ++i)
@@ -135,24 +136,24 @@ std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
     return found;
 }
 
-/// @param isTest all of them are for testing; else the hash of the name tells the split  @param hasTest none of them is
+/// @param isTest all are for testing; else the hash of the name decides  @param hasTest none are for testing
 void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool hasTest) {
     for (const fs::path& each : sortedEntries(folder, true)) {
         const std::string name = each.filename().string();
         auto found = std::ranges::find(data.names, name);
         if (found == data.names.end()) {
-            if (isTest) fail(each, "is a class that there is nothing to learn of", "put pictures of it in train too");
+            if (isTest) fail(each, "is a class without training pictures", "add pictures of it to train");
             found = data.names.insert(data.names.end(), name);
         }
         if (data.names.size() > kMostClasses)
             fail(folder, fmt::format("has more than {} folders", kMostClasses),
-                 "name a folder with one for each class");
+                 "choose a folder with one folder per class");
         const auto label = static_cast<int32_t>(found - data.names.begin());
         for (const fs::path& file : sortedEntries(each, false)) {
             const Image picture = resampled(decodeImage(file), data.size, ResampleFilter::Bilinear);
             data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
             if (data.pixels.size() > kMostBytes)
-                fail(folder, "holds more than 1 GiB of pictures at this size",
+                fail(folder, "contains more than 1 GiB of pictures at this size",
                      "choose a smaller size or fewer pictures");
             const auto index = static_cast<uint32_t>(data.classes.size());
             data.classes.push_back(label);
@@ -170,9 +171,9 @@ ImageData readClassFolders(const fs::path& folder, const ImageSize& size) {
     addClassFolders(data, hasTest ? train : folder, false, hasTest);
     if (hasTest) addClassFolders(data, test, true, true);
     if (data.names.size() < 2)
-        fail(folder, "holds no pictures to learn from",
-             "name a folder with IDX files (MNIST), CIFAR-10's binary batches, or a folder of pictures for each of two "
-             "or more classes");
+        fail(folder, "contains no training pictures",
+             "choose a folder with IDX files (MNIST), CIFAR-10's binary batches, or one folder of pictures for each of "
+             "at least two classes");
     for (const Split split : {Split::Train, Split::Validation, Split::Test})
         if (splitOf(data, split).empty())
             fail(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
@@ -200,7 +201,7 @@ ImageData readImageData(const fs::path& folder, const ImageSize& size) {
     std::error_code error;
     if (!fs::is_directory(folder, error))
         fail(folder, fs::exists(folder, error) ? "is not a folder" : "there is no such folder",
-             "name the folder of the data set");
+             "choose the folder of the data set");
     try {
         if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
         if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);

@@ -10,10 +10,10 @@
 namespace attn {
 namespace {
 
-constexpr uint32_t kAugmentation = 7; // streams of random numbers apart from those that make examples
-constexpr uint64_t kMeasured = 2000;  // examples decide mean and deviation
+constexpr uint32_t kAugmentation = 7; // a separate stream of random numbers
+constexpr uint64_t kMeasured = 2000;  // number of examples for mean and deviation
 
-/// The part of a picture from (top, left) on; outside it the nearest pixel counts.
+/// A crop of a picture from (top, left) on. Pixels outside of the picture are copied from its border.
 Image part(const Image& picture, int64_t top, int64_t left, const ImageSize& size) {
     Image result{.height = size.height, .width = size.width, .rgb = {}};
     result.rgb.reserve(static_cast<size_t>(size.area() * 3));
@@ -79,7 +79,7 @@ void ImageTaskInstance::settle() {
         }
     }
     const double count = static_cast<double>(examples) * static_cast<double>(size().area());
-    const auto rounded = [](double value) { return std::round(value * 1e4) / 1e4; }; // as files say it
+    const auto rounded = [](double value) { return std::round(value * 1e4) / 1e4; }; // as precise as in files
     for (size_t channel = 0; channel < channels; ++channel) {
         const double mean = sums[channel] / count, variance = squares[channel] / count - mean * mean;
         preprocessing_.mean.push_back(rounded(mean));

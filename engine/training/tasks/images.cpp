@@ -5,17 +5,18 @@
 
 #include <array>
 
-// Tasks over a given set of pictures.
+// Tasks with a data set of pictures.
 
 namespace attn {
 namespace {
 
-constexpr Param kFlip{"flip", "Flip", "Shows half of the pictures mirrored", Param::Kind::Toggle, 0, 1, 1, 0};
+constexpr Param kFlip{"flip", "Flip", "Mirrors half of the pictures", Param::Kind::Toggle, 0, 1, 1, 0};
 constexpr Param kShift{
-    "shift", "Shift", "Moves pictures by up to so many pixels in both directions", Param::Kind::Integer, 0, 16, 1, 0};
+    "shift", "Shift", "Largest random shift of a picture in both directions, in pixels", Param::Kind::Integer, 0, 16,
+    1,       0};
 constexpr Param kCrop{"crop",
                       "Crop",
-                      "Least side of the part that is kept and enlarged, as a share of the picture's",
+                      "Smallest side of a random crop that is enlarged again, as a share of the picture's",
                       Param::Kind::Real,
                       0.3,
                       1,
@@ -29,7 +30,7 @@ constexpr Param withInitial(Param param, double initial) {
 
 constexpr std::array kFashionParams{withInitial(kFlip, 1), kShift, kCrop};
 constexpr std::array kImagesParams{Param{"size", "Size",
-                                         "Pixels on a side that pictures of class folders are brought to",
+                                         "Pixels per side to which pictures in class folders are resized",
                                          Param::Kind::Integer, 8, 512, 8, 32},
                                    kFlip, kShift, kCrop};
 
@@ -56,17 +57,16 @@ std::unique_ptr<ImageTaskInstance> makeFashion(const TaskValues& values, const T
     constexpr const char* kPackaged = "/usr/share/datasets/fashion-mnist"; // of Debian's dataset-fashion-mnist
     std::error_code error;
     if (settings.data.empty() && !std::filesystem::is_directory(kPackaged, error))
-        throw Error(
-            {.what = "the pictures of Fashion-MNIST are not here",
-             .where = kPackaged,
-             .hint = "install the package dataset-fashion-mnist, or name the folder that holds its four files"});
+        throw Error({.what = "the pictures of Fashion-MNIST are missing",
+                     .where = kPackaged,
+                     .hint = "install the package dataset-fashion-mnist, or choose the folder with its four files"});
     ImageData data = readImageData(settings.data.empty() ? kPackaged : settings.data, {});
     const std::vector<std::string> names{"T-shirt/top", "trouser", "pullover", "dress", "coat",
                                          "sandal",      "shirt",   "sneaker",  "bag",   "ankle boot"};
     if (data.names.size() != names.size() || data.channels != 1)
-        throw Error({.what = "does not hold the ten classes of Fashion-MNIST",
+        throw Error({.what = "does not contain the ten classes of Fashion-MNIST",
                      .where = settings.data.string(),
-                     .hint = "choose the task images for other pictures"});
+                     .hint = "use the task 'images' for other pictures"});
     data.names = names;
     return std::make_unique<StoredImages>(std::move(data), augmentationOf(values), settings.seed);
 }
@@ -74,23 +74,25 @@ std::unique_ptr<ImageTaskInstance> makeFashion(const TaskValues& values, const T
 std::unique_ptr<ImageTaskInstance> makeImages(const TaskValues& values, const TaskSettings& settings) {
     if (settings.data.empty())
         throw Error(
-            {.what = "no pictures were named",
+            {.what = "no folder of pictures is given",
              .where = "task images",
-             .hint = "name a folder: IDX files (MNIST), CIFAR-10's binary batches, or a folder for each class"});
+             .hint = "choose a folder with IDX files (MNIST), CIFAR-10's binary batches, or one folder per class"});
     const int64_t size = values.integer("size");
     return std::make_unique<StoredImages>(readImageData(settings.data, {size, size}), augmentationOf(values),
                                           settings.seed);
 }
 
-constexpr std::string_view kHint = "Early layers look at near patches or at those of like brightness; in the last ones "
-                                   "CLS gathers from the parts that tell the classes apart.";
+constexpr std::string_view kHint =
+    "Watch: in early layers, patches attend to nearby patches or to patches of similar "
+    "brightness. In the last layers, CLS attends to the parts that distinguish the classes.";
 
 } // namespace
 
 constinit const Task kFashionMnistTask{
     .id = "fashion-mnist",
     .title = "Fashion-MNIST",
-    .summary = "Tells ten kinds of clothing apart: 28 x 28 grey pixels, 55,000 to train on and 10,000 to test",
+    .summary =
+        "Recognises ten kinds of clothing: 28 x 28 grey pixels, 55,000 pictures for training and 10,000 for testing",
     .hint = kHint,
     .citation = "Xiao, Rasul and Vollgraf 2017, \"Fashion-MNIST\", arXiv:1708.07747",
     .params = kFashionParams,
@@ -103,7 +105,7 @@ constinit const Task kFashionMnistTask{
 constinit const Task kImagesTask{
     .id = "images",
     .title = "Pictures in a folder",
-    .summary = "Tells classes of pictures apart: MNIST, CIFAR-10 or a folder of pictures for each class",
+    .summary = "Recognises classes of pictures: MNIST, CIFAR-10, or one folder of pictures per class",
     .hint = kHint,
     .params = kImagesParams,
     .metric = Task::Metric::ExactMatch,

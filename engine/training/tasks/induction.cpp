@@ -9,12 +9,12 @@ namespace attn {
 namespace {
 
 constexpr std::array<Param, 2> kParams{{
-    {"context", "Context", "Tokens in a row", Param::Kind::Integer, 8, 512, 1, 64},
-    {"symbols", "Symbols", "Letters to choose from", Param::Kind::Integer, 4, 52, 1, 32},
+    {"context", "Context", "Number of tokens per row", Param::Kind::Integer, 8, 512, 1, 64},
+    {"symbols", "Symbols", "Number of different letters", Param::Kind::Integer, 4, 52, 1, 32},
 }};
 
-/// A random passage of distinct letters, over and over. Its length varies, so that the token to repeat is found by what
-/// came before it and not by its distance.
+/// A random passage of distinct letters that repeats. Its length varies, so the next token follows from the letter
+/// before it, not from a distance.
 class Induction : public SequenceTask {
 public:
     Induction(const TaskValues& values, uint64_t seed)
@@ -51,9 +51,9 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kInductionTask{
     .id = "induction",
     .title = "Induction",
-    .summary = "Goes on with a random passage that repeats: k d x a k d x a k d",
-    .hint = "Two layers work together: a head of the first attends to the token before, and a head of the second to "
-            "the token that followed the last time, a diagonal one short of the passage's length.",
+    .summary = "Continues a random passage that repeats: k d x a k d x a k d",
+    .hint = "Watch two layers work together: a head in the first attends to the previous token. A head in the second "
+            "attends to the token that followed last time, on a diagonal one token short of the passage's length.",
     .citation = "Olsson et al. 2022, \"In-context Learning and Induction Heads\", arXiv:2209.11895",
     .params = kParams,
     .make = make,

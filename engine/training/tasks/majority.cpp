@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::array<Param, 3> kParams{{
     {"length", "Length", "Letters in the longest sequence", Param::Kind::Integer, 1, 120, 1, 15},
-    {"symbols", "Symbols", "Letters to choose from", Param::Kind::Integer, 2, 26, 1, 2},
-    {"varied", "Varied length", "Draws every length up to the longest", Param::Kind::Toggle, 0, 1, 1, 1},
+    {"symbols", "Symbols", "Number of different letters", Param::Kind::Integer, 2, 26, 1, 2},
+    {"varied", "Varied length", "Uses all lengths up to the longest", Param::Kind::Toggle, 0, 1, 1, 1},
 }};
 
-/// Letters, "=", then the one that stands most often; never a tie.
+/// Letters, "=", then the most frequent letter; never a tie.
 class Majority : public SequenceTask {
 public:
     Majority(const TaskValues& values, uint64_t seed)
@@ -51,8 +51,8 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kMajorityTask{
     .id = "majority",
     .title = "Majority",
-    .summary = "Names the letter that stands most often: a b a a b = a",
-    .hint = "The row of the equals sign spreads its attention evenly: an average of the values is a vote.",
+    .summary = "Finds the most frequent letter: a b a a b = a",
+    .hint = "Watch: the equals sign attends evenly to all letters. The mean of their values is a vote.",
     .citation = "Merrill et al. 2022, \"Saturated Transformers are Constant-Depth Threshold Circuits\", "
                 "arXiv:2106.16213",
     .params = kParams,

@@ -8,8 +8,8 @@ namespace attn {
 namespace {
 
 constexpr std::array<Param, 2> kParams{{
-    {"modulus", "Modulus", "Numbers run from 0 to one less than this", Param::Kind::Integer, 2, 211, 1, 59},
-    {"share", "Trained share", "Share of all pairs that is trained on; the rest is held out", Param::Kind::Real, 0.1,
+    {"modulus", "Modulus", "Number of different values, counted from 0", Param::Kind::Integer, 2, 211, 1, 59},
+    {"share", "Trained share", "Share of all pairs used for training; the rest is held out", Param::Kind::Real, 0.1,
      0.95, 0.05, 0.6},
 }};
 
@@ -41,8 +41,8 @@ constinit const Task kModularAdditionTask{
     .id = "modular-addition",
     .title = "Modular addition",
     .summary = "Adds two numbers and wraps around at the modulus: 50 + 20 = 11 for modulus 59",
-    .hint = "Held-out accuracy rises long after training accuracy (grokking). The last row's heads attend to both "
-            "numbers alike; the embedding turns into waves of a few frequencies.",
+    .hint = "Watch: accuracy on held-out pairs rises long after accuracy on trained pairs (grokking). In the last row, "
+            "heads attend equally to both numbers, and the embedding becomes waves of a few frequencies.",
     .citation = "Nanda et al. 2023, \"Progress measures for grokking via mechanistic interpretability\", "
                 "arXiv:2301.05217",
     .params = kParams,

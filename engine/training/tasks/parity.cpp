@@ -9,12 +9,11 @@ namespace {
 constexpr std::array<Param, 2> kParams{{
     {"length", "Length", "Bits in the longest sequence; every length occurs", Param::Kind::Integer, 1, 120, 1, 16},
     {"running", "Running parity",
-     "Answers with the parity after each bit; without it only the last is asked for, which "
-     "is hard to learn",
+     "Answers with the parity after each bit. If off, asks only for the last parity, which is hard to learn",
      Param::Kind::Toggle, 0, 1, 1, 1},
 }};
 
-/// Bits, "=", then whether the ones so far are odd (1) or even (0), for each bit or for all.
+/// Bits, "=", then 1 if the number of ones so far is odd and 0 if it is even, after each bit or after all bits.
 class Parity : public SequenceTask {
 public:
     Parity(const TaskValues& values, uint64_t seed)
@@ -53,10 +52,10 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kParityTask{
     .id = "parity",
     .title = "Parity",
-    .summary = "Says after each bit whether the ones so far are odd: 1 0 1 1 = 1 1 0 1",
-    .hint =
-        "With running parity each row attends to one bit and to the parity before it. Without, attention must spread "
-        "over all bits, and a single flipped bit hardly moves it.",
+    .summary = "Answers after each bit whether the number of ones so far is odd: 1 0 1 1 = 1 1 0 1",
+    .hint = "Watch: with running parity, each row attends to one bit and to the previous parity. Without it, attention "
+            "must "
+            "spread over all bits, and a single flipped bit hardly changes the mean.",
     .citation = "Hahn 2020, \"Theoretical Limitations of Self-Attention in Neural Sequence Models\", arXiv:1906.06755",
     .params = kParams,
     .make = make,

@@ -12,8 +12,8 @@ SequenceTask::SequenceTask(const std::vector<std::string>& symbols, int longest,
     : TaskInstance(symbolTokenizerJson(symbols), longest - 1), end_(static_cast<int32_t>(symbols.size())), seed_(seed),
       trainShare_(trainShare) {}
 
-/// Draws until an example belongs to the split. Should none of the first 1,000 (the task has so few examples that the
-/// split is empty), the last one stands in.
+/// Draws until an example belongs to the split. If none of 1,000 does, because a task with few examples leaves the
+/// split empty, uses the last one.
 Sequence SequenceTask::drawFrom(Split split, uint64_t index) const {
     constexpr uint32_t kMostTries = 1000;
     for (uint32_t attempt = 0;; ++attempt) {

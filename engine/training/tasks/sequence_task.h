@@ -5,15 +5,16 @@
 
 namespace attn {
 
-/// One drawn example of a task made of symbols.
+/// A random example of a task with symbols.
 struct Sequence {
     struct Answer {
-        size_t begin, end; ///< of tokens; what stands before it is its prompt
+        size_t begin, end; ///< range of tokens; the tokens before it are its prompt
     };
 
     std::vector<int32_t> tokens{};
-    std::vector<Answer> answers{};   ///< in order, not empty; the last one is the one that Example asks for
-    std::vector<int32_t> identity{}; ///< what makes two examples the same; empty: all tokens before the last answer
+    std::vector<Answer> answers{}; ///< in order, not empty; Example asks for the last one
+    std::vector<int32_t>
+        identity{}; ///< examples with equal values are the same; empty: all tokens before the last answer
 
     void add(int32_t token) { tokens.push_back(token); }
     void add(std::span<const int32_t> more) { tokens.insert(tokens.end(), more.begin(), more.end()); }
@@ -24,8 +25,8 @@ struct Sequence {
     void addAnswer(int32_t token) { addAnswer({&token, 1}); }
 };
 
-/// A task that draws sequences of symbols and asks for parts of them. Rows shorter than the context are filled up with
-/// the end token, and nothing is asked there.
+/// A task that draws sequences of symbols and asks for parts of them. Shorter rows are padded with end tokens, which
+/// have no targets.
 class SequenceTask : public TaskInstance {
 public:
     Batch batch(Split split, uint64_t index, int rows) const final;
@@ -34,11 +35,11 @@ public:
 protected:
     /// @param symbols       texts of ids 0, 1, ...; the end token follows them
     /// @param longest       tokens of the longest sequence
-    /// @param trainShare    of all possible examples
+    /// @param trainShare    share of all possible examples for training
     SequenceTask(const std::vector<std::string>& symbols, int longest, uint64_t seed, double trainShare = 0.8);
 
     int32_t endToken() const { return end_; }
-    /// Any example, of whatever split.
+    /// Draws an example of any split.
     virtual Sequence draw(Draws& draws) const = 0;
 
 private:
@@ -49,9 +50,9 @@ private:
     double trainShare_;
 };
 
-/// "0", "1", ... for so many numbers, then others.
+/// The numbers from 0 to count - 1 as symbols, then `more`.
 std::vector<std::string> numberSymbols(int count, const std::vector<std::string>& more = {});
-/// "a" ... "z", "A" ... "Z" for up to 52 letters, then others.
+/// The first `count` of "a" ... "z", "A" ... "Z", then `more`. @pre count is at most 52
 std::vector<std::string> letterSymbols(int count, const std::vector<std::string>& more = {});
 
 } // namespace attn

@@ -6,10 +6,10 @@
 namespace attn {
 namespace {
 
-/// Fills where isInside(x, y), each pixel by the share of its samples that are.
+/// Fills the area where isInside(x, y). Pixels at the edge are mixed by the share of their samples inside.
 template <class Inside>
 void fillWhere(Image& image, double left, double top, double right, double bottom, Colour colour, Inside isInside) {
-    constexpr int kSamples = 3; // on a side of a pixel
+    constexpr int kSamples = 3; // samples per side of a pixel
     const auto firstOf = [](double edge) { return std::max<int64_t>(0, static_cast<int64_t>(std::floor(edge))); };
     const auto lastOf = [](double edge, int64_t size) {
         return std::min(size - 1, static_cast<int64_t>(std::floor(edge)));
@@ -52,7 +52,7 @@ bool isInShape(ShapeKind kind, double x, double y) {
 
 void drawShape(Image& image, ShapeKind kind, double x, double y, double radius, double turn, Colour colour) {
     const double c = std::cos(turn) / radius, s = std::sin(turn) / radius;
-    const double reach = radius * 1.45; // a turned square's corner
+    const double reach = radius * 1.45; // reaches the corner of a rotated square
     fillWhere(image, x - reach, y - reach, x + reach, y + reach, colour, [&](double px, double py) {
         const double dx = px - x, dy = py - y;
         return isInShape(kind, c * dx + s * dy, c * dy - s * dx);

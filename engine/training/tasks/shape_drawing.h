@@ -12,9 +12,10 @@ inline constexpr int kShapeKinds = 5;
 
 using Colour = std::array<uint8_t, 3>; ///< red, green, blue
 
-/// Draws a filled shape with smooth edges. @param x, y of its middle, in pixels  @param radius of the circle around it
+/// Draws a filled shape with smooth edges.
+/// @param x, y its centre, in pixels  @param radius of its circumscribed circle  @param turn rotation, in radians
 void drawShape(Image& image, ShapeKind kind, double x, double y, double radius, double turn, Colour colour);
-/// Draws an arrow through a point. @param angle of its head, from the right, clockwise, in radians
+/// Draws an arrow with its centre at (x, y). @param angle of its direction, clockwise from the right, in radians
 void drawArrow(Image& image, double x, double y, double length, double angle, Colour colour);
 /// Draws a thin line.
 void drawLine(Image& image, double x0, double y0, double x1, double y1, Colour colour);

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-// Coloured shapes on cluttered ground, written for this project: the answer needs several places of the picture.
+// Coloured shapes on a cluttered background. The answer depends on several places of the picture.
 
 namespace attn {
 namespace {
@@ -18,22 +18,22 @@ constexpr std::array<Colour, 7> kColours{Colour{229, 57, 53},  Colour{30, 136, 2
                                          Colour{0, 172, 193}};
 constexpr Colour kArrowColour{255, 255, 255};
 constexpr int64_t kSide = 64; // pixels
-constexpr int kCells = 4;     // of a side, one shape in each
+constexpr int kCells = 4;     // cells per side, with at most one shape each
 constexpr double kCell = 16, kRadius = 6;
-constexpr int kDirections = 8;     // that an arrow can point in
+constexpr int kDirections = 8;     // directions of an arrow
 constexpr uint32_t kPictures = 11; // a stream of random numbers
 
 constexpr std::array<Param, 5> kParams{{
-    {"odd", "Odd one", "Asks which kind of shape is there only once", Param::Kind::Toggle, 0, 1, 1, 0},
+    {"odd", "Odd one", "Asks which kind of shape occurs only once", Param::Kind::Toggle, 0, 1, 1, 0},
     {"arrow", "Arrow", "Asks which shape a white arrow points at", Param::Kind::Toggle, 0, 1, 1, 1},
-    {"kinds", "Kinds", "Kinds of shapes: circle, square, triangle, cross, ring", Param::Kind::Integer, 2, kShapeKinds,
-     1, 4},
-    {"shapes", "Shapes", "Most shapes of a picture that asks for the odd one; 1: it is alone", Param::Kind::Integer, 1,
-     kCells* kCells, 1, 6},
-    {"clutter", "Clutter", "How much else is on the ground", Param::Kind::Real, 0, 1, 0.05, 0.4},
+    {"kinds", "Kinds", "Number of kinds of shapes: circle, square, triangle, cross, ring", Param::Kind::Integer, 2,
+     kShapeKinds, 1, 4},
+    {"shapes", "Shapes", "Largest number of shapes when asking for the odd one; 1: only the odd one",
+     Param::Kind::Integer, 1, kCells* kCells, 1, 6},
+    {"clutter", "Clutter", "Amount of clutter in the background", Param::Kind::Real, 0, 1, 0.05, 0.4},
 }};
 
-/// A picture before it is drawn.
+/// The description of a picture.
 struct Scene {
     struct Item {
         int kind, colour;
@@ -51,13 +51,13 @@ public:
           asksOdd_(values.flag("odd")), asksArrow_(values.flag("arrow")), kinds_(values.integer("kinds")),
           most_(values.integer("shapes")), clutter_(values.real("clutter")), seed_(seed) {
         if (!asksOdd_ && !asksArrow_)
-            failParameter("shapes", "odd", "neither question is asked", "choose the odd one, the arrow or both");
+            failParameter("shapes", "odd", "both questions are off", "turn on the odd one, the arrow or both");
         settle();
     }
 
     LabelledImage example(Split split, uint64_t index) const override {
         Draws draws(seed_, index, kPictures + static_cast<uint32_t>(split));
-        for (;;) { // until the scene belongs to the split
+        for (;;) { // draws until the scene belongs to the split
             const Scene scene = drawScene(draws);
             std::vector<int32_t> identity{scene.arrow};
             for (const Scene::Item& item : scene.items)
@@ -83,7 +83,7 @@ private:
         return asksArrow ? drawArrowScene(draws) : drawOddScene(draws);
     }
 
-    /// Several of one kind and one of another, in cells of a grid.
+    /// Several shapes of one kind and one shape of another, in cells of a grid.
     Scene drawOddScene(Draws& draws) const {
         std::array<int, kCells * kCells> cells{};
         for (size_t i = 0; i < cells.size(); ++i) cells[i] = static_cast<int>(i);
@@ -151,10 +151,10 @@ std::unique_ptr<ImageTaskInstance> makeShapes(const TaskValues& values, const Ta
 constinit const Task kShapesTask{
     .id = "shapes",
     .title = "Shapes",
-    .summary = "Names the shape that a white arrow points at, or the one that is there only once",
-    .hint =
-        "With an arrow, one head of a late layer should take CLS from the arrow to the shape it points at; without, "
-        "patches of like shapes find each other and the odd one stays alone.",
+    .summary = "Finds the shape that a white arrow points at, or the shape that occurs only once",
+    .hint = "Watch: with an arrow, a head in a late layer leads CLS from the arrow to the shape that it points at. "
+            "Without an "
+            "arrow, patches of equal shapes attend to each other, but not to the odd one.",
     .params = kParams,
     .metricName = "accuracy",
     .successLevel = 0.9,

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::array<Param, 3> kParams{{
     {"length", "Length", "Numbers in the longest list", Param::Kind::Integer, 1, 64, 1, 6},
-    {"values", "Values", "Numbers run from 0 to one less than this", Param::Kind::Integer, 2, 100, 1, 10},
-    {"varied", "Varied length", "Draws every length up to the longest", Param::Kind::Toggle, 0, 1, 1, 0},
+    {"values", "Values", "Number of different values, counted from 0", Param::Kind::Integer, 2, 100, 1, 10},
+    {"varied", "Varied length", "Uses all lengths up to the longest", Param::Kind::Toggle, 0, 1, 1, 0},
 }};
 
 class Sort : public SequenceTask {
@@ -45,7 +45,7 @@ constinit const Task kSortTask{
     .id = "sort",
     .title = "Sort",
     .summary = "Writes a list of numbers in rising order: 3 1 2 = 1 2 3",
-    .hint = "Each row of the answer attends to the copies of the next larger number, wherever they stand: the pattern "
+    .hint = "Watch: each answer row attends to the copies of the next larger number, wherever they are. The pattern "
             "follows the values, not the positions.",
     .params = kParams,
     .make = make,

@@ -14,14 +14,15 @@ namespace {
 using stories::Story;
 
 constexpr std::array<Param, 2> kParams{{
-    {"context", "Context", "Tokens in a row; most stories fit into 160", Param::Kind::Integer, 48, 1024, 1, 160},
-    {"invented", "Invented names", "Share of stories about someone with a name made up on the spot, spelt in letters",
+    {"context", "Context", "Number of tokens per row; most stories fit into 160", Param::Kind::Integer, 48, 1024, 1,
+     160},
+    {"invented", "Invented names", "Share of stories about someone with an invented name, spelt in letters",
      Param::Kind::Real, 0, 1, 0.01, 0.1},
 }};
 
-/// Rows are stories one after the other, each behind an end-of-text token. Examples ask for a pronoun where no other
-/// word can stand. Validation and test ask only where the person, or the pair of a person or thing and a sentence, was
-/// never trained on; if names are invented at all, half of these examples are from stories about invented names.
+/// Rows are consecutive stories, each after an end-of-text token. Examples ask for a pronoun at places where no other
+/// word is right. Validation and test ask only about persons, or pairs of a person or thing and a sentence, that
+/// training never shows. If there are invented names, half of these examples come from stories about them.
 class Stories : public TaskInstance {
 public:
     Stories(const TaskValues& values, uint64_t seed)
@@ -54,12 +55,12 @@ public:
         for (uint32_t attempt = kExampleAttempts;;) {
             const Story story = next(split, index, attempt, inventedShare);
             std::vector<int32_t> ids;
-            std::vector<size_t> ends; // in the text
+            std::vector<size_t> ends; // offsets in the text
             encode(story.text, [&](int32_t id, size_t end) {
                 ids.push_back(id);
                 ends.push_back(end);
             });
-            std::vector<std::ptrdiff_t> places; // of tokens that may be asked for
+            std::vector<std::ptrdiff_t> places; // tokens that an example may ask for
             for (const Story::Slot& slot : story.slots) {
                 const std::ptrdiff_t place = std::ranges::upper_bound(ends, slot.at) - ends.begin();
                 // The end-of-text token comes first.
@@ -75,7 +76,8 @@ public:
     }
 
 private:
-    /// Gives the same ids as the tokenizer, ten times as fast: stories have but letters, single spaces and punctuation.
+    /// Gives the same ids as the tokenizer, ten times as fast. Stories contain only letters, single spaces and
+    /// punctuation.
     /// @param add called with each id and the offset at which its text ends
     template <class Add> void encode(std::string_view text, const Add& add) const {
         const auto isLetter = [](char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); };
@@ -95,11 +97,11 @@ private:
         }
     }
 
-    static constexpr uint32_t kExampleAttempts = 1 << 28, kChoice = 1 << 29; // apart from those of batches
+    static constexpr uint32_t kExampleAttempts = 1 << 28, kChoice = 1 << 29; // separate from the streams of batches
 
-    /// Draws until a story belongs to the split and has nothing that belongs to another held-out one.
+    /// Draws until a story belongs to the split and contains no slot of another held-out split.
     Story next(Split split, uint64_t index, uint32_t& attempt, double inventedShare) const {
-        constexpr double kTrainShare = 0.6; // of stories; there are so many that none is short of them
+        constexpr double kTrainShare = 0.6; // there are enough stories for every split
         for (;;) {
             Draws draws(seed_, index, static_cast<uint32_t>(split) << 30 | attempt++);
             Story story = stories::write(draws, inventedShare);
@@ -125,9 +127,9 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kStoriesTask{
     .id = "stories",
     .title = "Stories",
-    .summary = "Tells simple stories in English and keeps track of who is who: when Tom saw the kite, he ...",
-    .hint = "At a pronoun some head looks back at the person it stands for, past others who came later; where a thing "
-            "comes up again, a head finds its color, its place or the day that was agreed on.",
+    .summary = "Tells simple stories in English and keeps track of people: when Tom saw the kite, he ...",
+    .hint = "Watch: at a pronoun, a head attends to the person it refers to, past people who came later. When a thing "
+            "appears again, a head finds its color, its place or the agreed day.",
     .params = kParams,
     .metricName = "pronoun agreement",
     .successLevel = 0.95,

@@ -6,21 +6,21 @@
 
 namespace attn::stories {
 
-// What the stories are made of, written for this project.
+// The templates and words of the stories, written for this project.
 //
 // A template is a sentence or two with slots in braces. {A} is the first person, {B} the second, {AB} both; {R} and {X}
 // are relatives of A, {AR} and {AX} are A and that relative; {O} and {Q} are things, {N} and {M} animals. {P}, {P2} and
 // {P3} are places where things lie, {H} one in a house, {Y} one in a garden, {K} one where animals get stuck; {G} is
 // somewhere to go, {L} where people live, {D} a day. {S}, {T} and {U} are states with cause and relief, {W} is the
-// weather with what to wear. What a slot shows follows a point:
+// weather with clothes to wear. The form of a slot follows a point:
 //   {A} Mia, {R} her mother, {O} the kite       {O.C} The kite, at the start of a sentence
 //   {A.he} {A.him} {A.his} the pronouns         {A.He} {A.His} the same at the start of a sentence
 //   {O.a} a red kite, {M.A} A small dog         {O.full} the red kite
 //   {O.whole} red kite                          {O.noun} kite, {R.noun} mother, {A.kind} girl
 //   {O.is} is or are                            {O.was} was or were
 //   {S.state} {S.cause} {S.relief}              {W.state} {W.State} {W.wear}
-// An exclamation mark, {A.he!}, says that nothing but a pronoun for this one can stand here, given all that came
-// before: these are the places where agreement is measured. [one|two|three] is a choice without memory.
+// An exclamation mark, {A.he!}, marks a place where only a pronoun for this person or thing is right, given the text
+// before it. Agreement is measured at these places. [one|two|three] is a random choice that is not remembered.
 
 enum class Pronouns { She, He, They, It };
 
@@ -28,7 +28,7 @@ struct Noun {
     std::string_view text;
     Pronouns pronouns = Pronouns::It; ///< They: plural
 };
-/// Why someone is in a state, and what helps.
+/// A state that someone is in, its cause and its remedy.
 struct State {
     std::string_view state, cause, relief;
 };
@@ -36,13 +36,13 @@ struct Weather {
     std::string_view state, capitalised, wear;
 };
 
-/// Alternatives for one step of a story.
+/// Alternative templates for one step of a story.
 using Beat = std::vector<std::string_view>;
 
 struct Plot {
-    std::span<const Noun> things; ///< what {O} and {Q} may be
+    std::span<const Noun> things; ///< choices for {O} and {Q}
     std::vector<Beat> beats{};
-    size_t pause = 0; ///< the beat before which an interlude may stand; 0: nowhere
+    size_t pause = 0; ///< index of the beat before which an interlude may come; 0: none
 };
 
 std::span<const std::string_view> girlNames();
@@ -55,7 +55,7 @@ std::span<const Noun> handmadeThings();
 std::span<const Noun> crops();
 std::span<const Noun> tools();
 std::span<const std::string_view> colors();
-std::span<const std::string_view> sizes(); ///< of animals
+std::span<const std::string_view> sizes(); ///< sizes of animals
 std::span<const std::string_view> hidingPlaces();
 std::span<const std::string_view> indoorPlaces();
 std::span<const std::string_view> gardenPlaces();
@@ -66,9 +66,9 @@ std::span<const std::string_view> days();
 std::span<const State> states();
 std::span<const Weather> weathers();
 
-/// Openings that say whether A is a girl or a boy, which a name that nobody knows needs.
+/// Openings that tell whether A is a girl or a boy, for invented names.
 const Beat& introductions();
-/// Openings that take the name to be known.
+/// Openings for names from the lists.
 const Beat& openings();
 const Beat& interludes();
 const std::vector<Plot>& plots();

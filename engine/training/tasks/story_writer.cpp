@@ -20,7 +20,7 @@ namespace {
 
 using Text = std::string_view;
 
-/// By Pronouns: he, him, his.
+/// By Pronouns: the forms of he, him, his.
 constexpr std::array<std::array<Text, 3>, 4> kPronouns{
     {{"she", "her", "her"}, {"he", "him", "his"}, {"they", "them", "their"}, {"it", "it", "its"}}};
 
@@ -37,10 +37,10 @@ std::optional<size_t> pronounForm(Text form) {
     return found == kForms.end() ? std::nullopt : std::optional(static_cast<size_t>(found - kForms.begin()));
 }
 
-/// Whoever or whatever a pronoun can stand for.
+/// A person or thing that a pronoun can refer to.
 struct Entity {
     std::string mention;  ///< "Mia", "her mother", "the kite"
-    std::string identity; ///< what is held out together with a sentence: "Mia", "mother", "kite"
+    std::string identity; ///< held out in combination with a sentence: "Mia", "mother", "kite"
     Pronouns pronouns;
     std::string noun{}, adjective{};
     bool isInvented = false;
@@ -58,12 +58,12 @@ class Cast {
 public:
     Cast(Draws& draws, const Plot& plot, bool isInvented);
 
-    /// None for what no pronoun stands for.
+    /// The entity of a slot; null for slots without pronouns.
     const Entity* entity(Text id) const {
         const auto found = std::ranges::find(entities_, id, &std::pair<Text, Entity>::first);
         return found == entities_.end() ? nullptr : &found->second;
     }
-    /// What a slot shows that is no pronoun.
+    /// The text of a slot that is not a pronoun.
     /// @param slot such as "A", "O.full" or "S.cause"
     std::string show(Text slot) const;
 
@@ -72,7 +72,7 @@ private:
     std::map<Text, Text> phrases_; ///< by slot
 };
 
-/// Two or three syllables that are no word of the stories.
+/// A name of two or three syllables that is not a word of the stories.
 std::string inventName(Draws& draws) {
     constexpr Text kConsonants = "bdfgklmnprstvz", kVowels = "aeiou";
     const auto letter = [&](Text from) {
@@ -99,7 +99,7 @@ Entity person(Draws& draws, bool isGirl) {
             .noun = isGirl ? "girl" : "boy"};
 }
 
-/// As many different ones as there are in the array.
+/// Fills the array with different choices.
 template <size_t count, class T> std::array<T, count> pickDifferent(Draws& draws, std::span<const T> from) {
     std::vector<T> items(from.begin(), from.end());
     std::array<T, count> picked;
@@ -195,10 +195,10 @@ std::string Cast::show(Text slot) const {
     }
     throw Error({.what = fmt::format("there is no slot {{{}}}", slot),
                  .where = "stories",
-                 .hint = "use the slots that story_grammar.h lists"});
+                 .hint = "use a slot that story_grammar.h lists"});
 }
 
-/// Where a combination of a person or thing with a sentence belongs; an invented name belongs to one place as a whole.
+/// The split of a combination of a person or thing with a sentence. All sentences of an invented name share a split.
 Split splitOfSlot(const Entity& entity, Text sentence, size_t slot) {
     if (entity.isInvented) return splitOf(hashOf(entity.identity), 0.6);
     return splitOf(hashOf(fmt::format("{}\n{}\n{}", entity.identity, sentence, slot)), 0.9);
@@ -211,7 +211,7 @@ Text optionOf(Text choice, size_t number) {
 }
 size_t optionCount(Text choice) { return static_cast<size_t>(std::ranges::count(choice, '|')) + 1; }
 
-/// Walks over a template's parts: literal text, the inside of {...} and of [...].
+/// Visits the parts of a template: literal text, and the contents of {...} and [...].
 template <class Literal, class Slot, class Choice>
 void walk(Text sentence, const Literal& literal, const Slot& slot, const Choice& choice) {
     for (size_t at = 0; at < sentence.size();) {
@@ -278,7 +278,7 @@ std::vector<std::string> letters() {
 }
 
 std::vector<std::string> vocabulary() {
-    constexpr Text kSlot = "Zzz"; // stands for a slot's text, in no word
+    constexpr Text kSlot = "Zzz"; // replaces the text of a slot; occurs in no word
     const std::string name = "stories";
     const nlohmann::json json{{"type", "ByteLevel"}, {"add_prefix_space", true}, {"use_regex", true}};
     const PreTokenizer cutter = PreTokenizer::parse(JsonNode(json, name));

@@ -22,7 +22,7 @@ bool accepts(const Param& param, double value) {
     return param.kind == Param::Kind::Real || value == std::round(value);
 }
 
-/// The settings' values with the defaults of the others. @throws Error naming the parameter and its range
+/// The values of the settings, completed with defaults. @throws Error naming the parameter and its range
 TaskValues checkedValues(const Task& task, const TaskSettings& settings) {
     for (const auto& [id, value] : settings.values) {
         const auto param = std::ranges::find(task.params, id, &Param::id);

@@ -15,58 +15,58 @@
 
 namespace attn {
 
-/// Which examples: those trained on, those that steer the run, those looked at once in the end. No example is in two of
-/// them, whatever the seed: an example's own hash says where it belongs.
+/// Examples for training, for decisions during training, and for a single test at the end. The hash of an example
+/// decides its split, so no example is in two splits, whatever the seed.
 enum class Split { Train, Validation, Test };
 
-/// Rows of token ids. targets[i] is the token that should follow inputs[i]; kIgnored where nothing is asked. Of
-/// pictures: one target a row, its class, and patches in place of the inputs.
+/// Rows of token ids. targets[i] is the token that should follow inputs[i], or kIgnored. A row for a picture has
+/// patches instead of inputs, and its class as the only target.
 struct Batch {
     static constexpr int32_t kIgnored = -1;
 
     int rows = 0, columns = 0;
     std::vector<int32_t> inputs{}, targets{}; ///< [rows, columns]
-    std::vector<float> patches{};             ///< [rows, patches, numbers of a patch]
+    std::vector<float> patches{};             ///< [rows, patches, values per patch]
     bool operator==(const Batch&) const = default;
 };
 
-/// A question for greedy generation: exact match means that the next answer.size() tokens are the answer.
+/// A question for greedy generation. For an exact match, the next answer.size() tokens must be the answer.
 struct Example {
     std::vector<int32_t> prompt{}, answer{};
     bool operator==(const Example&) const = default;
 };
 
-/// What a person chose for a task; values that are not named keep their defaults.
+/// The settings of a task. Missing values keep their defaults.
 struct TaskSettings {
     std::map<std::string, double, std::less<>> values{}; ///< by Param::id
-    uint64_t seed = 0;                                   ///< picks the examples, never the split
-    std::filesystem::path text{};                        ///< for tasks that read a text
-    std::string tokens = "chars";                        ///< for these: "chars", "bytes" or "bpe:N" with N merges
-    std::filesystem::path data{};                        ///< folder, for tasks that read pictures
+    uint64_t seed = 0;                                   ///< selects the examples; does not change splits
+    std::filesystem::path text{};                        ///< file, for tasks that read a text
+    std::string tokens = "chars"; ///< for these tasks: "chars", "bytes", or "bpe:N" with N merges
+    std::filesystem::path data{}; ///< folder, for tasks that read pictures
     bool operator==(const TaskSettings&) const = default;
 };
 
-/// A task with its parameters settled: an endless, repeatable source of batches. Calls are const, depend on nothing but
-/// their arguments, and may come from several threads.
+/// A task with fixed parameters: a repeatable source of batches. Results of calls depend only on their arguments. Calls
+/// are const and thread-safe.
 class TaskInstance {
 public:
     virtual ~TaskInstance() = default;
 
-    /// The ids' texts, for labels on heads and for prompts that a person types.
+    /// The tokenizer, for labels and for prompts that a person types.
     const Tokenizer& tokenizer() const { return tokenizer_; }
-    /// tokenizer.json for the checkpoint; Hugging Face's library gives the same ids.
+    /// tokenizer.json for checkpoints. Hugging Face's library gives the same ids.
     const std::string& tokenizerJson() const { return tokenizerJson_; }
     int vocabularySize() const { return tokenizer_.vocabularySize(); }
-    /// Columns of every batch.
+    /// The number of columns of every batch.
     int contextLength() const { return contextLength_; }
 
-    /// The same index and row count give the same batch.
+    /// A batch. The same index and number of rows give the same batch.
     /// @throws Error if rows < 1
     virtual Batch batch(Split split, uint64_t index, int rows) const = 0;
-    /// Prompt and answer together have at most contextLength() + 1 tokens.
+    /// An example. Prompt and answer together have at most contextLength() + 1 tokens.
     virtual Example example(Split split, uint64_t index) const = 0;
-    /// How many rows the split has where it is finite and batches walk through it in order (rows beyond the end ask
-    /// nothing); none where examples never end.
+    /// The number of rows in a finite split. Its batches run through it in order, and rows beyond the end have no
+    /// targets. No value: the split is endless.
     virtual std::optional<uint64_t> rowCount(Split) const { return std::nullopt; }
 
 protected:
@@ -82,7 +82,7 @@ private:
     int contextLength_;
 };
 
-/// Parameter values after the check: every parameter is present and in range.
+/// Checked values of all parameters of a task.
 class TaskValues {
 public:
     explicit TaskValues(std::map<std::string, double, std::less<>> values) : values_(std::move(values)) {}
@@ -96,18 +96,18 @@ private:
 
 class ImageTaskInstance;
 
-/// A row of the catalogue.
+/// A task in the catalogue.
 struct Task {
     enum class Metric {
-        ExactMatch, ///< share of examples whose whole answer is generated; success is at or above the level
-        Loss        ///< mean cross-entropy of the validation split in nats; success is at or below the level
+        ExactMatch, ///< share of examples with a right answer; successful at or above the level
+        Loss        ///< mean cross-entropy on the validation split, in nats; successful at or below the level
     };
 
-    std::string_view id;      ///< "sort"
-    std::string_view title;   ///< "Sort"
-    std::string_view summary; ///< what is asked, with an example
-    std::string_view hint;    ///< what to look for in the heads
-    std::string_view citation{};
+    std::string_view id;         ///< "sort"
+    std::string_view title;      ///< "Sort"
+    std::string_view summary;    ///< the question, with an example
+    std::string_view hint;       ///< behaviour of heads to watch for
+    std::string_view citation{}; ///< source of the task; empty: ours
     std::span<const Param> params{};
     Metric metric = Metric::ExactMatch;
     std::string_view metricName = "exact match";
@@ -115,18 +115,18 @@ struct Task {
     bool readsText = false; ///< needs TaskSettings::text
     bool readsData = false; ///< needs TaskSettings::data
     std::unique_ptr<TaskInstance> (*make)(const TaskValues& values, const TaskSettings& settings) = nullptr;
-    /// Of tasks over pictures, in place of `make`.
+    /// Replaces `make` for tasks with pictures.
     std::unique_ptr<ImageTaskInstance> (*makeImages)(const TaskValues& values, const TaskSettings& settings) = nullptr;
 
     bool hasImages() const { return makeImages != nullptr; }
 };
 
-/// Of a task over sequences. @throws Error naming the parameter and its range
+/// Makes a task with sequences. @throws Error naming the parameter and its range
 std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings = {});
-/// Of a task over pictures. @throws Error likewise, and where the pictures cannot be read
+/// Makes a task with pictures. @throws Error naming the parameter and its range, or if the pictures cannot be read
 std::unique_ptr<ImageTaskInstance> makeImageTask(const Task& task, const TaskSettings& settings = {});
 
-/// The error of a parameter that does not fit another one, for use by makers.
+/// Throws an error about a parameter that does not fit the others.
 [[noreturn]] void failParameter(std::string_view task, std::string_view parameter, std::string what, std::string hint);
 
 } // namespace attn

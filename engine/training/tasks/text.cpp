@@ -20,13 +20,14 @@ namespace {
 constexpr std::string_view kId = "text";
 
 constexpr std::array<Param, 1> kParams{{
-    {"context", "Context", "Tokens in a row", Param::Kind::Integer, 2, 2048, 1, 64},
+    {"context", "Context", "Number of tokens per row", Param::Kind::Integer, 2, 2048, 1, 64},
 }};
 
 std::string readText(const std::filesystem::path& path) {
     constexpr uintmax_t kMostBytes = 64 << 20;
     if (path.empty())
-        throw Error({.what = "the task needs a text to learn from", .where = "text", .hint = "name a UTF-8 text file"});
+        throw Error(
+            {.what = "the task needs a text to learn from", .where = "text", .hint = "choose a UTF-8 text file"});
     std::error_code error;
     const uintmax_t size = std::filesystem::file_size(path, error);
     if (error)
@@ -34,9 +35,9 @@ std::string readText(const std::filesystem::path& path) {
                      .where = path.string(),
                      .hint = "name a UTF-8 text file"});
     if (size > kMostBytes)
-        throw Error({.what = fmt::format("the text has {} MiB, more than {}", size >> 20, kMostBytes >> 20),
+        throw Error({.what = fmt::format("the text has {} MiB; at most {} are allowed", size >> 20, kMostBytes >> 20),
                      .where = path.string(),
-                     .hint = "cut it"});
+                     .hint = "shorten the text"});
     std::ifstream file(path, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file)
@@ -44,19 +45,19 @@ std::string readText(const std::filesystem::path& path) {
     return text;
 }
 
-/// A text's two parts as token ids.
+/// The token ids of the two parts of a text.
 struct Corpus {
     std::string tokenizerJson;
     std::vector<int32_t> train{}, validation{};
 };
 
-/// Byte offset of the end of the first 90 % of the text's characters.
+/// The byte offset at 90 % of the characters of a text.
 /// @throws Error if the text is not UTF-8
 size_t endOfTrain(std::string_view text, const std::filesystem::path& path) {
     if (const auto at = utf8::firstInvalid(text))
         throw Error({.what = fmt::format("byte {} is not UTF-8", *at),
                      .where = path.string(),
-                     .hint = "save the text as UTF-8, or learn it as bytes"});
+                     .hint = "save the text as UTF-8, or choose bytes as tokens"});
     size_t characters = 0, end = 0;
     for (size_t at = 0; at < text.size(); ++characters) utf8::next(text, at);
     for (size_t left = static_cast<size_t>(static_cast<double>(characters) * 0.9); left > 0; --left)
@@ -82,7 +83,7 @@ Corpus asCharacters(std::string_view text, const std::filesystem::path& path) {
     return corpus;
 }
 
-/// Any file will do. The cut falls after 90 % of the bytes.
+/// Accepts any file. The parts are split after 90 % of the bytes.
 Corpus asBytes(std::string_view text) {
     std::array<int32_t, 256> ids{};
     int32_t next = 0;
@@ -94,7 +95,7 @@ Corpus asBytes(std::string_view text) {
     return corpus;
 }
 
-/// The merges are learnt from the part that is trained on.
+/// The merges are learned from the training part.
 Corpus asBpe(std::string_view text, int merges, const std::filesystem::path& path) {
     const size_t end = endOfTrain(text, path);
     Corpus corpus{byteLevelTokenizerJson(learnBpe(text.substr(0, end), merges))};
@@ -115,15 +116,15 @@ Corpus read(const TaskSettings& settings) {
         if (error != std::errc() || stop != end || merges < 1 || merges > kMostMerges) merges = -1;
     }
     if (merges < 0 || (merges == 0 && tokens != "chars" && tokens != "bytes"))
-        failParameter(kId, "tokens", fmt::format("\"{}\" is no kind of tokens", tokens),
+        failParameter(kId, "tokens", fmt::format("\"{}\" is not a kind of tokens", tokens),
                       fmt::format("choose chars, bytes, or bpe:N with N from 1 to {} merges", kMostMerges));
     const std::string text = readText(settings.text);
     if (merges > 0) return asBpe(text, merges, settings.text);
     return tokens == "chars" ? asCharacters(text, settings.text) : asBytes(text);
 }
 
-/// Random windows of the first 90 %, as nanoGPT draws them; the rest in windows side by side, so that a loss over all
-/// of them is exact. Test is the same as validation.
+/// Training draws random windows from the first 90 %, as nanoGPT does. Validation reads the rest in consecutive
+/// windows, which makes the loss exact. Test is the same as validation.
 class Text : public TaskInstance {
 public:
     Text(Corpus corpus, int context, const TaskSettings& settings)
@@ -131,8 +132,8 @@ public:
           validation_(std::move(corpus.validation)), seed_(settings.seed) {
         if (train_.size() > columns() && validation_.size() > 1) return;
         failParameter(kId, "context",
-                      fmt::format("{} is too long for a text of {} tokens to learn from and {} to check with", context,
-                                  train_.size(), validation_.size()),
+                      fmt::format("{} is too long for a text with {} tokens for training and {} for validation",
+                                  context, train_.size(), validation_.size()),
                       "choose a shorter context or a longer text");
     }
 
@@ -168,7 +169,7 @@ private:
     size_t columns() const { return static_cast<size_t>(contextLength()); }
     uint64_t windowCount() const { return (validation_.size() - 1 + columns() - 1) / columns(); }
 
-    /// One token more than there are columns; fewer at the end of the text, none beyond.
+    /// One token more than columns; fewer at the end of the text, none beyond.
     std::span<const int32_t> window(Split split, uint64_t index) const {
         const std::span<const int32_t> tokens = split == Split::Train ? train_ : validation_;
         size_t begin = index * columns();
@@ -193,9 +194,10 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kTextTask{
     .id = kId,
     .title = "Text",
-    .summary = "Learns to continue a text of your own, by characters, bytes or a vocabulary of frequent pieces",
-    .hint = "Early on heads look at the last few tokens; later some jump back to where the same name or word last "
-            "stood, or to the start of the line.",
+    .summary = "Learns to continue your own text, by characters, bytes or a vocabulary of frequent pieces",
+    .hint =
+        "Watch: early in training, heads attend to the last few tokens. Later some attend to the last place with the "
+        "same name or word, or to the start of the line.",
     .citation = "Karpathy 2022, nanoGPT, github.com/karpathy/nanoGPT (windows, first 90 % to train; the level is for "
                 "Shakespeare's characters)",
     .params = kParams,

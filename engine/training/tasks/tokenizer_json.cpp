@@ -73,7 +73,7 @@ std::string symbolTokenizerJson(const std::vector<std::string>& symbols) {
     std::vector<std::string> tokens = symbols;
     tokens.emplace_back(kEndOfText);
     Json symbolModel = model(tokens);
-    symbolModel["ignore_merges"] = true; // "12" is one token although no merge makes it
+    symbolModel["ignore_merges"] = true; // "12" is one token without a merge
     return document(std::move(symbolModel), {.specials = Json::array({specialToken(kEndOfText, symbols.size())}),
                                              .preTokenizer = {{"type", "WhitespaceSplit"}}});
 }

@@ -10,31 +10,32 @@
 
 namespace attn {
 
-/// The token that ends a text and fills up rows, special in every tokenizer written here that has it.
+/// The special token that ends a text and pads rows.
 constexpr std::string_view kEndOfText = "<|endoftext|>";
 
-// Each of these writes a tokenizer.json that Tokenizer and Hugging Face's tokenizers load alike. All are of type BPE,
-// the one kind that Tokenizer reads; whole words get by without merges through "ignore_merges".
+// Each function writes a tokenizer.json with the same meaning for Tokenizer and for Hugging Face's tokenizers. All are
+// of type BPE, the only one that Tokenizer reads. "ignore_merges" allows whole words without merges.
 
-/// Symbols with white space between them: "3 1 2 =". Ids are the positions in the list; kEndOfText follows.
+/// A tokenizer of symbols between white space: "3 1 2 =". Ids are the positions in the list; kEndOfText follows.
 std::string symbolTokenizerJson(const std::vector<std::string>& symbols);
 
-/// One token per character, numbered as listed; other characters are left out of what is encoded.
+/// A tokenizer with one token per character, numbered as listed. It skips other characters.
 std::string characterTokenizerJson(const std::vector<std::string>& alphabet);
 
-/// Two neighbouring tokens, as bytes, that become one.
+/// Two adjacent tokens, as bytes, that become one.
 using MergePair = std::pair<std::string, std::string>;
 
-/// Byte-level BPE as in GPT-2: ids 0 to 255 are the bytes in the order of gpt2Bytes(), one id per merge follows.
-/// @param merges none gives plain bytes
+/// A tokenizer with byte-level BPE as in GPT-2. Ids 0 to 255 are the bytes in the order of gpt2Bytes(); then each merge
+/// has an id.
+/// @param merges empty: plain bytes
 std::string byteLevelTokenizerJson(std::span<const MergePair> merges);
 
-/// The 256 bytes in the order of GPT-2's ids: those with a printable character of their own, then the others.
+/// The 256 bytes in the order of GPT-2's ids: bytes with a printable character, then the others.
 std::vector<unsigned char> gpt2Bytes();
 
-/// English words, each with the space before it, and single letters for words that are not listed. Id 0 is kEndOfText,
-/// 1 "<unk>"; then come the characters and the words.
-/// @param characters what spells an unlisted word
+/// A tokenizer of English words, each with the space before it, and single letters for other words. Id 0 is kEndOfText
+/// and 1 is "<unk>"; then come the characters and the words.
+/// @param characters that spell other words
 /// @param words      texts such as " park", "." or "\""
 std::string wordTokenizerJson(const std::vector<std::string>& characters, const std::vector<std::string>& words);
 
