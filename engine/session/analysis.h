@@ -10,27 +10,29 @@ namespace attn {
 
 class LanguageModel;
 
-/// What an analysis is given besides the model.
+/// The input of an analysis besides the model.
 struct AnalysisInput {
-    std::vector<int> tokens;                                             ///< of the present sequence
-    std::function<void(float fraction, const std::string& what)> report; ///< progress; throws when it is stopped
+    std::vector<int> tokens; ///< tokens of the current sequence
+    std::function<void(float fraction, const std::string& what)>
+        report; ///< reports progress; throws if the analysis is stopped
 };
 
-/// What an analysis found. Immutable once published.
+/// The result of an analysis. Immutable once published.
 struct AnalysisResult {
     virtual ~AnalysisResult() = default;
-    uint64_t sequenceVersion = 0; ///< Snapshot::sequenceVersion of the tokens it speaks of
+    uint64_t sequenceVersion = 0; ///< Snapshot::sequenceVersion of the tokens that were analysed
 };
 
-/// Something that is worked out about a loaded model and the present sequence on the session's thread. It may run other
-/// tokens and other gates: the session puts its own in place again.
+/// An analysis of a loaded model on the current sequence. It runs on the session's thread, and may run other tokens and
+/// set other gates: the session restores its own afterwards.
 struct Analysis {
     virtual ~Analysis() = default;
-    /// Results are kept by it, and of two that wait with the same only the newer one runs.
+    /// The key of its result in Snapshot::analyses. An analysis replaces one with the same key that waits.
     virtual std::string key() const = 0;
+    /// Computes the result. @throws Error if the model or the sequence does not allow it
     virtual std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const = 0;
-    /// The same question with what was left to the model, such as the likeliest token, as it was found: for another
-    /// run to answer. @return null: nothing was left to it
+    /// This analysis with choices that it left to the model, such as the most likely token, fixed to those of `result`.
+    /// It asks the same question about another run. @return null: nothing was left to the model
     virtual std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const {
         static_cast<void>(result);
         return nullptr;

@@ -9,14 +9,14 @@
 namespace attn {
 namespace {
 
-/// float32 sums of up to a few hundred weights.
+/// Tolerance for float32 sums of a few hundred weights.
 constexpr double kSumTolerance = 1e-3;
 
 float orZero(float value) { return std::isnan(value) ? 0.0f : value; }
 
 PlaygroundMap difference(const PlaygroundMap& a, const PlaygroundMap& b) {
     PlaygroundMap result = a;
-    // A weight that is hidden is a weight of zero; a score that is hidden is none.
+    // A hidden weight counts as zero; a hidden score has no value.
     const bool isWeights = a.name == "pattern";
     for (size_t i = 0; i < result.values.size(); ++i) {
         const bool isHidden = std::isnan(a.values[i]) && std::isnan(b.values[i]);
@@ -40,7 +40,7 @@ std::optional<AttentionComparison::OutputError> outputError(const PlaygroundMap&
     return AttentionComparison::OutputError{sum / count / rms, largest / rms};
 }
 
-/// Whether every row is a distribution; rows that see nothing aside.
+/// Whether every row with visible keys is a distribution.
 bool hasDistributions(const PlaygroundMap& pattern) {
     for (size_t row = 0; row * static_cast<size_t>(pattern.columns) < pattern.values.size(); ++row) {
         double sum = 0;
@@ -87,17 +87,16 @@ AttentionComparison compare(std::span<const PlaygroundMap> a, std::span<const Pl
     if (zA && zB && zA->hasShapeOf(*zB)) result.output = outputError(*zA, *zB);
     const PlaygroundMap *patternA = findMap(a, "pattern"), *patternB = findMap(b, "pattern");
     if (!patternA || !patternB)
-        result.remark = !patternA && !patternB
-                            ? "neither A nor B forms a pattern of weights, so that only outputs compare"
-                        : !patternA ? "A forms no pattern of weights, so that only outputs compare"
-                                    : "B forms no pattern of weights, so that only outputs compare";
+        result.remark = !patternA && !patternB ? "neither A nor B forms a pattern, so only their outputs are compared"
+                        : !patternA            ? "A forms no pattern, so only the outputs are compared"
+                                               : "B forms no pattern, so only the outputs are compared";
     else if (!patternA->hasShapeOf(*patternB))
         result.remark = fmt::format(
-            "A's pattern has {} heads of {} x {} and B's {} heads of {} x {}; give both as many", patternA->heads,
-            patternA->rows, patternA->columns, patternB->heads, patternB->rows, patternB->columns);
+            "A's pattern has {} heads of {} x {} and B's has {} heads of {} x {}; use the same sizes for both",
+            patternA->heads, patternA->rows, patternA->columns, patternB->heads, patternB->rows, patternB->columns);
     else if (const bool isA = hasDistributions(*patternA); !isA || !hasDistributions(*patternB))
         result.remark =
-            fmt::format("the rows of {}'s pattern are no distributions, which a divergence needs", isA ? "B" : "A");
+            fmt::format("the rows of {}'s pattern are not distributions, so there is no divergence", isA ? "B" : "A");
     else
         result.divergence = divergenceOf(*patternA, *patternB);
     return result;

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-/// Cells that the mask's expression shows to all heads.
+/// The number of cells that the mask shows, over all heads.
 double shownCells(const AttentionSpec& spec, const AttentionSizes& sizes, int64_t heads) {
     const MaskExpression mask = spec.mask.staticPart();
     const int64_t different = mask.dependsOnHead() ? heads : 1;

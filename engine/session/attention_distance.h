@@ -6,15 +6,15 @@
 
 namespace attn {
 
-/// How far each head looks: the distance between the centres of a patch and of those it attends to, weighted by the
-/// attention, in the mean over all patches. Only patches count, as queries and as keys: what a patch gives to CLS or
-/// registers is left out and the rest scaled to sum 1; a patch that gives nothing to patches does not count. A token of
-/// several patches lies in their middle.
-/// @param columns of the grid of patches  @param patch pixels on a side
-/// @return [heads] in pixels; NaN where no patch counts
-/// @throws Error for a pattern of another size
+/// The mean attention distance of each head: the distance between the centres of a patch and of the patches it attends
+/// to, weighted by the attention, as the mean over patches. Only patches count as queries and keys. Weights on CLS and
+/// registers are left out, and the others scaled to sum to 1. A patch without weight on patches does not count. A token
+/// of several patches lies at their centre.
+/// @param columns patches per row  @param patch pixels per side of a patch
+/// @return [heads] in pixels; NaN if no patch counts
+/// @throws Error if a size does not fit
 /// @source Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", arXiv:2010.11929, appendix D.7, figure 7 right;
-///         leaving out what goes to CLS is ours
+///         leaving out the weight on CLS is ours
 std::vector<float> attentionDistances(const LayerPattern& pattern, int64_t columns, int64_t patch);
 
 } // namespace attn

@@ -12,13 +12,14 @@
 namespace attn {
 namespace {
 
-constexpr const char *kStatistics = "statistics", *kPositions = "positions"; // in the store, after the lens's name
+constexpr const char *kStatistics = "statistics",
+                     *kPositions = "positions"; // names in the store, after the prefix of the view
 constexpr const char *kHeadQ = "head_q", *kHeadK = "head_k";
 constexpr const char *kRows = "rows", *kView = "view", *kSlope = "slope", *kPixels = "pixels";
 
-constexpr int64_t kRowsOfBand = 4096;     ///< of queries, in one run
-constexpr int64_t kPixelRowsOfBand = 128; ///< likewise
-constexpr double kBandMs = 25;            ///< what a band should take: another view waits no longer
+constexpr int64_t kRowsOfBand = 4096;     ///< queries in one run
+constexpr int64_t kPixelRowsOfBand = 128; ///< rows of pixels in one run
+constexpr double kBandMs = 25;            ///< target time of a band, the longest that another view waits
 constexpr double kFirstCellsPerMs = 40'000;
 
 void write(GpuExecutor& executor, const char* input, const std::array<int32_t, 16>& words) {
@@ -91,9 +92,9 @@ struct AttentionLens::DevicePixels {
         });
     }
 
-    gpu::Buffer pixels, staged; // the latter a row of the former
+    gpu::Buffer pixels, staged; // `staged` holds one row of `pixels`
     gpu::CommandBuffer commands;
-    gpu::Timeline timeline; // ends first: waits for the copy
+    gpu::Timeline timeline; // destroyed first: waits for the copy
 };
 
 AttentionLens::~AttentionLens() = default;
@@ -103,7 +104,7 @@ std::string AttentionLens::own(const char* name) const { return fmt::format("{}.
 void AttentionLens::keepOnDevice() {
     if (device_) return;
     device_ = std::make_unique<DevicePixels>(context_);
-    if (picture_.view.rows > 0) show(picture_.view); // drawn anew
+    if (picture_.view.rows > 0) show(picture_.view); // draw again
 }
 
 const gpu::Buffer& AttentionLens::devicePixels() const { return device_->pixels; }
@@ -112,12 +113,13 @@ void AttentionLens::setTokens(int64_t tokens, int64_t firstChanged) {
     if (tokens < 0 || tokens > source_.capacity)
         throw Error({.what = fmt::format("{} tokens do not fit into {}", tokens, source_.capacity),
                      .where = "lens",
-                     .hint = "look at fewer tokens"});
+                     .hint = "use fewer tokens"});
     if (const int64_t most = lensTokens(kernelTraits(context_.traits()), source_.width); tokens > most)
-        throw Error({.what = fmt::format("{} tokens of heads of {} cannot be looked at", tokens, source_.width),
+        throw Error({.what = fmt::format("a pattern of {} tokens with heads of {} features is too large", tokens,
+                                         source_.width),
                      .where = context_.traits().name,
-                     .hint = fmt::format("this device counts to {} tokens: use fewer, or a GPU", most)});
-    // Rows that see what comes after them change with the last token.
+                     .hint = fmt::format("this device addresses at most {} tokens: use fewer, or a GPU", most)});
+    // Rows that see later tokens change with the last token.
     const int64_t first = source_.rule.causal ? std::clamp<int64_t>(firstChanged, 0, std::min(tokens, tokens_)) : 0;
     tokens_ = tokens;
     brought_ = -1;
@@ -142,13 +144,13 @@ void AttentionLens::show(const LensView& view) {
                                  view.row, view.column),
              .where = "lens",
              .hint = fmt::format("heads are 0 to {}, levels 0 to {}", source_.heads - 1, LensBand::kMostLevel)});
-    if (view.hidesFirst != hidesFirst_) // what each row's weights add up to
+    if (view.hidesFirst != hidesFirst_) // changes the sum of each row
         for (std::vector<bool>& rows : known_) rows.assign(rows.size(), false);
     hidesFirst_ = view.hidesFirst;
     begin(view, {}, 0);
 }
 
-/// @param rows of pixels that are taken from a former picture of the same view
+/// @param rows number of rows of pixels to copy from a former picture of the same view
 void AttentionLens::begin(const LensView& view, const LensPicture& former, int64_t rows) {
     picture_ = {.view = view,
                 .pixels = std::vector<float>(static_cast<size_t>(view.rows) * static_cast<size_t>(view.columns), 0),
@@ -158,7 +160,7 @@ void AttentionLens::begin(const LensView& view, const LensPicture& former, int64
     std::copy_n(former.isExact.begin(), kept, picture_.isExact.begin());
     nextRow_ = 0;
     if (device_) device_->clearFrom(kept);
-    for (int row = 0; row < view.rows; ++row) // beyond the last token there is nothing
+    for (int row = 0; row < view.rows; ++row) // rows after the last token are empty
         if ((view.row + row) << view.level >= tokens_) picture_.isExact[static_cast<size_t>(row)] = 1;
     if (tokens_ > 0 && view.level > 0 && !picture_.isWhole()) drawCoarse();
 }
@@ -171,8 +173,8 @@ bool AttentionLens::work(double milliseconds) {
     return !picture_.isWhole();
 }
 
-/// Puts a head's queries and keys side by side: between those of other heads they would fill caches and pages with what
-/// is not read.
+/// Gathers the queries and keys of a head in one place. Among those of other heads they would fill caches and pages
+/// with values that are not read.
 void AttentionLens::bring(int head) {
     if (head == brought_) return;
     if (!bringer_) {
@@ -269,7 +271,7 @@ GpuExecutor& AttentionLens::tileStep(Pooling pooling, bool isFine) {
     return *step;
 }
 
-/// Reads a band's pixels into the picture.
+/// Reads the pixels of a band into the picture.
 void AttentionLens::draw(GpuExecutor& executor, const LensBand& band, int firstPixelRow, int columns) {
     const std::span<const float> pixels = executor.result(kPixels);
     const auto stride = static_cast<size_t>(Shape{LensView::kMostSide}.rowStride());
@@ -279,7 +281,7 @@ void AttentionLens::draw(GpuExecutor& executor, const LensBand& band, int firstP
     if (device_) device_->take(executor.deviceResult(kPixels), band.rows(), columns, firstPixelRow);
 }
 
-/// One query stands for all of its pixel, against all keys.
+/// Draws one query per pixel, with all keys.
 void AttentionLens::drawCoarse() {
     const LensView& view = picture_.view;
     const auto known = std::ranges::find(picture_.isExact, uint8_t{0}) - picture_.isExact.begin();
@@ -310,7 +312,7 @@ void AttentionLens::drawCoarse() {
         }
 }
 
-/// Normalisers of some rows that are not known yet.
+/// Computes the missing normalisers of some rows.
 void AttentionLens::know(int head, int64_t first, int64_t end) {
     bring(head);
     std::vector<bool>& known = known_[static_cast<size_t>(head)];
@@ -332,19 +334,19 @@ void AttentionLens::know(int head, int64_t first, int64_t end) {
     }
 }
 
-/// @return false if there was none left
+/// Draws the next band. @return false if there is none left
 bool AttentionLens::drawBand() {
     const LensView& view = picture_.view;
     while (nextRow_ < view.rows && picture_.isExact[static_cast<size_t>(nextRow_)] != 0) ++nextRow_;
     if (nextRow_ >= view.rows || tokens_ == 0) return false;
     const Clock::time_point start = Clock::now();
     const int64_t cells = int64_t{1} << view.level, firstQuery = (view.row + nextRow_) * cells;
-    // Rows see so many keys at most, for their normalisers and then for the picture.
+    // The largest number of keys that these rows see, for their normalisers and then for the picture.
     const double keys = 2.0 * static_cast<double>(source_.rule.causal ? firstQuery + cells : tokens_);
     const auto fitting = static_cast<int64_t>(cellsPerMs_ * kBandMs / std::max(keys, 1.0)) / cells;
     int64_t pixelRows = std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(kRowsOfBand / cells, 1, kPixelRowsOfBand));
     pixelRows = std::min<int64_t>({pixelRows, view.rows - nextRow_, (tokens_ - firstQuery + cells - 1) / cells});
-    int64_t own = 0; // before the first that has something set by hand
+    int64_t own = 0; // rows before the first one that changes set
     while (own < pixelRows && !isByHandIn(nextRow_ + own)) ++own;
     const int64_t queries = std::min(own * cells, tokens_ - firstQuery);
     if (own > 0)
@@ -359,7 +361,7 @@ bool AttentionLens::drawBand() {
     return true;
 }
 
-/// The next rows of pixels, of what queries and keys give.
+/// Draws the next rows of pixels from queries and keys.
 void AttentionLens::drawOwn(int64_t queries) {
     const LensView& view = picture_.view;
     const int64_t cells = int64_t{1} << view.level, firstQuery = (view.row + nextRow_) * cells;
@@ -381,13 +383,13 @@ void AttentionLens::drawOwn(int64_t queries) {
     draw(executor, band, nextRow_, band.columns);
 }
 
-// Rows that are set by hand -------------------------------------------------------------------------------------------
+// Rows that changes set -----------------------------------------------------------------------------------------------
 
 std::vector<float> AttentionLens::byHand(int head, int64_t query) const {
     return source_.byHand ? source_.byHand(head, query) : std::vector<float>{};
 }
 
-/// Whether a row of pixels covers a query whose row is set by hand.
+/// Whether a row of pixels covers a query whose row a change sets.
 bool AttentionLens::isByHandIn(int64_t pixelRow) const {
     if (!source_.byHand) return false;
     const LensView& view = picture_.view;
@@ -406,7 +408,7 @@ PooledRow::Pixels AttentionLens::pixelsOf(int64_t firstPixel, int64_t count, int
             .hidesFirst = hidesFirst_};
 }
 
-/// A row of pixels, query by query: the others are the head's own.
+/// Draws a row of pixels query by query. Rows that no change sets are the head's own.
 void AttentionLens::drawByHand(int64_t pixelRow) {
     const LensView view = picture_.view;
     const int64_t first = (view.row + pixelRow) << view.level;

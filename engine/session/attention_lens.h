@@ -12,76 +12,79 @@
 
 namespace attn {
 
-/// What a lens looks at: states of a store, which outlive it.
+/// The queries and keys of a long-pattern view: states of a store that must outlive the view.
 struct LensSource {
-    std::string q, k;          ///< [T,H,D] and [S,G,D], as they meet: rotated where positions are rotary
-    std::string positions;     ///< I32 [T], T = S; "" counts from 0
-    AttentionRule rule;        ///< of one sequence
-    std::vector<float> slopes; ///< [H], of ALiBi; empty for none
+    std::string q, k;          ///< [T,H,D] and [S,G,D], after rotary embedding
+    std::string positions;     ///< I32 [T], with T = S; empty: 0, 1, 2, ...
+    AttentionRule rule;        ///< for one sequence
+    std::vector<float> slopes; ///< [H] slopes of ALiBi; empty: none
     int64_t capacity = 0;      ///< T of the states
     int64_t heads = 1, groups = 1, width = 1;
-    bool hasLiveRows = false;  ///< StepScalar::KeyLength rows of them are in use
-    std::string lens = "lens"; ///< what the lens keeps in the store begins with it: those that share it know nothing of
-                               ///< one another
-    RowsByHand byHand;         ///< rows that q and k do not give; null: none. Of a causal rule
+    bool hasLiveRows = false;  ///< only StepScalar::KeyLength rows are in use
+    std::string lens = "lens"; ///< prefix of the view's states in the store; must differ between concurrent views
+    RowsByHand byHand;         ///< rows that changes set; null: none. Needs a causal rule
 };
 
-/// A part of the pattern as a picture.
+/// The part of a pattern to draw, and its resolution.
 struct LensView {
-    static constexpr int kMostSide = 1024; ///< pixels
+    static constexpr int kMostSide = 1024; ///< largest side, in pixels
 
     int head = 0;
-    int level = 0;               ///< log2 of the cells on a side of a pixel, to LensBand::kMostLevel
-    int64_t row = 0, column = 0; ///< of the first pixel, in pixels of this level
-    int rows = 0, columns = 0;   ///< in pixels
+    int level = 0;               ///< log2 of the cells per side of a pixel, at most LensBand::kMostLevel
+    int64_t row = 0, column = 0; ///< place of the first pixel, in pixels of this level
+    int rows = 0, columns = 0;   ///< size, in pixels
     Pooling pooling = Pooling::Maximum;
-    bool hidesFirst = false; ///< as PatternTile::leavesOutFirst; row() and cell() follow the last view
+    bool hidesFirst = false; ///< see PatternTile::leavesOutFirst; also applies to row() and cell()
     bool operator==(const LensView&) const = default;
 };
 
+/// The pixels of a view.
 struct LensPicture {
     LensView view;
-    std::vector<float> pixels;    ///< [rows, columns]: largest or mean probability of the cells of each
-    std::vector<uint8_t> isExact; ///< of each row; else one query in 2^level stands for all of its pixel
-    bool isWhole() const;
+    std::vector<float> pixels;    ///< [rows, columns] largest or mean attention weight of the cells in each pixel
+    std::vector<uint8_t> isExact; ///< [rows]; a row that is not exact shows one query of each 2^level
+    bool isWhole() const;         ///< whether all rows are exact
 };
 
-/// Looks at a pattern that is never formed: q, k and one normaliser for each row are all that is kept, so that nothing
-/// grows with the square of the tokens. A picture is coarse at once and becomes exact in bands, each a short run.
+/// The pooled view of a pattern with more tokens than pixels. The pattern is never stored: only q, k and one normaliser
+/// per row are, so memory grows linearly with the number of tokens. A picture is coarse at first and becomes exact in
+/// bands, each a short run on the device.
 class AttentionLens {
 public:
     /// @throws Error as setTokens()
     AttentionLens(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source);
     ~AttentionLens();
 
-    /// q, k or their count have changed: of the tokens from `firstChanged` on. What they do not reach stays as it is.
-    /// @throws Error for more tokens than the states hold or the device can count
+    /// Call after q, k or their number changed, for tokens from `firstChanged` on. Results that do not depend on these
+    /// stay.
+    /// @throws Error if there are more tokens than the states hold or the device can address
     void setTokens(int64_t tokens, int64_t firstChanged = 0);
     int64_t tokens() const { return tokens_; }
 
-    /// Begins another picture; what is known of the rows is kept. @throws Error for a view that is too large
+    /// Starts another picture, and keeps the normalisers of rows. @throws Error if the view is too large
     void show(const LensView& view);
-    /// Works for about so long, at least one band. @return whether something is left to do
+    /// Computes bands for about this time, at least one. @return whether the picture is still incomplete
     bool work(double milliseconds);
     const LensPicture& picture() const { return picture_; }
-    /// From now on the picture's pixels lie on the device too, without having been on the host.
+    /// From now on, also keeps the pixels in a buffer on the device.
     void keepOnDevice();
-    /// [rows of the view, LensView::kMostSide], of which the view's columns count. Needs keepOnDevice().
+    /// [rows of the view, LensView::kMostSide] pixels; the columns after those of the view are undefined. Needs
+    /// keepOnDevice().
     const gpu::Buffer& devicePixels() const;
 
-    /// One row's probabilities, pooled over 2^level keys each. @return [ceil(tokens / 2^level)]
+    /// The attention weights of one row, pooled over 2^level keys each. @return [ceil(tokens / 2^level)]
     /// @throws Error if there is no such row, head or level
     std::vector<float> row(int head, int64_t query, int level, Pooling pooling = Pooling::Maximum);
 
-    /// One cell's probability. @throws Error if there is no such cell
+    /// The attention weight of one cell. @throws Error if there is no such cell
     float cell(int head, int64_t query, int64_t key);
 
-    uint64_t deviceBytes() const; ///< beyond q and k
+    uint64_t deviceBytes() const; ///< device memory besides q and k
 
 private:
     using Clock = std::chrono::steady_clock;
 
-    std::string own(const char* name) const; ///< in the store
+    std::string own(const char* name) const; ///< name of a state of this view in the store
     void begin(const LensView& view, const LensPicture& former, int64_t rows);
     void bring(int head);
     GpuExecutor& statisticsStep();
@@ -113,12 +116,12 @@ private:
     int32_t sets_; ///< LensBand::setsOfLanes
     int64_t tokens_ = 0;
     LensPicture picture_;
-    bool hidesFirst_ = false;              ///< in what is known of the rows, too
-    int nextRow_ = 0;                      ///< of pixels, the first that is not exact
-    int brought_ = -1;                     ///< the head whose queries and keys stand side by side
-    std::vector<std::vector<bool>> known_; ///< of each head and row: whether its normaliser is right
+    bool hidesFirst_ = false;              ///< also for the normalisers of rows
+    int nextRow_ = 0;                      ///< first row of pixels that is not exact
+    int brought_ = -1;                     ///< the head whose queries and keys are gathered; -1: none
+    std::vector<std::vector<bool>> known_; ///< [heads][rows] whether the normaliser of a row is valid
     double cellsPerMs_ = 0;                ///< measured
-    std::unique_ptr<DevicePixels> device_; ///< null: the host's picture is enough
+    std::unique_ptr<DevicePixels> device_; ///< null: pixels are not kept on the device
     std::unique_ptr<GpuExecutor> bringer_, statistics_;
     std::map<std::pair<Pooling, bool>, std::unique_ptr<GpuExecutor>> coarse_, tiles_;
 };

@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-/// [cells] as LayerLayout::forRows() counts them.
+/// [cells] in the order of LayerLayout::forRows().
 std::vector<float> fused(const LayerPattern& pattern, HeadFusion fusion) {
     std::vector<float> map(static_cast<size_t>(pattern.layout.cells()));
     for (size_t cell = 0; cell < map.size(); ++cell)
@@ -27,7 +27,7 @@ std::vector<float> fused(const LayerPattern& pattern, HeadFusion fusion) {
     return map;
 }
 
-/// The lowest cells become 0; of equals, those that come first.
+/// Sets the lowest cells to 0; among equal cells, the first ones.
 void discardLowest(std::vector<float>& map, double share) {
     const auto count = static_cast<size_t>(share * static_cast<double>(map.size()));
     std::vector<size_t> order(map.size());
@@ -37,7 +37,7 @@ void discardLowest(std::vector<float>& map, double share) {
     for (size_t i = 0; i < count; ++i) map[order[i]] = 0;
 }
 
-/// Half of what passes is the token itself; what went to places that are no tokens goes to the others.
+/// Adds the skip connection, and scales the weights on tokens so that the row sums to 1.
 void addResidual(std::vector<float>& map, const LayerLayout& layout) {
     layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
         float* cells = map.data() + first;
@@ -50,7 +50,7 @@ void addResidual(std::vector<float>& map, const LayerLayout& layout) {
     });
 }
 
-/// @param map of one layer  @param flow [T, columns]  @return likewise
+/// @param map of one layer  @param flow [T, columns]  @return [T, columns]
 std::vector<float> product(const std::vector<float>& map, const LayerLayout& layout, const std::vector<float>& flow,
                            int64_t columns) {
     std::vector<float> result(flow.size(), 0);
@@ -66,7 +66,7 @@ std::vector<float> product(const std::vector<float>& map, const LayerLayout& lay
     return result;
 }
 
-/// Rows of one layer's tokens become those of the next one's: the mean over the patches of each.
+/// Converts rows of the tokens of a layer to those of the next layer: the mean over the patches of each token.
 void carry(TokenMap& flow, const LayerLayout& next) {
     if (flow.rows.tokens != next.tokens || flow.rows.tokenOf != next.tokenOf) {
         const int64_t columns = flow.columns.tokens;
@@ -89,7 +89,7 @@ void carry(TokenMap& flow, const LayerLayout& next) {
     flow.rows = next;
 }
 
-/// Every token of the first layer is itself.
+/// The identity on the tokens of the first layer.
 TokenMap identity(const LayerLayout& layout) {
     TokenMap map{layout, layout, std::vector<float>(static_cast<size_t>(layout.tokens * layout.tokens), 0)};
     for (int64_t token = 0; token < layout.tokens; ++token)
@@ -102,16 +102,16 @@ TokenMap identity(const LayerLayout& layout) {
 TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const std::vector<float>> gradients) {
     if (gradients.size() != patterns.size())
         throw Error(
-            {.what = fmt::format("{} layers have a gradient and {} a pattern", gradients.size(), patterns.size()),
+            {.what = fmt::format("{} layers have a gradient but {} have a pattern", gradients.size(), patterns.size()),
              .where = "rollout",
-             .hint = "give one of each for every layer"});
+             .hint = "give a gradient and a pattern for every layer"});
     if (patterns.empty()) return {};
     TokenMap relevance = identity(patterns.front().layout);
     for (size_t layer = 0; layer < patterns.size(); ++layer) {
         LayerPattern weighted = patterns[layer];
         weighted.requireWhole();
         if (gradients[layer].size() != weighted.values.size())
-            throw Error({.what = fmt::format("a gradient has {} numbers and its pattern {}", gradients[layer].size(),
+            throw Error({.what = fmt::format("a gradient has {} values but its pattern has {}", gradients[layer].size(),
                                              weighted.values.size()),
                          .where = "rollout",
                          .hint = "give the gradient of each layer's pattern"});
@@ -127,9 +127,9 @@ TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const
 
 TokenMap attentionRollout(std::span<const LayerPattern> patterns, const RolloutOptions& options) {
     if (!(options.discard >= 0 && options.discard < 1))
-        throw Error({.what = fmt::format("{} of the cells cannot be discarded", options.discard),
+        throw Error({.what = fmt::format("a share of {} of the cells cannot be discarded", options.discard),
                      .where = "discard",
-                     .hint = "give a share from 0 to below 1"});
+                     .hint = "choose a share from 0 to below 1"});
     if (patterns.empty()) return {};
     TokenMap flow = identity(patterns.front().layout);
     for (const LayerPattern& pattern : patterns) {

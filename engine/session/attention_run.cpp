@@ -48,7 +48,7 @@ AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& s
 
 namespace {
 
-/// What a run is to compute.
+/// The graph and outputs of a run.
 struct Task {
     AttentionGraph built;
     std::map<std::string, Tensor> outputs;
@@ -56,7 +56,7 @@ struct Task {
 };
 
 Task wholeTask(const AttentionSpec& spec, const AttentionSizes& sizes, std::span<const std::string> wanted) {
-    // Where every cell is formed to be shown, the output may as well be made of them.
+    // If all cells are computed for display, compute the output from them.
     const bool isOutputAlone = wanted.size() == 1 && wanted.front() == "z";
     Task task{.built = attentionGraph(spec, sizes, isOutputAlone), .outputs = {}};
     const AttentionFlow& flow = task.built.flow;
@@ -75,9 +75,9 @@ Task windowTask(const AttentionSpec& spec, const AttentionSizes& sizes, const Pa
     Task task{.built = attentionGraph(spec, sizes, false), .outputs = {}};
     const AttentionFlow& flow = task.built.flow;
     if (!flow.factors)
-        throw Error({.what = "its pattern is no product of features, and is formed as a whole or not at all",
+        throw Error({.what = "its pattern is not a product of features, so a window of it cannot be computed",
                      .where = spec.text(),
-                     .hint = "parts can be seen of linear attention, random features, FAVOR+, Efficient Attention and "
+                     .hint = "windows work for linear attention, random features, FAVOR+, Efficient Attention and "
                              "Linformer with a matrix or means"});
     const auto under = [&](const char* name, int64_t begin, int64_t end, int64_t pixels) {
         const auto& positions = task.positions[name] = positionsUnder(begin, end, pixels);
@@ -89,7 +89,7 @@ Task windowTask(const AttentionSpec& spec, const AttentionSizes& sizes, const Pa
     return task;
 }
 
-using Place = std::pair<uint32_t, uint32_t>; ///< a node and which of its outputs
+using Place = std::pair<uint32_t, uint32_t>; ///< a node and the index of its output
 
 bool isSame(const Graph& a, const Graph& b) {
     const auto isSameNode = [](const Node& x, const Node& y) {
@@ -116,10 +116,10 @@ std::map<std::string, Place> placesOf(const std::map<std::string, Tensor>& outpu
 struct AttentionRun::Impl {
     TensorStore store;
     std::unique_ptr<GpuExecutor> executor;
-    std::map<std::string, Shape> shapes{}; ///< of the inputs
+    std::map<std::string, Shape> shapes{}; ///< shapes of the inputs
     std::vector<std::string> wanted;
-    std::map<std::string, Place> places{}; ///< of the outputs
-    std::optional<uint64_t> seed{};        ///< that what is learned stands at; none: it was set
+    std::map<std::string, Place> places{}; ///< places of the outputs
+    std::optional<uint64_t> seed{};        ///< seed of the learned tensors; no value: a caller set them
     explicit Impl(gpu::Context& context) : store(context) {}
 
     bool isPlanned(const std::string& name) const { return store.contains(name); }
@@ -172,7 +172,7 @@ AttentionRun AttentionRun::ofWindow(gpu::Context& context, KernelLibrary& kernel
 void AttentionRun::begin(const AttentionFlow& flow, uint64_t seed) {
     heads_ = flow.heads;
     groups_ = flow.groups;
-    // Names and shapes are those of the same graph, so the seed alone decides; drawing many numbers takes a while.
+    // Names and shapes are those of the same graph, so only the seed matters. Drawing many numbers takes time.
     if (std::exchange(impl_->seed, seed) == seed) return;
     parameters_.clear();
     for (const FlowParameter& parameter : flow.parameters) {
@@ -202,7 +202,7 @@ void AttentionRun::setInputs(std::span<const float> q, std::span<const float> k,
     for (const auto& [name, values] : all) {
         const Shape& shape = impl_->shapes.at(name);
         if (static_cast<int64_t>(values.size()) != shape.elements())
-            throw Error({.what = fmt::format("{} has {} numbers, not {}", name, values.size(), shape.elements()),
+            throw Error({.what = fmt::format("{} has {} values instead of {}", name, values.size(), shape.elements()),
                          .where = name,
                          .hint = fmt::format("its shape is {}", shape.text())});
         if (impl_->executor->hasInput(name)) writeRows(impl_->executor->input(name), shape, values);
@@ -212,7 +212,7 @@ void AttentionRun::setInputs(std::span<const float> q, std::span<const float> k,
 void AttentionRun::setParameter(const std::string& name, std::span<const float> values) {
     const auto found = std::ranges::find(parameters_, name, &FlowParameter::name);
     if (found == parameters_.end() || static_cast<int64_t>(values.size()) != found->shape.elements())
-        throw Error({.what = "this attention learns no such tensor, or of another size", .where = name, .hint = {}});
+        throw Error({.what = "this attention learns no tensor of this name and size", .where = name, .hint = {}});
     impl_->seed.reset();
     impl_->store.writeDense(kPrefix + "." + name, values);
 }

@@ -15,48 +15,50 @@ class Context;
 }
 class KernelLibrary;
 
-/// Sizes of an attention by itself.
+/// The sizes of a single attention.
 struct AttentionSizes {
     int64_t queries = 1, keys = 1; ///< T, S
     int64_t width = 16;            ///< D
-    int64_t layer = 0;             ///< for masks and positions that differ between layers
+    int64_t layer = 0;             ///< layer number, for masks and positions that differ between layers
     bool operator==(const AttentionSizes&) const = default;
 };
 
-/// Dense numbers with their extents.
+/// Dense values and their shape.
 struct NamedTensor {
     std::string name;
     Shape shape;
     std::vector<float> values;
 };
 
-/// The graph of one attention by itself: inputs "q" [1,H,T,D], "k" and "v" [1,G,S,D].
+/// The graph of a single attention. Inputs: "q" [1,H,T,D], "k" and "v" [1,G,S,D].
 struct AttentionGraph {
     std::shared_ptr<Graph> graph;
     AttentionFlow flow;
 };
+/// Builds the graph of a single attention.
 /// @param spec must outlive the result  @param mayFuse AttentionFlow::mayFuse  @throws Error as check()
 AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& sizes, bool mayFuse);
 
-/// One attention of any spec by itself on a device, without a model around it: what the playground and `attention-cli
-/// attend` run. What the spec learns begins as training would begin it, from a seed.
+/// Runs a single attention of any spec on a device, without a model. The playground and `attention-cli attend` use it.
+/// Learned tensors get the initial values of training, from a seed.
 class AttentionRun {
 public:
-    /// @param wanted which results to compute: "z", "scores", "pattern", "mask" and what the spec's parts show besides;
-    /// those
+    /// @param wanted results to compute: "z", "scores", "pattern", "mask" and other results of the spec's parts.
+    /// Results
     ///               that the spec does not form are left out. Empty: all
-    /// @throws Error as check(), and for more memory than the device has
+    /// @throws Error as check(), or if the device has too little memory
     AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec, const AttentionSizes& sizes,
                  std::span<const std::string> wanted = {}, uint64_t seed = 0);
-    /// Only a part of the effective pattern, at any length: nothing that grows with T x S is formed. Its result is
+    /// Computes only a window of the effective pattern, at any length, without forming T x S values. The result is
     /// "pattern" [H, rows, columns].
-    /// @param window bounded  @throws Error also where the spec's pattern is no product, and only comes whole
+    /// @param window the window to compute
+    /// @throws Error as the constructor, or if the spec's pattern is not a product of features
     static AttentionRun ofWindow(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
                                  const AttentionSizes& sizes, const PatternWindow& window, uint64_t seed = 0);
-    /// Takes up another spec, or the same of other numbers, where that changes nothing but what is looked up: a
-    /// parameter that is dragged then compiles and records nothing. The inputs stay.
-    /// @param window as that of ofWindow; none: a run that was not made by it
-    /// @return false where more is different; all is then as it was  @throws Error as the constructor
+    /// Changes to another spec, sizes or seed if only constants and initial values differ. Then nothing is compiled or
+    /// recorded, for example while a user drags a parameter. The inputs stay.
+    /// @param window as for ofWindow(); no value: a run without a window
+    /// @return false if more differs; nothing has changed then  @throws Error as the constructor
     bool become(const AttentionSpec& spec, const AttentionSizes& sizes, const std::optional<PatternWindow>& window,
                 uint64_t seed);
     ~AttentionRun();
@@ -65,23 +67,23 @@ public:
     int64_t heads() const { return heads_; }   ///< H
     int64_t groups() const { return groups_; } ///< G
 
-    /// @param q [H,T,D]  @param k, v [G,S,D], dense  @throws Error naming the one that has another size
+    /// @param q [H,T,D]  @param k, v [G,S,D]; all dense  @throws Error naming the input that has another size
     void setInputs(std::span<const float> q, std::span<const float> k, std::span<const float> v);
-    /// What the spec learns, by name without a prefix: "position.table".
+    /// The learned tensors; their names have no prefix: "position.table".
     const std::vector<FlowParameter>& parameters() const { return parameters_; }
     void setParameter(const std::string& name, std::span<const float> values);
 
     void run();
-    /// Names of what was wanted and is formed.
+    /// Names of the wanted results that the spec forms.
     std::vector<std::string> results() const;
-    /// Without the axis of sequences: scores and pattern [H,T,S], z [H,T,D].
+    /// A result, without the axis of sequences: scores and pattern [H,T,S], z [H,T,D].
     NamedTensor result(const std::string& name) const;
     uint64_t deviceBytes() const;
 
 private:
     struct Impl;
     AttentionRun();
-    /// Writes what the spec learns as it begins.
+    /// Writes the initial values of learned tensors.
     void begin(const AttentionFlow& flow, uint64_t seed);
 
     std::unique_ptr<Impl> impl_;

@@ -31,7 +31,7 @@ DecoderConfig configOf(const AttentionSpec& spec, int64_t tokens, int64_t width)
             .layers = std::vector<LayerAttention>(kLayers, layer)};
 }
 
-/// Adds the pictures to a decoder's graph.
+/// Adds the matrices to a decoder's graph.
 class Pictures {
 public:
     Pictures(const DecoderConfig& config, const AttentionSpec& spec, DecoderGraph& decoder)
@@ -49,7 +49,7 @@ private:
     Tensor probe(int64_t layer, const char* name) const {
         return graph_.probes().at(fmt::format("blocks.{}.{}", layer, name)).tensor;
     }
-    /// The first of the streams that the residual keeps.
+    /// The first residual stream.
     Tensor stream() const { return slice(probe(kLayers - 1, "hook_resid_pre"), -1, 0, config_.modelWidth); }
     Tensor mapped(Slot slot, const char* name, Tensor x,
                   Tensor (*BlockHooks::*map)(BlockFlow&, PartValues, const std::string&, Tensor)) {
@@ -105,7 +105,7 @@ private:
     std::map<std::string, Tensor> pictures_;
 };
 
-/// Writes what a plan reads: constants as they are, weights as training begins them.
+/// Writes the constants and the initial parameters that a plan reads.
 class Weights {
 public:
     Weights(const DecoderConfig& config, const DecoderGraph& decoder, TensorStore& store, uint64_t seed)
@@ -128,7 +128,7 @@ private:
         if (const auto found = std::ranges::find(needs.parameters, name, &FlowParameter::name);
             found != needs.parameters.end())
             return initialNumbers(*found, seed_ + static_cast<uint64_t>(found - needs.parameters.begin()));
-        // Of a size that keeps the length of what passes through, so that sublayers show beside the words.
+        // A deviation that preserves lengths, so that sublayers are visible beside the embeddings.
         const double deviation = 1 / std::sqrt(static_cast<double>(shape.columns()));
         return initialWeights(static_cast<int64_t>(config_.layers.size()), name, shape,
                               name == "embed.W_E" ? 1 : deviation, seed_);

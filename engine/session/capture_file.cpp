@@ -24,8 +24,7 @@ void writeCapture(const std::string& path, const CaptureOrigin& origin, std::vec
     else if (path.ends_with(".npz"))
         writeNpz(path, tensors);
     else
-        throw Error(
-            {.what = "the ending says no format", .where = path, .hint = "end the name in .safetensors or .npz"});
+        throw Error({.what = "the format is unknown", .where = path, .hint = "use the ending .safetensors or .npz"});
 }
 
 std::vector<int> parseTokenIds(const std::string& text) {

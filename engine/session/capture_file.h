@@ -8,19 +8,19 @@
 
 namespace attn {
 
-/// Whose hooks a file holds.
+/// The model whose hooks a file contains.
 struct CaptureOrigin {
     std::string model, family;
 };
-/// Writes captured hooks after what the model was given, as .safetensors or .npz by the path's ending.
-/// @throws Error for another ending, or when the file cannot be written
+/// Writes the inputs of a model and its captured hooks as .safetensors or .npz, depending on the ending of the path.
+/// @throws Error if the path has another ending, or the file cannot be written
 void writeCapture(const std::string& path, const CaptureOrigin& origin, std::vector<WrittenTensor> inputs,
                   const std::vector<CapturedHook>& hooks);
-/// The same of a language model: its input is "tokens".
+/// Writes the hooks of a language model, whose input is "tokens".
 void writeCapture(const std::string& path, const ModelInfo& model, std::span<const int> tokens,
                   const std::vector<LanguageModel::Captured>& hooks);
 
-/// "1, 2,3" as ids. @throws Error that names the part which is no number
+/// Reads token ids: "1, 2,3". @throws Error naming the part that is not a number
 std::vector<int> parseTokenIds(const std::string& text);
 
 } // namespace attn

@@ -9,7 +9,7 @@ namespace {
 
 template <typename T> bool is(const Command& command) { return std::holds_alternative<T>(command); }
 
-/// Whether `newer` makes `older` pointless. Such commands only set something; the newest value wins.
+/// Whether `newer` makes `older` unnecessary. Such commands only set a value, and the newest value counts.
 bool replaces(const Command& newer, const Command& older) {
     if (newer.index() != older.index()) return false;
     if (const auto* gate = std::get_if<SetHeadGateCommand>(&newer)) {
@@ -24,7 +24,7 @@ bool replaces(const Command& newer, const Command& older) {
            is<WantUneditedCommand>(newer);
 }
 
-/// Commands that read what others set: nothing moves across them.
+/// Commands that depend on values that others set: no command moves across them.
 bool isFence(const Command& command) {
     return changesSequence(command) && !is<SetPromptCommand>(command) && !is<SetHeadGateCommand>(command) &&
            !is<SetEditsCommand>(command);

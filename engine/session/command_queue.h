@@ -7,22 +7,22 @@
 
 namespace attn {
 
-/// Commands waiting for the worker. A new command replaces an older one of the same tag when nothing between them
-/// depends on it. Not thread-safe: the worker guards it.
+/// The commands that wait for the worker. A new command replaces an older one of the same tag if no command between
+/// them depends on it. Not thread-safe: the worker locks it.
 class CommandQueue {
 public:
     void push(Command command);
     std::optional<Command> pop();
     bool empty() const { return commands_.empty(); }
     size_t size() const { return commands_.size(); }
-    /// Drops queued generation, as Stop asks.
+    /// Removes queued generation, for Stop.
     void dropGeneration();
 
 private:
     std::deque<Command> commands_;
 };
 
-/// Whether running this ends a generation that is under way.
+/// Whether a command ends generation that is running.
 bool changesSequence(const Command& command);
 
 } // namespace attn

@@ -15,7 +15,7 @@ namespace attn {
 class CostSession::Worker {
     struct Asked {
         CostQuery query;
-        uint64_t number = 0; ///< which of the queries asked for
+        uint64_t number = 0; ///< number of the query
     };
 
 public:
@@ -43,7 +43,7 @@ private:
         snapshots_.publish(next);
     }
 
-    /// A newer query cancels, too.
+    /// True also if there is a newer query.
     bool isCancelled() const { return cancelled_ >= underway_ || asked_ > underway_; }
 
     void answer(CostSnapshot& next) {
@@ -58,7 +58,7 @@ private:
         }
         int64_t lengths = 0, done = 0;
         for (int64_t tokens = query.from; tokens <= query.to; tokens *= 2) ++lengths;
-        // Length by length, so that the lines grow beside each other.
+        // By length first, so that the curves of all specs grow together.
         for (int64_t tokens = query.from; tokens <= query.to; tokens *= 2)
             for (size_t spec = 0; spec < query.specs.size(); ++spec) {
                 if (isCancelled()) return;
@@ -82,7 +82,7 @@ private:
             if (!costs.empty() && costs.back().operations > 0) {
                 const double expected = *costs.back().milliseconds / 1e3 * formula.operations / costs.back().operations;
                 if (expected > options_.longestPass) {
-                    next.remarks[spec] = fmt::format("{} tokens would take about {:.0f} s a pass", tokens, expected);
+                    next.remarks[spec] = fmt::format("{} tokens would take about {:.0f} s per pass", tokens, expected);
                     return;
                 }
             }
@@ -94,14 +94,14 @@ private:
         }
     }
 
-    // The session's thread only.
+    // Only for the session's thread.
     Options options_;
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;
     uint64_t underway_ = 0;
 
-    // Shared.
-    std::atomic<uint64_t> asked_{0}, cancelled_{0}; ///< queries so far, and up to which they were cancelled
+    // Shared between threads.
+    std::atomic<uint64_t> asked_{0}, cancelled_{0}; ///< number of queries so far, and number of the last cancelled one
     Publisher<CostSnapshot> snapshots_;
     QueryThread<Asked> thread_;
 };

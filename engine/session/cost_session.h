@@ -11,36 +11,36 @@
 
 namespace attn {
 
-/// What costs are asked for: every spec at lengths that double.
+/// A request for costs: all specs, at lengths that double.
 struct CostQuery {
     std::vector<AttentionSpec> specs;
     int64_t from = 64, to = 16384; ///< tokens
     int64_t width = 32;            ///< D
-    bool measures = false;         ///< runs each on the device; else formulas alone, which takes no device
+    bool measures = false;         ///< also measures each on the device; false: formulas only, without a device
     bool operator==(const CostQuery&) const = default;
 };
 
-/// How far an answer has come.
+/// The current state of an answer.
 struct CostSnapshot {
-    uint64_t version = 0; ///< grows by one with each snapshot
+    uint64_t version = 0; ///< increases by one with each snapshot
     CostQuery query;
-    std::vector<std::vector<AttentionCost>> costs; ///< of each spec by rising length; shorter where it ended early
-    std::vector<std::string> remarks;              ///< of each spec: why it ended early; empty: it did not
-    double progress = 0;                           ///< 0..1
+    std::vector<std::vector<AttentionCost>> costs; ///< per spec, by rising length; shorter if it ended early
+    std::vector<std::string> remarks;              ///< per spec: why it ended early; else empty
+    double progress = 0;                           ///< 0 to 1
     bool isRunning = false;
     std::string device;
     std::optional<Failure> failure; ///< why there is no device
 };
 
-/// Works costs out and measures them on a thread of its own, with a device of its own while it measures. A newer query
-/// ends the one that runs. All public functions are thread-safe and return at once.
+/// Computes and measures costs on its own thread, and on its own device while measuring. A new query cancels the one
+/// that runs. All public functions except waitIdle return at once, and all are thread-safe.
 class CostSession {
 public:
     struct Options {
-        std::optional<std::string> device{};  ///< index or part of the name; empty: the best
-        std::optional<int> softwareThreads{}; ///< of software Vulkan; empty: its default
+        std::optional<std::string> device{};  ///< index, or part of the name; empty: the best device
+        std::optional<int> softwareThreads{}; ///< threads of software Vulkan; empty: its default
         bool validation = false;
-        double longestPass = 3; ///< seconds: a length that would take longer a pass is left out, and said so
+        double longestPass = 3; ///< seconds; skips lengths with a longer pass, with a remark
     };
 
     explicit CostSession(Options options);
@@ -48,15 +48,16 @@ public:
     CostSession(const CostSession&) = delete;
     CostSession& operator=(const CostSession&) = delete;
 
+    /// Starts a query.
     void ask(const CostQuery& query);
-    /// Ends what runs after the pass under way; what was found stays.
+    /// Stops after the current pass, and keeps the results so far.
     void cancel();
 
-    /// Never null.
+    /// The newest snapshot; never null.
     std::shared_ptr<const CostSnapshot> latest() const;
-    /// Called on the session's thread after each new snapshot.
+    /// Sets the function that the session's thread calls after each new snapshot.
     void setListener(std::function<void()> listener);
-    /// Blocks until nothing is left to do but wait. @return false on time-out
+    /// Blocks until the session has no work left. @return false on time-out
     bool waitIdle(double timeoutSeconds = 60);
 
 private:

@@ -11,28 +11,29 @@
 
 namespace attn {
 
-/// "blocks.2.attn.hook_z".
+/// The name of a hook of attention: "blocks.2.attn.hook_z".
 std::string attentionHook(int layer, const char* hook);
 
-/// What a run takes in the place of a hook x: kept * x + added.
+/// The inputs that change a hook x to kept * x + added.
 struct EditInputs {
     std::span<float> kept, added;
-    Shape shape;                                                             ///< of the hook
-    size_t stride() const { return static_cast<size_t>(shape.rowStride()); } ///< of a row, in floats
-    /// Another row in the place of one. @param row counted over all axes but the last  @param weights empty: its own
+    Shape shape;                                                             ///< shape of the hook
+    size_t stride() const { return static_cast<size_t>(shape.rowStride()); } ///< floats per row, with padding
+    /// Replaces a row. @param row index over all axes except the last  @param weights new values; empty: keep the row
     void setRow(size_t row, std::span<const float> weights) const;
-    void keepAll() const; ///< every row its own
+    void keepAll() const; ///< keeps all rows
 };
-/// Nothing where the run does not reach the hook, or takes it as it is.
+/// The inputs of a hook; no value if the run does not reach or does not change it.
 std::optional<EditInputs> editInputs(GpuExecutor& executor, const std::string& hook);
 
-/// The gates of heads whose pattern is formed in place of the kernel that takes them: z has them in what is kept.
-/// @param executor with inputs for z that are already written; nothing happens where it takes the gates itself
-/// @param tokens   the first ones of z, [T,H,D]
+/// Multiplies the kept part of z by the gates of heads, for layers that form a pattern and so do not run the kernel
+/// that applies gates.
+/// @param executor with inputs for z that are already written; no effect if it applies the gates itself
+/// @param tokens   number of leading tokens of z, [T,H,D]
 void writeGatesOfFormed(GpuExecutor& executor, int layer, size_t tokens, std::span<const float> gates);
 
-/// The keys that a head's query sees by what its layer's composition says of places, content aside.
-/// @param places queries and keys alike  @return that many: the place, or kHidden
+/// The keys that a query sees by the positions in the composition of its layer, without terms that depend on content.
+/// @param places number of queries and of keys  @return [places]: the place, or kHidden
 std::vector<int> seenPlaces(const AttentionSpec& spec, int layer, int head, int heads, int query, int places);
 
 } // namespace attn

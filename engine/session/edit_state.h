@@ -5,10 +5,10 @@
 
 namespace attn {
 
-/// What is changed about a LanguageModel.
+/// The changes to a LanguageModel.
 struct LanguageModel::EditState {
     HookEdits hooks;
-    /// Unedited runs, by tokens and hook, so that a slider need not repeat them.
+    /// Values from original runs, by tokens and hook, so that a slider does not repeat these runs.
     std::map<std::vector<int>, std::map<std::string, CapturedHook>> captured;
 };
 

@@ -18,14 +18,14 @@ constexpr std::array<std::string_view, 4> kKinds{"zero", "mean", "patch", "steer
 constexpr std::array<std::string_view, 3> kPatternKinds{"rows", "pin", "uniform"};
 
 Error wrong(const std::string& what, const std::string& where) {
-    return Error({.what = what, .where = where, .hint = "the edits were written by another program or version"});
+    return Error({.what = what, .where = where, .hint = "these changes come from another program or version"});
 }
 
 template <size_t N> size_t indexOf(const std::array<std::string_view, N>& names, const Json& object) {
     const std::string name = object.value("kind", std::string());
     for (size_t i = 0; i < N; ++i)
         if (names[i] == name) return i;
-    throw wrong(fmt::format("\"{}\" is no kind of edit", name), "kind");
+    throw wrong(fmt::format("\"{}\" is not a kind of change", name), "kind");
 }
 
 std::string quoted(const std::string& text) {
@@ -36,7 +36,7 @@ std::string quoted(const std::string& text) {
     return fmt::format("\"{}{}\"", text.substr(0, end), end < text.size() ? "…" : "");
 }
 
-/// "layer 1, head 0"; the hook's own name where it has no better one.
+/// The place of a change: "layer 1, head 0", or the name of the hook.
 std::string placeOf(const Intervention& intervention) {
     const std::string& hook = intervention.hook;
     const std::string head = intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "";
@@ -45,12 +45,12 @@ std::string placeOf(const Intervention& intervention) {
     if (!hook.starts_with(kBlocks)) return hook + head;
     const size_t dot = std::min(hook.find('.', kBlocks.size()), hook.size());
     const std::string layer = hook.substr(kBlocks.size(), dot - kBlocks.size());
-    if (dot == hook.size()) return "layer " + layer; // all of it
+    if (dot == hook.size()) return "layer " + layer; // the whole layer
     const std::string end = hook.substr(dot + 1);
     if (end == "attn.hook_z") return fmt::format("layer {}{}", layer, head.empty() ? ", all heads" : head);
     if (end == "hook_attn_out") return fmt::format("attention of layer {}", layer);
     if (end == "hook_mlp_out") return fmt::format("MLP of layer {}", layer);
-    if (end == "hook_resid_pre") return fmt::format("stream before layer {}", layer);
+    if (end == "hook_resid_pre") return fmt::format("residual stream before layer {}", layer);
     return hook + head;
 }
 
@@ -110,9 +110,9 @@ std::string describe(const Intervention& intervention) {
     case Intervention::Kind::Zero:
         return fmt::format("{}{} removed", share(), place);
     case Intervention::Kind::Mean:
-        return fmt::format("{}{} replaced by the mean of {}", share(), place, quoted(intervention.text));
+        return fmt::format("{}{} replaced by its mean over {}", share(), place, quoted(intervention.text));
     case Intervention::Kind::Patch:
-        return fmt::format("{}{} replaced by that of {}{}", share(), place, quoted(intervention.text), token);
+        return fmt::format("{}{} replaced by its value from {}{}", share(), place, quoted(intervention.text), token);
     case Intervention::Kind::Steer:
         return fmt::format("{:+.2g} times {}{}{} added to {}", intervention.amount, quoted(intervention.text), token,
                            intervention.contrast.empty() ? "" : " - " + quoted(intervention.contrast), place);
@@ -124,7 +124,7 @@ std::string describe(const PatternEdit& edit) {
     const std::string head = fmt::format("pattern of layer {}, head {}", edit.layer, edit.head);
     switch (edit.kind) {
     case PatternEdit::Kind::Rows:
-        return fmt::format("{}: {} row{} set by hand", head, edit.rows.size(), edit.rows.size() == 1 ? "" : "s");
+        return fmt::format("{}: {} row{} set", head, edit.rows.size(), edit.rows.size() == 1 ? "" : "s");
     case PatternEdit::Kind::Pin:
         return fmt::format("{}: pinned to token {}", head, edit.key);
     case PatternEdit::Kind::Uniform:
@@ -142,7 +142,7 @@ std::string editsToJson(const Edits& edits) {
 
 Edits editsFromJson(const std::string& json) {
     const Json object = Json::parse(json, nullptr, false);
-    if (!object.is_object()) throw wrong("this is no list of edits", "edits");
+    if (!object.is_object()) throw wrong("this is not a list of changes", "edits");
     Edits edits;
     try {
         for (const Json& each : object.value("interventions", Json::array()))

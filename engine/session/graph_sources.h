@@ -14,24 +14,24 @@
 
 namespace attn {
 
-/// Learned numbers of a graph: computed parameters do not count.
+/// The number of learned values in a graph, without computed parameters.
 int64_t parameterCount(const Graph& graph);
 
-/// The graph's sources of one kind with their shapes, in the order in which they were made.
+/// The sources of one kind in a graph, with their shapes, in order of creation.
 std::vector<std::pair<std::string, Shape>> sourcesOf(const Graph& graph, NodeKind kind);
 
 using LoadProgress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
-/// Fills a parameter. @return how many of its values are NaN or infinite
+/// Fills a parameter. @return the number of values that are NaN or infinite
 using ParameterReader = std::function<int64_t(const std::string& name, const Shape& shape, const RowWriter& write)>;
-/// Brings parameters, for which the store has room, to the device.
-/// @return a sentence for each that holds NaN or infinite values
+/// Loads parameters to the device. The store must have entries for them.
+/// @return a warning for each parameter with NaN or infinite values
 std::vector<std::string> loadParameters(TensorStore& store, std::span<const ParameterInfo> parameters,
                                         const ParameterReader& read, const LoadProgress& progress);
 
-/// What they take on the device.
+/// The device memory for tensors, in bytes.
 uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors);
 
-/// Makes room for the constants that a plan reads and fills them.
+/// Allocates and fills the constants that a plan reads.
 void writeConstants(TensorStore& store, const Plan& plan, const ComposedNeeds& needs);
 
 } // namespace attn

@@ -12,12 +12,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kRows = 256, kColumns = 1024; ///< of queries in a band; of pixels
-constexpr int kRowLevel = 4;                    ///< sixteen queries in a pixel
+constexpr int64_t kRows = 256, kColumns = 1024; ///< queries in a band; pixels in a row
+constexpr int kRowLevel = 4;                    ///< log2 of the queries per pixel: sixteen
 constexpr const char *kStatistics = "profile.statistics", *kView = "view", *kSlopes = "slopes";
 constexpr const char *kDistances = "distances", *kReceived = "received", *kPixels = "pixels", *kTile = "tile";
 
-/// The states of a source in a graph, and what the kernels of the lens are given beside them.
+/// The states of a source in a graph, and the other inputs of the kernels of the long-pattern view.
 struct Scene {
     std::shared_ptr<Graph> graph = std::make_shared<Graph>();
     AttentionInputs in;
@@ -100,7 +100,7 @@ bool HeadProfiler::work(double milliseconds) {
         if (const std::vector<float> weights = rowByHand(next_); !weights.empty()) {
             addByHand(next_++, weights);
         } else {
-            int64_t rows = 1; // the head's own, one after another
+            int64_t rows = 1; // consecutive rows that no change sets
             while (rows < std::min(kRows, tokens_ - next_) && rowByHand(next_ + rows).empty()) ++rows;
             addOwn(next_, rows);
             next_ += rows;
@@ -174,7 +174,7 @@ void HeadProfiler::addOwn(int64_t first, int64_t rows) {
     addCandidates(first, rows);
 }
 
-/// Normalisers and distances of some rows.
+/// Computes the normalisers and distances of some rows.
 void HeadProfiler::runBand(int64_t first, int64_t rows) {
     GpuExecutor& executor = bandStep();
     write(executor, kView,
@@ -186,7 +186,7 @@ void HeadProfiler::runBand(int64_t first, int64_t rows) {
     executor.run(params(rows, tokens_));
 }
 
-/// Of rows that runBand() ran last. @param keys before which cells count  @return [kRows, kColumns]
+/// Pools the rows of the last runBand(). @param keys number of leading keys that count  @return [kRows, kColumns]
 std::span<const float> HeadProfiler::drawTile(Pooling pooling, LensBand band, int64_t keys) {
     band.head = profile_.head;
     band.setsOfLanes = sets_;
@@ -232,8 +232,8 @@ void HeadProfiler::addCandidates(int64_t first, int64_t rows) {
                                       .weight = most[static_cast<size_t>(y * kColumns + x)]});
 }
 
-/// The largest cells are among those of as many pixels with the largest maxima: a cell of another pixel is no larger
-/// than one of each of these.
+/// Finds the largest cells. They are in the kLargest pixels with the largest maxima, because each of these pixels has a
+/// cell that is at least as large as every cell of the other pixels.
 void HeadProfiler::resolve() {
     profile_.largest = byHand_;
     for (const HeadProfile::Cell& pixel : candidates_) {
@@ -255,7 +255,7 @@ void HeadProfiler::resolve() {
                 const auto isSame = [&](const HeadProfile::Cell& other) {
                     return other.query == cell.query && other.key == cell.key;
                 };
-                // The last pixel of a band may end before sixteen queries: the next ones begin another.
+                // The last pixel of a band may have fewer than sixteen queries; the next query starts another pixel.
                 if (std::ranges::none_of(profile_.largest, isSame)) keepLargest(profile_.largest, cell);
             }
         }

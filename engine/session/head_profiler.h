@@ -5,21 +5,22 @@
 
 namespace attn {
 
-/// Sums up what a head does, over a pattern that is never formed: one pass through its rows, in bands.
+/// Computes the profile of a head in one pass over the rows of its pattern, in bands. The pattern is never stored.
 class HeadProfiler {
 public:
-    static constexpr size_t kLargest = 12; ///< cells that are listed
+    static constexpr size_t kLargest = 12; ///< number of largest cells to list
 
-    /// @param source whose positions have a name and whose rows are live
+    /// @param source with named positions and live rows
     HeadProfiler(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source);
     ~HeadProfiler();
 
+    /// A range of cells.
     struct Region {
         int64_t queryBegin = 0, queryEnd = 0, keyBegin = 0, keyEnd = 0;
     };
-    /// Begins anew. @param region of the largest cells
+    /// Starts a new profile. @param region in which to find the largest cells
     void begin(int layer, int head, int64_t tokens, const Region& region);
-    /// Works for about so long, at least one band. @return whether something is left to do
+    /// Computes bands for about this time, at least one. @return whether the profile is still incomplete
     bool work(double milliseconds);
     const HeadProfile& profile() const { return profile_; }
 
@@ -30,7 +31,7 @@ private:
     std::span<const float> drawTile(Pooling pooling, LensBand band, int64_t keys);
     void addReceived(int64_t first, int64_t rows);
     void addCandidates(int64_t first, int64_t rows);
-    std::vector<float> rowByHand(int64_t query) const; ///< empty: the row is the head's own
+    std::vector<float> rowByHand(int64_t query) const; ///< empty: no change sets the row
     void addByHand(int64_t query, std::span<const float> weights);
     void addOwn(int64_t first, int64_t rows);
     void resolve();
@@ -42,16 +43,16 @@ private:
     int32_t sets_; ///< LensBand::setsOfLanes
     Region region_;
     int64_t tokens_ = 0, next_ = 0;
-    int level_ = 0;                             ///< log2 of the keys of a pixel
-    std::vector<HeadProfile::Cell> candidates_; ///< pixels, by their first cell: the largest cells are among theirs
-    std::vector<HeadProfile::Cell> byHand_;     ///< the largest cells of rows that are set by hand
+    int level_ = 0;                             ///< log2 of the keys per pixel
+    std::vector<HeadProfile::Cell> candidates_; ///< pixels, by their first cell, that contain the largest cells
+    std::vector<HeadProfile::Cell> byHand_;     ///< the largest cells of rows that changes set
     std::vector<double> received_, distances_;
     std::unique_ptr<GpuExecutor> band_;
     std::map<std::pair<Pooling, bool>, std::unique_ptr<GpuExecutor>> tiles_;
     HeadProfile profile_;
 };
 
-/// Puts a cell where it belongs among the HeadProfiler::kLargest largest, the first first.
+/// Inserts a cell into the list of the HeadProfiler::kLargest largest; among equal cells, the first comes first.
 void keepLargest(std::vector<HeadProfile::Cell>& cells, const HeadProfile::Cell& cell);
 
 } // namespace attn

@@ -11,22 +11,22 @@
 
 namespace attn {
 
-/// Changes to rows of hooks, worked out to numbers: x becomes keep * x + values.
+/// Changes to rows of hooks, as numbers: x becomes keep * x + values.
 class HookEdits {
 public:
     struct Rows {
-        int head = -1;     ///< of hooks with heads; -1: all
+        int head = -1;     ///< head, for hooks with heads; -1: all
         int position = -1; ///< token; -1: all
         float keep = 1;
-        std::vector<float> values{}; ///< [rows, width of the hook]; empty: nothing is added
+        std::vector<float> values{}; ///< [rows, width of the hook]; empty: adds nothing
         int64_t rows = 0;
-        bool isByToken = false; ///< each token has the row of its number, and those beyond the last stay as they are;
-                                ///< else there is one row for all
+        /// Token i uses row i, and tokens after the last row do not change. False: all tokens use row 0.
+        bool isByToken = false;
     };
 
-    /// The hook may be edited from now on. @param heads 1 for hooks without  @param width of all heads together
+    /// Allows changes to a hook. @param heads 1 for hooks without heads  @param width of all heads together
     void declare(const std::string& hook, int64_t heads, int64_t width);
-    void add(const std::string& hook, Rows rows); ///< after those that are there
+    void add(const std::string& hook, Rows rows); ///< applied after earlier ones
     void set(PatternEdit edit) { patterns_[{edit.layer, edit.head}] = std::move(edit); }
 
     bool empty() const { return hooks_.empty() && patterns_.empty(); }
@@ -35,7 +35,7 @@ public:
     bool editsPatternOf(int layer) const;
     std::set<int> patternLayers() const;
 
-    /// Kept and added numbers of `count` tokens from `first` on. @param stride of a head's row, in floats
+    /// Writes the factors and terms for `count` tokens from `first` on. @param stride of a head's row, in floats
     void write(const std::string& hook, size_t first, size_t count, size_t stride, std::span<float> kept,
                std::span<float> added) const;
 
@@ -48,13 +48,14 @@ private:
     std::map<std::pair<int, int>, PatternEdit> patterns_;
 };
 
-/// The weights that an edit gives a query; empty where it leaves the row as it is.
-/// @param keys the token at each place of the row; kHidden where the query sees none. What an edit gives to tokens that
-///             are not seen goes to those that are, in proportion; where none is seen the row stays as it is.
-/// @return one for each of the places
+/// The attention weights that a change sets for a query; empty if it does not change the row.
+/// @param keys the token at each place of the row, or kHidden. Weight on hidden tokens is distributed to the visible
+/// ones in
+///             proportion. Without visible tokens the row does not change.
+/// @return one weight per place
 std::vector<float> editedRow(const PatternEdit& edit, int query, std::span<const int> keys);
 inline constexpr int kHidden = -1;
-/// The keys of a query that sees those from `begin` on and before `end`, as long as that.
+/// The keys of a query that sees keys from `begin` to `end` (exclusive). @return [end]
 std::vector<int> keysBetween(int begin, int end);
 
 } // namespace attn

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-/// Whether `*` globs match; `*` stands for any run of characters.
+/// Whether a glob matches; `*` matches any text.
 bool matches(std::string_view glob, std::string_view name) {
     const size_t star = glob.find('*');
     if (star == std::string_view::npos) return glob == name;
@@ -46,18 +46,18 @@ std::vector<std::string> matchHooks(const std::vector<std::string>& hooks, const
             if (std::ranges::find(result, hook) == result.end()) result.push_back(hook);
         }
         if (any) continue;
-        std::vector<std::string> kinds; // every hook once, with its layer as *
+        std::vector<std::string> kinds; // each kind of hook once, with * for the layer
         for (std::string hook : hooks) {
             if (hook.starts_with("blocks.")) hook = "blocks.*" + hook.substr(hook.find('.', 7));
             if (std::ranges::find(kinds, hook) == kinds.end()) kinds.push_back(hook);
         }
         throw Error({.what = fmt::format("no hook matches \"{}\"", glob),
                      .where = where,
-                     .hint = fmt::format("there are {}", fmt::join(kinds, ", "))});
+                     .hint = fmt::format("choose from {}", fmt::join(kinds, ", "))});
     }
     if (result.empty())
         throw Error(
-            {.what = "no hooks were named", .where = where, .hint = "for example: blocks.*.attn.hook_pattern,logits"});
+            {.what = "no hooks are given", .where = where, .hint = "for example: blocks.*.attn.hook_pattern,logits"});
     std::ranges::sort(result, {},
                       [&](const std::string& name) { return std::ranges::find(hooks, name) - hooks.begin(); });
     return result;

@@ -8,20 +8,20 @@
 
 namespace attn {
 
-/// A captured hook: dense, leading axis first ([head, query, key] for patterns).
+/// A captured hook: dense values, first axis outermost ([head, query, key] for patterns).
 struct CapturedHook {
     std::string name;
     Shape shape;
     std::vector<float> values;
 };
 
-/// Of a model's hooks, those that match globs separated by commas, in execution order; `*` stands for any characters.
+/// The hooks of a model that match globs, which are separated by commas, in execution order. `*` matches any text.
 /// @param where the model, for messages
-/// @throws Error naming the hooks that exist when one glob matches none
+/// @throws Error listing the hooks if a glob matches none
 std::vector<std::string> matchHooks(const std::vector<std::string>& hooks, const std::string& globs,
                                     const std::string& where);
 
-/// Values of padded rows without the padding.
+/// Removes the padding of rows.
 std::vector<float> denseValues(std::span<const float> padded, const Shape& shape);
 
 } // namespace attn

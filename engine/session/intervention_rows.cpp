@@ -15,7 +15,7 @@ HookShape editableShape(const Graph& graph, const Intervention& edit, const std:
     if (probe == graph.probes().end())
         throw Error({.what = fmt::format("there is no hook \"{}\"", edit.hook),
                      .where = model,
-                     .hint = "attention-cli models PATH --hooks lists them"});
+                     .hint = "'attention-cli models PATH --hooks' lists the hooks"});
     const auto& [tensor, axes] = probe->second;
     if (axes != "TC" && axes != "THD" && axes != "TGD")
         throw Error({.what = fmt::format("{} cannot be changed token by token", edit.hook),
@@ -25,12 +25,12 @@ HookShape editableShape(const Graph& graph, const Intervention& edit, const std:
     const Shape& shape = tensor.shape();
     HookShape result{.heads = axes == "TC" ? 1 : shape[1], .width = axes == "TC" ? shape[1] : shape[1] * shape[2]};
     if (edit.head >= result.heads || (axes == "TC" && edit.head >= 0))
-        throw Error({.what = fmt::format("{} has no head {}", edit.hook, edit.head),
-                     .where = model,
-                     .hint = result.heads == 1 ? "leave the head out"
-                                               : fmt::format("choose one from 0 to {}", result.heads - 1)});
+        throw Error(
+            {.what = fmt::format("{} has no head {}", edit.hook, edit.head),
+             .where = model,
+             .hint = result.heads == 1 ? "remove the head" : fmt::format("choose one from 0 to {}", result.heads - 1)});
     if (!std::isfinite(edit.amount))
-        throw Error({.what = "the amount is no number", .where = edit.hook, .hint = "give a number"});
+        throw Error({.what = "the amount is not a number", .where = edit.hook, .hint = "enter a number"});
     return result;
 }
 
@@ -42,13 +42,13 @@ std::optional<HookEdits::Rows> rowsOf(const Intervention& edit, const HookShape&
     const auto rowOf = [&](const CapturedHook& hook, size_t row) {
         return std::span(hook.values).subspan(row * width, width);
     };
-    // The present input may be another one tomorrow: tokens that it lacks are left as they are.
+    // The input can change later, so tokens that it lacks are ignored.
     if (edit.text.empty() && std::max(edit.position, edit.textPosition) >= static_cast<int>(count)) return {};
     const auto checked = [&](int position) {
         if (position >= static_cast<int>(count))
-            throw Error({.what = fmt::format("what values are taken from has no token {}", position),
+            throw Error({.what = fmt::format("the source of the values has no token {}", position),
                          .where = edit.hook,
-                         .hint = fmt::format("it has {}", count)});
+                         .hint = fmt::format("it has {} tokens", count)});
         return static_cast<size_t>(position);
     };
     rows.rows = 1;

@@ -15,10 +15,10 @@
 namespace attn {
 namespace {
 
-/// Prefill plans exist for these numbers of tokens; a longer prompt is fed in pieces.
+/// Numbers of tokens with a prefill plan. A longer prompt runs in pieces.
 constexpr std::array<int64_t, 3> kPrefillBuckets{16, 128, 512};
-/// Below this many parameters a dispatch on software Vulkan costs more than its work, unless it runs on the submitting
-/// thread.
+/// Below this number of parameters, a dispatch on software Vulkan costs more than its work, unless it runs on the
+/// submitting thread.
 constexpr int64_t kInlineParameters = 4'000'000;
 constexpr int64_t kMostCapacity = 4096;
 
@@ -48,7 +48,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     for (const std::string& name : described.graph->probeOrder()) info_.hooks.push_back(name);
 
     auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
-    std::erase_if(parameters, [](const auto& tensor) { // they come with the plans that need them
+    std::erase_if(parameters, [](const auto& tensor) { // allocated with the plans that need them
         return tensor.first != decoder_names::kRotaryTable && decoder_names::isComputed(tensor.first);
     });
     const auto states = sourcesOf(*described.graph, NodeKind::State);
@@ -56,7 +56,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     info_.parameterBytes = static_cast<int64_t>(paddedBytes(parameters));
     if (needed > available)
         throw Error(
-            {.what = fmt::format("needs {} MiB on the device (weights {} MiB, cache {} MiB) but {} has {} MiB free",
+            {.what = fmt::format("needs {} MiB on the device (parameters {} MiB, cache {} MiB) but {} has {} MiB free",
                                  needed >> 20, paddedBytes(parameters) >> 20, paddedBytes(states) >> 20,
                                  context_->traits().name, available >> 20),
              .where = info_.path,
@@ -136,10 +136,10 @@ void LanguageModel::describe() {
     for (const LayerAttention& layer : model.layers) info_.slidingWindow.push_back(static_cast<int>(layer.rule.window));
     if (model.context > capacity_)
         info_.warnings.push_back(
-            fmt::format("the model allows {} tokens; this program keeps {}", model.context, capacity_));
+            fmt::format("the model allows {} tokens; this program uses {}", model.context, capacity_));
     if (info_.hasTokenizer && static_cast<int64_t>(source_->tokenizer()->vocabularySize()) > model.vocabulary)
         info_.warnings.push_back(
-            fmt::format("the tokenizer has {} tokens but the model only {}: some text cannot be run",
+            fmt::format("the tokenizer has {} tokens but the model only {}: some texts cannot be run",
                         source_->tokenizer()->vocabularySize(), model.vocabulary));
 }
 
@@ -164,7 +164,7 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bo
 
 int64_t LanguageModel::bucketFor(size_t tokens) const {
     if (tokens <= 1) return 1;
-    // Patterns that are set by hand are formed, for all tokens of the cache.
+    // Patterns that changes set are formed for all tokens of the cache.
     const bool formsPatterns = !isBypassed_ && !edits_->hooks.patterns().empty();
     const int64_t most = std::min(capacity_, formsPatterns ? kPrefillBuckets[1] : kPrefillBuckets.back());
     for (int64_t bucket : kPrefillBuckets)
@@ -187,7 +187,7 @@ bool LanguageModel::warmUp() {
     for (int64_t bucket : kPrefillBuckets) {
         const auto tokens = static_cast<size_t>(bucket);
         if (currentSteps().contains(bucketFor(tokens))) continue;
-        StepParams params; // no query: the kernels are generated and leave at once
+        StepParams params; // no query: the kernels are built and return at once
         params[StepScalar::CacheOffset] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size());
         stepFor(tokens).executor->run(params);
         return true;
@@ -210,7 +210,7 @@ LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
 void LanguageModel::writeGates(GpuExecutor& executor) const {
     for (int layer = 0; layer < info_.layers; ++layer) {
         const std::string name = fmt::format("blocks.{}.attn.gates", layer);
-        if (!executor.hasInput(name)) continue; // the last layer only fills its cache when no logits are wanted
+        if (!executor.hasInput(name)) continue; // without logits, the last layer only fills its cache
         const std::span<float> input = executor.input(name);
         if (isBypassed_)
             std::ranges::fill(input, 1.0f);
@@ -262,7 +262,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     if (isComposed()) return feedComposed(tokens, isCancelled);
     const size_t before = tokens_.size();
     while (!tokens.empty()) {
-        // When inspecting, the last token runs alone: its plan also gives the newest row of every head.
+        // For views, the last token runs separately: its plan also gives the newest row of every head.
         const size_t most = options_.inspects && tokens.size() > 1 ? tokens.size() - 1 : tokens.size();
         Step& step = stepFor(most);
         const size_t count = std::min(most, static_cast<size_t>(step.queries));
@@ -305,7 +305,7 @@ NewestRows LanguageModel::newestRows() const {
 }
 
 void LanguageModel::setGate(int layer, int head, float gate) {
-    grid_ = {}; // every pattern after it may change
+    grid_ = {}; // every pattern after this layer may change
     for (int l = 0; l < info_.layers; ++l)
         for (int h = 0; h < info_.heads; ++h)
             if ((layer < 0 || layer == l) && (head < 0 || head == h))

@@ -15,7 +15,7 @@ std::vector<std::string> LanguageModel::matchHooks(const std::string& globs) con
 std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int> tokens, const std::string& hooks) {
     const std::vector<std::string> names = matchHooks(hooks);
     const auto count = static_cast<int64_t>(tokens.size());
-    if (count == 0) throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "give a prompt"});
+    if (count == 0) throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "enter a prompt"});
     if (count > capacity_)
         throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, capacity_),
                      .where = info_.name,
@@ -46,8 +46,7 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
         Captured& hook = captured.emplace_back(Captured{name, Shape(cut), {}});
         hook.values.reserve(static_cast<size_t>(hook.shape.elements()));
         const std::span<const float> padded = step->executor->result(name);
-        // T is the second axis of patterns and the first of everything else, so rows of the cut tensor are found by
-        // index.
+        // T is the second axis of patterns and the first axis of other hooks, so rows are copied by index.
         for (int64_t row = 0; row < hook.shape.rows(); ++row) {
             int64_t from = 0, rest = row, place = 1;
             for (int axis = hook.shape.rank() - 2; axis >= 0; --axis) {
@@ -83,7 +82,7 @@ LayerInputs LanguageModel::layerInputs(int layer, uint64_t sequenceVersion) {
         return values;
     };
     const Captured &q = named(hook("q")), &k = named(sharesKeys ? hook("q") : hook("k"));
-    // Queries carry what a model's own scale of the scores differs by from 1 / sqrt(D).
+    // Queries carry the factor between the model's scale of scores and 1 / sqrt(D).
     const LayerAttention& attention = config().layers[static_cast<size_t>(layer)];
     const double scale = attention.spec ? 1 : attention.rule.scale * std::sqrt(static_cast<double>(q.shape[2]));
     std::vector<float> queries = byHead(q);

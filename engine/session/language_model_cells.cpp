@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// Softmax of a row. @param scores NaN where masked; the cell's own among them
+/// Computes the softmax of the cell's row. @param scores NaN where masked
 void weigh(CellExplanation& cell, const std::vector<double>& scores) {
     double maximum = -INFINITY, sum = 0;
     for (double score : scores)
@@ -36,24 +36,23 @@ double dotOf(std::span<const float> a, std::span<const float> b) {
     return sum;
 }
 
-/// Why the cells of an attention are no softmax of sums that one can follow; empty: they are.
+/// Why the arithmetic of a cell of this attention cannot be shown; empty if it can.
 std::string whyNotExplained(const AttentionSpec& spec) {
     const auto title = [&](Slot slot) { return spec.part(slot).title; };
     const auto is = [&](Slot slot, std::string_view id) { return spec.parts.at(slot).id == id; };
     if (!is(Slot::Mixer, "attention"))
-        return fmt::format("{} stands in the place of attention: no query scores a key.", title(Slot::Mixer));
+        return fmt::format("{} replaces attention: no query has a score with a key.", title(Slot::Mixer));
     if (!is(Slot::Normaliser, "softmax"))
-        return fmt::format("The weights of {} are no softmax of scores, so no score of this cell leads to its weight.",
+        return fmt::format("The weights of {} are not a softmax of scores, so a cell's score does not give its weight.",
                            title(Slot::Normaliser));
     if (!is(Slot::Score, "scaled_dot") && !is(Slot::Score, "dot"))
-        return fmt::format("The score of {} is no sum of products of a query and a key, feature by feature.",
-                           title(Slot::Score));
+        return fmt::format("The score of {} is not a sum of products of query and key features.", title(Slot::Score));
     if (is(Slot::Position, "distance_aware"))
         return fmt::format("{} multiplies the scores instead of adding to them.", title(Slot::Position));
     if (is(Slot::Heads, "talking"))
-        return fmt::format("{}: every weight is mixed of the scores of all heads.", title(Slot::Heads));
+        return fmt::format("{}: every weight mixes the scores of all heads.", title(Slot::Heads));
     if (!is(Slot::Memory, "none"))
-        return fmt::format("With {} the weight of a cell also depends on what is remembered.", title(Slot::Memory));
+        return fmt::format("With {}, the weight of a cell also depends on remembered keys.", title(Slot::Memory));
     return {};
 }
 
@@ -70,10 +69,10 @@ CellExplanation LanguageModel::explain(const ExplainCellCommand& asked) {
     const auto count = static_cast<int>(tokens_.size());
     if (asked.layer < 0 || asked.layer >= info_.layers || asked.head < 0 || asked.head >= info_.heads ||
         asked.query < 0 || asked.query >= count || asked.key < 0 || asked.key >= count)
-        throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {} head {}", asked.query, asked.key,
+        throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {}, head {}", asked.query, asked.key,
                                          asked.layer, asked.head),
                      .where = info_.name,
-                     .hint = fmt::format("the model has {} layers of {} heads and the text {} tokens", info_.layers,
+                     .hint = fmt::format("the model has {} layers of {} heads and the text has {} tokens", info_.layers,
                                          info_.heads, count)});
     CellExplanation cell{.layer = asked.layer, .head = asked.head};
     const HeadLayout& heads = config().layers[static_cast<size_t>(cell.layer)].heads;
@@ -84,7 +83,7 @@ CellExplanation LanguageModel::explain(const ExplainCellCommand& asked) {
         edit != edits_->hooks.patterns().end() && !isBypassed_) {
         const auto row = editedRow(edit->second, cell.query, count);
         if (!row.empty()) {
-            cell.remark = "this row of the pattern was set by hand";
+            cell.remark = "a change sets this row of the pattern";
             cell.displayed = cell.key < static_cast<int>(row.size()) ? row[static_cast<size_t>(cell.key)] : 0;
             return cell;
         }
@@ -151,14 +150,14 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
         const auto found = std::ranges::find(captured, prefix + hook, &Captured::name);
         return found == captured.end() ? nullptr : &*found;
     };
-    /// Of a token and a head: hooks are [T,heads,D].
+    /// The vector of a token and a head in a hook [T,heads,D].
     const auto vectorOf = [](const Captured& from, int token, int head) {
         const auto heads = static_cast<int>(from.shape[1]);
         const auto width = static_cast<size_t>(from.shape[2]);
         return std::span(from.values).subspan(static_cast<size_t>(token * heads + head) * width, width);
     };
     const auto count = static_cast<int>(tokens.size());
-    /// Of the cell's row and a key: hooks are [H,T,S].
+    /// The value of the cell's row and a key in a hook [H,T,S].
     const auto cellOf = [&](const Captured& from, int key) {
         return from.values[static_cast<size_t>((cell.head * count + cell.query) * count + key)];
     };
@@ -180,7 +179,7 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
     for (const Captured& hook : captured)
         if (const std::string name = hook.name.substr(prefix.size()); !others.contains(name))
             terms.emplace_back(name, &hook);
-    const Captured& formed = *find("attn_scores"); // which says what is hidden
+    const Captured& formed = *find("attn_scores"); // shows which cells are hidden
     std::vector<double> scores;
     for (int s = 0; s < count; ++s) {
         const double dot = dotOf(query, vectorOf(*k, s, cell.keyValueHead));
@@ -196,9 +195,9 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
     }
     if (cell.isMasked)
         cell.maskReason = spec.mask.text() == "causal" ? "the key comes after the query"
-                                                       : fmt::format("the mask {} does not show it", spec.mask.text());
+                                                       : fmt::format("the mask {} hides it", spec.mask.text());
     weigh(cell, scores);
-    if (spec.parts.at(Slot::Position).id == "shaw") { // a row by the distance joins the value
+    if (spec.parts.at(Slot::Position).id == "shaw") { // a row chosen by distance is added to the value
         const std::string table = fmt::format("blocks.{}.attn.position.values", cell.layer);
         const std::string name = store_->contains(table) ? table : "blocks.0.attn.position.values";
         const std::vector<float> rows = store_->read(name);
@@ -213,8 +212,8 @@ void LanguageModel::addContribution(CellExplanation& cell, bool reachesStream) c
     for (float value : cell.v) cell.contribution.push_back(cell.probability * value);
     if (!reachesStream) return;
     const std::string own = fmt::format("blocks.{}.attn.W_O", cell.layer);
-    const std::vector<float> output =
-        store_->read(store_->contains(own) ? own : "blocks.0.attn.W_O"); // [C, H*D]; layers may share the first's
+    const std::vector<float> output = store_->read(
+        store_->contains(own) ? own : "blocks.0.attn.W_O"); // [C, H*D]; layers may share those of the first
     const size_t D = cell.v.size(), width = static_cast<size_t>(info_.heads) * D;
     for (size_t c = 0; c < output.size() / width; ++c)
         cell.residualContribution.push_back(static_cast<float>(

@@ -13,8 +13,8 @@
 #include <numeric>
 #include <utility>
 
-// Models whose attention is composed of parts have no cache: each step runs the whole context, and views read the
-// patterns that it formed, or their factors. Their contexts are as short as what is trained here.
+// Models with composed attention have no cache. Each step runs the whole context, and views read its patterns, or the
+// factors of patterns. Contexts are short, because this program trains these models.
 
 namespace attn {
 
@@ -67,8 +67,8 @@ bool LanguageModel::feedComposed(std::span<const int> tokens, const Cancelled& i
         std::set<std::string> probes;
         const std::set<std::string> edited = editedHooks();
         for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
-            // Factors are enough where there are any: then nothing grows with the square of the context. They know
-            // nothing of what is set by hand.
+            // If there are factors, they are enough, and nothing grows with the square of the context. They do not
+            // contain rows that changes set.
             const std::array factors{hookPattern(layer) + "_queries", hookPattern(layer) + "_keys"};
             if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() && !edited.contains(hookPattern(layer)))
                 probes.insert(factors.begin(), factors.end());
@@ -134,7 +134,7 @@ PatternTile LanguageModel::composedTile(const SetViewCommand& view, int rows, in
             if (view.hidesFirst) {
                 const std::vector<float> rest = composedRow(view.layer, head, query, 1, std::max(count, 1));
                 const double left = std::accumulate(rest.begin(), rest.end(), 0.0);
-                for (float& weight : row) // 1e-6: what rounding leaves of a row that is all on the first token
+                for (float& weight : row) // 1e-6: rounding error of a row with all weight on the first token
                     weight = left > 1e-6 ? static_cast<float>(static_cast<double>(weight) / left) : 0;
                 if (view.keyBegin == 0) row.front() = 0;
             }

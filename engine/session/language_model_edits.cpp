@@ -12,12 +12,12 @@
 #include <algorithm>
 #include <cmath>
 
-// Interventions: what flows through hooks instead of the model's own.
+// Changes to hooks and patterns.
 
 namespace attn {
 namespace {
 
-constexpr size_t kMostTexts = 8; ///< whose values are kept
+constexpr size_t kMostTexts = 8; ///< number of texts whose values are kept
 
 } // namespace
 
@@ -47,7 +47,7 @@ std::set<std::string> LanguageModel::editedHooks() const {
     std::set<std::string> names = edits_->hooks.hooks();
     for (const int layer : edits_->hooks.patternLayers()) {
         names.insert(hookPattern(layer));
-        names.insert(attentionHook(layer, "z")); // carries the gates
+        names.insert(attentionHook(layer, "z")); // applies the gates
     }
     return names;
 }
@@ -58,7 +58,7 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
     for (const Intervention& edit : edits.interventions) {
         const HookShape shape = editableShape(*listing.graph, edit, info_.name);
         worked.declare(edit.hook, shape.heads, shape.width);
-        std::optional<CapturedHook> values, contrast; // copies: the kept ones may go
+        std::optional<CapturedHook> values, contrast; // copies, because kept values may be removed
         if (edit.kind != Intervention::Kind::Zero) values = valuesOf(edit.text, prompt, edit.hook);
         if (edit.kind == Intervention::Kind::Steer && !edit.contrast.empty())
             contrast = valuesOf(edit.contrast, prompt, edit.hook);
@@ -73,7 +73,7 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
         if (!listing.graph->probes().contains(hookPattern(edit.layer)))
             throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.layer),
                          .where = info_.name,
-                         .hint = "close the head's gate, or change hook_z"});
+                         .hint = "set the head's gate to 0, or change hook_z"});
         worked.set(edit);
         worked.declare(attentionHook(edit.layer, "z"), info_.heads, int64_t{info_.heads} * info_.headWidth);
     }
@@ -85,7 +85,7 @@ const CapturedHook& LanguageModel::valuesOf(const std::string& text, std::span<c
     std::vector<int> tokens(prompt.begin(), prompt.end());
     if (!text.empty()) tokens = tokenizer() ? tokenizer()->encode(text).ids : parseTokenIds(text);
     if (tokens.empty())
-        throw Error({.what = "there is no text to take values from", .where = hook, .hint = "type some text"});
+        throw Error({.what = "there is no text to copy values from", .where = hook, .hint = "enter a text"});
     for (int token : tokens)
         if (token < 0 || token >= info_.vocabulary)
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
@@ -112,11 +112,11 @@ CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::st
     if (tokens.size() > static_cast<size_t>(capacity_))
         throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), capacity_),
                      .where = info_.name,
-                     .hint = "shorten the text that values are taken from"});
+                     .hint = "shorten the text that values come from"});
     CapturedHook values{.name = hook};
     std::vector<int64_t> extents;
     while (tokens_.size() < tokens.size()) {
-        const size_t left = tokens.size() - tokens_.size(), most = left > 1 ? left - 1 : left; // as feed() does
+        const size_t left = tokens.size() - tokens_.size(), most = left > 1 ? left - 1 : left; // as in feed()
         const auto step = makeStep(bucketFor(most), false, {hook});
         const size_t count = std::min(most, static_cast<size_t>(step->queries));
         runStep(*step, tokens.subspan(tokens_.size(), count), {});
@@ -135,7 +135,7 @@ void LanguageModel::writeEdits(GpuExecutor& executor, size_t first, size_t count
     if (isBypassed_) return;
     const HookEdits& hooks = edits_->hooks;
     for (const std::string& hook : hooks.hooks())
-        if (const auto inputs = editInputs(executor, hook)) // the last layer may only fill its cache
+        if (const auto inputs = editInputs(executor, hook)) // without logits, the last layer only fills its cache
             hooks.write(hook, first, count, inputs->stride(), inputs->kept, inputs->added);
     for (const int layer : hooks.patternLayers()) {
         writeGatesOfFormed(

@@ -9,27 +9,27 @@
 
 #include <algorithm>
 
-// One head of many tokens, through the lens.
+// Patterns of many tokens, by the long-pattern view.
 
 namespace attn {
 namespace {
 
-constexpr size_t kMostFormed = 128;  ///< tokens of thumbnails that are formed pixel by pixel, all heads in one run
-constexpr size_t kMostAtOnce = 1024; ///< tokens of pictures that are exact at once
+constexpr size_t kMostFormed = 128;  ///< largest number of tokens for thumbnails of all heads in one run
+constexpr size_t kMostAtOnce = 1024; ///< largest number of tokens for an exact picture in one run
 
 } // namespace
 
-/// What looks at many tokens: one head in detail, and all of them small.
+/// The views of many tokens: one head in detail, and thumbnails of all heads.
 struct LanguageModel::Lenses {
     std::unique_ptr<AttentionLens> head;
-    int layer = 0;                      ///< of head
-    std::optional<SetViewCommand> view; ///< what head shows of the tokens, if it does
+    int layer = 0;                      ///< layer of `head`
+    std::optional<SetViewCommand> view; ///< the view that `head` shows; no value: none
     std::unique_ptr<LensThumbnails> all;
     bool showsAll = false;
     std::unique_ptr<HeadProfiler> profiler;
-    int profiledLayer = 0; ///< of profiler
+    int profiledLayer = 0; ///< layer of `profiler`
     bool showsProfile = false;
-    size_t headKnows = 0, allKnow = 0; ///< so many tokens are as they were when last looked at
+    size_t headKnows = 0, allKnow = 0; ///< number of leading tokens that did not change since the last view
 };
 
 bool LanguageModel::drawsThumbnailsByLens(bool hidesFirst) const {
@@ -102,7 +102,7 @@ PatternTile LanguageModel::beginTile(const SetViewCommand& request) {
 
 PatternGrid LanguageModel::beginGrid(int size, bool hidesFirst) {
     if (lenses_) lenses_->showsAll = false;
-    hidesFirst = hidesFirst && static_cast<int>(tokens_.size()) > std::clamp(size, 8, 256); // as of boundedView()
+    hidesFirst = hidesFirst && static_cast<int>(tokens_.size()) > std::clamp(size, 8, 256); // limits of boundedView()
     if (!drawsThumbnailsByLens(hidesFirst) || tokens_.empty() || size <= 0) return patternGrid(size, hidesFirst);
     if (!lenses_) lenses_ = std::make_shared<Lenses>();
     size = std::clamp(size, 8, 256);

@@ -72,7 +72,7 @@ PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::stri
 PatternGrid LanguageModel::patternGrid(int size, bool hidesFirst) {
     const auto count = static_cast<int>(tokens_.size());
     if (count == 0 || size <= 0) return {};
-    hidesFirst = hidesFirst && count > std::clamp(size, 8, 256); // as of boundedView()
+    hidesFirst = hidesFirst && count > std::clamp(size, 8, 256); // limits of boundedView()
     if (drawsThumbnailsByLens(hidesFirst)) {
         PatternGrid grid = beginGrid(size, hidesFirst);
         while (refine(1000)) {
@@ -80,9 +80,8 @@ PatternGrid LanguageModel::patternGrid(int size, bool hidesFirst) {
         return refinedGrid().value_or(std::move(grid));
     }
     size = std::clamp(size, 8, 256);
-    // A pixel covers a power of two of tokens, so that one more token changes the last row of pixels only: what is
-    // masked from earlier queries stays masked. Rows before the first token that changed are taken from the last
-    // picture.
+    // A pixel covers a power of two of tokens, so a new token changes only the last row of pixels: it is masked for
+    // earlier queries. Rows before the first changed token are copied from the last picture.
     int cells = 1;
     while ((count + cells - 1) / cells > size) cells *= 2;
     const int pixels = (count + cells - 1) / cells;
@@ -138,7 +137,7 @@ PatternGrid LanguageModel::patternGrid(int size, bool hidesFirst) {
 
 namespace {
 
-/// Clamps a requested token range to what exists; an empty one means everything.
+/// Limits a token range to existing tokens; an empty range means all.
 std::pair<int, int> clampRange(int begin, int end, int count) {
     if (end <= begin) return {0, count};
     begin = std::clamp(begin, 0, count - 1);
@@ -153,10 +152,10 @@ int tileSize(int wanted) {
 
 } // namespace
 
-/// A tile on the device and what it shows.
+/// A tile on the device and its view.
 struct LanguageModel::DrawnTile {
     const GpuExecutor& executor;
-    SetViewCommand view; ///< as asked for, within what exists
+    SetViewCommand view; ///< the requested view, limited to existing tokens and heads
     int rows, columns;
 
     std::string result() const { return fmt::format("tile.{}", view.layer); }
@@ -169,7 +168,7 @@ SetViewCommand LanguageModel::boundedView(SetViewCommand view) const {
     std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
     std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
     view.detailSize = std::clamp(view.detailSize, 1, 2048);
-    // A whole picture, cell by cell, has the first token, for whoever else looks at it: leaving it out is exact then.
+    // A whole picture with one pixel per cell always includes key 0 here. The host can leave it out exactly.
     if (view.queryEnd - view.queryBegin == count && view.keyEnd - view.keyBegin == count && view.detailSize >= count)
         view.hidesFirst = false;
     return view;
@@ -182,7 +181,7 @@ LanguageModel::DrawnTile LanguageModel::drawTile(const SetViewCommand& request, 
     if (isComposed())
         throw Error({.what = "patterns of composed attention do not stay on the device",
                      .where = info_.name,
-                     .hint = "look at them in attention-lab"});
+                     .hint = "open the model in attention-lab"});
     GpuExecutor& executor = *tileStep(view.layer, tileSize(std::max(rows, columns)), use).executor;
     writeWindow(executor, {view.queryBegin, view.queryEnd, view.keyBegin, view.keyEnd, rows, columns, view.head,
                            static_cast<int>(view.aggregate)});

@@ -14,7 +14,7 @@ size_t LayerPattern::at(int head, int64_t cell) const {
 
 void LayerPattern::requireWhole() const {
     if (static_cast<int64_t>(values.size()) == heads * layout.cells()) return;
-    throw Error({.what = fmt::format("a pattern has {} numbers, not {} heads of {}", values.size(), heads,
+    throw Error({.what = fmt::format("a pattern has {} values instead of {} heads of {}", values.size(), heads,
                                      layout.windows ? fmt::format("{} windows of {} places", layout.windows->windows,
                                                                   layout.windows->length())
                                                     : fmt::format("{} x {}", layout.tokens, layout.tokens)),

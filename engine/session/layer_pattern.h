@@ -7,22 +7,22 @@
 
 namespace attn {
 
-/// What the heads of one layer make of a picture, and how its tokens stand to the patches.
+/// The patterns of the heads of one layer on a picture, and the layout of its tokens.
 struct LayerPattern {
     LayerLayout layout;
     int heads = 0;
-    std::vector<float> values; ///< [heads,T,T]; of windows [windows, heads, places, places]
+    std::vector<float> values; ///< [heads,T,T]; with windows [windows, heads, places, places]
 
-    /// A head's cells as LayerLayout::forRows() counts them. @return position in `values`
+    /// The index in `values` of a head's cell. @param cell index in the order of LayerLayout::forRows()
     size_t at(int head, int64_t cell) const;
-    /// @throws Error if there are not as many numbers as the layout says
+    /// @throws Error if the size of `values` does not fit the layout
     void requireWhole() const;
 };
 
-/// How much of each token of a first layer is in each of a last one.
+/// How much of each token of a first layer is in each token of a last layer.
 struct TokenMap {
     LayerLayout rows, columns;
-    std::vector<float> values; ///< [T of the rows, T of the columns]
+    std::vector<float> values; ///< [tokens of rows, tokens of columns]
 };
 
 } // namespace attn

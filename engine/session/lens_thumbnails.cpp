@@ -11,8 +11,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kHeadsOfRun = 8;
-constexpr int64_t kRowsOfBand = int64_t{1} << LensBand::kMostLevel; ///< of queries, in one run
-constexpr double kBandMs = 15; ///< what a band should take: a command waits no longer
+constexpr int64_t kRowsOfBand = int64_t{1} << LensBand::kMostLevel; ///< queries in one run
+constexpr double kBandMs = 15; ///< target time of a band, the longest that a command waits
 constexpr double kFirstCellsPerMs = 40'000;
 
 } // namespace
@@ -68,7 +68,7 @@ void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse, b
     level_ = level;
     hidesFirst_ = hidesFirst;
     if (!isCoarse) return;
-    for (const Group& group : groups_) // the first query of a pixel stands for all of it
+    for (const Group& group : groups_) // draws only the first query of each pixel
         draw(group,
              {.firstRow = static_cast<int32_t>(group.exact << level),
               .rowStep = 1 << level,
@@ -83,7 +83,7 @@ bool LensThumbnails::work(double milliseconds) {
     return std::ranges::any_of(grid_.tiles, [](const PatternTile& tile) { return tile.exactRows < 1; });
 }
 
-/// @return false if there was none left
+/// Draws the next band. @return false if there is none left
 bool LensThumbnails::drawBand() {
     const auto found = std::ranges::find_if(
         groups_, [&](const Group& group) { return !grid_.tiles.empty() && group.exact < grid_.tiles.front().rows; });
@@ -91,7 +91,7 @@ bool LensThumbnails::drawBand() {
     Group& group = *found;
     const Clock::time_point start = Clock::now();
     const int64_t cells = int64_t{1} << level_, firstQuery = group.exact * cells;
-    // Rows see so many keys at most, for their normalisers and then for the picture.
+    // The largest number of keys that these rows see, for their normalisers and then for the picture.
     const double keys =
         2.0 * group.heads *
         static_cast<double>(layers_[group.layer].rule.causal ? std::min(firstQuery + kRowsOfBand, tokens_) : tokens_);
@@ -129,7 +129,7 @@ PatternTile& LensThumbnails::tileOf(const Group& group, int head) {
     return grid_.tiles[group.layer * static_cast<size_t>(grid_.heads) + static_cast<size_t>(group.firstHead + head)];
 }
 
-/// Draws a band of all heads of a group into their tiles, from a row of pixels on.
+/// Draws a band of all heads of a group into their tiles, starting at a row of pixels.
 void LensThumbnails::draw(const Group& group, const LensBand& band, int firstRow) {
     if (band.rowCount <= 0) return;
     const std::span<const float> drawn = run(group, band);
@@ -148,7 +148,7 @@ void LensThumbnails::draw(const Group& group, const LensBand& band, int firstRow
         }
 }
 
-/// A row of pixels of one head over again, where something of its queries is set by hand: the others are its own.
+/// Draws a row of pixels of one head again if a change sets rows in it. Other rows are the head's own.
 void LensThumbnails::drawByHand(const Group& group, int head, int firstQuery, int queries, int row) {
     const auto byHand = [&](int query) { return layers_[group.layer].byHand(group.firstHead + head, query); };
     PatternTile& tile = tileOf(group, head);

@@ -5,36 +5,36 @@
 
 namespace attn {
 
-/// Thumbnails of every head of a decoder's caches, pooled exactly without forming a pattern: coarse at once, and then
-/// exact one layer after the other.
+/// Thumbnails of all heads of a decoder, pooled from its caches without storing patterns. They are coarse at first,
+/// then become exact layer by layer.
 class LensThumbnails {
 public:
-    /// @param size most pixels on a side, 8 to 256
+    /// @param size largest side in pixels, 8 to 256
     LensThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::vector<LensSource> layers,
                    int size);
     ~LensThumbnails();
 
     int size() const { return size_; }
-    /// Queries and keys from `firstChanged` on, or their count, have changed.
-    /// @param isCoarse   whether to draw a coarse picture at once; else what has changed is empty until work()
-    /// @param hidesFirst as PatternTile::leavesOutFirst
+    /// Call after queries and keys from `firstChanged` on, or their number, changed.
+    /// @param isCoarse   whether to draw a coarse picture at once; else changed pixels are empty until work()
+    /// @param hidesFirst see PatternTile::leavesOutFirst
     void show(int64_t tokens, int64_t firstChanged, bool isCoarse, bool hidesFirst = false);
-    /// Works for about so long, at least one band. @return whether something is left to do
+    /// Computes bands for about this time, at least one. @return whether a thumbnail is still incomplete
     bool work(double milliseconds);
-    /// Each tile's exactRows says how much of it is.
+    /// The thumbnails. exactRows of a tile gives its exact share.
     const PatternGrid& grid() const { return grid_; }
 
 private:
-    /// Heads of a layer that are drawn in one run.
+    /// Heads of a layer that share a run.
     struct Group {
         size_t layer = 0;
         int firstHead = 0, heads = 0;
-        int exact = 0; ///< rows of pixels from the top that are
+        int exact = 0; ///< number of exact rows of pixels, from the top
     };
 
     GpuExecutor& step(size_t layer, bool isFine);
     std::span<const float> run(const Group& group, LensBand band);
-    PatternTile& tileOf(const Group& group, int head); ///< @param head counted in the group
+    PatternTile& tileOf(const Group& group, int head); ///< @param head index in the group
     void draw(const Group& group, const LensBand& band, int firstRow);
     void drawByHand(const Group& group, int head, int firstQuery, int queries, int row);
     bool drawBand();
@@ -50,7 +50,7 @@ private:
     bool hidesFirst_ = false;
     std::vector<Group> groups_;
     double cellsPerMs_;                                                     ///< measured
-    std::map<std::pair<size_t, bool>, std::unique_ptr<GpuExecutor>> steps_; ///< of each layer, and whether it is fine
+    std::map<std::pair<size_t, bool>, std::unique_ptr<GpuExecutor>> steps_; ///< by layer, and whether it is fine
     PatternGrid grid_;
 };
 

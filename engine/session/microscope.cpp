@@ -17,22 +17,24 @@ namespace attn {
 
 Microscope::Microscope(LanguageModel& model) : model_(model) {
     if (model.isComposed())
-        refusal_ = fmt::format("{} composes its attention of parts, which runs without a cache: its patterns and plans "
-                               "cannot be drawn from device memory here; attention-lab shows them.",
-                               model.info().name);
+        refusal_ =
+            fmt::format("{} has composed attention, which runs without a cache. Its patterns and plans cannot be "
+                        "drawn from device memory here. Open it in attention-lab.",
+                        model.info().name);
 }
 
 Microscope::~Microscope() = default;
 
 void Microscope::requireTokens(size_t count) const {
     if (!refusal_.empty())
-        throw Error({.what = "composed attention cannot be looked at in place",
+        throw Error({.what = "tensors of composed attention cannot be read on the device",
                      .where = model_.info().name,
-                     .hint = "look at it in attention-lab"});
+                     .hint = "open the model in attention-lab"});
     if (model_.tokens().size() < count)
-        throw Error({.what = fmt::format("{} tokens are needed and there are {}", count, model_.tokens().size()),
-                     .where = model_.info().name,
-                     .hint = "give a longer prompt"});
+        throw Error(
+            {.what = fmt::format("at least {} tokens are needed but there are {}", count, model_.tokens().size()),
+             .where = model_.info().name,
+             .hint = "enter a longer prompt"});
 }
 
 Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, int firstRow) {
@@ -82,8 +84,8 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
             .byHand = std::move(byHand)};
 }
 
-/// One row of a head's pixels, `columns` of them, query by query: by hand where it is, else the head's own.
-/// @param band of all heads; its rows are chosen here
+/// A row of pixels of a head, with the rows that changes set. @return [columns]
+/// @param band for all heads; this function sets its rows
 std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, int layer, int head, int row,
                                          int columns) const {
     const auto count = static_cast<int>(model_.tokens().size());
@@ -102,7 +104,7 @@ std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, i
             runLensStep(executor, band, count);
             drawn = query + band.rowCount;
         }
-        std::vector<float> own(static_cast<size_t>(columns), 0); // beyond the band's columns nothing is defined
+        std::vector<float> own(static_cast<size_t>(columns), 0); // columns after those of the band are undefined
         std::copy_n(executor.result("pixels").begin() +
                         static_cast<std::ptrdiff_t>((head * size + query - band.firstRow) * shape.rowStride()),
                     band.columns, own.begin());
@@ -114,7 +116,7 @@ std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, i
 std::unique_ptr<AttentionLens> Microscope::lens(int layer) {
     requireTokens(1);
     LensSource source = model_.lensSource(layer);
-    source.lens = "microscope.lens"; // beside that of the model's own views
+    source.lens = "microscope.lens"; // separate from that of the model's views
     auto lens = std::make_unique<AttentionLens>(model_.context(), model_.kernels(), model_.store(), std::move(source));
     lens->setTokens(static_cast<int64_t>(model_.tokens().size()));
     return lens;
@@ -130,8 +132,8 @@ TensorStatistics statisticsIn(std::span<const float> values) {
     return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
-/// Tokens that a plan over a whole sequence has room for: a sixteenth more, or sixteen tokens, so that the next ones
-/// need no other. More would cost more to run than it saves.
+/// The largest number of tokens of a plan over a whole sequence: a sixteenth more than now, and at least sixteen more,
+/// so that the next tokens use the same plan. A larger plan would run longer than it saves.
 int64_t roomFor(int64_t tokens, int64_t capacity) {
     const int64_t step =
         std::max<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tokens))) / 16, 16);
@@ -152,24 +154,26 @@ std::unique_ptr<GpuExecutor> Microscope::executorOf(const std::shared_ptr<Graph>
 }
 
 GpuExecutor& Microscope::runHook(const std::string& name) {
-    // Without a cache every token of the sequence is a row of one step, and nothing of the model's own is written.
+    // Without a cache, all tokens of the sequence are rows of one step, and no state of the model changes.
     const auto tokens = static_cast<int64_t>(model_.tokens().size());
     const bool isKnown = looked_ && looked_->name == name && looked_->room > 0;
     int64_t room = isKnown && !looked_->isCut ? tokens : roomFor(tokens, model_.capacity());
     if (!isKnown || looked_->room != room || looked_->edited != model_.editedHooks()) {
-        looked_ = nullptr; // its memory first
+        looked_ = nullptr; // free its memory first
         const auto graphOf = [&] {
             DecoderGraph graph = model_.wholeGraph(room);
             if (!graph.graph->probes().contains(name))
-                throw Error({.what = "the model has no such tensor",
-                             .where = name,
-                             .hint = "hooks are named like blocks.0.attn.hook_q, weights like blocks.0.attn.W_Q"});
+                throw Error(
+                    {.what = "the model has no such tensor",
+                     .where = name,
+                     .hint =
+                         "names of hooks look like blocks.0.attn.hook_q, names of parameters like blocks.0.attn.W_Q"});
             return graph;
         };
         DecoderGraph graph = graphOf();
         const std::string axes = graph.graph->probes().at(name).axes;
         const bool isCut = axes.size() > 1 && axes.front() == 'T' && axes.find_first_of("TS", 1) == std::string::npos;
-        if (!isCut && room != tokens) { // patterns: those of a shorter sequence lie otherwise
+        if (!isCut && room != tokens) { // patterns: a shorter sequence has another layout
             room = tokens;
             graph = graphOf();
         }
@@ -222,7 +226,7 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
 }
 
 float Microscope::value(int64_t row, int64_t column) const {
-    if (!looked_) throw Error({.what = "no tensor is being looked at", .where = "tensor", .hint = "choose one"});
+    if (!looked_) throw Error({.what = "no tensor is open", .where = "tensor", .hint = "choose one"});
     if (looked_->room > 0) {
         const Shape& shape = looked_->executor->plan().result(kTensor).type.shape;
         return looked_->executor->result(kTensor)[static_cast<size_t>(row * shape.rowStride() + column)];
@@ -275,7 +279,7 @@ Microscope::DeviceTensor Microscope::residualNorms() {
 }
 
 float Microscope::residualNorm(int64_t row, int64_t token) const {
-    if (!norms_) throw Error({.what = "no norms are being looked at", .where = "norms", .hint = "ask for them first"});
+    if (!norms_) throw Error({.what = "there are no norms", .where = "norms", .hint = "compute them first"});
     const Shape& shape = norms_->executor->plan().result(norms_->name).type.shape;
     return norms_->executor->result(norms_->name)[static_cast<size_t>(row * shape.rowStride() + token)];
 }
@@ -289,11 +293,12 @@ std::vector<MemoryUse> Microscope::memory() const {
     for (const auto& [queries, timed] : timed_) views += timed.executor->deviceBytes();
     const auto all = static_cast<int64_t>(model_.context().allocatedBytes()),
                store = static_cast<int64_t>(model_.store().bytes()), plans = model_.planBytes();
-    std::vector<MemoryUse> uses{{"weights", info.parameterBytes},
-                                {"key/value caches, with queries for views", store - info.parameterBytes},
-                                {"plans of steps and tiles", plans},
-                                {"views: grids, tensors, norms, timings", static_cast<int64_t>(views)},
-                                {"pictures, lens and staging", all - store - plans - static_cast<int64_t>(views)}};
+    std::vector<MemoryUse> uses{
+        {"weights", info.parameterBytes},
+        {"key/value caches, with queries for views", store - info.parameterBytes},
+        {"plans of steps and tiles", plans},
+        {"views: grids, tensors, norms, timings", static_cast<int64_t>(views)},
+        {"pictures, long-pattern view and staging", all - store - plans - static_cast<int64_t>(views)}};
     std::ranges::stable_sort(uses, std::greater(), &MemoryUse::bytes);
     return uses;
 }

@@ -11,102 +11,103 @@
 
 namespace attn {
 
-/// One op of a step as it ran on the device.
+/// The measured execution of one op of a step.
 struct OpTime {
     uint32_t op = 0;       ///< index in Plan::ops
-    std::string name;      ///< of the operation: "fused_attention"
-    std::string path;      ///< of what it makes, empty where that has no name
-    std::string shader;    ///< of its first dispatch
-    int dispatches = 0;    ///< kernels launched
+    std::string name;      ///< name of the operation: "fused_attention"
+    std::string path;      ///< path of its output; empty if it has none
+    std::string shader;    ///< shader of its first dispatch
+    int dispatches = 0;    ///< number of kernels launched
     double elapsedMs = 0;  ///< the median of several runs
-    double operations = 0; ///< floating-point, of the live rows; 0: not known
-    double bytes = 0;      ///< read and written if every value is touched once; 0: not known
+    double operations = 0; ///< floating-point operations on live rows; 0: unknown
+    double bytes = 0;      ///< bytes read and written if each value is accessed once; 0: unknown
 };
 
-/// A step with every op timed. Timestamps cost software Vulkan about as much as a small dispatch each.
+/// A step with the time of every op. On software Vulkan, a timestamp costs about as much as a small dispatch.
 struct StepProfile {
     std::shared_ptr<const Plan> plan;
-    int64_t queries = 0; ///< tokens that the step ran
+    int64_t queries = 0; ///< number of tokens in the step
     std::vector<OpTime> ops;
     double totalMs = 0;
 };
 
-/// A kernel as plans use it.
+/// A kernel of a plan.
 struct KernelUse {
     std::string shader;
     std::array<uint32_t, 3> localSize{}; ///< invocations of a workgroup
     uint32_t pushBytes = 0;
     std::vector<uint32_t> specialisation;
     bool texelInputs = false;
-    int dispatches = 0;                                     ///< of the step
-    std::vector<std::pair<std::string, std::string>> facts; ///< what the driver says, by name
+    int dispatches = 0;                                     ///< dispatches in the step
+    std::vector<std::pair<std::string, std::string>> facts; ///< statistics from the driver, by name
 };
 
-/// What a memory is used for, for a listing.
+/// A use of memory and its size, for a list.
 struct MemoryUse {
     std::string purpose;
     int64_t bytes = 0;
 };
 
-/// Looks at a loaded model where it lies: for viewers that draw tensors from device memory, without a copy to the host.
-/// Everything it gives stays valid until the same is asked for again or the model changes. The cache stays as it is.
-/// One thread, like the model.
+/// Gives viewers access to tensors of a loaded model in device memory, without a copy to the host. Results stay valid
+/// until the next call of the same function or a change of the model. The cache does not change. For use by one thread,
+/// that of the model.
 class Microscope {
 public:
     explicit Microscope(LanguageModel& model);
     ~Microscope();
 
-    /// Why this model's patterns and plans cannot be shown from the device, as a sentence; empty if they can.
+    /// A sentence that tells why patterns and plans of this model cannot be shown from the device; empty if they can.
     const std::string& refusal() const { return refusal_; }
 
-    /// Patterns of all heads of a layer, one after another: [heads, size, size] floats with padded rows, of which the
-    /// first `rows` of a head are those of queries firstRow * cells onward.
+    /// Patterns of all heads of a layer: [heads, size, size] floats with padded rows. The first `rows` rows of a head
+    /// start at query firstRow * cells.
     struct LayerTiles {
         VkBuffer buffer = VK_NULL_HANDLE;
         uint64_t byteOffset = 0;
         int heads = 0, size = 0, rowStride = 0; ///< in floats
         int firstRow = 0, rows = 0, columns = 0;
-        /// Of heads whose pattern is set by hand, these pixels instead: [rows, size] from firstRow on.
+        /// Pixels [rows, size] from firstRow on that replace those of heads with a changed pattern.
         std::vector<PatternTile> byHand;
     };
-    /// @param size  pixels on a side that there is room for
-    /// @param cells tokens on a side of a pixel, which takes the largest probability under it: a power of two, to 512
+    /// Draws the patterns of a layer.
+    /// @param size  pixels per side of a pattern
+    /// @param cells tokens per side of a pixel, which shows the largest weight: a power of two, at most 512
     LayerTiles layerTiles(int layer, int size, int cells, int firstRow);
 
-    /// A lens on a layer's queries and keys as they lie in the caches, rotated and with the layer's rule. Only the
-    /// newest may be used. @throws Error if the model has no caches, or there is no room
+    /// A long-pattern view of the cached queries and keys of a layer. Only the newest view may be used.
+    /// @throws Error if the model has no caches, or the device has too little memory
     std::unique_ptr<AttentionLens> lens(int layer);
 
-    /// A tensor on the device as rows of columns.
+    /// A tensor on the device, as a matrix.
     struct DeviceTensor {
         std::string name;
         Shape shape;
-        std::string axes; ///< a letter for each axis of a hook, else empty
+        std::string axes; ///< a letter for each axis of a hook; else empty
         VkBuffer buffer = VK_NULL_HANDLE;
         uint64_t byteOffset = 0, byteSize = 0;
         int64_t rowStride = 0; ///< in floats
         TensorStatistics statistics;
         bool isSigned() const { return statistics.minimum < 0; }
     };
-    /// A hook, of the tokens in the cache run once more, or a weight. @throws Error if there is none of that name
+    /// A hook, from another run on the tokens in the cache, or a parameter. @throws Error if there is none of this name
     DeviceTensor tensor(const std::string& name);
-    /// One value of the tensor that was asked for last.
+    /// One value of the tensor in the last call of tensor().
     float value(int64_t row, int64_t column) const;
 
     /// Euclidean norms of the residual stream: the embedding, then after each layer. @return [layers + 1, tokens]
     DeviceTensor residualNorms();
-    float residualNorm(int64_t row, int64_t token) const; ///< one of those that were asked for last
+    float residualNorm(int64_t row, int64_t token) const; ///< one value of the last residualNorms()
 
     enum class Phase : uint8_t { Prefill, Decode };
-    /// Runs the last token (or the first ones of the prompt, as many as a prefill step takes) once more with every
-    /// dispatch timed, changed as the model is. @throws Error if there are no tokens, or one alone for a prefill
+    /// Runs the last token (or the first tokens of the prompt, one prefill step) again with the current changes, and
+    /// measures every dispatch. @throws Error if there are no tokens, or only one for a prefill
     StepProfile profile(Phase phase);
-    /// The plan of the step that profile() times. @throws Error as that
+    /// The plan of the step that profile() measures. @throws Error as profile()
     std::shared_ptr<const Plan> plan(Phase phase);
     /// The kernels of a plan, in order of first use.
     std::vector<KernelUse> kernels(const Plan& plan) const;
 
-    std::vector<MemoryUse> memory() const; ///< of the device, largest first
+    std::vector<MemoryUse> memory() const; ///< uses of device memory, largest first
 
 private:
     struct Looking;
@@ -114,8 +115,8 @@ private:
     struct Timed {
         std::shared_ptr<const Plan> plan;
         std::unique_ptr<GpuExecutor> executor;
-        std::set<std::string> edited; ///< hooks that it is planned for
-        size_t first = 0, count = 1;  ///< of the tokens that it runs
+        std::set<std::string> edited; ///< hooks that can be changed in it
+        size_t first = 0, count = 1;  ///< range of its tokens
     };
     Timed& timedStep(Phase phase);
     GpuExecutor& runHook(const std::string& name);
@@ -128,7 +129,7 @@ private:
     std::string refusal_;
     std::map<std::tuple<int, int, bool>, std::unique_ptr<GpuExecutor>> tiles_; ///< by layer, size and fineness
     std::unique_ptr<Looking> looked_, norms_;
-    std::map<int64_t, Timed> timed_; ///< by the queries that the plan has room for
+    std::map<int64_t, Timed> timed_; ///< by the largest number of queries
 };
 
 } // namespace attn

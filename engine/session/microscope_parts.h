@@ -5,13 +5,13 @@
 
 namespace attn {
 
-/// A plan that works out one tensor to look at.
+/// A plan that computes one tensor to show.
 struct Microscope::Looking {
     std::string name;
-    int64_t room = 0;   ///< tokens that it is planned for; 0: a weight
-    bool isCut = false; ///< only as many rows count as there are tokens; else there is just the room
+    int64_t room = 0;   ///< largest number of tokens; 0: a parameter
+    bool isCut = false; ///< only the rows of tokens are valid; else all rows are
     std::string axes{};
-    std::set<std::string> edited{}; ///< hooks that it is planned for
+    std::set<std::string> edited{}; ///< hooks that can be changed in it
     std::unique_ptr<GpuExecutor> executor;
 };
 

@@ -11,9 +11,9 @@
 namespace attn {
 namespace {
 
-constexpr int kRuns = 5; // of which the median counts
+constexpr int kRuns = 5; // the median counts
 
-/// A type as this step uses it: no more rows than live.
+/// A type with only the live rows of this step.
 TensorType liveType(TensorType type, const StepParams& step) {
     if (!type.liveRows) return type;
     std::vector<int64_t> extents = type.shape.extents();
@@ -40,14 +40,14 @@ std::vector<Dispatch> dispatchesOf(const Plan& plan, const PlannedOp& op, const 
     return node.op->dispatch({node.attributes, types.inputs, types.outputs}, traits);
 }
 
-/// Bytes that an op moves if it touches each value once; 0 where it reads rows by choice or writes a part in place.
+/// Bytes that an op moves if it accesses each value once; 0 if it reads selected rows or writes a part in place.
 double bytesOf(const Plan& plan, const PlannedOp& op, const OpTypesOf& types) {
     const std::string_view name = plan.graph->node(op.node).op->name;
     const auto sizeOf = [](const TensorType& type) { return 4.0 * static_cast<double>(type.shape.elements()); };
     double bytes = 0;
-    if (name == "embedding" || name == "take") // rows of a table, as many as come out
+    if (name == "embedding" || name == "take") // reads as many rows of a table as it writes
         return sizeOf(types.inputs.front()) * (name == "embedding" ? 1 : 0) + 2 * sizeOf(types.outputs.front());
-    if (plan.graph->node(op.node).op->writesInPlace) { // the value, to where it goes
+    if (plan.graph->node(op.node).op->writesInPlace) { // copies the value to its place
         for (size_t i = 1; i < types.inputs.size(); ++i) bytes += 2 * sizeOf(types.inputs[i]);
         return bytes;
     }
@@ -58,7 +58,7 @@ double bytesOf(const Plan& plan, const PlannedOp& op, const OpTypesOf& types) {
     return bytes;
 }
 
-/// What an op is known by: the hook that it makes, else the weight or cache that it uses.
+/// The name to show for an op: its hook, else the parameter or cache that it uses.
 std::string pathOf(const Plan& plan, const PlannedOp& op) {
     for (const auto& [name, probe] : plan.graph->probes())
         if (probe.tensor.node == op.node) return name;
@@ -80,7 +80,7 @@ double medianOf(std::vector<double> values) {
 Microscope::Timed& Microscope::timedStep(Phase phase) {
     requireTokens(phase == Phase::Decode ? 1 : 2);
     const size_t all = model_.tokens().size();
-    // The model feeds the last token alone, and those before it in steps of several sizes.
+    // The model runs the last token separately, and the tokens before it in steps of several sizes.
     const bool isDecode = phase == Phase::Decode;
     const int64_t queries = isDecode ? 1 : model_.bucketFor(std::max<size_t>(all - 1, 2));
     Timed& timed = timed_[queries];

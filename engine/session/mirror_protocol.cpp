@@ -11,13 +11,13 @@ namespace attn {
 namespace {
 
 using Json = nlohmann::json;
-constexpr size_t kQuoted = 80; // bytes of a line that a message repeats
+constexpr size_t kQuoted = 80; // largest number of bytes of a line that an error repeats
 constexpr int kMostSteps = 4096;
 
 Error wrong(const std::string& what, const std::string& line) {
     return Error({.what = what,
                   .where = line.size() > kQuoted ? line.substr(0, kQuoted) + "…" : line,
-                  .hint = "send one JSON object to a line, such as {\"layer\": 1, \"head\": 0}"});
+                  .hint = "send one JSON object per line, such as {\"layer\": 1, \"head\": 0}"});
 }
 
 template <typename T>
@@ -62,8 +62,8 @@ std::string mirrorLine(const MirrorMessage& message) {
 
 MirrorMessage parseMirrorLine(const std::string& line) {
     const Json object = Json::parse(line, nullptr, false);
-    if (object.is_discarded()) throw wrong("the line is no JSON", line);
-    if (!object.is_object()) throw wrong("the line is no JSON object", line);
+    if (object.is_discarded()) throw wrong("the line is not JSON", line);
+    if (!object.is_object()) throw wrong("the line is not a JSON object", line);
     MirrorMessage message;
     read(object, "path", message.path, &Json::is_string, "text", line);
     read(object, "prompt", message.prompt, &Json::is_string, "text", line);

@@ -12,7 +12,7 @@ namespace attn {
 
 namespace {
 
-/// How much each token counts: one alone, or all patches in the mean. @return [T]
+/// The factor of each token: 1 for one token, or equal factors for all patches. @return [T]
 std::vector<float> shares(const LayerLayout& layout, std::optional<int> token) {
     std::vector<float> shares(static_cast<size_t>(layout.tokens), 0);
     if (token && *token < layout.prefix)
@@ -80,10 +80,10 @@ PatchRow fusedPatchRow(const LayerPattern& pattern, std::optional<int> token, He
 
 std::vector<float> difference(const PatchRow& first, const PatchRow& second) {
     if (first.patches.size() != second.patches.size())
-        throw Error(
-            {.what = fmt::format("{} patches have no difference from {}", first.patches.size(), second.patches.size()),
-             .where = "comparison",
-             .hint = "compare models that cut a picture into the same grid"});
+        throw Error({.what = fmt::format("pictures of {} and {} patches have no difference", first.patches.size(),
+                                         second.patches.size()),
+                     .where = "comparison",
+                     .hint = "compare models with the same grid of patches"});
     std::vector<float> result(first.patches.size());
     std::ranges::transform(first.patches, second.patches, result.begin(), std::minus());
     return result;

@@ -8,24 +8,25 @@
 
 namespace attn {
 
-/// What a token takes from each patch, and from the tokens that are none. Patches that are parts of one token share its
-/// number.
+/// The attention weights of a token on each patch, and on tokens that are not patches. Patches in the same token share
+/// its weight.
 struct PatchRow {
-    std::vector<float> patches; ///< row by row; empty: there is no map
-    double elsewhere = 0;
+    std::vector<float> patches; ///< row by row; empty: there is no pattern
+    double elsewhere = 0;       ///< weight on tokens that are not patches
     bool operator==(const PatchRow&) const = default;
 };
 
-/// A token's row of one head.
-/// @param token counts the tokens before the patches, then the patches of the picture: of a patch, the token that it is
-///              part of; none: the mean of all patches' rows
+/// The row of a token in the pattern of one head.
+/// @param token index over the tokens before the patches, then the patches of the picture. For a patch, uses the token
+/// that
+///              contains it. No value: the mean over all patches
 PatchRow patchRow(const LayerPattern& pattern, int head, std::optional<int> token);
-/// The same of all heads as one.
+/// The row of a token, with all heads combined.
 PatchRow fusedPatchRow(const LayerPattern& pattern, std::optional<int> token, HeadFusion fusion);
-/// The same of a rollout.
+/// The row of a token in a rollout.
 PatchRow patchRow(const TokenMap& map, std::optional<int> token);
 
-/// What the first has more than the second. @throws Error where they have not as many patches
+/// first - second, per patch. @throws Error if the numbers of patches differ
 std::vector<float> difference(const PatchRow& first, const PatchRow& second);
 
 } // namespace attn

@@ -9,11 +9,11 @@
 namespace attn {
 namespace {
 
-/// What the gradient of a layer's pattern is made from.
+/// The tensors from which the gradient of a layer's pattern is computed.
 struct Source {
-    Tensor watched;     ///< the pattern itself [1,H,T,T], of windows [windows,H,places,places]; or z
-    Tensor values;      ///< of a fused kernel: v
-    Tensor gates{};     ///< [H], where they are the kernel's own
+    Tensor watched;     ///< the pattern [1,H,T,T], with windows [windows,H,places,places]; or z
+    Tensor values;      ///< v, for a fused kernel
+    Tensor gates{};     ///< [H], if the kernel applies them
     bool byHead = true; ///< z is [1,H,T,D] and v [1,G,T,D]; else [T,H,D] and [T,G,D]
     bool isOne = true;  ///< one sequence
 };
@@ -32,7 +32,7 @@ Source sourceOf(Graph& graph, const NodeRange& block, size_t layer) {
     const Tensor probed = probe->second.tensor;
     if (probed.shape().rank() == 4 || graph.isEdited(probe->first))
         return {.watched = probed, .values = {}, .isOne = false};
-    // The probe is a view without the axis of sequences; the layer reads what it is a view of.
+    // The probe is a view without the axis of sequences; the layer reads the tensor behind it.
     const Node& view = graph.node(probed.node);
     return {.watched = view.inputs.front(), .values = {}};
 }

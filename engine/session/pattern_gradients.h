@@ -6,10 +6,10 @@
 
 namespace attn {
 
-/// d loss / d pattern of every layer, as more graph. A fused kernel forms no pattern, but z = pattern . v of each head
-/// makes its gradient dz . v^T.
-/// @param loss one element, made from the encoder
-/// @return of each layer [H,T,T], of windows [windows,H,places,places]; null where it forms no pattern
+/// Adds d loss / d pattern of every layer to the graph. A fused kernel forms no pattern; its gradient is dz . v^T,
+/// because z = pattern . v for each head.
+/// @param loss one element, computed from the encoder
+/// @return one per layer: [H,T,T], with windows [windows,H,places,places]; null if it forms no pattern
 std::vector<Tensor> patternGradients(const VisionGraph& encoder, Tensor loss);
 
 } // namespace attn

@@ -53,25 +53,25 @@ AttentionNumbers projectedNumbers(const TokenFeatures& features, const Attention
 
 AttentionNumbers layerNumbers(const LayerInputs& inputs, const AttentionExtents& extents) {
     const int64_t modelHeads = inputs.heads, modelGroups = inputs.keyValueHeads;
-    const auto hint = fmt::format("compose it with heads={}, as the layer has", inputs.headsText());
+    const auto hint = fmt::format("use heads={}, like the layer", inputs.headsText());
     if (extents.width != inputs.width || extents.tokens > inputs.tokens)
-        throw Error({.what = fmt::format("the layer has {} tokens of {} features, not {} of {}", inputs.tokens,
+        throw Error({.what = fmt::format("the layer has {} tokens of {} features instead of {} of {}", inputs.tokens,
                                          inputs.width, extents.tokens, extents.width),
                      .where = "input",
                      .hint = {}});
     if (extents.heads > modelHeads)
-        throw Error({.what = fmt::format("the layer has {} heads and this attention {}", modelHeads, extents.heads),
+        throw Error({.what = fmt::format("the layer has {} heads but this attention has {}", modelHeads, extents.heads),
                      .where = "input",
                      .hint = hint});
     const auto modelGroup = [&](int64_t head) { return head * modelGroups / modelHeads; };
     AttentionNumbers numbers;
     for (int64_t h = 0; h < extents.heads; ++h)
         appendHead(numbers.q, inputs.q, h, inputs.tokens, extents.tokens, extents.width);
-    const int64_t share = extents.heads / extents.groups; // heads of a group
+    const int64_t share = extents.heads / extents.groups; // heads per group
     for (int64_t g = 0; g < extents.groups; ++g) {
         const int64_t own = modelGroup(g * share);
         if (modelGroup((g + 1) * share - 1) != own)
-            throw Error({.what = fmt::format("heads {} to {} would share a key that differs between them in the layer",
+            throw Error({.what = fmt::format("heads {} to {} would share a key, but have different keys in the layer",
                                              g * share, (g + 1) * share - 1),
                          .where = "input",
                          .hint = hint});

@@ -8,10 +8,10 @@
 
 namespace attn {
 
-/// What is known of each token of a picture, or of anything else that a model has not seen.
+/// Features of tokens that do not come from a model, such as those of the patches of a picture.
 struct TokenFeatures {
     int64_t tokens = 0, width = 0;
-    std::vector<float> values; ///< [tokens, width], about as large as normal numbers
+    std::vector<float> values; ///< [tokens, width], scaled like standard normal numbers
 };
 
 /// Queries, keys and values for one attention.
@@ -19,22 +19,22 @@ struct AttentionNumbers {
     std::vector<float> q, k, v; ///< [heads, tokens, width], [groups, keys, width]
 };
 
-/// How many an attention needs of what.
+/// The sizes of the inputs of an attention.
 struct AttentionExtents {
     int64_t heads = 1, groups = 1, tokens = 1, width = 1;
-    int64_t keys = 0; ///< S of random numbers; 0: as many as tokens
+    int64_t keys = 0; ///< S of random numbers; 0: equal to `tokens`
     bool operator==(const AttentionExtents&) const = default;
 };
 
-/// Normal random numbers. Fewer heads draw the first of more.
+/// Standard normal random numbers. Fewer heads get the first numbers of more heads.
 AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed);
 
-/// Features through fixed random matrices: one for the query and the key of a group of heads, so that tokens that are
-/// alike attend to each other, and another for the value.
+/// Features times random matrices. Queries and keys of a group of heads share a matrix, so similar tokens attend to
+/// each other. Values have another one.
 AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed);
 
-/// A model's own numbers for its first heads. @throws Error where its heads share keys in another way, and for more
-/// heads than it has
+/// The queries, keys and values of the first heads of a model's layer. @throws Error if it shares keys in another way
+/// or has fewer heads
 AttentionNumbers layerNumbers(const LayerInputs& inputs, const AttentionExtents& extents);
 
 } // namespace attn

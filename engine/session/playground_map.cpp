@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kHidden = std::numeric_limits<float>::quiet_NaN();
 
-/// Numbers for each token alone, which a picture shows as one row.
+/// Whether a result has one number per token, which is drawn as one row.
 bool isRowOfTokens(const std::string& name) { return name.starts_with("lsh.") || name == "routing.clusters"; }
 
 PlaygroundMap maskMap(const MaskExpression& mask, int64_t queries, int64_t keys, int64_t heads) {
@@ -34,7 +34,7 @@ PlaygroundMap maskMap(const MaskExpression& mask, int64_t queries, int64_t keys,
     return map;
 }
 
-/// Leading axes become heads, as many as there are, and planes of each.
+/// Converts leading axes to heads and planes.
 PlaygroundMap mapOf(NamedTensor&& tensor, int64_t heads) {
     std::vector<int64_t> extents = tensor.shape.extents();
     if (isRowOfTokens(tensor.name)) extents.insert(extents.end() - 1, 1);
@@ -47,7 +47,7 @@ PlaygroundMap mapOf(NamedTensor&& tensor, int64_t heads) {
     return map;
 }
 
-/// Cells that no query may see are neither a score nor a weight of zero.
+/// Sets cells that the mask hides to NaN, because they have no score or weight.
 void hide(PlaygroundMap& map, const PlaygroundMap& mask, const PlaygroundMap* scores) {
     if (map.rows != mask.rows || map.columns != mask.columns) return;
     for (int64_t head = 0; head < map.heads; ++head)
@@ -86,7 +86,7 @@ std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& 
     for (const std::string& name : results)
         if (name != "scores" && name != "pattern" && name != "z") take(name);
     take("pattern");
-    // Hidden last, by scores that still say where content hides a cell.
+    // Hide cells at the end, because scores show where content hides a cell.
     std::optional<PlaygroundMap> scores;
     if (!maps.empty() && maps.front().name == "scores") scores = maps.front();
     for (PlaygroundMap& map : maps)
@@ -99,7 +99,8 @@ std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& 
 PlaygroundMap windowMap(const AttentionRun& run, const AttentionSpec& spec, const PatternWindow& window) {
     PlaygroundMap map = mapOf(run.result("pattern"), run.heads());
     map.window = window;
-    static const MaskExpression kCausal = MaskExpression::parse("causal"); // all that such patterns have besides full
+    static const MaskExpression kCausal =
+        MaskExpression::parse("causal"); // such patterns have either a causal or a full mask
     if (spec.mask != kCausal) return map;
     for (int64_t head = 0; head < map.heads; ++head)
         for (int64_t y = 0; y < map.rows; ++y) {

@@ -12,15 +12,15 @@ namespace attn {
 
 class AttentionRun;
 
-/// Matrices of one kind that an attention formed, or its mask.
+/// Matrices that an attention computed, or its mask.
 struct PlaygroundMap {
-    std::string name;   ///< as AttentionRun names it; "mask" for the cells of the mask's expression
-    int64_t heads = 1;  ///< 1 where heads do not differ
-    int64_t planes = 1; ///< of each head: the channels of AFT, the steps of a recurrence
+    std::string name;   ///< name in AttentionRun; "mask": the cells of the mask
+    int64_t heads = 1;  ///< 1 if heads do not differ
+    int64_t planes = 1; ///< per head: channels of AFT, steps of a recurrence
     int64_t rows = 0, columns = 0;
-    std::vector<float> values;             ///< [heads, planes, rows, columns]; NaN where a mask hides the cell
-    std::optional<PatternWindow> window{}; ///< that the cells are of, where they are not all there are
-    /// @param head, plane any number: the last that there is, at most  @return [rows, columns]
+    std::vector<float> values;             ///< [heads, planes, rows, columns]; NaN where the mask hides a cell
+    std::optional<PatternWindow> window{}; ///< the window of the pattern; no value: the whole pattern
+    /// One matrix. @param head, plane limited to the last one  @return [rows, columns]
     std::span<const float> at(int64_t head, int64_t plane = 0) const;
     bool hasShapeOf(const PlaygroundMap& other) const {
         return heads == other.heads && planes == other.planes && rows == other.rows && columns == other.columns &&
@@ -28,13 +28,13 @@ struct PlaygroundMap {
     }
 };
 
-/// @return null: there is none
+/// The map of a name. @return null: there is none
 const PlaygroundMap* findMap(std::span<const PlaygroundMap> maps, std::string_view name);
 
-/// What an attention formed when it ran, in the order in which it forms it, with the mask's cells.
+/// The results of an attention in order of computation, with the cells of the mask.
 std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& spec, int64_t queries, int64_t keys);
 
-/// The part of the pattern that an AttentionRun::ofWindow formed.
+/// The window of the pattern that an AttentionRun::ofWindow() computed.
 PlaygroundMap windowMap(const AttentionRun& run, const AttentionSpec& spec, const PatternWindow& window);
 
 } // namespace attn

@@ -72,7 +72,7 @@ private:
         const PatternWindow window = boundedWindow(query.window, query.tokens, keys, kWindowPixels);
         const auto run = [&](const AttentionSpec& spec, Inputs& inputs, std::unique_ptr<AttentionRun>& kept) {
             if (!kept || !kept->become(spec, sizes, isWhole ? std::nullopt : std::optional(window), query.seed)) {
-                kept.reset(); // its memory first
+                kept.reset(); // free its memory first
                 kept = std::make_unique<AttentionRun>(
                     isWhole ? AttentionRun(*context_, *kernels_, spec, sizes, {}, query.seed)
                             : AttentionRun::ofWindow(*context_, *kernels_, spec, sizes, window, query.seed));
@@ -102,11 +102,11 @@ private:
         uint64_t seed = 0;
         std::shared_ptr<const LayerInputs> layer;
         std::shared_ptr<const TokenFeatures> features;
-        AttentionNumbers numbers; ///< none yet: empty
+        AttentionNumbers numbers; ///< empty: none yet
     };
 
-    /// Kept from query to query: while a part's parameter is dragged they stay as they are, and drawing them takes as
-    /// long as an attention.
+    /// Kept between queries. They stay the same while a user drags a parameter, and drawing them takes as long as an
+    /// attention.
     static void fill(Inputs& inputs, const PlaygroundQuery& query, const AttentionExtents& extents) {
         if (!inputs.numbers.q.empty() && inputs.extents == extents && inputs.seed == query.seed &&
             inputs.layer == query.layer && inputs.features == query.features)
@@ -120,14 +120,14 @@ private:
                                               : randomNumbers(extents, query.seed)};
     }
 
-    // The session's thread only.
+    // Only for the session's thread.
     Options options_;
     std::unique_ptr<gpu::Context> context_;
     std::unique_ptr<KernelLibrary> kernels_;
     std::array<Inputs, 2> inputs_{};
-    std::array<std::unique_ptr<AttentionRun>, 2> runs_{}; ///< of the last query, for the next that is like it
+    std::array<std::unique_ptr<AttentionRun>, 2> runs_{}; ///< runs of the last query, for a similar next one
 
-    // Shared.
+    // Shared between threads.
     Publisher<PlaygroundSnapshot> snapshots_;
     QueryThread<PlaygroundQuery, PositionQuery> thread_;
 };

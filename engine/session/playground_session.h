@@ -14,52 +14,52 @@
 
 namespace attn {
 
-/// Up to so many tokens every map is formed whole; beyond, a part of the effective pattern alone, where there is one.
+/// The largest number of tokens for whole maps. With more tokens, only a window of the effective pattern is computed.
 inline constexpr int64_t kMostWholeTokens = 256;
-/// Pixels across and down that part of a pattern.
+/// Pixels across and down that window.
 inline constexpr int64_t kWindowPixels = 256;
 
-/// What the playground is to work out: one attention by itself, on normal random q, k and v; or two of them on the
-/// same.
+/// A request to the playground: one attention, or two to compare, on the same q, k and v, which are normal random
+/// numbers by default.
 struct PlaygroundQuery {
     AttentionSpec spec;
     int64_t tokens = 32;                  ///< T, and S unless keys says otherwise
     int64_t width = 16;                   ///< D
-    uint64_t seed = 1;                    ///< of q, k and v, and of what the spec would learn
-    std::optional<AttentionSpec> other{}; ///< to be compared with the first
-    /// At most one of them: a model's own numbers, or a picture's features. Their sizes are those of the query, except
-    /// that there may be more tokens.
+    uint64_t seed = 1;                    ///< seed of q, k, v and of learned tensors
+    std::optional<AttentionSpec> other{}; ///< a second attention to compare; no value: none
+    /// Inputs from a model's layer, or features of a picture; at most one is set. The sizes must fit the query, except
+    /// that they may have more tokens.
     std::shared_ptr<const LayerInputs> layer{};
     std::shared_ptr<const TokenFeatures> features{};
-    /// Which part of the pattern to see where there are more than kMostWholeTokens; by itself all of it.
+    /// The window of the pattern to show with more than kMostWholeTokens. By default the whole pattern.
     PatternWindow window{};
-    int64_t keys = 0; ///< S, where keys come from another random sequence (cross-attention); 0: self-attention
+    int64_t keys = 0; ///< S for cross-attention with keys from another random sequence; 0: self-attention
     bool operator==(const PlaygroundQuery&) const = default;
 };
 
-/// What the playground has to show at one moment.
+/// The state that the playground shows.
 struct PlaygroundSnapshot {
-    uint64_t version = 0; ///< grows by one with each snapshot
+    uint64_t version = 0; ///< increases by one with each snapshot
     PlaygroundQuery query;
-    std::vector<PlaygroundMap> maps;      ///< in the order in which an attention forms them; none after a failure
-    int64_t heads = 1;                    ///< H
-    std::vector<PlaygroundMap> otherMaps; ///< of the query's other attention
-    std::optional<AttentionComparison> comparison; ///< of the two
-    double elapsedMs = 0;                          ///< from taking up the query to its maps
+    std::vector<PlaygroundMap> maps;               ///< in order of computation; empty after a failure
+    int64_t heads = 1;                             ///< H
+    std::vector<PlaygroundMap> otherMaps;          ///< maps of the second attention
+    std::optional<AttentionComparison> comparison; ///< comparison of both
+    double elapsedMs = 0;                          ///< time from the start of the query to its maps
     std::string device;
     std::optional<Failure> failure;                    ///< why this query has no maps
-    std::shared_ptr<const PositionPictures> positions; ///< of the newest answered query of positions
-    std::optional<Failure> positionFailure;            ///< why that query has none
+    std::shared_ptr<const PositionPictures> positions; ///< answer to the newest PositionQuery
+    std::optional<Failure> positionFailure;            ///< why that query has no answer
 };
 
-/// Runs attentions of any spec on one thread of its own, with a device of its own that is made for the first query.
-/// Newer queries replace those that wait, so that a slider never builds up a backlog. All public functions are
-/// thread-safe and return at once.
+/// Runs attentions of any spec on its own thread and device, which it opens at the first query. A new query replaces
+/// one that waits, so a slider does not fill a queue. All public functions except waitIdle return at once, and all are
+/// thread-safe.
 class PlaygroundSession {
 public:
     struct Options {
-        std::optional<std::string> device{};  ///< index or part of the name; empty: the best
-        std::optional<int> softwareThreads{}; ///< of software Vulkan; empty: its default
+        std::optional<std::string> device{};  ///< index, or part of the name; empty: the best device
+        std::optional<int> softwareThreads{}; ///< threads of software Vulkan; empty: its default
         bool validation = false;
     };
 
@@ -68,16 +68,16 @@ public:
     PlaygroundSession(const PlaygroundSession&) = delete;
     PlaygroundSession& operator=(const PlaygroundSession&) = delete;
 
-    /// What does not combine ends in a snapshot with a failure.
+    /// Runs a query. A spec with parts that do not combine gives a snapshot with a failure.
     void show(const PlaygroundQuery& query);
-    /// Of a position part; the maps stay.
+    /// Runs a query about a position part. The maps stay.
     void show(const PositionQuery& query);
 
-    /// Never null.
+    /// The newest snapshot; never null.
     std::shared_ptr<const PlaygroundSnapshot> latest() const;
-    /// Called on the session's thread after each new snapshot.
+    /// Sets the function that the session's thread calls after each new snapshot.
     void setListener(std::function<void()> listener);
-    /// Blocks until nothing is left to do but wait. @return false on time-out
+    /// Blocks until the session has no work left. @return false on time-out
     bool waitIdle(double timeoutSeconds = 60);
 
 private:

@@ -12,10 +12,10 @@ namespace attn {
 namespace {
 
 const std::string kPrefix = "attention";
-constexpr double kStraight = 1e-5; ///< of the numbers' size: what a straight line may deviate by
+constexpr double kStraight = 1e-5; ///< largest relative deviation of a straight line
 constexpr size_t kMostPlanes = 8;
 
-/// The position alone, with the heads and the direction that it asks for.
+/// Only the position part, with the heads and the mask direction of the query.
 AttentionSpec positionOf(const AttentionSpec& spec) {
     AttentionSpec alone;
     for (const Slot slot : {Slot::Heads, Slot::Position}) alone.parts.at(slot) = spec.parts.at(slot);
@@ -23,7 +23,7 @@ AttentionSpec positionOf(const AttentionSpec& spec) {
     return alone;
 }
 
-/// Runs the position's own hooks on references of its own.
+/// Runs the functions of the position part with CPU references.
 class Lab {
 public:
     explicit Lab(const PositionQuery& query)
@@ -61,7 +61,7 @@ public:
         for (const Hook& hook : spec_.part(slot).hooks)
             if (hook.stage == stage) hook.reference(flow, spec_.values(slot));
     }
-    /// Stage::Inputs on q and k, as they go through it where no token's stream is at hand.
+    /// Stage::Inputs on q and k, for attentions without a residual stream.
     void addEncodings(ReferenceFlow& flow) const {
         for (Dense* x : {&flow.q, &flow.k})
             for (int64_t h = 0; h < heads_; ++h) {
@@ -72,7 +72,7 @@ public:
             }
     }
 
-    /// The last row of each head, from its own place backwards.
+    /// The last row of each head, by distance from its own position.
     PlaygroundMap byDistance(std::string name, const Dense& scores) const {
         PlaygroundMap map{
             .name = std::move(name), .heads = heads_, .planes = 1, .rows = 1, .columns = tokens_, .values = {}};
@@ -83,7 +83,7 @@ public:
     }
 
 private:
-    /// What the part learns and looks up, as its graph asks for it.
+    /// The learned tensors and tables that the graph of the part needs.
     void begin(uint64_t seed) {
         Graph graph;
         AttentionFlow flow{.graph = graph,
@@ -113,8 +113,8 @@ private:
     std::map<std::string, Dense> parameters_;
 };
 
-/// Pairs of an encoding that go round a circle, cosine and sine: the code of a place further on is this place's,
-/// turned.
+/// Pairs of features of an encoding that move on a circle (cosine and sine): the encoding of a later position is a
+/// rotation of this one.
 std::vector<PositionPictures::Plane> circlesOf(const PlaygroundMap& encodings) {
     std::vector<PositionPictures::Plane> planes;
     for (int64_t sine = 0; sine + 1 < encodings.columns && planes.size() < kMostPlanes; sine += 2) {
@@ -131,7 +131,7 @@ std::vector<PositionPictures::Plane> circlesOf(const PlaygroundMap& encodings) {
     return planes;
 }
 
-/// For each feature that moves the plane in which it does, the fastest first.
+/// The plane of each feature that moves, the fastest first.
 std::vector<PositionPictures::Plane> planesOf(const Lab& lab, const PositionQuery& query) {
     std::vector<PositionPictures::Plane> planes;
     std::vector<bool> isSeen(static_cast<size_t>(query.width));
@@ -140,7 +140,7 @@ std::vector<PositionPictures::Plane> planesOf(const Lab& lab, const PositionQuer
         ReferenceFlow flow = lab.flow();
         for (int64_t i = 0; i < query.tokens; ++i) flow.q.at(0, i, first) = 1;
         lab.run(flow, Slot::Position, Stage::QueriesKeys);
-        // Its partner is the other feature that takes most from it.
+        // Its partner is the feature with the largest value besides it.
         int64_t second = first;
         double most = 1e-9;
         for (int64_t d = 0; d < query.width; ++d)
@@ -173,7 +173,7 @@ void addBiases(PositionPictures& pictures, const Lab& lab) {
         pictures.factor = lab.byDistance("factor", one.scores);
 }
 
-/// The slope of every head; empty unless each is a straight line.
+/// The slopes of all heads; empty unless all are straight lines.
 std::vector<float> slopesOf(const PlaygroundMap& added) {
     std::vector<float> slopes;
     if (added.columns < 3) return {};

@@ -28,7 +28,7 @@ PrincipalComponents principalComponents(std::span<const float> rows, int64_t wid
     std::vector<double> mean(columns, 0);
     for (size_t at = 0; at < n * columns; ++at)
         mean[at % columns] += static_cast<double>(rows[at]) / static_cast<double>(n);
-    // X^T X and X X^T have the same eigenvalues: the smaller is taken.
+    // X^T X and X X^T have the same nonzero eigenvalues: use the smaller matrix.
     const bool isTall = n >= columns;
     std::vector<std::vector<double>> sides(isTall ? columns : n, std::vector<double>(isTall ? n : columns));
     for (size_t row = 0; row < n; ++row)

@@ -6,14 +6,15 @@
 
 namespace attn {
 
-/// The directions in which rows of numbers differ most from their mean.
+/// Principal components: the directions in which rows differ most from their mean.
 struct PrincipalComponents {
-    std::vector<float> components; ///< [count, width]: of length 1, the largest of each one's numbers positive
-    std::vector<double> shares;    ///< [count] of the variance, falling; all 0 where the rows are the same
+    std::vector<float> components; ///< [count, width] of length 1; the value with the largest magnitude is positive
+    std::vector<double> shares;    ///< [count] shares of the variance, falling; all 0 if the rows are equal
 };
 
+/// Computes principal components.
 /// @param rows  [n, width]
-/// @param most  how many are asked for; there are no more than width, and n - 1
+/// @param most  largest number of components; there are at most min(width, n - 1)
 /// @throws Error as symmetricEigen()
 PrincipalComponents principalComponents(std::span<const float> rows, int64_t width, int64_t most);
 

@@ -13,19 +13,21 @@
 
 namespace attn {
 
-/// The newest snapshot of a session's thread, for every thread. Snapshots are immutable and count their `version`.
+/// Publishes the newest snapshot of a session's thread to all threads. Snapshots are immutable, and each has the next
+/// `version`.
 template <class Snapshot> class Publisher {
 public:
-    /// Never null.
+    /// The newest snapshot; never null.
     std::shared_ptr<const Snapshot> latest() const {
         const std::lock_guard lock(mutex_);
         return latest_;
     }
-    /// Called on the publishing thread after each new snapshot.
+    /// Sets the function that the publishing thread calls after each new snapshot.
     void setListener(std::function<void()> listener) {
         const std::lock_guard lock(mutex_);
         listener_ = std::move(listener);
     }
+    /// Publishes a snapshot.
     void publish(Snapshot next) {
         std::function<void()> listener;
         {
@@ -43,7 +45,7 @@ private:
     std::function<void()> listener_;
 };
 
-/// Runs `work`. @param where of failures that do not say it themselves  @return why it could not be done
+/// Runs `work`. @param where place for failures that do not name one  @return the failure; no value: success
 inline std::optional<Failure> attempt(const std::string& where, const std::function<void()>& work) {
     try {
         work();

@@ -15,15 +15,16 @@
 
 namespace attn {
 
-/// A thread of low priority that answers queries, the newest of each kind alone: one that still waits is replaced by
-/// the next, so that a slider never builds up a backlog. Kinds that are named first are answered first. It ends with
-/// the answer that is underway; make it the last member of what it works with.
+/// A low-priority thread that answers queries. A new query replaces a waiting one of the same type, so a slider does
+/// not fill a queue. Types that come first in the list are answered first. The destructor waits for the running answer;
+/// declare it as the last member, after the data that answers use.
 template <class... Queries> class QueryThread {
 public:
     /// @param answer called on the thread with each query; must not throw
     explicit QueryThread(std::function<void(std::variant<Queries...>)> answer)
         : answer_(std::move(answer)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
+    /// Adds a query, or replaces the waiting one of this type.
     template <class Query> void ask(Query query) {
         {
             const std::lock_guard lock(mutex_);
@@ -32,7 +33,7 @@ public:
         }
         changed_.notify_all();
     }
-    /// Blocks until nothing is left to answer. @return false on time-out
+    /// Blocks until no query is left. @return false on time-out
     bool waitIdle(double timeoutSeconds) {
         std::unique_lock lock(mutex_);
         return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [this] { return isIdle_; });
@@ -69,7 +70,7 @@ private:
     std::condition_variable_any changed_;
     std::tuple<std::optional<Queries>...> wanted_;
     bool isIdle_ = true;
-    std::jthread thread_; // last: joins before anything else goes
+    std::jthread thread_; // last: joins before other members are destroyed
 };
 
 } // namespace attn

@@ -14,7 +14,7 @@ void PooledRow::add(std::span<const float> weights) {
                                   static_cast<int64_t>(weights.size()), pixels_.tokens});
     double left = 1;
     if (pixels_.hidesFirst && !weights.empty()) left = std::accumulate(weights.begin() + 1, weights.end(), 0.0);
-    if (left < 1e-6) return; // what rounding leaves of a row that is all on the first token
+    if (left < 1e-6) return; // rounding error of a row with all weight on the first token
     for (int64_t key = first; key < end; ++key) {
         double& pixel = pooled_[static_cast<size_t>((key - pixels_.firstKey) >> pixels_.level)];
         const double weight = static_cast<double>(weights[static_cast<size_t>(key)]) / left;

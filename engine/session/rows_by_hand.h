@@ -9,30 +9,30 @@
 
 namespace attn {
 
-/// Rows of a pattern that are set by hand: weights of keys from 0 on. Empty: the row is the head's own.
+/// Returns the row of a pattern that a change sets: weights of keys from 0 on. Empty: no change sets the row.
 using RowsByHand = std::function<std::vector<float>(int head, int64_t query)>;
 
-/// Cells of some queries, pooled into one row of pixels that cover 2^level keys each, in plain loops.
+/// Pools the cells of some queries into one row of pixels on the host. A pixel covers 2^level keys.
 class PooledRow {
 public:
     struct Pixels {
-        int64_t firstKey = 0; ///< of the first
+        int64_t firstKey = 0; ///< first key of the first pixel
         int count = 0, level = 0;
-        int64_t tokens = 0; ///< keys that exist
+        int64_t tokens = 0; ///< number of keys
         Pooling pooling = Pooling::Maximum;
-        bool hidesFirst = false; ///< key 0 counts nowhere, and what is left of each row is divided by its sum
+        bool hidesFirst = false; ///< see PatternTile::leavesOutFirst
     };
     explicit PooledRow(const Pixels& pixels);
 
-    /// Another query. @param weights of keys from 0 on; those beyond are 0
+    /// Adds a query. @param weights of keys from 0 on; others are 0
     void add(std::span<const float> weights);
-    /// Another query, whose cells are pooled in such pixels already.
+    /// Adds a query whose cells are already pooled in the same pixels.
     void addPooled(std::span<const float> pixels);
-    /// [count]: the largest or the mean of all cells that were added; 0 where a pixel has none.
+    /// [count]: the maximum or mean of all added cells; 0 for pixels without cells.
     std::vector<float> values() const;
 
 private:
-    int64_t keysOf(int pixel) const; ///< that exist, and count
+    int64_t keysOf(int pixel) const; ///< number of keys that count in a pixel
 
     Pixels pixels_;
     int64_t queries_ = 0;

@@ -30,9 +30,8 @@ std::vector<float> penalised(std::span<const float> logits, float penalty, std::
 std::vector<Candidate> distribution(std::span<const float> logits, const Sampling& sampling,
                                     std::span<const int> seen) {
     if (logits.empty() || std::ranges::all_of(logits, [](float x) { return std::isnan(x); }))
-        throw Error({.what = "the model gave no usable logits (all NaN)",
-                     .where = "sampling",
-                     .hint = "check the weights for NaN"});
+        throw Error(
+            {.what = "all logits of the model are NaN", .where = "sampling", .hint = "check the parameters for NaN"});
     if (!sampling.greedy && !(sampling.temperature > 0))
         throw Error({.what = fmt::format("temperature {} must be above 0", sampling.temperature),
                      .where = "sampling",
@@ -78,13 +77,13 @@ std::span<const Param> samplingParams() {
     static constexpr std::array kParams{
         Param{"temperature", "Temperature", "Below 1 sharpens the distribution, above 1 flattens it", Param::Kind::Real,
               0.05, 3, 0.05, 1},
-        Param{"top_k", "Top-k", "Draw only from the k most likely tokens; 0 takes all", Param::Kind::Integer, 0, 200, 1,
+        Param{"top_k", "Top-k", "Draw only from the k most likely tokens; 0 means all", Param::Kind::Integer, 0, 200, 1,
               0},
         Param{"top_p", "Top-p", "Draw only from the smallest set whose probabilities reach p", Param::Kind::Real, 0.05,
               1, 0.01, 1},
-        Param{"min_p", "Min-p", "Drop tokens less likely than this fraction of the likeliest", Param::Kind::Real, 0, 1,
-              0.01, 0},
-        Param{"repetition_penalty", "Repetition penalty", "Above 1 makes tokens that occurred less likely",
+        Param{"min_p", "Min-p", "Drop tokens less likely than this fraction of the most likely token",
+              Param::Kind::Real, 0, 1, 0.01, 0},
+        Param{"repetition_penalty", "Repetition penalty", "Above 1 makes tokens that already occurred less likely",
               Param::Kind::Real, 1, 2, 0.01, 1},
     };
     return kParams;
@@ -99,7 +98,7 @@ std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampl
 
 Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
                       uint64_t position) {
-    if (sampling.greedy && sampling.repetitionPenalty == 1) { // the common path: no sorting
+    if (sampling.greedy && sampling.repetitionPenalty == 1) { // the common case: no sorting
         size_t best = 0;
         bool any = false;
         for (size_t i = 0; i < logits.size(); ++i)
@@ -116,7 +115,7 @@ Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, s
     double cumulative = 0;
     for (const Candidate& candidate : all)
         if ((cumulative += candidate.probability) > draw) return candidate;
-    return all.front(); // rounding left the sum just below the draw
+    return all.front(); // rounding can leave the sum just below the random number
 }
 
 } // namespace attn

@@ -10,33 +10,34 @@ namespace attn {
 
 /// How the next token is drawn from the logits. Order: repetition penalty, temperature, top-k, top-p, min-p.
 struct Sampling {
-    bool greedy = true;       ///< take the most likely token; the other fields but the penalty are then unused
+    bool greedy = true;       ///< take the most likely token; only the penalty of the other fields applies then
     float temperature = 1.0f; ///< > 0
     int topK = 0;             ///< 0: all tokens
-    float topP = 1.0f;        ///< smallest set whose mass reaches topP (Holtzman et al. 2020, arXiv:1904.09751)
-    float minP = 0.0f;        ///< drop tokens below minP * the top probability (Nguyen et al. 2024, arXiv:2407.01082)
-    float repetitionPenalty = 1.0f; ///< divides positive, multiplies negative logits of seen tokens (Keskar et al.
-                                    ///< 2019, arXiv:1909.05858, section 4.1)
+    float topP = 1.0f; ///< keep the smallest set whose mass reaches topP (Holtzman et al. 2020, arXiv:1904.09751)
+    float minP = 0.0f; ///< drop tokens below minP * the top probability (Nguyen et al. 2024, arXiv:2407.01082)
+    /// Divides positive and multiplies negative logits of tokens that occurred.
+    /// @source Keskar et al. 2019, arXiv:1909.05858, section 4.1
+    float repetitionPenalty = 1.0f;
     uint64_t seed = 0;
     bool operator==(const Sampling&) const = default;
 };
 
-/// The fields of Sampling as generated controls read them.
+/// The fields of Sampling, for generated controls.
 std::span<const Param> samplingParams();
 
 /// One candidate for the next token.
 struct Candidate {
     int token = 0;
     float logit = 0;       ///< raw, before penalty and temperature
-    float probability = 0; ///< under the sampling; 0 when filtered out
+    float probability = 0; ///< under the sampling settings; 0 if filtered out
     bool operator==(const Candidate&) const = default;
 };
 
-/// Candidates in order of falling probability, then of raw logit.
+/// Candidates by falling probability, then by falling raw logit.
 /// @param logits [V]
 /// @param seen   token ids that the repetition penalty applies to
-/// @param limit  how many to return; filtered tokens follow the kept ones with probability 0
-/// @throws Error if temperature <= 0 in non-greedy mode, or logits is empty or all NaN
+/// @param limit  largest number of candidates; filtered tokens follow with probability 0
+/// @throws Error if temperature <= 0 without `greedy`, or logits are empty or all NaN
 std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
                                       std::span<const int> seen, int limit);
 

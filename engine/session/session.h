@@ -10,36 +10,37 @@
 
 namespace attn {
 
-/// Owns every GPU object on one worker thread: commands in, immutable snapshots out. All public functions are
-/// thread-safe and return at once.
+/// Runs a language model on a worker thread, which owns all GPU objects. Commands go in, immutable snapshots come out.
+/// All public functions except waitIdle return at once, and all are thread-safe.
 ///
-/// Of queued commands of the same kind only the newest is kept where that loses nothing (prompt, view, sampling, cell,
-/// weight, gate of the same head), so dragging a slider never builds a backlog. Errors become Snapshot::failure.
+/// A new command replaces a waiting one of the same kind (prompt, view, sampling, cell, parameter, gate of the same
+/// head), so a slider does not fill the queue. Errors become Snapshot::failure.
 class Session {
 public:
     struct Options {
-        std::optional<std::string> device;  ///< index or part of the name; empty: the best
-        std::optional<int> softwareThreads; ///< forces lavapipe's thread mode; empty: chosen by the model
+        std::optional<std::string> device;  ///< index, or part of the name; empty: the best device
+        std::optional<int> softwareThreads; ///< threads of software Vulkan; empty: depends on the model
         bool validation = false;
     };
 
     Session();
     explicit Session(Options options);
-    ~Session(); ///< cancels what runs and joins
+    ~Session(); ///< cancels running work and joins
 
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
+    /// Adds a command to the queue.
     void post(Command command);
 
     /// The newest snapshot; never null.
     std::shared_ptr<const Snapshot> latest() const;
 
-    /// Called on the worker thread after each new snapshot, at most 60 times a second for visuals. The callee must only
-    /// forward (e.g. post an event) and return.
+    /// Sets the function that the worker thread calls after each new snapshot, at most 60 times per second. It must
+    /// only forward the news (e.g. post an event) and return.
     void setListener(std::function<void()> listener);
 
-    /// Blocks until all commands posted so far are done (generation included). For tests and the command line.
+    /// Blocks until all posted commands are done, including generation. For tests and the command line.
     /// @return false on time-out
     bool waitIdle(double timeoutSeconds = 60);
 

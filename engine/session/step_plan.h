@@ -6,13 +6,13 @@
 
 namespace attn {
 
-/// A compiled plan of a LanguageModel.
+/// A compiled plan of a LanguageModel, with its executor.
 struct LanguageModel::Step {
-    int64_t queries = 0; ///< most tokens of one run; 0 for views
+    int64_t queries = 0; ///< largest number of tokens in a run; 0 for views
     std::unique_ptr<GpuExecutor> executor;
 };
 
-/// Name of a layer's pattern probe.
+/// The name of the pattern hook of a layer.
 std::string hookPattern(int layer);
 
 } // namespace attn

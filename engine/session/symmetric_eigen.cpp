@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-/// Q T Q^T with T of three diagonals. Rows of `basis` are the columns of Q, so that all loops run along memory.
+/// Q T Q^T with a tridiagonal T. Rows of `basis` are the columns of Q, so all loops run along memory.
 struct Tridiagonal {
     std::vector<double> diagonal, beside; ///< beside[i] couples i and i + 1; the last is 0
     std::vector<double> basis;            ///< [n,n]
@@ -23,13 +23,13 @@ Tridiagonal tridiagonal(std::span<const double> matrix, size_t n) {
     for (size_t i = 0; i < n; ++i)
         for (size_t j = i + 1; j < n; ++j) a[i * n + j] = a[j * n + i];
     Tridiagonal result{.diagonal = std::vector<double>(n), .beside = std::vector<double>(n, 0), .basis = {}};
-    std::vector<std::vector<double>> reflectors; // I - 2 v v^T on what follows column k
+    std::vector<std::vector<double>> reflectors; // I - 2 v v^T on the rows after column k
     std::vector<double> p(n);
     for (size_t k = 0; k + 2 < n; ++k) {
         std::vector<double> v(a.begin() + static_cast<std::ptrdiff_t>(k * n + k + 1),
                               a.begin() + static_cast<std::ptrdiff_t>(k * n + n));
         const double length = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
-        const double target = v.front() > 0 ? -length : length; // away from v: nothing cancels
+        const double target = v.front() > 0 ? -length : length; // the sign that avoids cancellation
         v.front() -= target;
         const double size = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
         if (size > 0)
@@ -55,7 +55,7 @@ Tridiagonal tridiagonal(std::span<const double> matrix, size_t n) {
 
     result.basis.assign(n * n, 0);
     for (size_t i = 0; i < n; ++i) result.basis[i * n + i] = 1;
-    for (size_t k = reflectors.size(); k-- > 0;) { // the last first: the block grows by one a time
+    for (size_t k = reflectors.size(); k-- > 0;) { // from the last: the block grows by one each time
         const std::vector<double>& v = reflectors[k];
         for (size_t row = k + 1; row < n; ++row) {
             double* x = result.basis.data() + row * n + k + 1;
@@ -66,7 +66,7 @@ Tridiagonal tridiagonal(std::span<const double> matrix, size_t n) {
     return result;
 }
 
-/// Turns rows i and i + 1.
+/// Rotates rows i and i + 1.
 void turn(std::vector<double>& rows, size_t n, size_t i, double cosine, double sine) {
     double *upper = rows.data() + i * n, *lower = upper + n;
     for (size_t k = 0; k < n; ++k) {
@@ -76,7 +76,7 @@ void turn(std::vector<double>& rows, size_t n, size_t i, double cosine, double s
     }
 }
 
-/// One implicit step on the rows first to last, which hang together.
+/// One implicit QR step on the unreduced rows first to last.
 void step(Tridiagonal& t, size_t n, size_t first, size_t last) {
     std::vector<double>&d = t.diagonal, &e = t.beside;
     const double half = (d[last - 1] - d[last]) / 2, square = e[last - 1] * e[last - 1];
@@ -104,20 +104,20 @@ void step(Tridiagonal& t, size_t n, size_t first, size_t last) {
 SymmetricEigen symmetricEigen(std::span<const double> matrix, int64_t n) {
     const auto size = static_cast<size_t>(n);
     if (n < 0 || matrix.size() != size * size)
-        throw Error({.what = fmt::format("{} numbers are no square of {} x {}", matrix.size(), n, n),
+        throw Error({.what = fmt::format("{} values are not a matrix of {} x {}", matrix.size(), n, n),
                      .where = "eigenvalues",
                      .hint = "give a symmetric matrix"});
     if (!std::ranges::all_of(matrix, [](double value) { return std::isfinite(value); }))
-        throw Error({.what = "a matrix holds NaN or infinite values",
+        throw Error({.what = "a matrix has NaN or infinite values",
                      .where = "eigenvalues",
-                     .hint = "check the numbers that it was made from"});
+                     .hint = "check the values that it was computed from"});
     Tridiagonal t = tridiagonal(matrix, size);
     double largest = 0;
     for (size_t i = 0; i < size; ++i) largest = std::max({largest, std::abs(t.diagonal[i]), std::abs(t.beside[i])});
     const double nothing = std::numeric_limits<double>::epsilon() * largest;
     const auto isLoose = [&](size_t i) { return std::abs(t.beside[i]) <= nothing; };
     for (size_t last = size; last-- > 1;) {
-        constexpr int kMostSteps = 100; // two or three are usual
+        constexpr int kMostSteps = 100; // usually two or three
         for (int steps = 0; !isLoose(last - 1) && steps < kMostSteps; ++steps) {
             size_t first = last - 1;
             while (first > 0 && !isLoose(first - 1)) --first;

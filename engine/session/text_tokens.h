@@ -4,13 +4,13 @@
 
 namespace attn {
 
-/// How a model cuts a text into tokens.
+/// The tokens of a text in a model.
 struct TextTokens : AnalysisResult {
     std::string text;
     std::vector<int> tokens;
 };
 
-/// Models without a tokenizer read a text as token ids, "1,2,3".
+/// Splits a text into tokens. Models without a tokenizer read token ids, "1,2,3".
 struct TextTokensAnalysis : Analysis {
     std::string text;
     std::string key() const override { return "text tokens"; }

@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// Of the calling thread. Software Vulkan works on the threads that a device starts, which inherit this priority: the
-/// window stays ahead of them.
+/// Lowers the priority of the calling thread, so that the window stays responsive. Threads that software Vulkan starts
+/// from it inherit the priority.
 inline void lowerThreadPriority() {
 #ifdef __linux__
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);

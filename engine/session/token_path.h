@@ -7,16 +7,17 @@
 
 namespace attn {
 
-/// The branch tree with the path to its current node.
+/// A branch tree and the path to its current node.
 class TokenPath {
 public:
-    /// A new tree with these tokens as one chain.
+    /// Starts a new tree with these tokens as one chain.
     void setPrompt(const std::vector<int>& tokens);
-    /// Moves to the child with this token, made if there is none.
+    /// Moves to the child with this token, and creates it if missing.
     void take(int token, float probability);
-    /// @throws Error if there is no such node
+    /// Moves to a node. @throws Error if there is no such node
     void goTo(int node);
-    void reset(); ///< to the last prompt token
+    void reset(); ///< moves to the last prompt token
+    /// Replaces the tree; see RestoreBranchesCommand.
     void restore(const std::vector<std::pair<int, int>>& nodes, int current, int promptLength);
 
     std::vector<int> nodes() const; ///< from the first token to the current node

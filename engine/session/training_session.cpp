@@ -20,7 +20,7 @@ public:
     explicit Worker(Options options)
         : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-    /// Changes what is wanted and wakes the thread.
+    /// Changes the request and wakes the thread.
     template <class Change> void want(const Change& change) {
         {
             const std::lock_guard lock(mutex_);
@@ -55,7 +55,7 @@ public:
     struct Wanted {
         std::optional<Start> start;
         bool plays = false, closes = false, weights = false;
-        int steps = 0; ///< beyond those of playing
+        int steps = 0; ///< single steps to run while not playing
         std::optional<double> rate;
         double stepsPerSecond = 0;
     };
@@ -63,7 +63,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     using State = TrainingSnapshot::State;
-    static constexpr std::chrono::milliseconds kInterval{33}; ///< of snapshots
+    static constexpr std::chrono::milliseconds kInterval{33}; ///< between snapshots
     static constexpr int kSamples = 12;
 
     void run(const std::stop_token& stop) {
@@ -81,7 +81,7 @@ private:
         }
         try {
             if (run_) run_->save();
-        } catch (const std::exception&) { // the last good checkpoint is there
+        } catch (const std::exception&) { // the last good checkpoint still exists
         }
     }
 
@@ -97,7 +97,7 @@ private:
         publish();
     }
 
-    /// Waits for something to do and does one thing.
+    /// Waits for work and does one piece of it.
     void work(const std::stop_token& stop) {
         std::optional<Start> start;
         bool closes = false, steps = false, weights = false;
@@ -186,7 +186,7 @@ private:
         if (weights || run_->isFinished()) takeWeights();
         if (run_->isFinished() || point.step % run_->trainer().recipe().checkpointEvery == 0) ++next_.checkpointCount;
         if (run_->isFinished()) run_->finish();
-        // The first step generates kernels, some measure besides: they say nothing of the rest.
+        // The first step builds kernels, and some steps measure: their time is not typical.
         if (++timedSteps_ > 1 && !point.validationLoss)
             next_.secondsPerStep = next_.secondsPerStep == 0 ? seconds : 0.9 * next_.secondsPerStep + 0.1 * seconds;
         due_ = pace > 0 ? std::max(Clock::now(), start + std::chrono::duration_cast<Clock::duration>(
@@ -249,14 +249,14 @@ private:
         if (listener) listener();
     }
 
-    // Training thread only.
+    // Only for the training thread.
     Options options_;
     std::unique_ptr<TrainingRun> run_;
     TrainingSnapshot next_;
     int timedSteps_ = 0;
     Clock::time_point due_{}, published_{};
 
-    // Shared.
+    // Shared between threads.
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     Wanted wanted_;
@@ -264,7 +264,7 @@ private:
     std::vector<MetricPoint> points_;
     std::shared_ptr<const TrainingSnapshot> latest_ = std::make_shared<TrainingSnapshot>();
     std::function<void()> listener_;
-    std::jthread thread_; // last: joins before anything else goes
+    std::jthread thread_; // last: joins before other members are destroyed
 };
 
 TrainingSession::TrainingSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}

@@ -17,25 +17,25 @@ namespace attn {
 struct Recipe;
 struct WeightSet;
 
-/// An example of the validation split and what the model writes for it, as texts of tokens.
+/// An example of the validation split and the model's answer, as texts of tokens.
 struct SampleAnswer {
     std::string prompt;
     std::vector<std::string> expected, given;
     bool isRight() const { return expected == given; }
 };
 
-/// What a model that is trained on pictures makes of some of the validation split.
+/// Predictions for pictures of the validation split.
 struct TrainingSights {
-    std::vector<std::string> labels; ///< of the classes
+    std::vector<std::string> labels; ///< names of the classes
     std::vector<ImagePrediction> examples;
-    std::vector<int64_t> confusion; ///< [class, class given], of more examples than these
+    std::vector<int64_t> confusion; ///< [right class, predicted class], over more examples than `examples`
 };
 
-/// A training run at one moment.
+/// The state of a training run that views show.
 struct TrainingSnapshot {
     enum class State { None, Preparing, Paused, Training, Finished };
 
-    uint64_t version = 0; ///< grows by one with each snapshot
+    uint64_t version = 0; ///< increases by one with each snapshot
     State state = State::None;
     std::string folder;
     std::shared_ptr<const Recipe> recipe;
@@ -43,52 +43,53 @@ struct TrainingSnapshot {
     int64_t parameterCount = 0;
     int64_t step = 0;
     double secondsPerStep = 0;
-    std::vector<int> exampleTokens;                           ///< a question with its answer, to look at
-    std::shared_ptr<const std::vector<SampleAnswer>> samples; ///< null for a task over pictures
-    std::shared_ptr<const TrainingSights> sights;             ///< null for a task over sequences
-    std::shared_ptr<const WeightSet> weights;                 ///< as asked for last
+    std::vector<int> exampleTokens;                           ///< a question with its answer, to show in views
+    std::shared_ptr<const std::vector<SampleAnswer>> samples; ///< null for a task with pictures
+    std::shared_ptr<const TrainingSights> sights;             ///< null for a task with sequences
+    std::shared_ptr<const WeightSet> weights;                 ///< answer to the last requestWeights()
     int64_t weightsStep = -1;
-    uint64_t checkpointCount = 0;   ///< grows with each that is written
-    std::optional<Failure> failure; ///< the run stands still; cleared by the next start
+    uint64_t checkpointCount = 0;   ///< number of checkpoints written
+    std::optional<Failure> failure; ///< why the training run stopped; cleared by the next start
     uint64_t failureCount = 0;
 };
 
-/// Trains on one thread of its own, with a device of its own, so that nothing that is looked at can change a run. All
-/// public functions are thread-safe and return at once.
+/// Trains on its own thread and device, so views cannot change a training run. All public functions except waitIdle
+/// return at once, and all are thread-safe.
 class TrainingSession {
 public:
     struct Options {
-        std::optional<std::string> device;  ///< index or part of the name; empty: the best
-        std::optional<int> softwareThreads; ///< of software Vulkan; empty: its default
+        std::optional<std::string> device;  ///< index, or part of the name; empty: the best device
+        std::optional<int> softwareThreads; ///< threads of software Vulkan; empty: its default
         bool validation = false;
     };
 
     explicit TrainingSession(Options options);
-    ~TrainingSession(); ///< writes a checkpoint of the run and joins
+    ~TrainingSession(); ///< writes a checkpoint and joins
     TrainingSession(const TrainingSession&) = delete;
     TrainingSession& operator=(const TrainingSession&) = delete;
 
-    /// Begins a run in this folder or goes on with the one there; the present run is saved first.
+    /// Starts a training run in a folder, or resumes the one in it. Saves the current training run first.
     void start(const std::filesystem::path& folder, const Recipe& recipe, bool resumes, bool plays);
     void play();
     void pause();
-    /// One step, then pauses.
+    /// Runs one step, then pauses.
     void step();
-    /// Saves and lets go of the run.
+    /// Saves and closes the training run.
     void close();
-    /// Instead of the schedule's, from the next step on; empty: the schedule's again.
+    /// Replaces the learning rate from the next step on; no value: the rate of the schedule.
     void setLearningRate(std::optional<double> rate);
-    /// Most steps per second, 0: as fast as possible.
+    /// Limits the steps per second; 0: as fast as possible.
     void setPace(double stepsPerSecond);
-    /// The next snapshots carry the weights of the next step, once.
+    /// Requests the parameters after the next step: TrainingSnapshot::weights.
     void requestWeights();
 
+    /// The newest snapshot; never null.
     std::shared_ptr<const TrainingSnapshot> latest() const;
-    /// The metrics of every step since the last call, none lost. Those of a new run follow a snapshot with its folder.
+    /// The metrics of all steps since the last call. Those of a new training run come after a snapshot with its folder.
     std::vector<MetricPoint> takePoints();
-    /// Called on the training thread after each new snapshot, at most 30 times a second while it trains.
+    /// Sets the function that the training thread calls after each new snapshot, at most 30 times per second.
     void setListener(std::function<void()> listener);
-    /// Blocks until nothing is left to do but wait. @return false on time-out
+    /// Blocks until the session has no work left. @return false on time-out
     bool waitIdle(double timeoutSeconds = 60);
 
 private:

@@ -10,25 +10,27 @@ namespace attn {
 
 class VisionModel;
 
-/// What an analysis of a picture is given besides the model.
+/// The input of an analysis of a picture besides the model.
 struct VisionAnalysisInput {
-    std::span<const float> patches;                                           ///< of the picture, hidden ones hidden
-    std::span<const float> other{};                                           ///< of another picture; empty: none
-    std::function<void(float fraction, const std::string& what)> report = {}; ///< progress; throws when it is stopped
+    std::span<const float> patches; ///< patches of the picture; hidden ones are replaced
+    std::span<const float> other{}; ///< patches of another picture; empty: none
+    std::function<void(float fraction, const std::string& what)> report =
+        {}; ///< reports progress; throws if the analysis is stopped
 };
 
-/// What an analysis found. Immutable once published.
+/// The result of an analysis. Immutable once published.
 struct VisionAnalysisResult {
     virtual ~VisionAnalysisResult() = default;
-    uint64_t answerVersion = 0; ///< VisionSnapshot::answerVersion of the answer it speaks of
+    uint64_t answerVersion = 0; ///< VisionSnapshot::answerVersion of the answer that was analysed
 };
 
-/// Something that is worked out about a vision model and the present picture on the session's thread. It may set other
-/// gates and edits: the session puts its own in place again.
+/// An analysis of a vision model on the current picture. It runs on the session's thread, and may set other gates and
+/// edits: the session restores its own afterwards.
 struct VisionAnalysis {
     virtual ~VisionAnalysis() = default;
-    /// Results are kept by it.
+    /// The key of its result in VisionSnapshot::analyses.
     virtual std::string key() const = 0;
+    /// Computes the result. @throws Error if the model or the picture does not allow it
     virtual std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const = 0;
 };
 

@@ -17,13 +17,13 @@
 namespace attn {
 namespace {
 
-/// Below about so many products a dispatch on software Vulkan costs more than its work, unless it runs on the
+/// Below about this number of products, a dispatch on software Vulkan costs more than its work, unless it runs on the
 /// submitting thread.
 constexpr int64_t kInlineProducts = 16'000'000;
 
-constexpr size_t kMostCapturers = 3; // that are kept, each with the memory of a run
+constexpr size_t kMostCapturers = 3; // kept at a time, because each has the memory of a run
 
-constexpr const char* kResult = "result"; // the logits, or what a head would read
+constexpr const char* kResult = "result"; // the logits, or the input of a classifier
 constexpr const char* kLabel = "label";   // Input [1, classes]: 1 for the class whose logit is differentiated
 
 std::string gradientName(int layer) { return fmt::format("blocks.{}.attn.pattern_gradient", layer); }
@@ -48,7 +48,7 @@ VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const Options& op
     const uint64_t needed = paddedBytes(parameters), available = context_->freeBytes();
     info_.parameterBytes = static_cast<int64_t>(needed);
     if (needed > available)
-        throw Error({.what = fmt::format("needs {} MiB on the device for its weights but {} has {} MiB free",
+        throw Error({.what = fmt::format("needs {} MiB on the device for its parameters but {} has {} MiB free",
                                          needed >> 20, context_->traits().name, available >> 20),
                      .where = info_.name,
                      .hint = "close other programs, choose another device or open a smaller model"});
@@ -123,7 +123,7 @@ Image VisionModel::seen(const Image& image) const {
                                  "does not resize",
                                  result.width, result.height, config().image.width, config().image.height),
              .where = info_.name,
-             .hint = fmt::format("give a picture of {} x {} pixels", config().image.width, config().image.height)});
+             .hint = fmt::format("choose a picture of {} x {} pixels", config().image.width, config().image.height)});
     return result;
 }
 
@@ -162,9 +162,10 @@ std::unique_ptr<GpuExecutor> VisionModel::makeExecutor(const std::set<std::strin
 void VisionModel::write(GpuExecutor& executor, std::span<const float> patches) const {
     const Shape shape{config().grid().area(), config().patchValues()};
     if (static_cast<int64_t>(patches.size()) != shape.elements())
-        throw Error({.what = fmt::format("{} numbers are no {} patches of {}", patches.size(), shape[0], shape[1]),
-                     .where = info_.name,
-                     .hint = "cut the picture by the model's own size and patch"});
+        throw Error(
+            {.what = fmt::format("{} values are not {} patches of {} values", patches.size(), shape[0], shape[1]),
+             .where = info_.name,
+             .hint = "use the image size and patch size of the model"});
     const std::span<float> input = executor.input(vision_names::kPatches);
     writeRows(patches, shape, [&](const auto& fill) { fill(0, input); });
     for (int layer = 0; layer < info_.layers; ++layer) {
@@ -241,7 +242,7 @@ void VisionModel::requireHead() const {
     if (info_.classes == 0)
         throw Error({.what = "this model has no classifier",
                      .where = info_.name,
-                     .hint = "open one with a head; its features and patterns can be captured and drawn"});
+                     .hint = "open a model with a classifier; this one only gives features and patterns"});
 }
 
 std::unique_ptr<GpuExecutor> VisionModel::makeDifferentiator() {
@@ -254,7 +255,7 @@ std::unique_ptr<GpuExecutor> VisionModel::makeDifferentiator() {
         if (!gradient)
             throw Error({.what = fmt::format("layer {} forms no pattern", layer),
                          .where = info_.name,
-                         .hint = "gradients are of the patterns of all layers"});
+                         .hint = "gradients need a pattern in every layer"});
         outputs.emplace(gradientName(layer), gradient);
     }
     return executorOf(encoder, outputs);

@@ -24,13 +24,13 @@ namespace attn {
 
 struct EditInputs;
 
-/// A loaded vision model on a device: one picture in; logits, patterns and every other hook out. Synchronous; used from
-/// one thread.
+/// A loaded vision model on a device. Runs one picture, and gives logits, patterns and other hooks. Synchronous; for
+/// use by one thread.
 class VisionModel {
 public:
     struct Options {
         std::optional<std::string> device;
-        std::optional<int> softwareThreads; ///< empty: inline for small models, Mesa's default for large ones
+        std::optional<int> softwareThreads; ///< empty: one thread for small models, Mesa's default for large ones
         bool validation = false;
     };
     using Progress = LoadProgress;
@@ -39,9 +39,9 @@ public:
     VisionModel(std::unique_ptr<VisionSource> source, const Options& options, const Progress& progress = {});
     ~VisionModel();
 
-    /// Takes the weights of another source in place of its own, if that describes the same model: a run at another
-    /// moment. @return whether it did; the source is taken then  @throws Error as the source; the model is unusable
-    /// then
+    /// Replaces the parameters by those of a source with the same description, such as another checkpoint.
+    /// @return whether it fits; the source is then moved from
+    /// @throws Error as the source; the model is then unusable
     bool takeWeights(std::unique_ptr<VisionSource>& source);
 
     const VisionInfo& info() const { return info_; }
@@ -49,78 +49,80 @@ public:
     gpu::Context& context() { return *context_; }
     int64_t deviceBytes() const;
 
-    /// The picture as the model sees it: resized and cropped. @throws Error as fitted(), or if it then has another size
-    /// than the model reads
+    /// The picture as the model reads it: resized and cropped. @throws Error as fitted(), or if the result has the
+    /// wrong size
     Image seen(const Image& image) const;
-    /// What the model is given. @return [patches, channels patch patch], normalised
+    /// The input of the model: normalised patches. @return [patches, channels * patch * patch]
     std::vector<float> patchesOf(const Image& image) const;
 
-    void requireHead() const; ///< @throws Error where the model has no classifier
+    void requireHead() const; ///< @throws Error if the model has no classifier
 
-    void setGate(int layer, int head, float gate); ///< negative: all of them; takes effect with the next run
+    void setGate(int layer, int head, float gate);             ///< negative: all; takes effect with the next run
     const std::vector<float>& gates() const { return gates_; } ///< [layers, heads]
 
-    /// Changes what flows through hooks from the next run on; other numbers for the same hooks plan nothing again.
-    /// @param own patches of the picture that edits mean by an empty text
-    /// @param other those of the picture that any other text stands for; empty: there is none
-    /// @throws Error naming what does not fit the model; the edits are as before then
+    /// Sets changes to hooks, from the next run on. New numbers for the same hooks need no new plan.
+    /// @param own patches of the picture that an empty text in edits means
+    /// @param other patches of the picture that any other text means; empty: none
+    /// @throws Error naming the change that does not fit the model; the former edits then stay
     void setEdits(const Edits& edits, std::span<const float> own, std::span<const float> other);
     void setHookEdits(HookEdits edits);
     const HookEdits& hookEdits() const { return edits_; }
-    void bypassEdits(bool isBypassed) { isBypassed_ = isBypassed; } ///< while true neither gates nor edits are in force
+    void bypassEdits(bool isBypassed) { isBypassed_ = isBypassed; } ///< turns gates and edits off while true
     bool isEdited() const;                                          ///< a gate is not 1 or a hook is edited
 
-    /// A graph of one picture, changed as the model is now: for analyses that add to it.
+    /// A graph for one picture with the current changes, to which analyses add outputs.
     VisionGraph wholeGraph(VisionBuild build) const;
-    /// Runs what was added. @param encoder of wholeGraph()
+    /// Compiles a graph. @param encoder from wholeGraph()
     std::unique_ptr<GpuExecutor> executorOf(const VisionGraph& encoder, const std::map<std::string, Tensor>& outputs);
-    /// Patches, gates and edits of such a run. @throws Error for another count of numbers
+    /// Writes patches, gates and edits for a run. @throws Error if the size of the patches does not fit
     void write(GpuExecutor& executor, std::span<const float> patches) const;
 
-    /// @param patches of one picture  @throws Error for another count of numbers, or where the model has no head
-    /// @return logits [classes]; empty if it was cancelled
+    /// Classifies a picture.
+    /// @throws Error if the size of the patches does not fit, or the model has no classifier
+    /// @return logits [classes]; empty if cancelled
     std::vector<float> classify(std::span<const float> patches, const Cancelled& isCancelled = {});
 
-    /// Runs the patches with the hooks requested, in execution order; a run that asks for the same hooks plans nothing
-    /// again. @param hooks globs separated by commas
-    /// @throws Error naming the hooks that exist when none matches, or for another count of numbers
+    /// Runs a picture and captures hooks, in execution order. The same hooks need no new plan.
+    /// @param hooks globs, separated by commas
+    /// @throws Error listing the hooks if a glob matches none, or if the size of the patches does not fit
     std::vector<CapturedHook> capture(std::span<const float> patches, const std::string& hooks);
 
-    /// What the heads make of a picture.
+    /// The patterns and logits of a picture.
     struct Look {
-        std::vector<LayerPattern> patterns; ///< of each layer; one that forms none has no values
-        std::vector<float> logits;          ///< [classes]; empty without a head
+        std::vector<LayerPattern> patterns; ///< one per layer; without values if it forms no pattern
+        std::vector<float> logits;          ///< [classes]; empty without a classifier
     };
-    /// @param layer alone whose pattern is wanted: memory holds no others; none: all, and the logits
-    /// @throws Error for another count of numbers
+    /// Runs a picture. @param layer computes only the pattern of this layer, to save memory; no value: all, and the
+    /// logits
+    /// @throws Error if the size of the patches does not fit
     Look look(std::span<const float> patches, std::optional<int> layer = {});
 
-    /// How the logit of a class changes with every weight of every head. Another class plans nothing again.
-    /// @return of each layer, as LayerPattern::values; empty if it was cancelled
-    /// @throws Error where the model has no head, the class is none of its, or a layer forms no pattern
+    /// The gradient of the logit of a class with respect to all attention weights. Another class needs no new plan.
+    /// @return one per layer, in the shape of LayerPattern::values; empty if cancelled
+    /// @throws Error if the model has no classifier or no such class, or a layer forms no pattern
     std::vector<std::vector<float>> patternGradients(std::span<const float> patches, int label,
                                                      const Cancelled& isCancelled = {});
 
-    /// What is added to each patch for its place. @return [patches, C]; empty where the model has no such positions
+    /// The positions that are added to patches. @return [patches, C]; empty if the model adds none
     std::vector<float> patchPositions() const;
-    /// What makes a token of a patch. @return [C, channels patch patch]
+    /// The embedding matrix of patches. @return [C, channels * patch * patch]
     std::vector<float> patchFilters() const;
 
 private:
-    /// What is planned for one set of edited hooks.
+    /// The plans for one set of changed hooks.
     struct Runs {
         std::unique_ptr<GpuExecutor> classifier, differentiator;
-        std::map<std::set<std::string>, std::unique_ptr<GpuExecutor>> capturers; ///< by the hooks that they capture
+        std::map<std::set<std::string>, std::unique_ptr<GpuExecutor>> capturers; ///< by captured hooks
     };
     Runs& runs() { return editedHooks().empty() ? plain_ : edited_; }
     std::set<std::string> editedHooks() const;
     std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
     std::unique_ptr<GpuExecutor> makeDifferentiator();
     const CapturedHook& valuesOf(bool isOther, const std::string& hook, bool isMean);
-    /// Of a hook, which may stand in the order of its windows. @param token -1: all of them
+    /// The row of a token in a hook, whose rows may be in the order of windows. @param token -1: all
     int rowOf(const std::string& hook, int token) const;
     void writeEdits(GpuExecutor& executor) const;
-    /// @param pattern [H,T,T], or of windows [windows,H,places,places]
+    /// @param pattern [H,T,T], or with windows [windows,H,places,places]
     void writePattern(const EditInputs& pattern, const PatternEdit& edit, const LayerLayout& layout) const;
     bool run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled);
     void load(const Progress& progress);
@@ -134,12 +136,12 @@ private:
     std::vector<float> gates_; ///< [layers, heads]
     HookEdits edits_;
     bool isBypassed_ = false;
-    std::array<std::vector<float>, 2> sources_;  ///< patches that edits take values from: own and other
-    std::map<std::string, CapturedHook> values_; ///< of them, by where they are from and the hook
+    std::array<std::vector<float>, 2> sources_;  ///< patches that edits copy values from: own and other
+    std::map<std::string, CapturedHook> values_; ///< values by source and hook
     VisionInfo info_;
 };
 
-/// Of logits, each shifted by the largest first. @return the same size, summing to 1
+/// The softmax of logits. @return the same size, sums to 1
 std::vector<float> probabilitiesOf(std::span<const float> logits);
 
 } // namespace attn

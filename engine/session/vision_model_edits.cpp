@@ -9,12 +9,12 @@
 
 #include <algorithm>
 
-// Interventions: what flows through hooks instead of the model's own.
+// Changes to hooks and patterns.
 
 namespace attn {
 namespace {
 
-/// A hook whose one row is the mean over the tokens.
+/// The mean of a hook over tokens, as one row.
 CapturedHook meanOf(const CapturedHook& hook) {
     const auto count = static_cast<size_t>(hook.shape[0]), width = hook.values.size() / count;
     CapturedHook mean{.name = hook.name, .shape = {1, static_cast<int64_t>(width)}, .values = {}};
@@ -35,7 +35,7 @@ std::set<std::string> VisionModel::editedHooks() const {
     std::set<std::string> names = edits_.hooks();
     for (const int layer : edits_.patternLayers()) {
         names.insert(attentionHook(layer, "pattern"));
-        names.insert(attentionHook(layer, "z")); // carries the gates
+        names.insert(attentionHook(layer, "z")); // applies the gates
     }
     return names;
 }
@@ -58,7 +58,7 @@ void VisionModel::setEdits(const Edits& edits, std::span<const float> own, std::
         const HookShape shape = editableShape(*listing.graph, edit, info_.name);
         for (int* position : {&edit.position, &edit.textPosition}) *position = rowOf(edit.hook, *position);
         worked.declare(edit.hook, shape.heads, shape.width);
-        std::optional<CapturedHook> values, contrast; // copies: the kept ones may go
+        std::optional<CapturedHook> values, contrast; // copies, because kept values may be removed
         const bool isSteered = edit.kind == Intervention::Kind::Steer;
         if (edit.kind != Intervention::Kind::Zero)
             values = valuesOf(!edit.text.empty(), edit.hook, isSteered && edit.textPosition < 0);
@@ -75,7 +75,7 @@ void VisionModel::setEdits(const Edits& edits, std::span<const float> own, std::
         if (!listing.graph->probes().contains(attentionHook(edit.layer, "pattern")))
             throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.layer),
                          .where = info_.name,
-                         .hint = "close the head's gate, or change hook_z"});
+                         .hint = "set the head's gate to 0, or change hook_z"});
         worked.set(edit);
         const HeadLayout& heads = config().layers[layer].heads;
         worked.declare(attentionHook(edit.layer, "z"), heads.heads, heads.heads * heads.width);
@@ -91,7 +91,7 @@ int VisionModel::rowOf(const std::string& hook, int token) const {
     if (token >= layout.tokens)
         throw Error({.what = fmt::format("{} has no token {}", hook, token),
                      .where = info_.name,
-                     .hint = fmt::format("it has {}", layout.tokens)});
+                     .hint = fmt::format("it has {} tokens", layout.tokens)});
     return layout.windows->places[static_cast<size_t>(token)];
 }
 
@@ -122,7 +122,7 @@ void VisionModel::writeEdits(GpuExecutor& executor) const {
     for (const int layer : edits_.patternLayers()) {
         const auto at = static_cast<size_t>(layer);
         LayerLayout layout = layerLayouts(config())[at];
-        layout.tokens = config().tokensOf(layer); // where tokens are pooled as well
+        layout.tokens = config().tokensOf(layer); // also for pooled tokens
         writeGatesOfFormed(executor, layer, static_cast<size_t>(layout.tokens),
                            std::span(gates_).subspan(at * static_cast<size_t>(info_.heads),
                                                      static_cast<size_t>(info_.layerHeads[at])));
@@ -148,7 +148,7 @@ void VisionModel::writePattern(const EditInputs& pattern, const PatternEdit& edi
             for (size_t key = 0; key < keys.size(); ++key)
                 if (seen[key] == kHidden) keys[key] = kHidden;
         }
-        if (layout.windows) // what has come round from another edge is not seen
+        if (layout.windows) // tokens from another edge are hidden
             for (size_t key = 0; key < keys.size(); ++key) {
                 const auto at = static_cast<size_t>(place / places * places) + key;
                 if (layout.windows->regions[at] != layout.windows->regions[static_cast<size_t>(place)])

@@ -22,7 +22,7 @@ class VisionSession::Worker {
 public:
     struct Asked {
         std::shared_ptr<const VisionAnalysis> analysis;
-        uint64_t stops; ///< how many there had been by then
+        uint64_t stops; ///< value of stops_ at that time
     };
 
     explicit Worker(Options options)
@@ -71,7 +71,7 @@ private:
                 result->answerVersion = next.answerVersion;
                 next.analyses[analysis->key()] = std::move(result);
             });
-        } catch (const Cancelled&) { // what is asked next comes at once
+        } catch (const Cancelled&) { // the next query runs at once
         }
         setGates(gates);
         model_->setHookEdits(edits);
@@ -88,7 +88,7 @@ private:
                 model_->setGate(layer, head, fits ? gates[static_cast<size_t>(layer * info.heads + head)] : 1);
     }
 
-    /// What did not change since the query before is kept.
+    /// Keeps the parts that did not change since the last query.
     void on(const VisionQuery& query) {
         VisionSnapshot next = *snapshots_.latest();
         const VisionQuery before = std::exchange(next.query, query);
@@ -116,7 +116,7 @@ private:
                 next.embedding = std::make_shared<const PatchEmbedding>(patchEmbedding(*model_));
         });
         if (next.failure) {
-            if (isOther) model_.reset(); // it may hold half of the other's weights
+            if (isOther) model_.reset(); // it may have half of the other parameters
             next.answer.reset();
             next.rollout.reset();
             forgetUnedited(next);
@@ -133,8 +133,8 @@ private:
         std::unique_ptr<VisionSource> source = query.model.empty() ? nullptr
                                                : query.weights     ? makeMemoryVisionSource(query.weights)
                                                                    : openVisionSource(query.model);
-        if (source && model_ && model_->takeWeights(source)) return; // another moment of a run
-        model_.reset();                                              // before the next one needs the memory
+        if (source && model_ && model_->takeWeights(source)) return; // another checkpoint
+        model_.reset();                                              // free its memory before the next model loads
         next.model.reset();
         if (!source) return;
         next.progress = 0;
@@ -155,10 +155,10 @@ private:
         next.model = std::make_shared<const VisionInfo>(std::move(info));
         next.device = model_->context().traits().name;
         next.progress = 1;
-        snapshots_.publish(next); // the first answer takes longest
+        snapshots_.publish(next); // show the model before the first answer, which takes longest
     }
 
-    /// As the model is changed, and beside it as it is unchanged.
+    /// The answer of the changed run and, if there are changes, of the original run.
     void answer(VisionSnapshot& next) {
         const VisionQuery& query = next.query;
         setGates(query.gates);
@@ -193,7 +193,7 @@ private:
     std::vector<float> patchesOf(const VisionQuery& query) const {
         std::vector<float> patches = model_->patchesOf(*query.picture);
         const size_t patch = patches.size() / static_cast<size_t>(model_->config().grid().area());
-        // Normalised numbers: 0 is the mean colour of what the model was trained on.
+        // In normalised values, 0 is the mean colour of the training data.
         for (const int hidden : query.hidden)
             std::ranges::fill(std::span(patches).subspan(static_cast<size_t>(hidden) * patch, patch), 0.0f);
         return patches;
@@ -204,7 +204,7 @@ private:
         next.uneditedRollout.reset();
     }
 
-    /// What the work gives with neither gates nor edits in force.
+    /// The result of work in the original run.
     template <class Work> std::invoke_result_t<Work> unchanged(const Work& work) {
         struct Restore {
             VisionModel* model;
@@ -223,12 +223,12 @@ private:
         return std::make_shared<const TokenMap>(attentionRollout(patterns, query.rollout));
     }
 
-    // The session's thread only.
+    // Only for the session's thread.
     Options options_;
     std::unique_ptr<VisionModel> model_;
 
-    // Shared.
-    std::atomic<uint64_t> stops_ = 0; ///< grows whenever the analysis that is asked for is to end
+    // Shared between threads.
+    std::atomic<uint64_t> stops_ = 0; ///< increases when the requested analysis must stop
     Publisher<VisionSnapshot> snapshots_;
     QueryThread<VisionQuery, Asked> thread_;
 };

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kAttention = ".hook_attn_out", kMlp = ".hook_mlp_out";
 
-/// "blocks.2" of "blocks.2.hook_attn_out".
+/// The prefix of a hook: "blocks.2" for "blocks.2.hook_attn_out".
 std::string blockOf(const Intervention& attention) {
     return attention.hook.substr(0, attention.hook.size() - kAttention.size());
 }

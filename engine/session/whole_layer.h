@@ -6,20 +6,20 @@
 
 namespace attn {
 
-/// A change of all that a layer adds to the stream: `change` at its attention and, where it has one, at its MLP.
-/// @param change its hook does not count
+/// A change to everything that a layer adds to the residual stream: `change` at its attention and at its MLP, if any.
+/// @param change its hook is ignored
 std::vector<Intervention> wholeLayer(Intervention change, int layer, bool hasMlp);
 
-/// A list of interventions cut into what people see as one change: attention and MLP of the same layer, one after the
-/// other and changed alike, belong together; every other intervention stands alone. The spans point into the list.
+/// Groups changes as people see them: consecutive equal changes to attention and MLP of a layer are one change. The
+/// spans point into the list.
 std::vector<std::span<const Intervention>> changesOf(const std::vector<Intervention>& interventions);
 
-/// What a row of a list of changes stands for; empty: a pattern, or nothing.
+/// The interventions of a row in the list of changes; empty for a pattern or an invalid row.
 std::span<Intervention> changeAt(Edits& edits, int row);
-/// Takes such a row away, patterns too.
+/// Removes a row of the list of changes, also for patterns.
 void removeChange(Edits& edits, int row);
 
-/// "layer 2 removed": as describe() of one intervention. @param change of changesOf()
+/// The text of a change in a list: "layer 2 removed". @param change from changesOf()
 std::string describe(std::span<const Intervention> change);
 
 } // namespace attn

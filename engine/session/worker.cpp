@@ -29,7 +29,7 @@ int64_t residentBytes() {
 }
 
 constexpr std::chrono::milliseconds kWarmUpDelay{200};
-constexpr std::chrono::milliseconds kRefinedInterval{100}; ///< between two pictures that become exact
+constexpr std::chrono::milliseconds kRefinedInterval{100}; ///< between two refined pictures
 
 } // namespace
 
@@ -78,7 +78,7 @@ void Session::Worker::run(const std::stop_token& stop) {
             std::unique_lock lock(mutex_);
             const auto ready = [&] { return !queue_.empty(); };
             if (isRefining_) {
-                // No waiting: there is something to do until the next token is due or a command comes.
+                // Do not wait: refine views until the next token is due or a command arrives.
             } else if (remaining_ > 0) {
                 changed_.wait_until(lock, stop, nextToken_, ready);
             } else {
@@ -86,7 +86,7 @@ void Session::Worker::run(const std::stop_token& stop) {
                     isBusy_ = false;
                     changed_.notify_all();
                 }
-                // A while without a command: prepare what a later prompt may need.
+                // Idle for a while: prepare plans for a later prompt.
                 while (canWarmUp_ && !changed_.wait_for(lock, stop, kWarmUpDelay, ready) && !stop.stop_requested()) {
                     lock.unlock();
                     warmUp();
@@ -128,7 +128,7 @@ void Session::Worker::run(const std::stop_token& stop) {
 }
 
 void Session::Worker::warmUp() {
-    canWarmUp_ = false; // nor after a failure: the prompt that needs it will say what is wrong
+    canWarmUp_ = false; // nor after a failure: the next prompt reports it
     try {
         canWarmUp_ = model_ && !path_.tokens().empty() && model_->warmUp();
     } catch (const Error&) {
@@ -149,7 +149,7 @@ void Session::Worker::fail(const Error& error) {
 }
 
 void Session::Worker::publishIdle() {
-    isRefining_ = false; // the tokens may be other ones than those of the picture
+    isRefining_ = false; // the tokens of the picture may have changed
     next_.status.activity = Activity::Idle;
     next_.status.detail.clear();
     publish();
@@ -179,7 +179,7 @@ void Session::Worker::refreshProfile() {
         return;
     }
     auto profile = std::make_shared<HeadProfile>(model_->beginProfile(profiled_.layer, profiled_.head));
-    // Nothing is counted yet: the former one stays so long.
+    // Keep showing the previous profile until the first band has been counted.
     if (!next_.profile || profile->exactRows == 1) next_.profile = std::move(profile);
     isRefining_ = true;
 }

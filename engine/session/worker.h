@@ -13,7 +13,7 @@
 
 namespace attn {
 
-/// The session's thread: the only one that touches the model.
+/// The session's thread, the only one that uses the model.
 class Session::Worker {
 public:
     explicit Worker(Options options);
@@ -27,11 +27,11 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::milliseconds kVisualInterval{16};
-    static constexpr double kRefiningMs = 20; ///< at a time: a command waits no longer
-    /// Thrown out of loading and running when the user stops it.
+    static constexpr double kRefiningMs = 20; ///< per turn, the longest that a command waits
+    /// Thrown to leave loading and running when the user stops them.
     struct Cancelled {};
 
-    // Worker thread only.
+    // Only for the worker thread.
     void run(const std::stop_token& stop);
     void execute(Command command);
     void fail(const Error& error);
@@ -59,40 +59,39 @@ private:
     LanguageModel& model(); ///< @throws Error if none is open
     bool isStopped() const { return stops_ > 0; }
     std::unique_ptr<LanguageModel> load(std::unique_ptr<ModelSource> source, const std::string& path);
-    /// Makes a loaded model the open one; the old one goes only now.
+    /// Makes a loaded model the open one, and destroys the old one.
     void adopt(std::unique_ptr<LanguageModel> model, const std::string& path);
-    void describe(const std::string& path, const std::string& name); ///< publishes what the model is now
+    void describe(const std::string& path, const std::string& name); ///< publishes the description of the model
     std::vector<int> promptTokens(const std::string& text) const;
     void checkToken(int token, const char* where, const char* hint); ///< @throws Error if it is outside the vocabulary
-    size_t forgotten(size_t tokens) const; ///< how many of the oldest do not fit into the context
+    size_t forgotten(size_t tokens) const; ///< number of oldest tokens that do not fit into the context
     bool isCurrent() const;                ///< whether the model has run exactly the current branch
-    void catchUp(); ///< makes it so, after a Stop or a failure in between; what needs the cache or the logits begins
-                    ///< with this
-    /// Makes another path the current one and runs it. After a Stop or a failure the old path is in force.
+    /// Runs the current branch if the model has not, after a Stop or a failure. Call before using the cache or the
+    /// logits.
+    void catchUp();
+    /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, std::string promptText);
-    /// @param cell to explain again, else an explanation goes with the tokens it spoke of
-    void runPath(const std::optional<ExplainCellCommand>& cell =
-                     std::nullopt); ///< brings the model to the current branch and refreshes everything shown
-    void warmUp();                  ///< one more plan, while nothing is asked for
+    /// Runs the current branch and updates all views. @param cell to explain again; no value: clears the explanation
+    void runPath(const std::optional<ExplainCellCommand>& cell = std::nullopt);
+    void warmUp(); ///< prepares one plan while idle
     void generateOne();
     void finishGenerating();
-    void refreshSequence(); ///< tokens, text, branches, logits, newest rows
-    /// What the model says without gates and edits, and what views show of that if wanted; the cache is then empty if
-    /// it had to run for that.
+    void refreshSequence(); ///< updates tokens, text, branches, logits, newest rows
+    /// Updates the next tokens and, if wanted, the views of the original run. Clears the cache if it had to run.
     void refreshUnedited(std::span<const int> tokens);
-    UneditedViews uneditedViews(); ///< of what the model has run
-    /// The same where the cache must hold the edited run again. @return whether it ran: pictures must then begin anew
+    UneditedViews uneditedViews(); ///< views of the tokens in the cache
+    /// Updates the original run, then runs the changed one again. @return whether it ran, so pictures must start again
     bool compareUnedited();
-    /// @param unedited without gates and edits  @param report as AnalysisInput
+    /// @param unedited whether to turn off gates and edits  @param report as in AnalysisInput
     std::shared_ptr<AnalysisResult> analysed(const Analysis& analysis, bool unedited,
                                              const std::function<void(float, const std::string&)>& report);
     void workOut(const Edits& edits);
-    void refreshEdits(); ///< works them out anew for another prompt or other weights
-    void runEdited();    ///< runs the present path anew under what is changed about the model
-    void refreshViews(); ///< thumbnails and detail
+    void refreshEdits(); ///< computes edits again, after the prompt or the parameters changed
+    void runEdited();    ///< runs the current path again with the current changes
+    void refreshViews(); ///< updates thumbnails and detail
     void refreshDetail();
     void refreshProfile();
-    void refineViews(); ///< a while, where they are coarse so far
+    void refineViews(); ///< refines coarse views for a while
     void publish();
     void publishIdle();
 
@@ -105,10 +104,10 @@ private:
         TokenPath path;
         std::string promptText;
     };
-    std::optional<Lost>
-        lost_; ///< what was written on a device that was lost: opening the same model again goes on with it
+    /// The tokens when the device was lost. Opening the same model again restores them.
+    std::optional<Lost> lost_;
     Sampling sampling_;
-    int weightSize_ = 0; ///< of the weight on display
+    int weightSize_ = 0; ///< size of the shown parameter
     SetViewCommand view_;
     SetProfileCommand profiled_;
     Snapshot next_;     ///< the snapshot under construction
@@ -118,8 +117,8 @@ private:
     Clock::duration visualCost_{};
     int generated_ = 0;
     bool canWarmUp_ = false, isRefining_ = false;
-    bool hasStaleEdits_ = false;      ///< the prompt or the weights are others since they were worked out
-    std::vector<int> uneditedTokens_; ///< of Snapshot::unedited
+    bool hasStaleEdits_ = false;      ///< the prompt or the parameters changed since edits were computed
+    std::vector<int> uneditedTokens_; ///< tokens of Snapshot::unedited
     bool wantsUnedited_ = false;
     struct Shown {
         SetViewCommand view;
@@ -128,18 +127,18 @@ private:
         bool operator==(const Shown&) const = default;
     };
     Shown shown() const { return {view_, profiled_, explained_}; }
-    Shown uneditedShown_;                         ///< of Snapshot::uneditedViews
-    std::optional<ExplainCellCommand> explained_; ///< of Snapshot::explanation
+    Shown uneditedShown_;                         ///< settings of Snapshot::uneditedViews
+    std::optional<ExplainCellCommand> explained_; ///< cell of Snapshot::explanation
 
-    // Shared.
+    // Shared between threads.
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     CommandQueue queue_;
     bool isBusy_ = false;
     std::shared_ptr<const Snapshot> latest_ = std::make_shared<Snapshot>();
     std::function<void()> listener_;
-    std::atomic<int> stops_ = 0; ///< Stop commands still queued: everything before them ends early
-    std::jthread thread_;        // last: joins before anything else goes
+    std::atomic<int> stops_ = 0; ///< queued Stop commands; commands before them end early
+    std::jthread thread_;        // last: joins before other members are destroyed
 };
 
 } // namespace attn

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-// What is changed about the model while it runs, and what is worked out about it.
+// Changes to the model, and analyses.
 
 namespace attn {
 
@@ -23,7 +23,7 @@ void Session::Worker::refreshEdits() {
 }
 
 void Session::Worker::workOut(const Edits& edits) {
-    std::vector<int> prompt = path_.tokens(); // which may end within it
+    std::vector<int> prompt = path_.tokens(); // the path may end within the prompt
     prompt.resize(std::min(prompt.size(), static_cast<size_t>(path_.promptLength())));
     model().setEdits(edits, prompt);
 }
@@ -97,7 +97,7 @@ bool Session::Worker::compareUnedited() {
     const std::vector<int> tokens = model().tokens();
     refreshUnedited(tokens);
     if (!model().tokens().empty()) return false;
-    model().feed(tokens); // the same run again: what is shown of it stays
+    model().feed(tokens); // the same run again, so its views stay valid
     return true;
 }
 
@@ -156,7 +156,7 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
         model().feed(tokens);
     };
     try {
-        if (unedited) { // an analysis may set gates of its own: bypassing them would not do
+        if (unedited) { // an analysis may set gates itself, so they cannot be bypassed
             model().setGate(-1, -1, 1);
             model().setHookEdits({});
             model().truncate(0);

@@ -29,7 +29,7 @@ void Session::Worker::on(const OpenModelCommand& command) {
 
 void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::string& path) {
     model_ = std::move(model);
-    remaining_ = 0; // what was being written belongs to the old one
+    remaining_ = 0; // generation belongs to the old model
     isRefining_ = false;
     Snapshot fresh;
     fresh.version = next_.version;
@@ -83,7 +83,7 @@ std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource
     Clock::time_point last = Clock::now();
     const auto progress = [&](float fraction, const std::string& what) {
         if (isStopped()) {
-            publishIdle(); // giving back what was loaded takes a while
+            publishIdle(); // freeing the loaded part takes a while
             throw Cancelled{};
         }
         next_.status.progress = fraction;
@@ -100,7 +100,7 @@ std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource
                                                                       .validation = options_.validation},
                                                progress);
     } catch (const Error&
-                 error) { // even a lost device is a plain failure here: the model that is open has a device of its own
+                 error) { // even a lost device is an ordinary failure here, because the open model has its own device
         throw Error(
             {.what = error.message(), .where = error.where().empty() ? path : error.where(), .hint = error.hint()});
     }
@@ -111,10 +111,10 @@ void Session::Worker::on(const CaptureInputsCommand& command) {
     if (command.layer < 0 || command.layer >= model().info().layers)
         throw Error({.what = fmt::format("there is no layer {}", command.layer),
                      .where = "input",
-                     .hint = fmt::format("choose one from 0 to {}", model().info().layers - 1)});
+                     .hint = fmt::format("choose a layer from 0 to {}", model().info().layers - 1)});
     const std::vector<int> tokens = model().tokens();
     next_.layerInputs = std::make_shared<LayerInputs>(model().layerInputs(command.layer, next_.sequenceVersion));
-    // The cache again, for the views: none of them changes.
+    // Run again to fill the cache for views, which do not change.
     model().truncate(0);
     model().feed(tokens);
     publish();

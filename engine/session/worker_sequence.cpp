@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr size_t kLongPrefill = 64; ///< tokens that take long enough to be announced
+constexpr size_t kLongPrefill = 64; ///< number of tokens from which prefill is announced
 
 } // namespace
 
@@ -23,7 +23,7 @@ std::vector<int> Session::Worker::promptTokens(const std::string& text) const {
 void Session::Worker::on(const SetPromptCommand& command) {
     model();
     const std::vector<int> tokens = command.tokens.empty() ? promptTokens(command.text) : command.tokens;
-    if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "type some text"});
+    if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
     for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     TokenPath path;
     path.setPrompt(tokens);
@@ -42,7 +42,7 @@ void Session::Worker::checkToken(int token, const char* where, const char* hint)
 size_t Session::Worker::forgotten(size_t tokens) const {
     const auto capacity = static_cast<size_t>(model_->capacity());
     if (tokens <= capacity) return 0;
-    // Whole quarters go, so that generating does not drop and re-run at every token.
+    // Drop whole quarters of the context, so that generation does not run again at every token.
     const size_t quarter = std::max<size_t>(1, capacity / 4);
     return std::min(tokens - 1, (tokens - capacity + quarter - 1) / quarter * quarter);
 }
@@ -76,7 +76,7 @@ void Session::Worker::runPath(const std::optional<ExplainCellCommand>& cell) {
     const std::vector<int> all = path_.tokens();
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
     refreshEdits();
-    if (cell) explained_ = cell; // else the last one is likely to be asked about again
+    if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
     refreshUnedited(tokens);
     auto common = static_cast<size_t>(std::ranges::mismatch(tokens, model().tokens()).in1 - tokens.begin());
     if (common == tokens.size() && common > 0) --common; // the last token runs again for its logits
@@ -111,10 +111,12 @@ void Session::Worker::generateOne() {
     const Candidate drawn = sampleToken(model().logits(), sampling_, all, all.size());
     all.push_back(drawn.token);
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
-    if (tokens.size() != model().tokens().size() + 1) model().truncate(0); // the oldest have gone: run the rest again
+    if (tokens.size() != model().tokens().size() + 1)
+        model().truncate(0); // the oldest tokens were dropped: run the rest again
     if (!model().feed(tokens.subspan(model().tokens().size()), [&] { return isStopped(); })) {
         publishIdle();
-        if (const size_t kept = model().tokens().size(); kept > 0) { // half a step has written over the newest rows
+        if (const size_t kept = model().tokens().size();
+            kept > 0) { // an interrupted step has overwritten the newest rows
             model().truncate(kept - 1);
             model().feed(tokens.subspan(kept - 1, 1));
         }
@@ -136,7 +138,7 @@ void Session::Worker::generateOne() {
                      ? std::max(Clock::now(), nextToken_ + std::chrono::duration_cast<Clock::duration>(
                                                                std::chrono::duration<double>(1 / tokensPerSecond_)))
                      : Clock::now();
-    // Pictures take at most half of the time, and come at most 60 times a second.
+    // Pictures take at most half of the time, and at most 60 are drawn per second.
     if (Clock::now() - lastVisual_ < std::max<Clock::duration>(kVisualInterval, 2 * visualCost_)) return;
     const Clock::time_point start = Clock::now();
     refreshSequence();
@@ -150,7 +152,7 @@ void Session::Worker::finishGenerating() {
     remaining_ = 0;
     next_.status.activity = Activity::Idle;
     compareUnedited();
-    if (isCurrent()) { // else it was stopped while the rest ran again, and the last pictures stay
+    if (isCurrent()) { // otherwise it was stopped while the rest ran again: keep the last pictures
         refreshSequence();
         refreshViews();
     }
@@ -190,12 +192,12 @@ void Session::Worker::on(const GoToBranchCommand& command) {
 
 void Session::Worker::on(const RestoreBranchesCommand& command) {
     for (const auto& [parent, token] : command.nodes)
-        checkToken(token, "branches", "the session was saved with another model");
+        checkToken(token, "branches", "open the model with which the session was saved");
     TokenPath path;
     path.restore(command.nodes, command.current, command.promptLength);
     hasStaleEdits_ = true;
     if (path.tokens().empty())
-        throw Error({.what = "the saved session holds no tokens", .where = "branches", .hint = "type a prompt"});
+        throw Error({.what = "the saved session has no tokens", .where = "branches", .hint = "enter a prompt"});
     moveTo(std::move(path), command.prompt);
 }
 
@@ -294,8 +296,8 @@ void Session::Worker::refreshSequence() {
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
     sequence->prompt = promptText_;
     if (first > 0)
-        sequence->notice = fmt::format("the context is {} tokens: the oldest {} are no longer seen by the model",
-                                       model_->capacity(), first);
+        sequence->notice =
+            fmt::format("too long: the oldest {} tokens are ignored (limit {})", first, model_->capacity());
     if (tokens.empty() && !tokenizer)
         sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
     next_.sequence = std::move(sequence);

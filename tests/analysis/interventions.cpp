@@ -157,7 +157,7 @@ TEST_CASE("edits: attention and MLP of a layer that are changed alike are one ch
                                            "MLP of layer 0 removed"});
     CHECK(changesOf(editsFromJson(editsToJson({list, {}})).interventions).size() == 5); // session files keep it
     const auto patched = wholeLayer({.kind = Intervention::Kind::Patch, .text = "a cat", .textPosition = 1}, 0, true);
-    CHECK(describe(changesOf(patched).front()) == "layer 0 replaced by that of \"a cat\", token 1");
+    CHECK(describe(changesOf(patched).front()) == "layer 0 replaced by its value from \"a cat\", token 1");
     CHECK(wholeLayer({}, 0, false).size() == 1);
 }
 
@@ -170,9 +170,9 @@ TEST_CASE("interventions: what cannot be is refused in a sentence", "[analysis][
     CHECK(refused({.hook = "logits"}) == "logits cannot be changed token by token");
     CHECK(refused({.hook = kZ, .head = 4}) == kZ + " has no head 4");
     CHECK(refused({.hook = "hook_embed", .head = 0}) == "hook_embed has no head 0");
-    CHECK(refused({.hook = kZ, .amount = NAN}) == "the amount is no number");
+    CHECK(refused({.hook = kZ, .amount = NAN}) == "the amount is not a number");
     CHECK(refused({.kind = Intervention::Kind::Patch, .hook = kZ, .position = 9, .text = "1,2,3"}) ==
-          "what values are taken from has no token 9");
+          "the source of the values has no token 9");
     CHECK(refused({.kind = Intervention::Kind::Patch, .hook = kZ, .position = 9}) == "accepted"); // the prompt may grow
     CHECK(sentenceOf(golden.model, {{}, {{.layer = 2}}}) == "there is no head 0 in layer 2");
     CHECK(golden.model.hookEdits().patterns().empty()); // what was in force stays
@@ -196,7 +196,7 @@ TEST_CASE("edits: a session file's text gives them back", "[analysis]") {
           "{\"patterns\": [{\"kind\": \"pin\", \"layer\": \"a\", \"head\": 0}]}", "{\"patterns\": 3}"})
         CHECK_THROWS_AS(editsFromJson(broken), Error);
     CHECK(describe(edits.patterns[1]) == "pattern of layer 0, head 1: pinned to token 9");
-    CHECK(describe(edits.interventions[1]) == "layer 1, head 1, token 7 replaced by the mean of the prompt");
+    CHECK(describe(edits.interventions[1]) == "layer 1, head 1, token 7 replaced by its mean over the prompt");
 }
 
 TEST_CASE("sweeps: effects are what single changes have", "[analysis][gpu]") {

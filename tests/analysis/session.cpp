@@ -49,7 +49,7 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     CHECK(snapshot->isEdited);
     for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6));
     CHECK(failureOf(session, editsOf({{{.hook = "nothing"}}, {}})) ==
-          "induction: there is no hook \"nothing\"; attention-cli models PATH --hooks lists them");
+          "induction: there is no hook \"nothing\"; 'attention-cli models PATH --hooks' lists the hooks");
     CHECK(session.latest()->edits->interventions.front().hook == "blocks.1.attn.hook_z"); // what was in force stays
 
     snapshot = succeed(session, SetEditsCommand{});

@@ -34,7 +34,7 @@ TEST_CASE("attention-cli attend: writes a window of an effective pattern of any 
     CHECK_THAT(beyond.text, CONTAINS("--window: \"0:4097,0:128\" is no part of 4096 queries and 4096 keys"));
     const Answer whole = attend("mask=causal", "0:128,0:128");
     CHECK(whole.code == 1);
-    CHECK_THAT(whole.text, CONTAINS("no product of features"));
+    CHECK_THAT(whole.text, CONTAINS("not a product of features"));
 }
 
 TEST_CASE("attention-cli mask: prints small masks and counts", "[attention][cli]") {

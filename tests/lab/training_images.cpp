@@ -134,7 +134,7 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
     lab.window().setRecipe(recipe);
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return training(lab).failure.has_value(); }));
-    CHECK(training(lab).failure->what.find("no pictures to learn from") != std::string::npos);
+    CHECK(training(lab).failure->what.find("no training pictures") != std::string::npos);
     for (const char* name : {"dark", "light"})
         for (int i = 0; i < 40; ++i) {
             std::filesystem::create_directories(data / name);

@@ -133,7 +133,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
 
     auto& list = lab.find<QTreeWidget>("visionChangesList");
     CHECK(list.topLevelItemCount() == 1);
-    CHECK(list.topLevelItem(0)->text(0).contains("stream before layer 1 replaced by that of"));
+    CHECK(list.topLevelItem(0)->text(0).contains("residual stream before layer 1 replaced by its value from"));
     lab.find<QSlider>("visionChangeAmount").setValue(0); // of the one that is selected
     REQUIRE(lab.waitFor([&] {
         const auto& shown = *panel(lab).shown();

@@ -100,7 +100,7 @@ TEST_CASE("follow: the scope shows what it is sent", "[scope][gpu]") {
     REQUIRE(window.drawUntil([&] { return scope.subject().tokenCount() == 3; }));
 
     leader.send("nonsense\n"); // is said, and does no harm
-    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no JSON") != std::string::npos; }));
+    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("not JSON") != std::string::npos; }));
     leader.send(mirrorLine({.path = "/no/such/model"}));
     REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no such file") != std::string::npos; }));
     leader.send(mirrorLine({.tokens = std::vector{0, 4000}}));

@@ -47,5 +47,5 @@ TEST_CASE("attention distance: on a grid it is along the diagonal too", "[sessio
     CHECK(attentionDistances(plain(last, 1, 0, 6), 2, 1)[0] ==
           Approx((std::sqrt(5.0) + 2 + std::sqrt(2.0) + 1 + 1 + 0) / 6));
     CHECK_THAT(sentenceOf([&] { attentionDistances(plain(all, 2, 0, 4), 2, 16); }),
-               CONTAINS("a pattern has 16 numbers, not 2 heads of 4 x 4"));
+               CONTAINS("a pattern has 16 values instead of 2 heads of 4 x 4"));
 }

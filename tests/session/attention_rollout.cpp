@@ -61,12 +61,12 @@ TEST_CASE("rollout: by a gradient, what is positive of pattern times gradient co
                CONTAINS("1 layers have a gradient and 2 a pattern"));
     const std::vector<std::vector<float>> tooFew{gradients[0], {1}};
     CHECK_THAT(sentenceOf([&] { gradientRollout(kLayers, tooFew); }),
-               CONTAINS("a gradient has 1 numbers and its pattern 8"));
+               CONTAINS("a gradient has 1 values but its pattern has 8"));
 }
 
 TEST_CASE("rollout: what is no pattern or no share is refused", "[session][vision]") {
     CHECK_THAT(sentenceOf([] { attentionRollout(std::vector{plain(kFirst, 3)}); }),
-               CONTAINS("a pattern has 8 numbers, not 2 heads of 3 x 3"));
+               CONTAINS("a pattern has 8 values instead of 2 heads of 3 x 3"));
     CHECK_THAT(sentenceOf([] { attentionRollout(kLayers, {.discard = 1}); }),
                CONTAINS("1 of the cells cannot be discarded"));
 }

@@ -34,7 +34,7 @@ TEST_CASE("faults: every command without a model asks for one", "[session]") {
 TEST_CASE("faults: prompts that cannot be run", "[session][gpu]") {
     Session session;
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
-    CHECK(failureOf(session, SetPromptCommand{.text = ""}) == "prompt: the prompt is empty; type some text");
+    CHECK(failureOf(session, SetPromptCommand{.text = ""}) == "prompt: the prompt is empty; enter a text");
     CHECK_THAT(failureOf(session, SetPromptCommand{.text = "abc\xff\xfe"}),
                CONTAINS("text: byte 3 (0xFF) is not UTF-8; save the text as UTF-8"));
     CHECK_THAT(failureOf(session, SetPromptCommand{.text = "abc\xe4\xb8"}), CONTAINS("is not UTF-8"));
@@ -46,7 +46,7 @@ TEST_CASE("faults: prompts that cannot be run", "[session][gpu]") {
     CHECK_THAT(failureOf(session, TakeTokenCommand{.token = 27}),
                CONTAINS("token 27 is outside the vocabulary of 27; choose one"));
     CHECK_THAT(failureOf(session, RestoreBranchesCommand{.nodes = {{-1, 99}}, .current = 0}),
-               CONTAINS("the session was saved with another model"));
+               CONTAINS("open the model with which the session was saved"));
     CHECK_THAT(failureOf(session, RestoreBranchesCommand{.nodes = {{3, 1}}, .current = 0}),
                CONTAINS("the session file is damaged"));
     CHECK(text(session) == "abcabc");
@@ -80,8 +80,7 @@ TEST_CASE("faults: a prompt longer than the context keeps its end, says so and c
     std::vector<int> tokens;
     for (int i = 0; i < 200; ++i) tokens.push_back(i % 61);
     auto snapshot = succeed(session, OpenModelCommand{.path = folder.path().string(), .promptTokens = tokens});
-    CHECK_THAT(snapshot->sequence->notice,
-               CONTAINS("the context is 48 tokens: the oldest 156 are no longer seen by the model"));
+    CHECK_THAT(snapshot->sequence->notice, CONTAINS("too long: the oldest 156 tokens are ignored (limit 48)"));
     REQUIRE(snapshot->sequence->tokens.size() == 44);
     CHECK(snapshot->sequence->tokens.back().id == 199 % 61);
     snapshot = succeed(session, GenerateCommand{.maxTokens = 100});
@@ -126,7 +125,7 @@ TEST_CASE("faults: NaN and infinite weights load with a warning", "[session][gpu
     snapshot = succeed(session, open);
     CHECK(snapshot->model->warnings.size() == 2);
     CHECK_THAT(failureOf(session, GenerateCommand{}),
-               CONTAINS("no usable logits (all NaN); check the weights for NaN"));
+               CONTAINS("all logits of the model are NaN; check the parameters for NaN"));
     CHECK(session.latest()->sequence->tokens.size() == 3);
 }
 
@@ -160,7 +159,7 @@ TEST_CASE("faults: a model larger than the device's memory is refused before any
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
     const int before = failingVulkan().allocations;
     CHECK_THAT(failureOf(session, OpenModelCommand{.path = folder.path().string()}),
-               CONTAINS(folder.path().string() + ": needs 10") && CONTAINS("MiB on the device (weights 10") &&
+               CONTAINS(folder.path().string() + ": needs 10") && CONTAINS("MiB on the device (parameters 10") &&
                    CONTAINS(" MiB free; close other programs, choose another device or open a smaller model"));
     CHECK(failingVulkan().allocations == before);
     CHECK(session.latest()->model->name == "induction");

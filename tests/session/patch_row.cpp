@@ -38,5 +38,8 @@ TEST_CASE("patch row: of the heads as one", "[session][vision]") {
 
 TEST_CASE("patch row: the difference of two grids that agree", "[session][vision]") {
     CHECK(difference({{1, 0.25f}, 0}, {{0.5f, 0.5f}, 0}) == std::vector<float>{0.5f, -0.25f});
-    CHECK_THAT(sentenceOf([] { difference({{1}, 0}, {{1, 2}, 0}); }), CONTAINS("1 patches have no difference from 2"));
+    CHECK_THAT(sentenceOf([] {
+                   difference({{1}, 0}, {{1, 2}, 0});
+               }),
+               CONTAINS("pictures of 1 and 2 patches have no difference"));
 }

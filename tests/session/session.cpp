@@ -113,7 +113,7 @@ TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[se
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->tokens.size() <= 128);
     CHECK(snapshot->sequence->tokens.back().text == "c");
-    CHECK(snapshot->sequence->notice.find("the oldest 192 are no longer seen") != std::string::npos);
+    CHECK(snapshot->sequence->notice.find("the oldest 192 tokens are ignored") != std::string::npos);
     session.post(GenerateCommand{.maxTokens = 200}); // past the context, again and again
     REQUIRE(session.waitIdle());
     CHECK_FALSE(session.latest()->failure);

@@ -88,6 +88,6 @@ TEST_CASE("eigenvalues: what is no square of numbers is refused", "[session]") {
     CHECK_THAT(sentenceOf([] {
                    symmetricEigen(std::vector<double>{1, 2, 3}, 2);
                }),
-               CONTAINS("3 numbers are no square of 2 x 2"));
+               CONTAINS("3 values are not a matrix of 2 x 2"));
     CHECK_THAT(sentenceOf([] { symmetricEigen(std::vector<double>{NAN}, 1); }), CONTAINS("NaN or infinite"));
 }

@@ -187,7 +187,7 @@ TEST_CASE("images: a folder for each class, CIFAR's batches, and what is neither
     CHECK_THAT(sentenceOf([&] { readImageData(cifar.path(), {}); }), CONTAINS("whole records of 3073"));
 
     const TemporaryFolder empty;
-    CHECK_THAT(sentenceOf([&] { readImageData(empty.path(), {8, 8}); }), CONTAINS("no pictures to learn from"));
+    CHECK_THAT(sentenceOf([&] { readImageData(empty.path(), {8, 8}); }), CONTAINS("no training pictures"));
     CHECK_THAT(sentenceOf([&] { readImageData(empty / "nothing", {8, 8}); }), CONTAINS("no such folder"));
     CHECK_THAT(sentenceOf([&] { makeImageTask(taskNamed("images")); }), CONTAINS("no folder of pictures is given"));
 }
@@ -294,6 +294,6 @@ TEST_CASE("images: recipes that cannot work say why", "[training]") {
     CHECK_THAT(problemOf([](Recipe& r) { r.task = "sort"; }), CONTAINS("choose gpt2 or llama"));
     CHECK_THAT(problemOf([](Recipe& r) { r.architecture.patch = 10; }), CONTAINS("do not divide"));
     CHECK_THAT(problemOf([](Recipe& r) { r.architecture.pooling = "sum"; }), CONTAINS("cls, mean"));
-    CHECK_THAT(problemOf([](Recipe& r) { r.settings.values["odd"] = 0; }), CONTAINS("neither question"));
+    CHECK_THAT(problemOf([](Recipe& r) { r.settings.values["odd"] = 0; }), CONTAINS("both questions are off"));
     CHECK_THAT(problemOf([](Recipe& r) { r.architecture.positions = "rotary"; }), CONTAINS("learned, sinusoidal"));
 }
