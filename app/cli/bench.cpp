@@ -247,7 +247,7 @@ void addBench(CLI::App& app, Run& run) {
     command->add_flag("--json", options->json, "one JSON object");
     command->footer("Timings of shared machines vary: quote the median of several starts.");
     addBenchTrain(*command, run);
-    addBenchLens(*command, run);
+    addBenchLongPattern(*command, run);
     command->callback([=, &run] {
         if (command->get_subcommands().empty()) run = [=] { return bench(*options); };
     });

@@ -63,7 +63,7 @@ void addAttend(CLI::App& app, Run& run);
 void addCost(CLI::App& app, Run& run);
 void addExtrapolate(CLI::App& app, Run& run);
 void addBench(CLI::App& app, Run& run);
-void addBenchLens(CLI::App& bench, Run& run);
+void addBenchLongPattern(CLI::App& bench, Run& run);
 void addBenchTrain(CLI::App& bench, Run& run);
 void addTrain(CLI::App& app, Run& run);
 void addEval(CLI::App& app, Run& run);

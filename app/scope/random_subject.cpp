@@ -39,17 +39,17 @@ RandomSubject::RandomSubject(std::unique_ptr<gpu::Context> context, const Size& 
     store_->reserve({{"q", shape}, {"k", shape}});
     store_->writeDense("q", gaussianRows(size.tokens * size.heads, size.width, 1, 1));
     store_->writeDense("k", gaussianRows(size.tokens * size.heads, size.width, 1, 2));
-    lens_ = std::make_unique<AttentionLens>(
+    longPattern_ = std::make_unique<LongPatternView>(
         *context_, *kernels_, *store_,
-        LensSource{.q = "q",
-                   .k = "k",
-                   .positions = {},
-                   .rule = {.scale = 1 / std::sqrt(static_cast<double>(size.width)), .causal = true},
-                   .slopes = {},
-                   .capacity = size.tokens,
-                   .heads = size.heads,
-                   .groups = size.heads,
-                   .width = size.width});
+        LongPatternSource{.q = "q",
+                          .k = "k",
+                          .positions = {},
+                          .rule = {.scale = 1 / std::sqrt(static_cast<double>(size.width)), .causal = true},
+                          .slopes = {},
+                          .capacity = size.tokens,
+                          .heads = size.heads,
+                          .groups = size.heads,
+                          .width = size.width});
     for (int64_t token = 0; token < size.tokens; ++token) labels_.push_back(std::to_string(token));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/scope/subject.h"
-#include "engine/session/attention_lens.h"
+#include "engine/session/long_pattern_view.h"
 
 #include <memory>
 
@@ -22,14 +22,14 @@ public:
     int heads() const override { return static_cast<int>(size_.heads); }
     int tokenCount() const override { return static_cast<int>(size_.tokens); }
     std::string facts() const override;
-    AttentionLens& lens() { return *lens_; }
+    LongPatternView& longPattern() { return *longPattern_; }
 
 private:
     std::unique_ptr<gpu::Context> context_;
     Size size_;
     std::unique_ptr<KernelLibrary> kernels_;
     std::unique_ptr<TensorStore> store_;
-    std::unique_ptr<AttentionLens> lens_;
+    std::unique_ptr<LongPatternView> longPattern_;
 };
 
 } // namespace attn::scope

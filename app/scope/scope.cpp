@@ -96,7 +96,7 @@ void Scope::open(const Options& options) {
     presenter_ = std::move(presenter);
     attach();
     const ViewDescriptor* view = viewNamed(options.view);
-    page_.emplace(*subject_, view ? view->id : options.random ? ViewId::Lens : ViewId::Head);
+    page_.emplace(*subject_, view ? view->id : options.random ? ViewId::LongPattern : ViewId::Head);
     page_->look() = look;
     window_.setTitle((options.random ? std::string("Long pattern") : subject_->name()) + " – Attention Scope");
     options_ = options;

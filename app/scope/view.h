@@ -9,7 +9,7 @@
 
 namespace attn::scope {
 
-enum class ViewId : uint8_t { Grid, Head, Lens, Tensors, Norms, Timeline, Plan, Device, Shaders };
+enum class ViewId : uint8_t { Grid, Head, LongPattern, Tensors, Norms, Timeline, Plan, Device, Shaders };
 
 /// A rectangle in Dear ImGui's units.
 struct Area {

@@ -23,7 +23,7 @@ struct Scene {
     AttentionInputs in;
     Tensor slopes, statistics;
 
-    explicit Scene(const LensSource& source) {
+    explicit Scene(const LongPatternSource& source) {
         const auto cache = [&](const std::string& name, int64_t heads) {
             return graph->state(name,
                                 {.shape = {source.capacity, heads, source.width}, .liveRows = StepScalar::KeyLength});
@@ -45,7 +45,7 @@ void write(GpuExecutor& executor, const char* input, const std::array<int32_t, 1
     std::ranges::copy(words, executor.inputIntegers(input).begin());
 }
 
-void writeSlopes(GpuExecutor& executor, const LensSource& source) {
+void writeSlopes(GpuExecutor& executor, const LongPatternSource& source) {
     std::ranges::fill(executor.input(kSlopes), 0.0f);
     std::ranges::copy(source.slopes, executor.input(kSlopes).begin());
 }
@@ -66,7 +66,7 @@ void keepLargest(std::vector<HeadProfile::Cell>& cells, const HeadProfile::Cell&
     cells.insert(std::ranges::upper_bound(cells, cell, isLarger), cell);
 }
 
-HeadProfiler::HeadProfiler(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source)
+HeadProfiler::HeadProfiler(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LongPatternSource source)
     : context_(context), kernels_(kernels), store_(store), source_(std::move(source)),
       sets_(lensSets(kernelTraits(context.traits()))) {
     store_.reserve({{kStatistics, {kRows, 4}}});

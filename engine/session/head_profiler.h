@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/attention_lens.h"
+#include "engine/session/long_pattern_view.h"
 #include "engine/session/pattern_views.h"
 
 namespace attn {
@@ -11,7 +11,7 @@ public:
     static constexpr size_t kLargest = 12; ///< number of largest cells to list
 
     /// @param source with named positions and live rows
-    HeadProfiler(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LensSource source);
+    HeadProfiler(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LongPatternSource source);
     ~HeadProfiler();
 
     /// A range of cells.
@@ -39,7 +39,7 @@ private:
     gpu::Context& context_;
     KernelLibrary& kernels_;
     TensorStore& store_;
-    LensSource source_;
+    LongPatternSource source_;
     int32_t sets_; ///< LensBand::setsOfLanes
     Region region_;
     int64_t tokens_ = 0, next_ = 0;

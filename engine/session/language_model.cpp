@@ -237,7 +237,7 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
 
 bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
     const StepParams params = writeStep(*step.executor, tokens_.size(), tokens);
-    forgetInLenses(tokens_.size());
+    invalidateLongPatterns(tokens_.size());
     if (!step.executor->run(params, isCancelled)) return false;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     return true;

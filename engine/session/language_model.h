@@ -17,9 +17,9 @@
 
 namespace attn {
 
-class AttentionLens;
+class LongPatternView;
 class HookEdits;
-struct LensSource;
+struct LongPatternSource;
 struct Edits;
 struct PatternEdit;
 
@@ -100,7 +100,7 @@ public:
     /// @param first position of the first token in the sequence
     StepParams writeStep(GpuExecutor& executor, size_t first, std::span<const int> tokens) const;
     /// The source of a long-pattern view: the cached queries and keys of a layer, and the rows that changes set.
-    LensSource lensSource(int layer) const;
+    LongPatternSource longPatternSource(int layer) const;
     int64_t streamWidth() const; ///< C times the number of residual streams
     /// Writes the tokens, positions, gates and edits of a plan over whole sequences. @param tokens padded with 0
     void writeWhole(GpuExecutor& executor, std::span<const int> tokens) const;
@@ -167,11 +167,11 @@ private:
     enum class TileUse { ReadBack, Draw }; // each has its own memory
     Step& tileStep(int layer, int size, TileUse use);
     bool isByHand(int layer, int head) const; ///< whether a change that is not bypassed sets its pattern
-    bool needsLens() const;                   ///< too many tokens for exact pictures in one run
-    bool drawsByLens(const SetViewCommand& view) const;
-    bool drawsThumbnailsByLens(bool hidesFirst) const;
-    AttentionLens& lensOf(int layer);
-    void forgetInLenses(size_t from); ///< tokens from this one on
+    bool needsLongPatternView() const;        ///< too many tokens for exact pictures in one run
+    bool drawsLongPattern(const SetViewCommand& view) const;
+    bool drawsLongPatternThumbnails(bool hidesFirst) const;
+    LongPatternView& longPatternViewOf(int layer);
+    void invalidateLongPatterns(size_t from); ///< tokens from this one on
     struct DrawnTile;
     SetViewCommand boundedView(SetViewCommand view) const; ///< limits the view to existing tokens and heads
     DrawnTile drawTile(const SetViewCommand& request, TileUse use);
@@ -224,8 +224,8 @@ private:
     PatternGrid grid_; ///< the last thumbnails, for gridTokens_ with gridCells_ tokens per pixel
     std::vector<int> gridTokens_;
     int gridSize_ = 0, gridCells_ = 0;
-    struct Lenses;
-    std::shared_ptr<Lenses> lenses_; ///< for many tokens; created on first use
+    struct LongPatterns;
+    std::shared_ptr<LongPatterns> longPatterns_; ///< for many tokens; created on first use
     ModelInfo info_;
 };
 

@@ -73,7 +73,7 @@ PatternGrid LanguageModel::patternGrid(int size, bool hidesFirst) {
     const auto count = static_cast<int>(tokens_.size());
     if (count == 0 || size <= 0) return {};
     hidesFirst = hidesFirst && count > std::clamp(size, 8, 256); // limits of boundedView()
-    if (drawsThumbnailsByLens(hidesFirst)) {
+    if (drawsLongPatternThumbnails(hidesFirst)) {
         PatternGrid grid = beginGrid(size, hidesFirst);
         while (refine(1000)) {
         }
@@ -196,7 +196,7 @@ PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
         return composedTile(view, std::min(view.queryEnd - view.queryBegin, view.detailSize),
                             std::min(view.keyEnd - view.keyBegin, view.detailSize));
     }
-    if (drawsByLens(boundedView(request))) {
+    if (drawsLongPattern(boundedView(request))) {
         beginTile(request);
         while (refine(1000)) {
         }

@@ -42,9 +42,9 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
     const bool isFine = cells < 4;
     auto& executor = tiles_[{layer, size, isFine}];
     if (!executor)
-        executor = lensStep(model_.context(), model_.kernels(), model_.store(),
-                            lensSource(model_.config(), model_.capacity(), layer), model_.info().heads,
-                            model_.capacity(), size, isFine);
+        executor = longPatternStep(model_.context(), model_.kernels(), model_.store(),
+                                   longPatternSource(model_.config(), model_.capacity(), layer), model_.info().heads,
+                                   model_.capacity(), size, isFine);
     const auto count = static_cast<int>(model_.tokens().size());
     const int pixels = std::min((count + cells - 1) / cells, size), rows = pixels - firstRow;
     const LensBand band{.columnLevel = std::countr_zero(static_cast<unsigned>(cells)),
@@ -71,7 +71,7 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
     all.firstRow = firstRow * cells;
     all.rowLevel = band.columnLevel;
     all.rowCount = std::min(count, pixels * cells) - firstRow * cells;
-    runLensStep(*executor, all, count);
+    runLongPatternStep(*executor, all, count);
     const GpuExecutor::DeviceResult at = executor->deviceResult("pixels");
     return {.buffer = at.buffer,
             .byteOffset = at.byteOffset,
@@ -101,7 +101,7 @@ std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, i
         if (query >= drawn) {
             band.firstRow = query;
             band.rowCount = std::min(size, end - query);
-            runLensStep(executor, band, count);
+            runLongPatternStep(executor, band, count);
             drawn = query + band.rowCount;
         }
         std::vector<float> own(static_cast<size_t>(columns), 0); // columns after those of the band are undefined
@@ -113,13 +113,14 @@ std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, i
     return pooled.values();
 }
 
-std::unique_ptr<AttentionLens> Microscope::lens(int layer) {
+std::unique_ptr<LongPatternView> Microscope::longPatternView(int layer) {
     requireTokens(1);
-    LensSource source = model_.lensSource(layer);
-    source.lens = "microscope.lens"; // separate from that of the model's views
-    auto lens = std::make_unique<AttentionLens>(model_.context(), model_.kernels(), model_.store(), std::move(source));
-    lens->setTokens(static_cast<int64_t>(model_.tokens().size()));
-    return lens;
+    LongPatternSource source = model_.longPatternSource(layer);
+    source.statePrefix = "microscope.long_pattern"; // separate from that of the model's views
+    auto view =
+        std::make_unique<LongPatternView>(model_.context(), model_.kernels(), model_.store(), std::move(source));
+    view->setTokens(static_cast<int64_t>(model_.tokens().size()));
+    return view;
 }
 
 // Tensors -------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/ops/tensor_statistics.h"
-#include "engine/session/attention_lens.h"
 #include "engine/session/language_model.h"
+#include "engine/session/long_pattern_view.h"
 
 #include <map>
 #include <memory>
@@ -76,7 +76,7 @@ public:
 
     /// A long-pattern view of the cached queries and keys of a layer. Only the newest view may be used.
     /// @throws Error if the model has no caches, or the device has too little memory
-    std::unique_ptr<AttentionLens> lens(int layer);
+    std::unique_ptr<LongPatternView> longPatternView(int layer);
 
     /// A tensor on the device, as a matrix.
     struct DeviceTensor {

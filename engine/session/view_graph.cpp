@@ -29,7 +29,7 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
     return graph;
 }
 
-LensSource lensSource(const DecoderConfig& config, int64_t capacity, int layer) {
+LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacity, int layer) {
     const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
     const auto cache = [&](char letter) { return fmt::format("blocks.{}.attn.cache_{}", layer, letter); };
     return {.q = cache('q'),
@@ -44,9 +44,9 @@ LensSource lensSource(const DecoderConfig& config, int64_t capacity, int layer) 
             .hasLiveRows = true};
 }
 
-std::unique_ptr<GpuExecutor> lensStep(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                                      const LensSource& source, int64_t heads, int64_t rows, int64_t size,
-                                      bool isFine) {
+std::unique_ptr<GpuExecutor> longPatternStep(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
+                                             const LongPatternSource& source, int64_t heads, int64_t rows, int64_t size,
+                                             bool isFine) {
     const auto graph = std::make_shared<Graph>();
     const auto cache = [&](const std::string& name, int64_t count) {
         return graph->state(name, {.shape = {source.capacity, count, source.width}, .liveRows = StepScalar::KeyLength});
@@ -70,7 +70,7 @@ std::unique_ptr<GpuExecutor> lensStep(gpu::Context& context, KernelLibrary& kern
     return step;
 }
 
-void runLensStep(GpuExecutor& step, const LensBand& band, int64_t tokens) {
+void runLongPatternStep(GpuExecutor& step, const LensBand& band, int64_t tokens) {
     std::ranges::copy(band.statisticsWords(), step.inputIntegers("rows").begin());
     std::ranges::copy(band.tileWords(), step.inputIntegers("view").begin());
     StepParams params;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/models/decoder.h"
-#include "engine/session/attention_lens.h"
+#include "engine/session/long_pattern_view.h"
 
 #include <map>
 #include <memory>
@@ -19,16 +19,17 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
                                  int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs);
 
 /// The source of a long-pattern view: the cached queries and keys of a layer.
-LensSource lensSource(const DecoderConfig& config, int64_t capacity, int layer);
+LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacity, int layer);
 
 /// An executor that pools bands of several heads of a source exactly (lensStatistics, lensTile), to "pixels"
 /// [heads * size, size].
 /// @param rows   largest number of queries in a band
 /// @param size   pixels per side
 /// @param isFine whether a pixel covers fewer than four keys
-std::unique_ptr<GpuExecutor> lensStep(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                                      const LensSource& source, int64_t heads, int64_t rows, int64_t size, bool isFine);
+std::unique_ptr<GpuExecutor> longPatternStep(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
+                                             const LongPatternSource& source, int64_t heads, int64_t rows, int64_t size,
+                                             bool isFine);
 /// Runs such an executor for a band. @param tokens number of tokens in use
-void runLensStep(GpuExecutor& step, const LensBand& band, int64_t tokens);
+void runLongPatternStep(GpuExecutor& step, const LensBand& band, int64_t tokens);
 
 } // namespace attn

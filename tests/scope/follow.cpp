@@ -144,7 +144,7 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
     leader.send(mirrorLine({.view = "grid"}));
     REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Grid && !scope.isRefining(); }));
     leader.send(mirrorLine({.view = "lens"})); // the old name of the long-pattern view
-    REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Lens && !scope.isRefining(); }));
+    REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::LongPattern && !scope.isRefining(); }));
     const Screenshot pinned = window.picture();
     CHECK(scope.model().isByHand());
     CHECK(window.colourOf(pinned, {last, 2}).isNear(kOne));

@@ -54,7 +54,7 @@ TEST_CASE("two devices: what one computes another shows, to the pixel, and a sen
     CHECK(coloursOf(window, shown) == expected);
     window.press("Up"); // another head comes over too
     CHECK(window.colourOf(window.picture(), {12, 11}).isNear(kOne));
-    for (const char* view : {"1", "3", "4"}) { // the grid, the lens, tensors
+    for (const char* view : {"1", "3", "4"}) { // the grid, the long-pattern view, tensors
         window.press(view);
         const Screenshot other = window.picture();
         CHECK(other.rgb != shown.rgb);

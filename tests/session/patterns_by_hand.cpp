@@ -74,27 +74,27 @@ double pooled(const std::vector<float>& pattern, int head, int row, int column, 
     return pooling == Pooling::Maximum ? largest : sum / count;
 }
 
-/// The lens, tiles, thumbnails and tiles of a layer of a head against plain loops.
+/// The long-pattern view, tiles, thumbnails and tiles of a layer of a head against plain loops.
 void checkPictures(Bench& bench, const std::vector<float>& pattern, int head) {
     Microscope microscope(bench.model);
-    const auto lens = microscope.lens(kLayer);
+    const auto longPattern = microscope.longPatternView(kLayer);
     for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
         for (const int level : {0, 1, 2, 3, 4}) {
             CAPTURE(pooling == Pooling::Mean, level);
             const int side = (kTokens + (1 << level) - 1) >> level;
-            lens->show({.head = head, .level = level, .rows = side, .columns = side, .pooling = pooling});
-            while (lens->work(1000)) {
+            longPattern->show({.head = head, .level = level, .rows = side, .columns = side, .pooling = pooling});
+            while (longPattern->work(1000)) {
             }
             double worst = 0;
             for (int row = 0; row < side; ++row)
                 for (int column = 0; column < side; ++column)
-                    worst = std::max(worst,
-                                     std::abs(pooled(pattern, head, row, column, level, pooling) -
-                                              static_cast<double>(
-                                                  lens->picture().pixels[static_cast<size_t>(row * side + column)])));
+                    worst = std::max(
+                        worst, std::abs(pooled(pattern, head, row, column, level, pooling) -
+                                        static_cast<double>(
+                                            longPattern->picture().pixels[static_cast<size_t>(row * side + column)])));
             CHECK(worst < 1e-6);
         }
-    CHECK(lens->cell(head, 200, 37) == Approx(cellOf(pattern, head, 200, 37)).margin(1e-6));
+    CHECK(longPattern->cell(head, 200, 37) == Approx(cellOf(pattern, head, 200, 37)).margin(1e-6));
 
     const auto checkTile = [&](const PatternTile& tile) {
         int level = 0;
@@ -114,10 +114,10 @@ void checkPictures(Bench& bench, const std::vector<float>& pattern, int head) {
     const auto byHand = std::ranges::find(tiles.byHand, head, &PatternTile::head);
     REQUIRE((byHand != tiles.byHand.end()) == bench.model.hookEdits().patterns().contains({kLayer, head}));
     if (byHand != tiles.byHand.end()) checkTile(*byHand);
-    // Views of the model itself, of another layer and head, leave what this lens knows alone.
+    // Views of the model itself, of another layer and head, do not change the rows of this view.
     bench.model.patternTile({.layer = 0, .head = 0, .detailSize = 64, .hidesFirst = true});
     for (const int query : {200, 202})
-        CHECK(lens->cell(head, query, 37) == Approx(cellOf(pattern, head, query, 37)).margin(1e-6));
+        CHECK(longPattern->cell(head, query, 37) == Approx(cellOf(pattern, head, query, 37)).margin(1e-6));
 }
 
 void checkProfile(Bench& bench, const std::vector<float>& pattern, int head) {
@@ -153,7 +153,8 @@ void checkProfile(Bench& bench, const std::vector<float>& pattern, int head) {
 
 } // namespace
 
-TEST_CASE("patterns by hand: the lens, tiles, thumbnails and profiles show what the model runs on", "[session][gpu]") {
+TEST_CASE("patterns by hand: the long-pattern view, tiles, thumbnails and profiles show what the model runs on",
+          "[session][gpu]") {
     TemporaryFolder folders;
     for (const char* name : {"llama_gqa", "mistral"}) { // grouped heads; a sliding window
         CAPTURE(std::string(name));

@@ -18,8 +18,9 @@ std::span<const ViewDescriptor> viewCatalogue() {
     static constexpr std::array kViews{
         ViewDescriptor{ViewId::Grid, "grid", "Grid", "Patterns of all layers and heads", true, true, makeGridView},
         ViewDescriptor{ViewId::Head, "head", "Head", "One head's pattern, cell by cell", true, true, makeHeadView},
-        ViewDescriptor{ViewId::Lens, "long-pattern", "Long pattern",
-                       "One head's pattern at any length: coarse at first, then exact", false, true, makeLensView},
+        ViewDescriptor{ViewId::LongPattern, "long-pattern", "Long pattern",
+                       "One head's pattern at any length: coarse at first, then exact", false, true,
+                       makeLongPatternView},
         ViewDescriptor{ViewId::Tensors, "tensors", "Tensors", "Hooks and parameters as images, with statistics", true,
                        true, makeTensorView},
         ViewDescriptor{ViewId::Norms, "norms", "Norms", "Norms of the residual stream, by layer and token", true, true,
@@ -39,7 +40,7 @@ std::span<const ViewDescriptor> viewCatalogue() {
 const ViewDescriptor& descriptorOf(ViewId id) { return *std::ranges::find(viewCatalogue(), id, &ViewDescriptor::id); }
 
 const ViewDescriptor* viewNamed(const std::string& name) {
-    if (name == "lens") return &descriptorOf(ViewId::Lens); // the old name, in scripts and older programs
+    if (name == "lens") return &descriptorOf(ViewId::LongPattern); // the old name, in scripts and older programs
     for (const ViewDescriptor& view : viewCatalogue())
         if (name == view.name) return &view;
     return nullptr;

@@ -15,9 +15,9 @@ std::unique_ptr<View> makeHeadView(Subject& subject) {
     return std::make_unique<PatternPage>(subject, std::make_unique<HeadPattern>(*subject.model()));
 }
 
-std::unique_ptr<View> makeLensView(Subject& subject) {
-    auto source = subject.model() ? std::make_unique<LensPattern>(*subject.model())
-                                  : std::make_unique<LensPattern>(dynamic_cast<RandomSubject&>(subject));
+std::unique_ptr<View> makeLongPatternView(Subject& subject) {
+    auto source = subject.model() ? std::make_unique<LongPattern>(*subject.model())
+                                  : std::make_unique<LongPattern>(dynamic_cast<RandomSubject&>(subject));
     return std::make_unique<PatternPage>(subject, std::move(source));
 }
 

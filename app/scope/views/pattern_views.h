@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/scope/lens_pattern.h"
+#include "app/scope/long_pattern.h"
 #include "app/scope/model_subject.h"
 #include "app/scope/pattern_plot.h"
 
@@ -32,6 +32,6 @@ private:
 };
 
 std::unique_ptr<View> makeHeadView(Subject& subject);
-std::unique_ptr<View> makeLensView(Subject& subject);
+std::unique_ptr<View> makeLongPatternView(Subject& subject);
 
 } // namespace attn::scope

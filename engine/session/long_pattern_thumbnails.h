@@ -1,18 +1,18 @@
 #pragma once
 
-#include "engine/session/attention_lens.h"
+#include "engine/session/long_pattern_view.h"
 #include "engine/session/pattern_views.h"
 
 namespace attn {
 
 /// Thumbnails of all heads of a decoder, pooled from its caches without storing patterns. They are coarse at first,
 /// then become exact layer by layer.
-class LensThumbnails {
+class LongPatternThumbnails {
 public:
     /// @param size largest side in pixels, 8 to 256
-    LensThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::vector<LensSource> layers,
-                   int size);
-    ~LensThumbnails();
+    LongPatternThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
+                          std::vector<LongPatternSource> layers, int size);
+    ~LongPatternThumbnails();
 
     int size() const { return size_; }
     /// Call after queries and keys from `firstChanged` on, or their number, changed.
@@ -42,7 +42,7 @@ private:
     gpu::Context& context_;
     KernelLibrary& kernels_;
     TensorStore& store_;
-    std::vector<LensSource> layers_;
+    std::vector<LongPatternSource> layers_;
     int size_;
     int32_t sets_; ///< LensBand::setsOfLanes
     int64_t tokens_ = 0;

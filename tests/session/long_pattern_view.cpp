@@ -1,4 +1,4 @@
-#include "engine/session/attention_lens.h"
+#include "engine/session/long_pattern_view.h"
 
 #include "engine/attention/random_features.h"
 #include "engine/gpu/transfer.h"
@@ -26,7 +26,7 @@ struct Scene {
         store.writeDense("q", q);
         store.writeDense("k", k);
     }
-    LensSource source() const {
+    LongPatternSource source() const {
         return {.q = "q",
                 .k = "k",
                 .rule = rule,
@@ -81,8 +81,8 @@ std::vector<double> withoutFirst(std::vector<double> pattern, int64_t tokens) {
     return pattern;
 }
 
-double worstPixel(const LensPicture& picture, const std::vector<double>& pattern, int64_t tokens) {
-    const LensView& view = picture.view;
+double worstPixel(const LongPatternPicture& picture, const std::vector<double>& pattern, int64_t tokens) {
+    const LongPatternRegion& view = picture.view;
     const int64_t cells = int64_t{1} << view.level;
     double worst = 0;
     for (int64_t y = 0; y < view.rows; ++y)
@@ -109,7 +109,8 @@ double worstPixel(const LensPicture& picture, const std::vector<double>& pattern
 
 } // namespace
 
-TEST_CASE("lens: pooled exactly at every level, for every rule, as the pattern that was formed", "[session][gpu]") {
+TEST_CASE("long-pattern view: pooled exactly at every level, for every rule, as the pattern that was formed",
+          "[session][gpu]") {
     Device device;
     const std::vector<float> slopes{0.25f, 0.0625f, 0.015625f, 0.5f};
     for (const auto& [rule, hasSlopes] :
@@ -120,28 +121,29 @@ TEST_CASE("lens: pooled exactly at every level, for every rule, as the pattern t
         if (hasSlopes) scene.slopes = slopes;
         TensorStore store(device.context);
         scene.fill(store);
-        AttentionLens lens(device.context, device.kernels, store, scene.source());
+        LongPatternView longPattern(device.context, device.kernels, store, scene.source());
         CAPTURE(rule.causal, rule.window, hasSlopes);
         for (const int head : {0, 3}) {
             const std::vector<double> pattern = scene.pattern(head);
             for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
-                for (const LensView& view :
-                     {LensView{.level = 2, .rows = 512, .columns = 512},
-                      LensView{.level = 0, .row = 1000, .column = 900, .rows = 90, .columns = 130},
-                      LensView{.level = 1, .row = 1000, .column = 3, .rows = 40, .columns = 77},
-                      LensView{.level = 3, .row = 7, .column = 5, .rows = 100, .columns = 60},
-                      LensView{.level = 5, .rows = 70, .columns = 70}, LensView{.level = 8, .rows = 8, .columns = 8}}) {
-                    LensView asked = view;
+                for (const LongPatternRegion& view :
+                     {LongPatternRegion{.level = 2, .rows = 512, .columns = 512},
+                      LongPatternRegion{.level = 0, .row = 1000, .column = 900, .rows = 90, .columns = 130},
+                      LongPatternRegion{.level = 1, .row = 1000, .column = 3, .rows = 40, .columns = 77},
+                      LongPatternRegion{.level = 3, .row = 7, .column = 5, .rows = 100, .columns = 60},
+                      LongPatternRegion{.level = 5, .rows = 70, .columns = 70},
+                      LongPatternRegion{.level = 8, .rows = 8, .columns = 8}}) {
+                    LongPatternRegion asked = view;
                     asked.head = head;
                     asked.pooling = pooling;
-                    lens.show(asked);
-                    while (lens.work(1000)) {
+                    longPattern.show(asked);
+                    while (longPattern.work(1000)) {
                     }
-                    REQUIRE(lens.picture().isWhole());
+                    REQUIRE(longPattern.picture().isWhole());
                     CAPTURE(view.level, pooling == Pooling::Mean, head);
-                    CHECK(worstPixel(lens.picture(), pattern, scene.tokens) < 1e-5);
+                    CHECK(worstPixel(longPattern.picture(), pattern, scene.tokens) < 1e-5);
                 }
-            const std::vector<float> row = lens.row(head, 1500, 4);
+            const std::vector<float> row = longPattern.row(head, 1500, 4);
             REQUIRE(row.size() == 128);
             for (size_t x = 0; x < row.size(); ++x)
                 CHECK(static_cast<double>(row[x]) ==
@@ -152,101 +154,103 @@ TEST_CASE("lens: pooled exactly at every level, for every rule, as the pattern t
     }
 }
 
-TEST_CASE("lens: a picture is there at once from one query in a pixel, and becomes exact from the top",
+TEST_CASE("long-pattern view: a picture is there at once from one query in a pixel, and becomes exact from the top",
           "[session][gpu]") {
     Device device;
     Scene scene{.tokens = 1500, .heads = 1, .groups = 1, .width = 8, .rule = {.causal = true}};
     TensorStore store(device.context);
     scene.fill(store);
-    AttentionLens lens(device.context, device.kernels, store, scene.source());
-    const LensView view{.level = 4, .rows = 94, .columns = 94};
-    lens.show(view);
-    CHECK_FALSE(lens.picture().isWhole());
+    LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+    const LongPatternRegion view{.level = 4, .rows = 94, .columns = 94};
+    longPattern.show(view);
+    CHECK_FALSE(longPattern.picture().isWhole());
     const std::vector<double> pattern = scene.pattern(0);
     for (size_t y = 0; y < 93; ++y) // row y by the query in the middle of it
         for (size_t x = 0; x < 94; ++x) {
             const auto from = pattern.begin() + static_cast<std::ptrdiff_t>((y * 16 + 8) * 1500 + x * 16);
-            REQUIRE(static_cast<double>(lens.picture().pixels[y * 94 + x]) ==
+            REQUIRE(static_cast<double>(longPattern.picture().pixels[y * 94 + x]) ==
                     Approx(*std::max_element(
                                from, from + std::min<std::ptrdiff_t>(16, 1500 - static_cast<std::ptrdiff_t>(x) * 16)))
                         .margin(1e-5));
         }
-    while (lens.work(1)) {
+    while (longPattern.work(1)) {
     }
-    CHECK(worstPixel(lens.picture(), pattern, 1500) < 1e-5);
+    CHECK(worstPixel(longPattern.picture(), pattern, 1500) < 1e-5);
     // Other queries: what was known of them is not true any more.
     scene.q.assign(scene.q.size(), 0.0f);
     store.writeDense("q", scene.q);
-    lens.setTokens(1200);
-    while (lens.work(1000)) {
+    longPattern.setTokens(1200);
+    while (longPattern.work(1000)) {
     }
-    CHECK(lens.picture().pixels[0] == Approx(1)); // the first sees itself alone
-    CHECK(lens.picture().pixels[70 * 94 + 3] == Approx(1.0 / (70 * 16 + 1)).margin(1e-6)); // of its first query
-    CHECK(lens.picture().pixels[80 * 94] == 0);                                            // no token
+    CHECK(longPattern.picture().pixels[0] == Approx(1)); // the first sees itself alone
+    CHECK(longPattern.picture().pixels[70 * 94 + 3] == Approx(1.0 / (70 * 16 + 1)).margin(1e-6)); // of its first query
+    CHECK(longPattern.picture().pixels[80 * 94] == 0);                                            // no token
 }
 
-TEST_CASE("lens: the picture on the device is that of the host, while it is coarse, exact and after more tokens",
-          "[session][gpu]") {
+TEST_CASE(
+    "long-pattern view: the picture on the device is that of the host, while it is coarse, exact and after more tokens",
+    "[session][gpu]") {
     Device device;
     Scene scene{.tokens = 1500, .heads = 2, .groups = 1, .width = 8, .rule = {.causal = true}};
     TensorStore store(device.context);
     scene.fill(store);
-    AttentionLens lens(device.context, device.kernels, store, scene.source());
-    lens.show({.level = 2, .rows = 375, .columns = 300});
-    lens.keepOnDevice(); // a picture is there already
+    LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+    longPattern.show({.level = 2, .rows = 375, .columns = 300});
+    longPattern.keepOnDevice(); // a picture is there already
     gpu::Transfer transfer(device.context);
     const auto check = [&] {
-        const LensPicture& picture = lens.picture();
-        std::vector<float> all(static_cast<size_t>(LensView::kMostSide) * LensView::kMostSide);
-        transfer.download(lens.devicePixels(), 0, std::as_writable_bytes(std::span(all)));
+        const LongPatternPicture& picture = longPattern.picture();
+        std::vector<float> all(static_cast<size_t>(LongPatternRegion::kMostSide) * LongPatternRegion::kMostSide);
+        transfer.download(longPattern.devicePixels(), 0, std::as_writable_bytes(std::span(all)));
         for (size_t row = 0; row < static_cast<size_t>(picture.view.rows); ++row)
             for (size_t column = 0; column < static_cast<size_t>(picture.view.columns); ++column)
-                REQUIRE(all[row * LensView::kMostSide + column] ==
+                REQUIRE(all[row * LongPatternRegion::kMostSide + column] ==
                         picture.pixels[row * static_cast<size_t>(picture.view.columns) + column]);
     };
     check();
-    lens.work(1);
+    longPattern.work(1);
     check();
-    while (lens.work(100)) {
+    while (longPattern.work(100)) {
     }
     check();
-    lens.setTokens(1400, 1000); // what lies before is kept
+    longPattern.setTokens(1400, 1000); // what lies before is kept
     check();
-    while (lens.work(100)) {
+    while (longPattern.work(100)) {
     }
     check();
-    lens.show({.head = 1, .level = 4, .row = 3, .column = 2, .rows = 94, .columns = 94}); // beyond the last token too
+    longPattern.show(
+        {.head = 1, .level = 4, .row = 3, .column = 2, .rows = 94, .columns = 94}); // beyond the last token too
     check();
-    while (lens.work(100)) {
+    while (longPattern.work(100)) {
     }
     check();
 }
 
-TEST_CASE("lens: the first token is left out exactly, at every level", "[session][gpu]") {
+TEST_CASE("long-pattern view: the first token is left out exactly, at every level", "[session][gpu]") {
     Device device;
     for (const AttentionRule& rule : {AttentionRule{.causal = true}, AttentionRule{.causal = true, .window = 100},
                                       AttentionRule{.causal = false}}) {
         Scene scene{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = rule};
         TensorStore store(device.context);
         scene.fill(store);
-        AttentionLens lens(device.context, device.kernels, store, scene.source());
+        LongPatternView longPattern(device.context, device.kernels, store, scene.source());
         const std::vector<double> plain = scene.pattern(1), left = withoutFirst(plain, scene.tokens);
         for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
             for (const int level : {0, 1, 2, 3, 4})
                 for (const bool hidesFirst : {true, false}) {
                     CAPTURE(rule.causal, rule.window, pooling == Pooling::Mean, level, hidesFirst);
                     const int side = (300 + (1 << level) - 1) >> level;
-                    lens.show({.head = 1,
-                               .level = level,
-                               .rows = side,
-                               .columns = side,
-                               .pooling = pooling,
-                               .hidesFirst = hidesFirst});
-                    while (lens.work(1000)) {
+                    longPattern.show({.head = 1,
+                                      .level = level,
+                                      .rows = side,
+                                      .columns = side,
+                                      .pooling = pooling,
+                                      .hidesFirst = hidesFirst});
+                    while (longPattern.work(1000)) {
                     }
                     // 2e-6: exponentials of 32-bit scores
-                    CHECK(worstPixel(lens.picture(), hidesFirst ? left : plain, scene.tokens) < 2e-6);
-                    const auto row = lens.row(1, 150, level, pooling);
+                    CHECK(worstPixel(longPattern.picture(), hidesFirst ? left : plain, scene.tokens) < 2e-6);
+                    const auto row = longPattern.row(1, 150, level, pooling);
                     for (size_t x = 0; x < row.size(); ++x) {
                         double largest = 0, sum = 0;
                         int count = 0;
@@ -265,15 +269,15 @@ TEST_CASE("lens: the first token is left out exactly, at every level", "[session
     }
 }
 
-TEST_CASE("lens: rows that are set by hand are pooled in place of the head's own", "[session][gpu]") {
+TEST_CASE("long-pattern view: rows that are set by hand are pooled in place of the head's own", "[session][gpu]") {
     Device device;
     Scene scene{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = {.causal = true}};
     TensorStore store(device.context);
     scene.fill(store);
-    LensSource source = scene.source();
+    LongPatternSource source = scene.source();
     source.byHand = scene.rowsByHand();
-    AttentionLens lens(device.context, device.kernels, store, source);
-    lens.keepOnDevice();
+    LongPatternView longPattern(device.context, device.kernels, store, source);
+    longPattern.keepOnDevice();
     gpu::Transfer transfer(device.context);
     for (const int head : {1, 0}) {
         std::vector<double> pattern = scene.pattern(head);
@@ -287,55 +291,56 @@ TEST_CASE("lens: rows that are set by hand are pooled in place of the head's own
                 for (const bool hidesFirst : {false, true}) {
                     CAPTURE(head, pooling == Pooling::Mean, level, hidesFirst);
                     const int side = (300 + (1 << level) - 1) >> level;
-                    lens.show({.head = head,
-                               .level = level,
-                               .row = 1,
-                               .column = 0,
-                               .rows = side,
-                               .columns = side + 3,
-                               .pooling = pooling,
-                               .hidesFirst = hidesFirst});
-                    while (lens.work(1)) {
+                    longPattern.show({.head = head,
+                                      .level = level,
+                                      .row = 1,
+                                      .column = 0,
+                                      .rows = side,
+                                      .columns = side + 3,
+                                      .pooling = pooling,
+                                      .hidesFirst = hidesFirst});
+                    while (longPattern.work(1)) {
                     }
-                    REQUIRE(lens.picture().isWhole());
-                    CHECK(worstPixel(lens.picture(), hidesFirst ? left : pattern, scene.tokens) < 2e-6);
-                    std::vector<float> drawn(static_cast<size_t>(side) * LensView::kMostSide);
-                    transfer.download(lens.devicePixels(), 0, std::as_writable_bytes(std::span(drawn)));
+                    REQUIRE(longPattern.picture().isWhole());
+                    CHECK(worstPixel(longPattern.picture(), hidesFirst ? left : pattern, scene.tokens) < 2e-6);
+                    std::vector<float> drawn(static_cast<size_t>(side) * LongPatternRegion::kMostSide);
+                    transfer.download(longPattern.devicePixels(), 0, std::as_writable_bytes(std::span(drawn)));
                     for (int y = 0; y < side; ++y)
                         for (int x = 0; x < side + 3; ++x)
-                            REQUIRE(drawn[static_cast<size_t>(y * LensView::kMostSide + x)] ==
-                                    lens.picture().pixels[static_cast<size_t>(y * (side + 3) + x)]);
+                            REQUIRE(drawn[static_cast<size_t>(y * LongPatternRegion::kMostSide + x)] ==
+                                    longPattern.picture().pixels[static_cast<size_t>(y * (side + 3) + x)]);
                     const auto& expected = hidesFirst ? left : pattern;
                     for (const int64_t query : {66, 150, 151}) // by hand where 7 leaves 3, and from 64 to 95
                         for (const int64_t key : {0, 1, 60})
-                            REQUIRE(static_cast<double>(lens.cell(head, query, key)) ==
+                            REQUIRE(static_cast<double>(longPattern.cell(head, query, key)) ==
                                     Approx(expected[static_cast<size_t>(query * 300 + key)]).margin(2e-6));
                 }
     }
     // Coarse: one query stands for its pixel, by hand where it is.
-    lens.show({.head = 1, .level = 2, .rows = 75, .columns = 75});
+    longPattern.show({.head = 1, .level = 2, .rows = 75, .columns = 75});
     const std::vector<float> row = source.byHand(1, 66); // the one in the middle
-    CHECK(lens.picture().pixels[16 * 75 + 1] == *std::max_element(row.begin() + 4, row.begin() + 8));
+    CHECK(longPattern.picture().pixels[16 * 75 + 1] == *std::max_element(row.begin() + 4, row.begin() + 8));
 }
 
-TEST_CASE("lens: views that do not exist are refused", "[session][gpu]") {
+TEST_CASE("long-pattern view: views that do not exist are refused", "[session][gpu]") {
     Device device;
     Scene scene{.tokens = 64, .heads = 1, .groups = 1, .width = 4};
     TensorStore store(device.context);
     scene.fill(store);
-    AttentionLens lens(device.context, device.kernels, store, scene.source());
-    CHECK_THROWS_WITH(lens.show({.rows = 0, .columns = 5}), CONTAINS("cannot be drawn"));
-    CHECK_THROWS_WITH(lens.show({.head = 1, .rows = 5, .columns = 5}), CONTAINS("there is no head 1"));
-    CHECK_THROWS_WITH(lens.show({.level = 10, .rows = 5, .columns = 5}), CONTAINS("levels 0 to 9"));
-    CHECK_THROWS_WITH(lens.row(0, 64, 0), CONTAINS("rows are 0 to 63"));
-    CHECK_THROWS_WITH(lens.setTokens(65), CONTAINS("65 tokens do not fit"));
-    lens.setTokens(0);
-    lens.show({.rows = 5, .columns = 5});
-    CHECK_FALSE(lens.work(1));
-    CHECK(lens.picture().isWhole());
+    LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+    CHECK_THROWS_WITH(longPattern.show({.rows = 0, .columns = 5}), CONTAINS("cannot be drawn"));
+    CHECK_THROWS_WITH(longPattern.show({.head = 1, .rows = 5, .columns = 5}), CONTAINS("there is no head 1"));
+    CHECK_THROWS_WITH(longPattern.show({.level = 10, .rows = 5, .columns = 5}), CONTAINS("levels 0 to 9"));
+    CHECK_THROWS_WITH(longPattern.row(0, 64, 0), CONTAINS("rows are 0 to 63"));
+    CHECK_THROWS_WITH(longPattern.setTokens(65), CONTAINS("65 tokens do not fit"));
+    longPattern.setTokens(0);
+    longPattern.show({.rows = 5, .columns = 5});
+    CHECK_FALSE(longPattern.work(1));
+    CHECK(longPattern.picture().isWhole());
 }
 
-TEST_CASE("lens: the longest row that the device counts to is exact, longer ones are refused", "[session][gpu]") {
+TEST_CASE("long-pattern view: the longest row that the device counts to is exact, longer ones are refused",
+          "[session][gpu]") {
     Device device;
     const KernelTraits traits = kernelTraits(device.context.traits());
     if (!traits.prefersSubgroupTiles) {
@@ -346,16 +351,16 @@ TEST_CASE("lens: the longest row that the device counts to is exact, longer ones
     Scene scene{.tokens = most, .heads = 1, .groups = 1, .width = width, .rule = {.causal = true}};
     TensorStore store(device.context);
     scene.fill(store);
-    AttentionLens lens(device.context, device.kernels, store, scene.source());
-    const std::vector<float> row = lens.row(0, most - 1, LensBand::kMostLevel, Pooling::Mean);
+    LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+    const std::vector<float> row = longPattern.row(0, most - 1, LensBand::kMostLevel, Pooling::Mean);
     double sum = 0;
     for (size_t x = 0; x < row.size(); ++x)
         sum += static_cast<double>(row[x]) *
                static_cast<double>(std::min<int64_t>(1 << LensBand::kMostLevel,
                                                      most - (static_cast<int64_t>(x) << LensBand::kMostLevel)));
     CHECK(sum == Approx(1).margin(1e-4));
-    LensSource longer = scene.source();
+    LongPatternSource longer = scene.source();
     longer.capacity = most + 1;
     TensorStore other(device.context);
-    CHECK_THROWS_WITH(AttentionLens(device.context, device.kernels, other, longer), CONTAINS("use fewer"));
+    CHECK_THROWS_WITH(LongPatternView(device.context, device.kernels, other, longer), CONTAINS("use fewer"));
 }

@@ -1,4 +1,4 @@
-#include "engine/session/lens_thumbnails.h"
+#include "engine/session/long_pattern_thumbnails.h"
 
 #include "engine/session/view_graph.h"
 
@@ -17,8 +17,8 @@ constexpr double kFirstCellsPerMs = 40'000;
 
 } // namespace
 
-LensThumbnails::LensThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                               std::vector<LensSource> layers, int size)
+LongPatternThumbnails::LongPatternThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
+                                             std::vector<LongPatternSource> layers, int size)
     : context_(context), kernels_(kernels), store_(store), layers_(std::move(layers)), size_(size),
       sets_(lensSets(kernelTraits(context.traits()))), cellsPerMs_(kFirstCellsPerMs) {
     grid_.layers = static_cast<int>(layers_.size());
@@ -29,9 +29,9 @@ LensThumbnails::LensThumbnails(gpu::Context& context, KernelLibrary& kernels, Te
                 {.layer = layer, .firstHead = head, .heads = std::min(kHeadsOfRun, grid_.heads - head), .exact = 0});
 }
 
-LensThumbnails::~LensThumbnails() = default;
+LongPatternThumbnails::~LongPatternThumbnails() = default;
 
-void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse, bool hidesFirst) {
+void LongPatternThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse, bool hidesFirst) {
     int level = 0;
     const auto pixelsOf = [&](int64_t count) { return static_cast<int>(((count - 1) >> level) + 1); };
     while (pixelsOf(tokens) > size_ && level < LensBand::kMostLevel) ++level;
@@ -76,7 +76,7 @@ void LensThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCoarse, b
              group.exact);
 }
 
-bool LensThumbnails::work(double milliseconds) {
+bool LongPatternThumbnails::work(double milliseconds) {
     const Clock::time_point start = Clock::now();
     while (drawBand())
         if (std::chrono::duration<double, std::milli>(Clock::now() - start).count() >= milliseconds) break;
@@ -84,7 +84,7 @@ bool LensThumbnails::work(double milliseconds) {
 }
 
 /// Draws the next band. @return false if there is none left
-bool LensThumbnails::drawBand() {
+bool LongPatternThumbnails::drawBand() {
     const auto found = std::ranges::find_if(
         groups_, [&](const Group& group) { return !grid_.tiles.empty() && group.exact < grid_.tiles.front().rows; });
     if (found == groups_.end()) return false;
@@ -113,7 +113,7 @@ bool LensThumbnails::drawBand() {
 }
 
 /// @return [heads * size, size] with padded rows
-std::span<const float> LensThumbnails::run(const Group& group, LensBand band) {
+std::span<const float> LongPatternThumbnails::run(const Group& group, LensBand band) {
     band.head = group.firstHead;
     band.heads = group.heads;
     band.columnLevel = level_;
@@ -121,16 +121,16 @@ std::span<const float> LensThumbnails::run(const Group& group, LensBand band) {
     band.setsOfLanes = sets_;
     band.firstSeen = hidesFirst_;
     GpuExecutor& executor = step(group.layer, level_ < 2);
-    runLensStep(executor, band, tokens_);
+    runLongPatternStep(executor, band, tokens_);
     return executor.result("pixels");
 }
 
-PatternTile& LensThumbnails::tileOf(const Group& group, int head) {
+PatternTile& LongPatternThumbnails::tileOf(const Group& group, int head) {
     return grid_.tiles[group.layer * static_cast<size_t>(grid_.heads) + static_cast<size_t>(group.firstHead + head)];
 }
 
 /// Draws a band of all heads of a group into their tiles, starting at a row of pixels.
-void LensThumbnails::draw(const Group& group, const LensBand& band, int firstRow) {
+void LongPatternThumbnails::draw(const Group& group, const LensBand& band, int firstRow) {
     if (band.rowCount <= 0) return;
     const std::span<const float> drawn = run(group, band);
     const int pixels = grid_.tiles.front().columns;
@@ -149,7 +149,7 @@ void LensThumbnails::draw(const Group& group, const LensBand& band, int firstRow
 }
 
 /// Draws a row of pixels of one head again if a change sets rows in it. Other rows are the head's own.
-void LensThumbnails::drawByHand(const Group& group, int head, int firstQuery, int queries, int row) {
+void LongPatternThumbnails::drawByHand(const Group& group, int head, int firstQuery, int queries, int row) {
     const auto byHand = [&](int query) { return layers_[group.layer].byHand(group.firstHead + head, query); };
     PatternTile& tile = tileOf(group, head);
     PooledRow pooled({.count = tile.columns, .level = level_, .tokens = tokens_, .hidesFirst = hidesFirst_});
@@ -171,9 +171,10 @@ void LensThumbnails::drawByHand(const Group& group, int head, int firstQuery, in
     std::ranges::copy(pooled.values(), tile.values.begin() + static_cast<std::ptrdiff_t>(row) * tile.columns);
 }
 
-GpuExecutor& LensThumbnails::step(size_t layer, bool isFine) {
+GpuExecutor& LongPatternThumbnails::step(size_t layer, bool isFine) {
     std::unique_ptr<GpuExecutor>& step = steps_[{layer, isFine}];
-    if (!step) step = lensStep(context_, kernels_, store_, layers_[layer], kHeadsOfRun, kRowsOfBand, size_, isFine);
+    if (!step)
+        step = longPatternStep(context_, kernels_, store_, layers_[layer], kHeadsOfRun, kRowsOfBand, size_, isFine);
     return *step;
 }
 

@@ -7,14 +7,14 @@ using namespace attn::scope;
 
 namespace {
 
-const LensPicture& lensOf(ScopeWindow& window) {
+const LongPatternPicture& pictureOf(ScopeWindow& window) {
     const auto& page = dynamic_cast<PatternPage&>(*window.scope().page().view());
-    return dynamic_cast<const LensPattern&>(page.source()).picture();
+    return dynamic_cast<const LongPattern&>(page.source()).picture();
 }
 
 /// Until nothing becomes better any more.
 bool settles(ScopeWindow& window) {
-    return window.drawUntil([&] { return !window.scope().isRefining() && lensOf(window).isWhole(); });
+    return window.drawUntil([&] { return !window.scope().isRefining() && pictureOf(window).isWhole(); });
 }
 
 } // namespace
@@ -24,7 +24,7 @@ TEST_CASE("scope: a long pattern is coarse at once, becomes exact, and zooms to 
     options.random = {6000, 2, 16};
     ScopeWindow window(options);
     REQUIRE(settles(window));
-    const LensView fitted = lensOf(window).view;
+    const LongPatternRegion fitted = pictureOf(window).view;
     CHECK(fitted.head == 1);
     CHECK(fitted.level == 3); // some 500 pixels
     CHECK(window.scope().page().view()->facts().find("8 × 8 cells per pixel") != std::string::npos);
@@ -36,8 +36,8 @@ TEST_CASE("scope: a long pattern is coarse at once, becomes exact, and zooms to 
     window.turnWheel(22);
     window.drag(300, 300); // to the corner
     REQUIRE(settles(window));
-    CHECK(lensOf(window).view.level == 0);
-    CHECK(lensOf(window).view.row == 0);
+    CHECK(pictureOf(window).view.level == 0);
+    CHECK(pictureOf(window).view.row == 0);
     picture = window.picture();
     CHECK(window.colourOf(picture, {0, 0}).isNear(kOne)); // sees itself alone
     CHECK(window.colourOf(picture, {0, 1}).isNear({28, 30, 36}));
@@ -45,11 +45,11 @@ TEST_CASE("scope: a long pattern is coarse at once, becomes exact, and zooms to 
 
     window.drag(-200, -200);
     REQUIRE(settles(window));
-    CHECK(lensOf(window).view.row > 0);
+    CHECK(pictureOf(window).view.row > 0);
     window.press("Left"); // another head, where this one was looked at
     REQUIRE(settles(window));
-    CHECK(lensOf(window).view.head == 0);
+    CHECK(pictureOf(window).view.head == 0);
     window.press("0");
     REQUIRE(settles(window));
-    CHECK(lensOf(window).view.level == fitted.level);
+    CHECK(pictureOf(window).view.level == fitted.level);
 }

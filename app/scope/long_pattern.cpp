@@ -1,4 +1,4 @@
-#include "app/scope/lens_pattern.h"
+#include "app/scope/long_pattern.h"
 
 #include <fmt/format.h>
 
@@ -12,26 +12,28 @@ constexpr double kFrameMs = 30; // time to work on the view between two frames
 
 } // namespace
 
-LensPattern::LensPattern(RandomSubject& subject) : subject_(subject), lens_(&subject.lens()) { lens_->keepOnDevice(); }
+LongPattern::LongPattern(RandomSubject& subject) : subject_(subject), longPattern_(&subject.longPattern()) {
+    longPattern_->keepOnDevice();
+}
 
-LensPattern::LensPattern(ModelSubject& subject) : subject_(subject), model_(&subject) { follow(); }
+LongPattern::LongPattern(ModelSubject& subject) : subject_(subject), model_(&subject) { follow(); }
 
-bool LensPattern::isCausal() const {
+bool LongPattern::isCausal() const {
     return model_ == nullptr || model_->language().config().layers[static_cast<size_t>(subject_.layer())].rule.causal;
 }
-int LensPattern::window() const {
+int LongPattern::window() const {
     if (model_ == nullptr) return 0;
     return static_cast<int>(model_->language().config().layers[static_cast<size_t>(subject_.layer())].rule.window);
 }
 
 /// Switches to the subject's current layer and the model's current tokens.
-void LensPattern::follow() {
+void LongPattern::follow() {
     if (model_ == nullptr) return;
     if (!own_ || layer_ != subject_.layer()) {
-        own_ = nullptr; // two lenses would share the statistics of their rows
-        own_ = model_->microscope().lens(subject_.layer());
-        lens_ = own_.get();
-        lens_->keepOnDevice();
+        own_ = nullptr; // two views would share the statistics of their rows
+        own_ = model_->microscope().longPatternView(subject_.layer());
+        longPattern_ = own_.get();
+        longPattern_->keepOnDevice();
         layer_ = subject_.layer();
     } else if (version_ != model_->version()) {
         own_->setTokens(model_->tokenCount(), model_->firstChanged(version_));
@@ -42,8 +44,8 @@ void LensPattern::follow() {
     isDrawn_ = false;
 }
 
-std::string LensPattern::facts() const {
-    const LensPicture& shown = lens_->picture();
+std::string LongPattern::facts() const {
+    const LongPatternPicture& shown = longPattern_->picture();
     const auto exact = std::ranges::count_if(shown.isExact, [](uint8_t row) { return row != 0; });
     const int64_t cells = int64_t{1} << shown.view.level;
     return fmt::format(
@@ -53,33 +55,34 @@ std::string LensPattern::facts() const {
         model_ && model_->isByHand() ? "  ·  pattern changed" : "");
 }
 
-LensView LensPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const {
-    int level = 0; // a pixel of the lens is never larger than one of the screen
+LongPatternRegion LongPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const {
+    int level = 0; // a pixel of the view is never larger than one of the screen
     while (level < LensBand::kMostLevel && static_cast<float>(2 << level) * cellPixels <= 1) ++level;
     const auto span = [&](std::pair<int, int> range) {
         return (((range.second - 1) >> level) - (range.first >> level)) + 1;
     };
-    while (level < LensBand::kMostLevel && std::max(span(queries), span(keys)) > LensView::kMostSide) ++level;
+    while (level < LensBand::kMostLevel && std::max(span(queries), span(keys)) > LongPatternRegion::kMostSide) ++level;
     return {.head = subject_.head(),
             .level = level,
             .row = queries.first >> level,
             .column = keys.first >> level,
-            .rows = std::clamp(span(queries), 1, LensView::kMostSide),
-            .columns = std::clamp(span(keys), 1, LensView::kMostSide)};
+            .rows = std::clamp(span(queries), 1, LongPatternRegion::kMostSide),
+            .columns = std::clamp(span(keys), 1, LongPatternRegion::kMostSide)};
 }
 
-bool LensPattern::isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) {
+bool LongPattern::isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) {
     follow();
-    return isDrawn_ && viewOf(queries, keys, cellPixels) == lens_->picture().view && lens_->picture().isWhole();
+    return isDrawn_ && viewOf(queries, keys, cellPixels) == longPattern_->picture().view &&
+           longPattern_->picture().isWhole();
 }
 
-const DevicePixels& LensPattern::pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) {
+const DevicePixels& LongPattern::pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) {
     if (isReady(queries, keys, cellPixels)) return pixels_;
-    const LensView view = viewOf(queries, keys, cellPixels);
-    const bool isOther = view != lens_->picture().view;
-    if (isOther) lens_->show(view);
-    if (!isOther || view.level == 0) lens_->work(kFrameMs); // otherwise show the coarse view first
-    const LensPicture& shown = lens_->picture();
+    const LongPatternRegion view = viewOf(queries, keys, cellPixels);
+    const bool isOther = view != longPattern_->picture().view;
+    if (isOther) longPattern_->show(view);
+    if (!isOther || view.level == 0) longPattern_->work(kFrameMs); // otherwise show the coarse view first
+    const LongPatternPicture& shown = longPattern_->picture();
     std::vector<float> seen;
     std::ranges::copy_if(shown.pixels, std::back_inserter(seen), [](float pixel) { return pixel > 0; });
     if (!seen.empty()) {
@@ -88,10 +91,10 @@ const DevicePixels& LensPattern::pixels(std::pair<int, int> queries, std::pair<i
         largest_ = *at;
     }
     const auto cells = [&](int64_t pixel) { return static_cast<int>(pixel << view.level); };
-    pixels_ = {.buffer = lens_->devicePixels().get(),
+    pixels_ = {.buffer = longPattern_->devicePixels().get(),
                .byteOffset = 0,
-               .byteSize = sizeof(float) * static_cast<size_t>(view.rows) * LensView::kMostSide,
-               .rowStride = LensView::kMostSide,
+               .byteSize = sizeof(float) * static_cast<size_t>(view.rows) * LongPatternRegion::kMostSide,
+               .rowStride = LongPatternRegion::kMostSide,
                .rows = view.rows,
                .columns = view.columns,
                .rowBegin = cells(view.row),
@@ -102,10 +105,10 @@ const DevicePixels& LensPattern::pixels(std::pair<int, int> queries, std::pair<i
     return pixels_;
 }
 
-float LensPattern::probability(const Cell& cell) {
+float LongPattern::probability(const Cell& cell) {
     follow();
     return reading_.at({cell, subject_.layer(), subject_.head(), version_},
-                       [&] { return lens_->cell(subject_.head(), cell.query, cell.key); });
+                       [&] { return longPattern_->cell(subject_.head(), cell.query, cell.key); });
 }
 
 } // namespace attn::scope

@@ -10,11 +10,11 @@
 namespace attn::scope {
 
 /// The long-pattern view of one head. It never forms the whole pattern: the view is coarse at first and becomes exact.
-class LensPattern : public PatternSource {
+class LongPattern : public PatternSource {
 public:
-    explicit LensPattern(RandomSubject& subject);
+    explicit LongPattern(RandomSubject& subject);
     /// Reads the queries and keys from the model's caches.
-    explicit LensPattern(ModelSubject& subject);
+    explicit LongPattern(ModelSubject& subject);
 
     bool isCausal() const override;
     int window() const override;
@@ -24,20 +24,20 @@ public:
     /// Only one pixel in two hundred is brighter. Among thousands of keys, most weights are small.
     float largest() const override { return largest_; }
     std::string facts() const override;
-    const LensPicture& picture() const { return lens_->picture(); }
+    const LongPatternPicture& picture() const { return longPattern_->picture(); }
 
 private:
     void follow();
-    LensView viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const;
+    LongPatternRegion viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const;
 
     Subject& subject_;
     ModelSubject* model_ = nullptr;
-    std::unique_ptr<AttentionLens> own_; ///< of the model's layer `layer_`
-    AttentionLens* lens_ = nullptr;
+    std::unique_ptr<LongPatternView> own_; ///< of the model's layer `layer_`
+    LongPatternView* longPattern_ = nullptr;
     int layer_ = -1;
-    uint64_t version_ = 0; ///< version of the model's tokens in the lens
+    uint64_t version_ = 0; ///< version of the model's tokens in the view
     DevicePixels pixels_;
-    bool isDrawn_ = false; ///< pixels_ shows the lens's newest result
+    bool isDrawn_ = false; ///< pixels_ shows the newest result
     float largest_ = 1;
     CellReading reading_;
 };
