@@ -137,6 +137,14 @@ void AttentionSpec::set(Slot slot, std::string_view id, std::span<const double> 
     parts[slot] = std::move(choice);
 }
 
+void AttentionSpec::setValue(Slot slot, std::string_view id, double value) {
+    const Part& part = this->part(slot);
+    const auto param = std::ranges::find(part.params, id, &Param::id);
+    if (param == part.params.end()) fail(part.id, fmt::format("{} has no parameter \"{}\"", part.id, id), "");
+    requireInRange(part, *param, value);
+    parts.at(slot).values[static_cast<size_t>(param - part.params.begin())] = value;
+}
+
 AttentionSpec AttentionSpec::parse(std::string_view text) {
     AttentionSpec spec;
     std::vector<Slot> seen;

@@ -39,11 +39,13 @@ struct AttentionSpec {
     std::string text() const;
 
     const Part& part(Slot slot) const;
-    PartValues values(Slot slot) const { return parts.at(slot).values; }
+    PartValues values(Slot slot) const { return {part(slot).params, parts.at(slot).values}; }
     /// What a block's slot was said to be; null where it is the model's own.
     const Part* blockPart(Slot slot) const;
     /// @throws Error naming the parameter and its range
     void set(Slot slot, std::string_view id, std::span<const double> values = {});
+    /// Changes one value of the slot's part. @throws Error naming the parameter and its range
+    void setValue(Slot slot, std::string_view id, double value);
 
     bool operator==(const AttentionSpec&) const = default;
 };

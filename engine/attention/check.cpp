@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 namespace attn {
@@ -34,11 +35,12 @@ public:
                 [&](AttentionSpec& nearest) {
                     int64_t groups = counts.groups;
                     while (counts.heads % groups != 0) --groups;
-                    nearest.parts[Slot::Heads].values[1] = static_cast<double>(groups);
+                    nearest.setValue(Slot::Heads, "groups", static_cast<double>(groups));
                 });
-        if (position.id == "rope" && spec_.values(Slot::Position)[1] * static_cast<double>(use_.headWidth) < 2)
+        if (position.id == "rope" &&
+            spec_.values(Slot::Position).real("fraction") * static_cast<double>(use_.headWidth) < 2)
             add(fmt::format("rope turns pairs of features, and this fraction of {} leaves none", use_.headWidth),
-                [](AttentionSpec& nearest) { nearest.parts[Slot::Position].values[1] = 1; });
+                [](AttentionSpec& nearest) { nearest.setValue(Slot::Position, "fraction", 1); });
 
         if (!core.usesScores) {
             const auto needsScores = [&](const Part& part, Slot slot, std::string_view fallback) {
@@ -50,7 +52,9 @@ public:
             if (heads.actsOnScores) {
                 add(fmt::format("{} needs a score for every pair of tokens, and {} forms none", heads.title,
                                 core.title),
-                    [&](AttentionSpec& nearest) { nearest.set(Slot::Heads, "multi_head", spec_.values(Slot::Heads)); });
+                    [&](AttentionSpec& nearest) {
+                        nearest.set(Slot::Heads, "multi_head", std::array{static_cast<double>(counts.heads)});
+                    });
             }
             if (memory.id != "none") needsScores(memory, Slot::Memory, "none");
             for (const auto& term : spec_.mask.contentTerms()) {

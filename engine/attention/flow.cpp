@@ -31,7 +31,7 @@ template <class Run> void forHooks(const AttentionSpec& spec, Stage stage, Run&&
     for (const Slot slot : kSpecSlots)
         if (slot != Slot::Normaliser || !isMixer(spec)) of(spec.part(slot), spec.values(slot));
     if (stage == Stage::Mask)
-        for (const auto& term : spec.mask.contentTerms()) of(*term.part, term.values);
+        for (const auto& term : spec.mask.contentTerms()) of(*term.part, {term.part->params, term.values});
 }
 
 bool isFull(const MaskExpression& mask) { return mask == MaskExpression(); }

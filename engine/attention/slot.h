@@ -1,9 +1,10 @@
 #pragma once
 
+#include "engine/core/param_values.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace attn {
@@ -28,7 +29,7 @@ inline constexpr std::array<std::string_view, 12> kSlotNames{"heads",      "posi
                                                              "norm",       "feed_forward", "residual", "layers"};
 constexpr std::string_view nameOf(Slot slot) { return kSlotNames[static_cast<size_t>(slot)]; }
 
-/// A part's values in the order of Part::params, all present and in range.
-using PartValues = std::span<const double>;
+/// A part's values, read by Param::id.
+using PartValues = ParamValues;
 
 } // namespace attn

@@ -125,8 +125,8 @@ private:
             if (attention.spec->parts.at(Slot::Position).id != "grid_bias") continue;
             const ImageSize grid = config.gridOf(layer); // a grid smaller than the window is one window
             const int64_t side = std::min({config.windows[static_cast<size_t>(layer)].size, grid.height, grid.width});
-            std::vector<double>& values = attention.spec->parts.at(Slot::Position).values;
-            values[0] = values[1] = static_cast<double>(side);
+            for (const char* extent : {"rows", "cols"})
+                attention.spec->setValue(Slot::Position, extent, static_cast<double>(side));
         }
         return layers;
     }

@@ -48,7 +48,7 @@ struct BlockCase {
     static const Part& innerPart() { return partNamed(Slot::FeedForward, "gelu"); }
     static PartValues innerValues() {
         static const std::vector<double> kValues = initialValues(innerPart());
-        return kValues;
+        return {innerPart().params, kValues};
     }
 
     Dense expected(const Part& part) const {
@@ -163,7 +163,7 @@ TEST_CASE("feed-forward layers in chunks give the same numbers", "[attention]") 
     for (const char* id : {"relu", "gelu", "swiglu"}) {
         const Part& part = partNamed(Slot::FeedForward, id);
         BlockCase test(part);
-        const Tensor chunked = part.block->map(test.flow, std::vector<double>{4, 3}, "m", test.x);
+        const Tensor chunked = part.block->map(test.flow, PartValues(part.params, std::array{4.0, 3.0}), "m", test.x);
         const auto found = test.onHost({{"y", test.y}, {"chunked", chunked}});
         CHECK(found.at("y") == found.at("chunked"));
     }

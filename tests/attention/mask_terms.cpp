@@ -90,7 +90,7 @@ TEST_CASE("mask terms: every one sees what its formula says, cell by cell, at al
             const std::string term = termText(*part, values);
             if (part->prepareMask != nullptr) {
                 try {
-                    part->prepareMask(values);
+                    part->prepareMask({part->params, values});
                 } catch (const Error&) {
                     CHECK_THROWS_AS(MaskExpression::parse(term), Error);
                     continue; // a list that does not fit the other values

@@ -262,16 +262,14 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
             row.column->addWidget(row.controls);
             connect(row.controls, &ParamControls::valueChanged, this, [this, slot](const QString& param, double value) {
                 AttentionSpec next = spec_;
-                const auto params = next.part(slot).params;
-                for (size_t i = 0; i < params.size(); ++i)
-                    if (qt(params[i].id) == param) next.parts[slot].values[i] = value;
+                next.setValue(slot, param.toStdString(), value);
                 change(next, qt(nameOf(slot)) + '.' + param);
             });
         }
     }
     if (!part) return;
     const PartValues values = spec_.values(slot);
-    for (size_t i = 0; i < part->params.size(); ++i) row.controls->setValue(part->params[i].id, values[i]);
+    for (const Param& param : part->params) row.controls->setValue(param.id, values.real(param.id));
 }
 
 void SpecEditor::setFailure(const QString& sentence) {

@@ -20,12 +20,12 @@ constexpr std::array<Param, 2> kParams{
       Param::Kind::Integer, 1, 64, 1, 1}}};
 
 int64_t hiddenWidth(int64_t width, PartValues values) {
-    return (static_cast<int64_t>(std::llround(values[0] * static_cast<double>(width))) + 7) / 8 * 8;
+    return (static_cast<int64_t>(std::llround(values.real("factor") * static_cast<double>(width))) + 7) / 8 * 8;
 }
 
 /// Rows in `chunks` pieces, put together again.
-template <class Map> Tensor inChunks(Tensor x, double chunks, Map&& map) {
-    const int64_t rows = x.shape()[0], count = std::min<int64_t>(static_cast<int64_t>(chunks), rows);
+template <class Map> Tensor inChunks(Tensor x, int64_t chunks, Map&& map) {
+    const int64_t rows = x.shape()[0], count = std::min(chunks, rows);
     if (count <= 1) return map(x);
     std::vector<Tensor> pieces;
     for (int64_t piece = 0; piece < count; ++piece) {
@@ -72,7 +72,7 @@ Tensor gated(const Weights& weights, Tensor rows) {
 template <Hidden kHidden, bool kIsGated>
 Tensor build(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) {
     const Weights weights(flow, name, hiddenWidth(flow.width, values), kIsGated);
-    return inChunks(x, values[1], [&](Tensor rows) {
+    return inChunks(x, values.integer("chunks"), [&](Tensor rows) {
         return matmul(kHidden(weights, rows), weights.out, {.bias = weights.outBias});
     });
 }

@@ -78,9 +78,9 @@ void referenceTalkingWeights(ReferenceFlow& flow, PartValues) {
 
 HeadCounts headCounts(const Part& part, PartValues values) {
     if (&part == &kSingleHead) return {1, 1};
-    const auto heads = static_cast<int64_t>(values[0]);
+    const int64_t heads = values.integer("heads");
     if (&part == &kMultiQuery) return {heads, 1};
-    if (&part == &kGroupedQuery) return {heads, static_cast<int64_t>(values[1])};
+    if (&part == &kGroupedQuery) return {heads, values.integer("groups")};
     return {heads, heads};
 }
 

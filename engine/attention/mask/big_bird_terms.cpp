@@ -33,7 +33,7 @@ void setSample(BitRow& row, int64_t population, int64_t count, uint64_t seed, in
 }
 
 void seeBigBird(const MaskCall& call, int64_t query, BitRow& row) {
-    const int64_t length = call[0], side = (call[1] - 1) / 2, globals = call[2];
+    const int64_t length = call.integer("b"), side = (call.integer("w") - 1) / 2, globals = call.integer("g");
     const int64_t own = query / length, blocks = (call.keys() + length - 1) / length;
     if (own < globals) {
         row.setRange(0, call.keys());
@@ -47,7 +47,7 @@ void seeBigBird(const MaskCall& call, int64_t query, BitRow& row) {
     const int64_t between = std::clamp<int64_t>(blocks - globals, 0, windowBegin - globals);
     const int64_t free = between + std::max<int64_t>(blocks - windowEnd, 0);
     BitRow drawn(free);
-    setSample(drawn, free, call[3], static_cast<uint64_t>(call[4]), own);
+    setSample(drawn, free, call.integer("r"), call.values.seed(), own);
     drawn.forEach([&](int64_t place) {
         const int64_t block = place < between ? globals + place : windowEnd + place - between;
         row.setRange(block * length, (block + 1) * length);
@@ -68,7 +68,7 @@ const Part kRandomMask{
     .time = "O(T r D)",
     .memory = "O(T r)",
     .maskRow = [](const MaskCall& call, int64_t query,
-                  BitRow& row) { setSample(row, call.keys(), call[0], static_cast<uint64_t>(call[1]), query); },
+                  BitRow& row) { setSample(row, call.keys(), call.integer("r"), call.values.seed(), query); },
     .isRandom = true,
 };
 

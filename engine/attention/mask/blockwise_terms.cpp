@@ -33,7 +33,11 @@ const Part kBlocksMask{
     .params = kBlocksParams,
     .time = "O(T b D)",
     .memory = "O(T b)",
-    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeBlock(query / call[0], call[0], row); },
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            const int64_t length = call.integer("b");
+            seeBlock(query / length, length, row);
+        },
 };
 
 const Part kPermutedBlocksMask{
@@ -49,11 +53,12 @@ const Part kPermutedBlocksMask{
     .memory = "O(T b)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            const int64_t block = query / call[0];
-            const bool isListed = block < std::ssize(call.prepared);
-            seeBlock(isListed ? call[static_cast<size_t>(block) + 1] : block, call[0], row);
+            const int64_t length = call.integer("b"), block = query / length;
+            const std::span<const double> order = call.values.list("order");
+            const bool isListed = block < std::ssize(order);
+            seeBlock(isListed ? static_cast<int64_t>(order[static_cast<size_t>(block)]) : block, length, row);
         },
-    .prepareMask = [](PartValues values) { return inversePermutation(values.subspan(1)); },
+    .prepareMask = [](PartValues values) { return inversePermutation(values.list("order")); },
     .takesList = true,
     .initialList = kInitialOrder,
 };

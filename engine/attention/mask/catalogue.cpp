@@ -40,7 +40,7 @@ std::vector<double> initialValues(const Part& part) {
     return values;
 }
 
-std::string termText(const Part& part, PartValues values) {
+std::string termText(const Part& part, std::span<const double> values) {
     std::string text(part.id);
     for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "(" : ", ") + fmt::format("{}", values[i]);
     return values.empty() ? text : text + ")";

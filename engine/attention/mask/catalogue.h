@@ -16,7 +16,7 @@ std::vector<double> initialValues(const Part& part);
 
 /// A term as an expression writes it: "window(256)", "causal".
 /// @param values whole numbers are written without a point
-std::string termText(const Part& part, PartValues values);
+std::string termText(const Part& part, std::span<const double> values);
 
 /// A mask of the literature that is an expression of terms.
 struct MaskRecipe {

@@ -36,8 +36,7 @@ struct Lsh {
     int64_t half, rounds;
     uint64_t seed;
     explicit Lsh(PartValues values)
-        : half(static_cast<int64_t>(values[0]) / 2), rounds(static_cast<int64_t>(values[1])),
-          seed(static_cast<uint64_t>(values[2])) {}
+        : half(values.integer("buckets") / 2), rounds(values.integer("rounds")), seed(values.seed()) {}
 };
 
 /// Which bucket each row falls into, for each round. @param x [B,H,rows,D]  @return I32 [B,H,rows,rounds]
@@ -103,15 +102,14 @@ constexpr std::array<Param, 4> kRoutingParams{
 /// Random centroids brought to the data: each round every row joins the nearest, which moves to the mean of its rows.
 /// @param x [B,H,rows,D] of length 1  @return [B,H,c,D]
 Tensor centroidsOf(AttentionFlow& flow, Tensor x, PartValues values) {
-    const auto count = static_cast<int64_t>(values[0]);
+    const int64_t count = values.integer("clusters");
     std::vector<float> numbers(static_cast<size_t>(count));
     std::iota(numbers.begin(), numbers.end(), 0.0f);
     const Tensor names = flow.constant("mask.clusters", {count, 1}, std::move(numbers));
-    Tensor centroids =
-        unitRows(broadcast(flow.constant("mask.centroids", {1, 1, count, flow.width},
-                                         gaussianRows(count, flow.width, 1, static_cast<uint64_t>(values[3]))),
-                           {flow.batch, flow.heads, count, flow.width}));
-    for (int round = 0; round < static_cast<int>(values[2]); ++round) {
+    Tensor centroids = unitRows(broadcast(
+        flow.constant("mask.centroids", {1, 1, count, flow.width}, gaussianRows(count, flow.width, 1, values.seed())),
+        {flow.batch, flow.heads, count, flow.width}));
+    for (int round = 0; round < values.integer("rounds"); ++round) {
         const Tensor nearest = toReal(argmax(product(x, centroids))); // [B,H,rows]
         const Tensor row = reshape(nearest, {flow.batch, flow.heads, 1, x.shape()[2]});
         const Tensor joins = binary(names, row, Binary::Equal);                                         // [B,H,c,rows]
@@ -124,7 +122,7 @@ Tensor centroidsOf(AttentionFlow& flow, Tensor x, PartValues values) {
 /// 1 for the `members` rows nearest to each centroid. @return [B,H,c,rows]
 Tensor membersOf(AttentionFlow& flow, Tensor x, Tensor centroids, PartValues values) {
     const int64_t rows = x.shape()[2], count = centroids.shape()[2];
-    const int64_t members = std::min(static_cast<int64_t>(values[1]), rows);
+    const int64_t members = std::min<int64_t>(values.integer("members"), rows);
     const Tensor near = product(centroids, x); // [B,H,c,rows]
     const Tensor best = topK(reshape(near, {flow.batch * flow.heads * count, rows}), members).values;
     const Tensor least = reshape(slice(best, 1, members - 1, 1), {flow.batch, flow.heads, count, 1});
@@ -142,7 +140,7 @@ void buildRouting(AttentionFlow& flow, PartValues values) {
     hideUnless(flow, isTogether);
 }
 void referenceRouting(ReferenceFlow& flow, PartValues values) {
-    const auto count = static_cast<size_t>(values[0]);
+    const auto count = static_cast<size_t>(values.integer("clusters"));
     const auto D = static_cast<size_t>(flow.width);
     using Rows = std::vector<std::vector<double>>;
     const auto unit = [](std::vector<double> x) {
@@ -169,7 +167,7 @@ void referenceRouting(ReferenceFlow& flow, PartValues values) {
         for (size_t c = 0; c < count; ++c)
             centroids.push_back(unit({start.data.begin() + static_cast<std::ptrdiff_t>(c * D),
                                       start.data.begin() + static_cast<std::ptrdiff_t>((c + 1) * D)}));
-        for (int round = 0; round < static_cast<int>(values[2]); ++round) {
+        for (int round = 0; round < values.integer("rounds"); ++round) {
             Rows sums(count, std::vector<double>(D, 0));
             std::vector<bool> isEmpty(count, true);
             for (const auto& row : k) {
@@ -187,7 +185,7 @@ void referenceRouting(ReferenceFlow& flow, PartValues values) {
             for (const auto& row : rows) near.push_back(dot(row, centroids[c]));
             std::vector<double> falling = near;
             std::ranges::sort(falling, std::greater{});
-            const double least = falling[std::min(static_cast<size_t>(values[1]), rows.size()) - 1];
+            const double least = falling[std::min(static_cast<size_t>(values.integer("members")), rows.size()) - 1];
             std::vector<bool> result;
             for (double value : near) result.push_back(value >= least);
             return result;
@@ -224,7 +222,8 @@ Tensor spanFactor(AttentionFlow& flow, PartValues values) {
     const Tensor distance =
         flow.constant("mask.distance", {1, flow.queries + flow.keys - 1},
                       byDistance(flow.queries, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
-    return clamp(affine(minus(affine(spanShare(flow), values[0], values[1]), distance), 1 / values[1], 0), 0, 1);
+    const double span = values.real("span"), ramp = values.real("ramp");
+    return clamp(affine(minus(affine(spanShare(flow), span, ramp), distance), 1 / ramp, 0), 0, 1);
 }
 /// What it adds to scores that it does not hide.
 Tensor logarithmOf(Tensor factor) { return unary(clamp(factor, 1e-20, 1), Unary::Logarithm); }
@@ -234,7 +233,7 @@ void buildAdaptiveSpan(AttentionFlow& flow, PartValues values) {
     const Tensor share = spanShare(flow), factor = spanFactor(flow, values);
     const Tensor byCell = diagonals(broadcast(reshape(factor, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
     flow.show("mask.factor", byCell);
-    flow.penalties.push_back(affine(reshape(reduce(share, Reduction::Mean, {0}), {1}), values[2], 0));
+    flow.penalties.push_back(affine(reshape(reduce(share, Reduction::Mean, {0}), {1}), values.real("penalty"), 0));
     flow.addToScores("mask.factor", logarithmOf(byCell));
     hideUnless(flow, byCell);
 }
@@ -243,16 +242,16 @@ void fuseAdaptiveSpan(AttentionFlow& flow, PartValues values, FusedScores& fused
     const Tensor bias = select(factor, logarithmOf(factor), fill(flow.graph, {1, 1}, kMasked));
     // Where a distance is hidden nothing else of it counts.
     fused.learned = fused.learned ? select(factor, plus(fused.learned, bias), bias) : bias;
-    fused.reach = static_cast<int64_t>(std::ceil(values[0] + values[1]));
+    fused.reach = static_cast<int64_t>(std::ceil(values.real("span") + values.real("ramp")));
 }
 void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
-    const Dense& span = flow.parameters.at("mask.span");
+    const Dense& learned = flow.parameters.at("mask.span");
+    const double span = values.real("span"), ramp = values.real("ramp");
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)
             for (int64_t s = 0; s < flow.keys; ++s) {
-                const double z = values[0] * std::clamp(span.at(h, 0) + 0.5, 0.0, 1.0);
-                const double factor =
-                    std::clamp((values[1] + z - static_cast<double>(std::abs(t - s))) / values[1], 0.0, 1.0);
+                const double z = span * std::clamp(learned.at(h, 0) + 0.5, 0.0, 1.0);
+                const double factor = std::clamp((ramp + z - static_cast<double>(std::abs(t - s))) / ramp, 0.0, 1.0);
                 double& score = flow.scores.at(h, t, s);
                 score = factor == 0 || score <= kMasked ? kMasked : score + std::log(factor);
             }

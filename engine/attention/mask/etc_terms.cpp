@@ -19,7 +19,8 @@ constexpr std::array kPieceParams{kGlobals};
 constexpr std::array kLocalParams{kGlobals, kRadius};
 
 void seeNeighbours(const MaskCall& call, int64_t query, BitRow& row) {
-    if (query >= call[0]) row.setRange(std::max(query - call[1], call[0]), query + call[1] + 1);
+    const int64_t globals = call.integer("g"), radius = call.integer("r");
+    if (query >= globals) row.setRange(std::max(query - radius, globals), query + radius + 1);
 }
 
 } // namespace
@@ -36,7 +37,7 @@ const Part kGlobalToGlobalMask{
     .memory = "O(g^2)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            if (query < call[0]) row.setRange(0, call[0]);
+            if (query < call.integer("g")) row.setRange(0, call.integer("g"));
         },
 };
 
@@ -52,7 +53,7 @@ const Part kGlobalToLongMask{
     .memory = "O(g S)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            if (query < call[0]) row.setRange(call[0], call.keys());
+            if (query < call.integer("g")) row.setRange(call.integer("g"), call.keys());
         },
 };
 
@@ -68,7 +69,7 @@ const Part kLongToGlobalMask{
     .memory = "O(T g)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            if (query >= call[0]) row.setRange(0, call[0]);
+            if (query >= call.integer("g")) row.setRange(0, call.integer("g"));
         },
 };
 
@@ -98,7 +99,7 @@ const Part kEtcMask{
     .memory = "O(T (g + r))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            row.setRange(0, query < call[0] ? call.keys() : call[0]);
+            row.setRange(0, query < call.integer("g") ? call.keys() : call.integer("g"));
             seeNeighbours(call, query, row);
         },
 };

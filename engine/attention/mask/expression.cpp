@@ -71,7 +71,7 @@ void MaskExpression::fill(const Node& node, const MaskSize& size, int64_t query,
                 {.what = fmt::format("{} hides cells by their content and has no mask of its own", node.part->id),
                  .where = "mask",
                  .hint = "run it in an attention to see what it hides"});
-        node.part->maskRow({size, node.values, node.prepared}, query, row);
+        node.part->maskRow({size, {node.part->params, node.values}, node.prepared}, query, row);
         break;
     case Kind::Not:
         fill(node.operands[0], size, query, row);

@@ -16,15 +16,17 @@ constexpr std::array kShiftedParams{
     kRowsParam, kColumnsParam, wholeNumber("window", "Window", "Rows and columns of a window", 1, 2),
     wholeNumber("shift", "Shift", "Cells by which the windows move down and to the right", 0, 1)};
 
+Grid gridOf(const MaskCall& call) { return {call.integer("rows"), call.integer("cols")}; }
+
 void seeRow(const MaskCall& call, int64_t query, BitRow& row) {
-    const Grid grid{call[0], call[1]};
+    const Grid grid = gridOf(call);
     if (!grid.holds(query)) return;
     const int64_t begin = grid.rowOf(query) * grid.columns;
     row.setRange(begin, begin + grid.columns);
 }
 
 void seeColumn(const MaskCall& call, int64_t query, BitRow& row) {
-    const Grid grid{call[0], call[1]};
+    const Grid grid = gridOf(call);
     if (grid.holds(query)) row.setEvery(grid.columnOf(query), grid.rows * grid.columns, grid.columns);
 }
 
@@ -94,9 +96,9 @@ const Part kShiftedMask{
     .memory = "O(T window^2)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            const Grid grid{call[0], call[1]};
+            const Grid grid = gridOf(call);
             if (!grid.holds(query)) return;
-            const int64_t window = call[2], shift = call[3];
+            const int64_t window = call.integer("window"), shift = call.integer("shift");
             const int64_t top = windowBegin(grid.rowOf(query), window, shift);
             const int64_t left = windowBegin(grid.columnOf(query), window, shift);
             grid.see({top, top + window, left, left + window}, row);

@@ -34,8 +34,8 @@ const Part kLocal1dMask{
     .memory = "O(T (b + before))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            const int64_t begin = query / call[0] * call[0];
-            row.setRange(begin - call[1], begin + call[0]);
+            const int64_t length = call.integer("b"), begin = query / length * length;
+            row.setRange(begin - call.integer("before"), begin + length);
         },
 };
 
@@ -52,9 +52,10 @@ const Part kLocal2dMask{
     .memory = "O(T (h + up) (w + 2 side))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            const Grid grid{call[0], call[1]};
+            const Grid grid{call.integer("rows"), call.integer("cols")};
             if (!grid.holds(query)) return;
-            const int64_t height = call[2], width = call[3], up = call[4], side = call[5];
+            const int64_t height = call.integer("h"), width = call.integer("w");
+            const int64_t up = call.integer("up"), side = call.integer("side");
             const int64_t top = grid.rowOf(query) / height * height, left = grid.columnOf(query) / width * width;
             grid.see({top - up, top + height, left - side, left + width + side}, row);
         },

@@ -43,8 +43,11 @@ const Part kWindowMask{
     .params = kWindowParams,
     .time = "O(T w D)",
     .memory = "O(T w)",
-    .maskRow = [](const MaskCall& call, int64_t query,
-                  BitRow& row) { row.setRange(query - call[0] + 1, query + call[0]); },
+    .maskRow =
+        [](const MaskCall& call, int64_t query, BitRow& row) {
+            const int64_t width = call.integer("w");
+            row.setRange(query - width + 1, query + width);
+        },
 };
 
 const Part kDilatedMask{
@@ -58,7 +61,8 @@ const Part kDilatedMask{
     .params = kDilatedParams,
     .time = "O(T w D)",
     .memory = "O(T w)",
-    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeWindow(query, call[0], call[1], row); },
+    .maskRow = [](const MaskCall& call, int64_t query,
+                  BitRow& row) { seeWindow(query, call.integer("w"), call.integer("d"), row); },
 };
 
 const Part kGlobalMask{
@@ -72,7 +76,7 @@ const Part kGlobalMask{
     .params = kGlobalParams,
     .time = "O(T g D)",
     .memory = "O(T g)",
-    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeGlobals(query, call[0], row); },
+    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeGlobals(query, call.integer("g"), row); },
 };
 
 const Part kLongformerMask{
@@ -88,8 +92,8 @@ const Part kLongformerMask{
     .memory = "O(T (w + g))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            seeWindow(query, call[0], call[1], row);
-            seeGlobals(query, call[2], row);
+            seeWindow(query, call.integer("w"), call.integer("d"), row);
+            seeGlobals(query, call.integer("g"), row);
         },
 };
 

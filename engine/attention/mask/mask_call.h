@@ -4,9 +4,9 @@
 #include "engine/attention/mask/mask_size.h"
 #include "engine/attention/part.h"
 
-#include <cassert>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace attn {
 
@@ -17,11 +17,7 @@ struct MaskCall {
     std::span<const int64_t> prepared; ///< what Part::prepareMask made of them
 
     int64_t keys() const { return size.keys; }
-    /// An argument that is an integer.
-    int64_t operator[](size_t index) const {
-        assert(index < values.size());
-        return static_cast<int64_t>(values[index]);
-    }
+    int64_t integer(std::string_view id) const { return values.integer(id); }
 };
 
 } // namespace attn

@@ -25,11 +25,14 @@ constexpr std::array<double, 8> kInitialOrder{2, 5, 0, 7, 3, 6, 1, 4};
 
 /// Sees the first `count` tokens of the order, which beyond the list is the order of the sequence.
 void seeFirstOfOrder(const MaskCall& call, int64_t count, BitRow& row) {
-    const auto listed = std::min<int64_t>(count, std::ssize(call.values));
-    for (int64_t place = 0; place < listed; ++place)
-        if (const int64_t key = call[static_cast<size_t>(place)]; key < call.keys()) row.set(key);
-    row.setRange(std::ssize(call.values), count);
+    const std::span<const double> order = call.values.list("order");
+    const auto listed = std::min<int64_t>(count, std::ssize(order));
+    for (const double token : order.first(static_cast<size_t>(listed)))
+        if (const auto key = static_cast<int64_t>(token); key < call.keys()) row.set(key);
+    row.setRange(std::ssize(order), count);
 }
+
+std::vector<int64_t> ranksOf(PartValues values) { return inversePermutation(values.list("order")); }
 
 int64_t rankOf(const MaskCall& call, int64_t query) {
     return query < std::ssize(call.prepared) ? call.prepared[static_cast<size_t>(query)] : query;
@@ -75,7 +78,8 @@ const Part kPrefixMask{
     .params = kPrefixParams,
     .time = "O(T^2 D)",
     .memory = "O(T^2)",
-    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { row.setRange(0, std::max(query + 1, call[0])); },
+    .maskRow = [](const MaskCall& call, int64_t query,
+                  BitRow& row) { row.setRange(0, std::max(query + 1, call.integer("p"))); },
 };
 
 const Part kXlnetMask{
@@ -91,7 +95,7 @@ const Part kXlnetMask{
     .memory = "O(T^2)",
     .maskRow = [](const MaskCall& call, int64_t query,
                   BitRow& row) { seeFirstOfOrder(call, rankOf(call, query) + 1, row); },
-    .prepareMask = inversePermutation,
+    .prepareMask = ranksOf,
     .takesList = true,
     .initialList = kInitialOrder,
 };
@@ -109,7 +113,7 @@ const Part kXlnetQueryMask{
     .memory = "O(T^2)",
     .maskRow = [](const MaskCall& call, int64_t query,
                   BitRow& row) { seeFirstOfOrder(call, rankOf(call, query), row); },
-    .prepareMask = inversePermutation,
+    .prepareMask = ranksOf,
     .takesList = true,
     .initialList = kInitialOrder,
 };

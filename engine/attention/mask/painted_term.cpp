@@ -21,11 +21,12 @@ constexpr std::array<double, 6> kInitialRuns{1, 1, 2, 3, 2, 1};
 
 /// Where each run ends.
 std::vector<int64_t> endsOfRuns(PartValues values) {
-    const auto size = static_cast<int64_t>(values[0]);
+    const int64_t size = values.integer("n");
+    const std::span<const double> runs = values.list("runs");
     std::vector<int64_t> ends;
-    ends.reserve(values.size() - 1);
+    ends.reserve(runs.size());
     int64_t end = 0;
-    for (double run : values.subspan(1)) {
+    for (double run : runs) {
         end += static_cast<int64_t>(run);
         if (end > size * size)
             throw Error({.what = fmt::format("the runs of painted go beyond its {} x {} cells", size, size),
@@ -36,7 +37,7 @@ std::vector<int64_t> endsOfRuns(PartValues values) {
 }
 
 void seePainted(const MaskCall& call, int64_t query, BitRow& row) {
-    const int64_t size = call[0];
+    const int64_t size = call.integer("n");
     if (query >= size) return;
     const int64_t first = query * size, behind = first + size;
     const std::span<const int64_t> ends = call.prepared;

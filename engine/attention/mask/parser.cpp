@@ -227,7 +227,7 @@ private:
         }
         if (part.prepareMask == nullptr) return;
         try {
-            node.prepared = part.prepareMask(node.values);
+            node.prepared = part.prepareMask({part.params, node.values});
         } catch (const Error& error) {
             failAt(begin, fmt::format("{}: {}", part.id, error.message()), error.hint());
         }

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-std::vector<int64_t> inversePermutation(PartValues order) {
+std::vector<int64_t> inversePermutation(std::span<const double> order) {
     std::vector<int64_t> places(order.size(), -1);
     for (size_t place = 0; place < order.size(); ++place) {
         const double value = order[place];

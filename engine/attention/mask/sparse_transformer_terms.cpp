@@ -37,8 +37,9 @@ const Part kStridedMask{
     .memory = "O(T (l + T/l))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            row.setRange(query - call[0], query + 1);
-            row.setEvery(query % call[0], query + 1, call[0]);
+            const int64_t stride = call.integer("l");
+            row.setRange(query - stride, query + 1);
+            row.setEvery(query % stride, query + 1, stride);
         },
 };
 
@@ -55,8 +56,9 @@ const Part kFixedMask{
     .memory = "O(T (l + c T/l))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            row.setRange(query / call[0] * call[0], query + 1);
-            seeSummaries(query, call[0], call[1], row);
+            const int64_t length = call.integer("l");
+            row.setRange(query / length * length, query + 1);
+            seeSummaries(query, length, call.integer("c"), row);
         },
 };
 
@@ -71,7 +73,8 @@ const Part kSummaryMask{
     .params = kFixedParams,
     .time = "O(T (c T/l) D)",
     .memory = "O(T (c T/l))",
-    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeSummaries(query, call[0], call[1], row); },
+    .maskRow = [](const MaskCall& call, int64_t query,
+                  BitRow& row) { seeSummaries(query, call.integer("l"), call.integer("c"), row); },
 };
 
 } // namespace attn

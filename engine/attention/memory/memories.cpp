@@ -33,7 +33,7 @@ constexpr std::array<Param, 1> kSegmentParams{
 
 /// Same scores, but nothing flows back into keys of the segment before; older ones are hidden.
 void buildSegmentScores(AttentionFlow& flow, PartValues values) {
-    const auto length = static_cast<int64_t>(values[0]);
+    const int64_t length = values.integer("length");
     const Tensor reached = cells(flow, "memory.reached", [&](int64_t t, int64_t s) {
         return std::abs(t / length - s / length) <= 1 && s / length <= t / length;
     });
@@ -41,7 +41,7 @@ void buildSegmentScores(AttentionFlow& flow, PartValues values) {
 }
 /// Scores of the segment before are formed once more, biases and all, from keys of states that are not taught.
 void buildSegmentKeys(AttentionFlow& flow, PartValues values) {
-    const Tensor own = sameSegment(flow, static_cast<int64_t>(values[0]));
+    const Tensor own = sameSegment(flow, values.integer("length"));
     const Tensor live = flow.k, seen = flow.scores;
     const auto shown = flow.shown, terms = flow.terms;
     flow.k = flow.rememberedKeys ? flow.rememberedKeys : stopGradient(live);
@@ -55,13 +55,13 @@ void buildSegmentKeys(AttentionFlow& flow, PartValues values) {
     flow.terms = terms;
 }
 void buildSegmentValues(AttentionFlow& flow, PartValues values) {
-    const Tensor own = sameSegment(flow, static_cast<int64_t>(values[0]));
+    const Tensor own = sameSegment(flow, values.integer("length"));
     const Tensor within = times(flow.pattern, own), before = minus(flow.pattern, within);
     const Tensor remembered = flow.rememberedValues ? flow.rememberedValues : stopGradient(flow.v);
     flow.z = plus(batchedMatmul(within, flow.v), batchedMatmul(before, remembered));
 }
 void referenceSegments(ReferenceFlow& flow, PartValues values) {
-    const auto length = static_cast<int64_t>(values[0]);
+    const int64_t length = values.integer("length");
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)
             for (int64_t s = 0; s < flow.keys; ++s)
@@ -85,12 +85,12 @@ Tensor storedScores(AttentionFlow& flow, int64_t length) {
 }
 
 void buildNearestScores(AttentionFlow& flow, PartValues values) {
-    flow.scores = select(sameSegment(flow, static_cast<int64_t>(values[0])), flow.scores, hidden(flow));
+    flow.scores = select(sameSegment(flow, values.integer("length")), flow.scores, hidden(flow));
 }
 void buildNearest(AttentionFlow& flow, PartValues values) {
-    const auto length = static_cast<int64_t>(values[0]);
+    const int64_t length = values.integer("length");
     const int64_t B = flow.batch, H = flow.heads, T = flow.queries, S = flow.keys;
-    const int64_t neighbours = std::min(static_cast<int64_t>(values[1]), S);
+    const int64_t neighbours = std::min<int64_t>(values.integer("neighbours"), S);
     const Tensor scores = storedScores(flow, length);
     const Tensor best = topK(reshape(scores, {B * H * T, S}), neighbours).values; // [BHT,k], falling
     const Tensor least = stopGradient(reshape(slice(best, 1, neighbours - 1, 1), {B, H, T, 1}));
@@ -105,14 +105,15 @@ void buildNearest(AttentionFlow& flow, PartValues values) {
     flow.pattern = plus(times(gate, retrieved), times(rest, flow.pattern));
 }
 void referenceNearestScores(ReferenceFlow& flow, PartValues values) {
+    const int64_t length = values.integer("length");
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)
             for (int64_t s = 0; s < flow.keys; ++s)
-                if (!isSameSegment(t, s, static_cast<int64_t>(values[0]))) flow.scores.at(h, t, s) = kMasked;
+                if (!isSameSegment(t, s, length)) flow.scores.at(h, t, s) = kMasked;
 }
 void referenceNearest(ReferenceFlow& flow, PartValues values) {
-    const auto length = static_cast<int64_t>(values[0]);
-    const auto neighbours = static_cast<size_t>(values[1]);
+    const int64_t length = values.integer("length");
+    const auto neighbours = static_cast<size_t>(values.integer("neighbours"));
     for (int64_t h = 0; h < flow.heads; ++h) {
         const double gate = 1 / (1 + std::exp(-flow.parameters.at("memory.gate").at(h, 0, 0)));
         for (int64_t t = 0; t < flow.queries; ++t) {

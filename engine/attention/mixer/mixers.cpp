@@ -52,14 +52,14 @@ constexpr std::array<Param, 1> kMlpParams{
     {{"hidden", "Hidden", "Units of the network over tokens", Param::Kind::Integer, 1, 4096, 1, 32}}};
 
 Tensor firstWeights(AttentionFlow& flow, PartValues values) {
-    return flow.parameter("mixer.W_1", {static_cast<int64_t>(values[0]), flow.keys},
+    return flow.parameter("mixer.W_1", {values.integer("hidden"), flow.keys},
                           {InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(flow.keys))});
 }
 void buildMlp(AttentionFlow& flow, PartValues values) {
-    const auto hidden = static_cast<int64_t>(values[0]);
+    const int64_t hidden = values.integer("hidden");
     const Tensor w1 = firstWeights(flow, values);
-    const Tensor w2 =
-        flow.parameter("mixer.W_2", {flow.queries, hidden}, {InitialValue::Kind::Normal, 1 / std::sqrt(values[0])});
+    const Tensor w2 = flow.parameter("mixer.W_2", {flow.queries, hidden},
+                                     {InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(hidden))});
     const Tensor argument = batchedMatmul(w1, flow.v); // [hidden,S] . [B,H,S,D]
     flow.z = batchedMatmul(w2, activate(argument, Activation::GeluErf));
     // Influence: the mean over channels of |d z_t / d v_s|, by W_2 diag(gelu') W_1 for every channel.
@@ -72,7 +72,7 @@ void buildMlp(AttentionFlow& flow, PartValues values) {
                                              {flow.batch, flow.heads, flow.queries, flow.keys}));
 }
 void referenceMlp(ReferenceFlow& flow, PartValues values) {
-    const auto hidden = static_cast<int64_t>(values[0]);
+    const int64_t hidden = values.integer("hidden");
     const Dense &w1 = flow.parameters.at("mixer.W_1"), &w2 = flow.parameters.at("mixer.W_2");
     flow.z = Dense({flow.heads, flow.queries, flow.width});
     for (int64_t h = 0; h < flow.heads; ++h)

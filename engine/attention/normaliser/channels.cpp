@@ -90,11 +90,13 @@ constexpr std::array<Param, 1> kXcitParams{
 
 void buildXcit(AttentionFlow& flow, PartValues values) {
     const auto channels = [](Tensor x) { return unitRows(permute(x, {0, 1, 3, 2})); }; // [B,H,D,T], each of length 1
-    const Tensor weights = softmax(affine(product(channels(flow.q), channels(flow.k)), 1 / values[0], 0)); // [B,H,D,D]
+    const Tensor weights =
+        softmax(affine(product(channels(flow.q), channels(flow.k)), 1 / values.real("temperature"), 0)); // [B,H,D,D]
     flow.show("xcit.channels", weights);
     flow.z = product(flow.v, weights); // z[t,d] = sum_e weights[d,e] v[t,e]
 }
 void referenceXcit(ReferenceFlow& flow, PartValues values) {
+    const double temperature = values.real("temperature");
     flow.z = Dense({flow.heads, flow.queries, flow.width});
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t d = 0; d < flow.width; ++d) {
@@ -106,7 +108,7 @@ void referenceXcit(ReferenceFlow& flow, PartValues values) {
                     qq += flow.q.at(h, t, d) * flow.q.at(h, t, d);
                     kk += flow.k.at(h, t, e) * flow.k.at(h, t, e);
                 }
-                scores.push_back(dot / (std::sqrt(qq * kk) * values[0]));
+                scores.push_back(dot / (std::sqrt(qq * kk) * temperature));
             }
             scores = softmaxOf(scores);
             for (int64_t t = 0; t < flow.queries; ++t)

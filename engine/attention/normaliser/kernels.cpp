@@ -72,10 +72,10 @@ constexpr std::array<Param, 2> kPerformerParams{{kFeatures, kSeed}};
 Tensor squaredLength(Tensor x) { return sumOver(unary(x, Unary::Square), -1); }
 
 void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
-    const auto count = static_cast<int64_t>(values[0]);
-    const double sigma = values[1];
+    const int64_t count = values.integer("features");
+    const double sigma = values.real("sigma");
     const Tensor w = flow.constant("normaliser.w", {count / 2, flow.width},
-                                   gaussianRows(count / 2, flow.width, 1 / sigma, static_cast<uint64_t>(values[2])));
+                                   gaussianRows(count / 2, flow.width, 1 / sigma, values.seed()));
     const double scale = 1 / std::sqrt(static_cast<double>(count / 2));
     const auto features = [&](Tensor x) {
         const Tensor angle = product(x, w);
@@ -85,8 +85,8 @@ void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
     mixFeatures(flow, features(flow.q), times(features(flow.k), weight));
 }
 void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
-    const auto half = static_cast<int64_t>(values[0]) / 2;
-    const double sigma = values[1];
+    const int64_t half = values.integer("features") / 2;
+    const double sigma = values.real("sigma");
     const Dense& w = flow.parameters.at("normaliser.w");
     const auto features = [&, half](const double* x, bool isKey) {
         std::vector<double> result(static_cast<size_t>(2 * half));
@@ -109,9 +109,9 @@ void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
 // ---------------------------------------------------------------------------------------------------------------
 
 void buildPerformer(AttentionFlow& flow, PartValues values) {
-    const auto count = static_cast<int64_t>(values[0]);
-    const Tensor w = flow.constant("normaliser.w", {count, flow.width},
-                                   orthogonalRows(count, flow.width, static_cast<uint64_t>(values[1])));
+    const int64_t count = values.integer("features");
+    const Tensor w =
+        flow.constant("normaliser.w", {count, flow.width}, orthogonalRows(count, flow.width, values.seed()));
     const double scale = std::pow(static_cast<double>(flow.width), -0.25);
     const auto features = [&](Tensor x) {
         const Tensor scaled = affine(x, scale, 0);
@@ -121,7 +121,7 @@ void buildPerformer(AttentionFlow& flow, PartValues values) {
     mixFeatures(flow, features(flow.q), features(flow.k));
 }
 void referencePerformer(ReferenceFlow& flow, PartValues values) {
-    const auto count = static_cast<int64_t>(values[0]);
+    const int64_t count = values.integer("features");
     const Dense& w = flow.parameters.at("normaliser.w");
     const double scale = std::pow(static_cast<double>(flow.width), -0.25);
     const Features features = [&](const double* x) {

@@ -21,9 +21,7 @@ constexpr std::array<Param, 3> kLinformerParams{
 /// Blocks of equal length that cover all keys; the last may be shorter.
 struct Blocks {
     int64_t length, count;
-    Blocks(int64_t keys, PartValues values)
-        : length((keys + static_cast<int64_t>(values[0]) - 1) / static_cast<int64_t>(values[0])),
-          count((keys + length - 1) / length) {}
+    Blocks(int64_t keys, int64_t rank) : length((keys + rank - 1) / rank), count((keys + length - 1) / length) {}
 };
 
 /// [blocks, S]: each row takes the mean of its block.
@@ -41,12 +39,12 @@ std::string nameOf(bool isShared, bool isKey) { return isShared || isKey ? "norm
 
 /// @param x [B,H,S,D]  @return [B,H,rank,D]
 Tensor projected(AttentionFlow& flow, Tensor x, PartValues values, bool isKey) {
-    const auto rank = static_cast<int64_t>(values[0]);
+    const int64_t rank = values.integer("rank");
     const int64_t B = flow.batch, H = flow.heads, S = flow.keys, D = flow.width;
-    const std::string name = nameOf(values[2] != 0, isKey);
-    const Blocks blocks(S, values);
+    const std::string name = nameOf(values.flag("shared"), isKey);
+    const Blocks blocks(S, rank);
     const auto inBlocks = [&](Tensor rows) { return pad(rows, 2, 0, blocks.count * blocks.length - S); };
-    switch (static_cast<Projection>(static_cast<int>(values[1]))) {
+    switch (static_cast<Projection>(values.integer("projection"))) {
     case Projection::Learned: {
         const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(S))};
         return batchedMatmul(flow.parameter(name, {rank, S}, initial), x); // [rank,S] . [B,H,S,D]
@@ -79,24 +77,24 @@ void buildLinformer(AttentionFlow& flow, PartValues values) {
     flow.show("linformer.keys", k);
     flow.show("linformer.values", v);
     Tensor rows; // [rank,S], where projecting is a product
-    const auto projection = static_cast<Projection>(static_cast<int>(values[1]));
+    const auto projection = static_cast<Projection>(values.integer("projection"));
     if (projection == Projection::Learned)
-        rows = flow.parameter(nameOf(values[2] != 0, false), {static_cast<int64_t>(values[0]), flow.keys});
-    if (projection == Projection::MeanPool) rows = meanRows(flow, Blocks(flow.keys, values));
+        rows = flow.parameter(nameOf(values.flag("shared"), false), {values.integer("rank"), flow.keys});
+    if (projection == Projection::MeanPool) rows = meanRows(flow, Blocks(flow.keys, values.integer("rank")));
     if (!rows) return;
     flow.pattern = batchedMatmul(weights, rows);
     flow.factors = PatternFactors{.queries = weights, .keys = permute(rows, {1, 0})};
 }
 
 void referenceLinformer(ReferenceFlow& flow, PartValues values) {
-    const auto rank = static_cast<int64_t>(values[0]);
-    const auto projection = static_cast<Projection>(static_cast<int>(values[1]));
-    const Blocks blocks(flow.keys, values);
+    const int64_t rank = values.integer("rank");
+    const auto projection = static_cast<Projection>(values.integer("projection"));
+    const Blocks blocks(flow.keys, rank);
     const int64_t rows = projection == Projection::Learned ? rank : blocks.count, D = flow.width;
     const auto project = [&](const Dense& x, int64_t h, int64_t row, int64_t d, bool isKey) {
         double sum = projection == Projection::MaxPool ? kMasked : 0;
         if (projection == Projection::Learned) {
-            const Dense& e = flow.parameters.at(nameOf(values[2] != 0, isKey));
+            const Dense& e = flow.parameters.at(nameOf(values.flag("shared"), isKey));
             for (int64_t s = 0; s < flow.keys; ++s) sum += e.at(row, s) * x.at(h, s, d);
             return sum;
         }
@@ -105,7 +103,7 @@ void referenceLinformer(ReferenceFlow& flow, PartValues values) {
             if (projection == Projection::MaxPool) sum = std::max(sum, x.at(h, s, d));
             if (projection == Projection::MeanPool) sum += x.at(h, s, d) / static_cast<double>(end - begin);
             if (projection == Projection::Convolution) {
-                const Dense& kernel = flow.parameters.at(nameOf(values[2] != 0, isKey));
+                const Dense& kernel = flow.parameters.at(nameOf(values.flag("shared"), isKey));
                 for (int64_t e = 0; e < D; ++e) sum += kernel.at(d, (s - begin) * D + e) * x.at(h, s, e);
             }
         }

@@ -38,26 +38,29 @@ void addReference(ReferenceFlow& flow, const std::function<double(int64_t, int64
 
 void buildSinusoidal(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
-    addConstant(flow, "position.sinusoid",
-                [&](int64_t i, int64_t d) { return sinusoid(i, d, widthOf(flow), values[0]); });
+    const double base = values.real("base");
+    addConstant(flow, "position.sinusoid", [&](int64_t i, int64_t d) { return sinusoid(i, d, widthOf(flow), base); });
 }
 void referenceSinusoidal(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
-    addReference(flow, [&](int64_t i, int64_t d) { return sinusoid(i, d, flow.stream.extents[1], values[0]); });
+    const double base = values.real("base");
+    addReference(flow, [&](int64_t i, int64_t d) { return sinusoid(i, d, flow.stream.extents[1], base); });
 }
 
 // Universal Transformer: position and time
 // -----------------------------------------------------------------------------
 
 void buildUniversal(AttentionFlow& flow, PartValues values) {
+    const double base = values.real("base");
     addConstant(flow, "position.time" + std::to_string(flow.layer) + ".", [&](int64_t i, int64_t d) {
-        return sinusoid(i + 1, d, widthOf(flow), values[0]) + sinusoid(flow.layer + 1, d, widthOf(flow), values[0]);
+        return sinusoid(i + 1, d, widthOf(flow), base) + sinusoid(flow.layer + 1, d, widthOf(flow), base);
     });
 }
 void referenceUniversal(ReferenceFlow& flow, PartValues values) {
+    const double base = values.real("base");
     const int64_t width = flow.stream.extents[1];
     addReference(flow, [&](int64_t i, int64_t d) {
-        return sinusoid(i + 1, d, width, values[0]) + sinusoid(flow.layer + 1, d, width, values[0]);
+        return sinusoid(i + 1, d, width, base) + sinusoid(flow.layer + 1, d, width, base);
     });
 }
 
@@ -77,14 +80,14 @@ Tensor rowsOfTable(AttentionFlow& flow, const std::string& name, int64_t rows, i
 
 void buildLearned(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
-    const auto length = static_cast<int64_t>(values[0]);
+    const int64_t length = values.integer("length");
     flow.stream =
         plus(flow.stream, rowsOfTable(flow, "position.table", length, widthOf(flow), [](int64_t i) { return i; }));
 }
 void referenceLearned(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const Dense& table = flow.parameters.at("position.table");
-    const auto last = static_cast<int64_t>(values[0]) - 1;
+    const int64_t last = values.integer("length") - 1;
     addReference(flow, [&](int64_t i, int64_t d) { return table.at(std::min(i, last), d); });
 }
 
@@ -94,20 +97,22 @@ constexpr std::array<Param, 2> kSinusoidal2dParams{
     {{"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}, kBase}};
 
 /// The first half of the features says the row, the second half the column.
-double sinusoid2d(int64_t i, int64_t d, int64_t width, PartValues values) {
-    const auto columns = static_cast<int64_t>(values[0]);
+double sinusoid2d(int64_t i, int64_t d, int64_t width, int64_t columns, double base) {
     const int64_t half = (width + 1) / 2;
-    return d < half ? sinusoid(i / columns, d, half, values[1])
-                    : sinusoid(i % columns, d - half, width - half, values[1]);
+    return d < half ? sinusoid(i / columns, d, half, base) : sinusoid(i % columns, d - half, width - half, base);
 }
 void buildSinusoidal2d(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
-    addConstant(flow, "position.sinusoid",
-                [&](int64_t i, int64_t d) { return sinusoid2d(i, d, widthOf(flow), values); });
+    const int64_t width = widthOf(flow), columns = values.integer("columns");
+    addConstant(flow, "position.sinusoid", [=, base = values.real("base")](int64_t i, int64_t d) {
+        return sinusoid2d(i, d, width, columns, base);
+    });
 }
 void referenceSinusoidal2d(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
-    addReference(flow, [&](int64_t i, int64_t d) { return sinusoid2d(i, d, flow.stream.extents[1], values); });
+    const int64_t width = flow.stream.extents[1], columns = values.integer("columns");
+    addReference(
+        flow, [=, base = values.real("base")](int64_t i, int64_t d) { return sinusoid2d(i, d, width, columns, base); });
 }
 
 constexpr std::array<Param, 2> kLearned2dParams{
@@ -116,7 +121,7 @@ constexpr std::array<Param, 2> kLearned2dParams{
 
 void buildLearned2d(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
-    const auto rows = static_cast<int64_t>(values[0]), columns = static_cast<int64_t>(values[1]);
+    const int64_t rows = values.integer("rows"), columns = values.integer("columns");
     const int64_t half = (widthOf(flow) + 1) / 2;
     const Tensor row = rowsOfTable(flow, "position.rows", rows, half, [&](int64_t i) { return i / columns; });
     const Tensor column =
@@ -126,7 +131,7 @@ void buildLearned2d(AttentionFlow& flow, PartValues values) {
 void referenceLearned2d(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const Dense &row = flow.parameters.at("position.rows"), &column = flow.parameters.at("position.columns");
-    const auto rows = static_cast<int64_t>(values[0]), columns = static_cast<int64_t>(values[1]);
+    const int64_t rows = values.integer("rows"), columns = values.integer("columns");
     addReference(flow, [&](int64_t i, int64_t d) {
         const int64_t half = row.extents[1];
         return d < half ? row.at(std::min(i / columns, rows - 1), d) : column.at(i % columns, d - half);

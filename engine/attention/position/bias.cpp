@@ -81,14 +81,14 @@ Tensor learnedByDistance(AttentionFlow& flow, const char* name, int64_t rows,
 }
 
 Tensor t5Bias(AttentionFlow& flow, PartValues values) {
-    const auto buckets = static_cast<int64_t>(values[0]), reach = static_cast<int64_t>(values[1]);
+    const int64_t buckets = values.integer("buckets"), reach = values.integer("reach");
     return learnedByDistance(flow, "position.buckets", buckets,
                              [&](int64_t d) { return t5Bucket(-d, flow.isCausal(), buckets, reach); });
 }
 void buildT5(AttentionFlow& flow, PartValues values) { addByDistance(flow, t5Bias(flow, values)); }
 void fuseT5(AttentionFlow& flow, PartValues values, FusedScores& fused) { fused.learned = t5Bias(flow, values); }
 void referenceT5(ReferenceFlow& flow, PartValues values) {
-    const auto buckets = static_cast<int64_t>(values[0]), reach = static_cast<int64_t>(values[1]);
+    const int64_t buckets = values.integer("buckets"), reach = values.integer("reach");
     const Dense& table = flow.parameters.at("position.buckets");
     addReference(flow, [&](int64_t h, int64_t distance) {
         return table.at(t5Bucket(distance, flow.isCausal(), buckets, reach), h);
@@ -101,7 +101,7 @@ constexpr std::array<Param, 1> kToeplitzParams{
     {{"reach", "Reach", "Distances beyond this one share its number", Param::Kind::Integer, 1, 4096, 1, 64}}};
 
 Tensor toeplitzBias(AttentionFlow& flow, PartValues values) {
-    const auto reach = static_cast<int64_t>(values[0]);
+    const int64_t reach = values.integer("reach");
     return learnedByDistance(flow, "position.diagonals", 2 * reach + 1,
                              [&](int64_t d) { return std::clamp(d, -reach, reach) + reach; });
 }
@@ -110,7 +110,7 @@ void fuseToeplitz(AttentionFlow& flow, PartValues values, FusedScores& fused) {
     fused.learned = toeplitzBias(flow, values);
 }
 void referenceToeplitz(ReferenceFlow& flow, PartValues values) {
-    const auto reach = static_cast<int64_t>(values[0]);
+    const int64_t reach = values.integer("reach");
     const Dense& table = flow.parameters.at("position.diagonals");
     addReference(
         flow, [&](int64_t h, int64_t distance) { return table.at(std::clamp(-distance, -reach, reach) + reach, h); });

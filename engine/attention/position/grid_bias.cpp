@@ -23,8 +23,7 @@ struct Ways {
     int64_t reach;
 
     explicit Ways(PartValues values)
-        : grid{static_cast<int64_t>(values[0]), static_cast<int64_t>(values[1])},
-          reach(static_cast<int64_t>(values[2])) {}
+        : grid{values.integer("rows"), values.integer("cols")}, reach(values.integer("reach")) {}
 
     int64_t side() const { return 2 * reach + 1; }
     /// Row of the table; -1 where one of the two is no cell of the image.

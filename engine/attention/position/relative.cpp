@@ -26,7 +26,7 @@ constexpr std::array<Param, 1> kShawParams{
 int64_t clipped(int64_t distance, int64_t clip) { return std::clamp(distance, -clip, clip) + clip; }
 
 void buildShawKeys(AttentionFlow& flow, PartValues values) {
-    const auto clip = static_cast<int64_t>(values[0]);
+    const int64_t clip = values.integer("clip");
     const Tensor table = flow.parameter("position.keys", {2 * clip + 1, flow.width}, {InitialValue::Kind::Normal});
     const Tensor rows = rowsByDistance(flow, table, "position.keys", [&](int64_t d) { return clipped(d, clip); });
     const Tensor term = affine(diagonals(product(flow.q, rows), flow.keys), flow.scoreScale(), 0); // [B,H,T,S]
@@ -34,13 +34,13 @@ void buildShawKeys(AttentionFlow& flow, PartValues values) {
     flow.addToScores("shaw.keys", term);
 }
 void buildShawValues(AttentionFlow& flow, PartValues values) {
-    const auto clip = static_cast<int64_t>(values[0]);
+    const int64_t clip = values.integer("clip");
     const Tensor table = flow.parameter("position.values", {2 * clip + 1, flow.width}, {InitialValue::Kind::Normal});
     const Tensor rows = rowsByDistance(flow, table, "position.values", [&](int64_t d) { return clipped(d, clip); });
     flow.z = plus(flow.z, batchedMatmul(undiagonals(flow.pattern), rows)); // [B,H,T,T+S-1] . [T+S-1,D]
 }
 void referenceShawKeys(ReferenceFlow& flow, PartValues values) {
-    const auto clip = static_cast<int64_t>(values[0]);
+    const int64_t clip = values.integer("clip");
     const Dense& table = flow.parameters.at("position.keys");
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)
@@ -50,7 +50,7 @@ void referenceShawKeys(ReferenceFlow& flow, PartValues values) {
                         flow.scoreScale() * flow.q.at(h, t, d) * table.at(clipped(s - t, clip), d);
 }
 void referenceShawValues(ReferenceFlow& flow, PartValues values) {
-    const auto clip = static_cast<int64_t>(values[0]);
+    const int64_t clip = values.integer("clip");
     const Dense& table = flow.parameters.at("position.values");
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)

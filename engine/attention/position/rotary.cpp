@@ -20,8 +20,8 @@ struct Rotation {
     bool isInterleaved;
 
     Rotation(int64_t width, PartValues values)
-        : pairs(static_cast<int64_t>(values[1] * static_cast<double>(width)) / 2), base(values[0]),
-          isInterleaved(values[2] != 0) {}
+        : pairs(static_cast<int64_t>(values.real("fraction") * static_cast<double>(width)) / 2),
+          base(values.real("base")), isInterleaved(values.flag("interleaved")) {}
 
     int64_t first(int64_t pair) const { return isInterleaved ? 2 * pair : pair; }
     int64_t second(int64_t pair) const { return isInterleaved ? 2 * pair + 1 : pair + pairs; }

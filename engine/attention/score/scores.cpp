@@ -86,21 +86,22 @@ constexpr std::array<Param, 1> kCosineParams{
       0.01, 0.1}}};
 
 void buildCosine(AttentionFlow& flow, PartValues values) {
-    flow.scores = affine(product(unitRows(flow.q), unitRows(flow.k)), 1 / values[0], 0);
+    flow.scores = affine(product(unitRows(flow.q), unitRows(flow.k)), 1 / values.real("temperature"), 0);
 }
 void fuseCosine(AttentionFlow&, PartValues values, FusedScores& fused) {
     fused.q = unitRows(fused.q);
     fused.k = unitRows(fused.k);
-    fused.scale = 1 / values[0];
+    fused.scale = 1 / values.real("temperature");
 }
 void referenceCosine(ReferenceFlow& flow, PartValues values) {
+    const double temperature = values.real("temperature");
     const auto norm = [&](const Dense& x, int64_t h, int64_t i) {
         double sum = 1e-12;
         for (int64_t d = 0; d < flow.width; ++d) sum += x.at(h, i, d) * x.at(h, i, d);
         return std::sqrt(sum);
     };
     forCells(flow, [&](int64_t h, int64_t t, int64_t s) {
-        return dotOf(flow, h, t, s) / (norm(flow.q, h, t) * norm(flow.k, h, s) * values[0]);
+        return dotOf(flow, h, t, s) / (norm(flow.q, h, t) * norm(flow.k, h, s) * temperature);
     });
 }
 

@@ -22,8 +22,9 @@ bool accepts(const Param& param, double value) {
     return param.kind == Param::Kind::Real || value == std::round(value);
 }
 
-/// The values of the settings, completed with defaults. @throws Error naming the parameter and its range
-TaskValues checkedValues(const Task& task, const TaskSettings& settings) {
+/// The settings' values with the defaults of the others, in the order of Task::params.
+/// @throws Error naming the parameter and its range
+std::vector<double> checkedValues(const Task& task, const TaskSettings& settings) {
     for (const auto& [id, value] : settings.values) {
         const auto param = std::ranges::find(task.params, id, &Param::id);
         if (param == task.params.end()) {
@@ -36,9 +37,12 @@ TaskValues checkedValues(const Task& task, const TaskSettings& settings) {
             failParameter(task.id, id, fmt::format("{} is out of range", value),
                           fmt::format("choose {}", rangeOf(*param)));
     }
-    std::map<std::string, double, std::less<>> values = settings.values;
-    for (const Param& param : task.params) values.emplace(param.id, param.initial);
-    return TaskValues(std::move(values));
+    std::vector<double> values;
+    for (const Param& param : task.params) {
+        const auto chosen = settings.values.find(param.id);
+        values.push_back(chosen == settings.values.end() ? param.initial : chosen->second);
+    }
+    return values;
 }
 
 } // namespace
@@ -54,11 +58,13 @@ void TaskInstance::requireRows(int rows) {
 }
 
 std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings) {
-    return task.make(checkedValues(task, settings), settings);
+    const std::vector<double> values = checkedValues(task, settings);
+    return task.make({task.params, values}, settings);
 }
 
 std::unique_ptr<ImageTaskInstance> makeImageTask(const Task& task, const TaskSettings& settings) {
-    return task.makeImages(checkedValues(task, settings), settings);
+    const std::vector<double> values = checkedValues(task, settings);
+    return task.makeImages({task.params, values}, settings);
 }
 
 } // namespace attn

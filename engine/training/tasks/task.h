@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/core/param.h"
+#include "engine/core/param_values.h"
 #include "engine/text/tokenizer.h"
 
 #include <cstdint>
@@ -82,17 +82,8 @@ private:
     int contextLength_;
 };
 
-/// Checked values of all parameters of a task.
-class TaskValues {
-public:
-    explicit TaskValues(std::map<std::string, double, std::less<>> values) : values_(std::move(values)) {}
-    int integer(std::string_view id) const { return static_cast<int>(values_.find(id)->second); }
-    double real(std::string_view id) const { return values_.find(id)->second; }
-    bool flag(std::string_view id) const { return values_.find(id)->second != 0; }
-
-private:
-    std::map<std::string, double, std::less<>> values_;
-};
+/// A task's values, read by Param::id: every parameter is present and in range.
+using TaskValues = ParamValues;
 
 class ImageTaskInstance;
 
