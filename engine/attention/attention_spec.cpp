@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-/// Pieces between commas that stand in no bracket.
+/// The pieces between those commas that are outside all brackets.
 std::vector<std::string_view> splitAtCommas(std::string_view text) {
     std::vector<std::string_view> pieces;
     int depth = 0;
@@ -51,7 +51,7 @@ double numberOf(std::string_view text, std::string_view where) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size())
-        fail(where, fmt::format("\"{}\" is not a number", text), "write 64 or 0.5");
+        fail(where, fmt::format("\"{}\" is not a number", text), "write a number such as 64 or 0.5");
     return value;
 }
 
@@ -83,11 +83,11 @@ PartChoice choiceOf(Slot slot, std::string_view text) {
                 std::vector<std::string> names;
                 for (const Param& param : part.params) names.emplace_back(param.id);
                 fail(text, fmt::format("{} has no parameter \"{}\"", id, name),
-                     names.empty() ? "it takes none" : "it has " + fmt::format("{}", fmt::join(names, ", ")));
+                     names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", ")));
             }
         }
         if (index >= part.params.size())
-            fail(text, fmt::format("{} takes {} numbers", id, part.params.size()), "leave the rest out");
+            fail(text, fmt::format("{} takes {} numbers", id, part.params.size()), "remove the others");
         const double value =
             numberOf(trimmed(equals == std::string_view::npos ? argument : argument.substr(equals + 1)), text);
         requireInRange(part, part.params[index], value);
@@ -110,7 +110,7 @@ Slot slotNamed(std::string_view name) {
         if (kSlotNames.at(slot) == name) return static_cast<Slot>(slot);
         names.emplace_back(kSlotNames.at(slot));
     }
-    fail(name, fmt::format("an attention has no \"{}\"", name),
+    fail(name, fmt::format("an attention has no slot \"{}\"", name),
          fmt::format("did you mean {}? All: {}", nearestNames(name, names, 1).front(), fmt::join(names, ", ")));
 }
 
@@ -119,6 +119,8 @@ Slot slotNamed(std::string_view name) {
 AttentionSpec::AttentionSpec() {
     for (const auto& [slot, id] : kDefaults) set(slot, id);
 }
+
+PartValues AttentionSpec::values(Slot slot) const { return {part(slot).params, parts.at(slot).values}; }
 
 const Part& AttentionSpec::part(Slot slot) const { return partNamed(slot, parts.at(slot).id); }
 
@@ -153,9 +155,9 @@ AttentionSpec AttentionSpec::parse(std::string_view text) {
         const size_t equals = entry.find('='), bracket = entry.find('(');
         const bool namesSlot =
             equals != std::string_view::npos && (bracket == std::string_view::npos || equals < bracket);
-        if (entry.empty()) fail(text, "an entry is empty", "write slot=part, slot=part, ... or a mask alone");
+        if (entry.empty()) fail(text, "an entry is empty", "write slot=part, slot=part, ... or only a mask");
         const Slot slot = namesSlot ? slotNamed(trimmed(entry.substr(0, equals))) : Slot::Mask;
-        if (std::ranges::count(seen, slot)) fail(entry, fmt::format("{} is said twice", nameOf(slot)), "leave one");
+        if (std::ranges::count(seen, slot)) fail(entry, fmt::format("{} is given twice", nameOf(slot)), "remove one");
         seen.push_back(slot);
         const std::string_view value = trimmed(namesSlot ? entry.substr(equals + 1) : entry);
         if (slot == Slot::Mask)
@@ -195,7 +197,7 @@ nlohmann::json toJson(const AttentionSpec& spec) {
 
 AttentionSpec attentionSpecFromJson(const nlohmann::json& json) {
     if (json.is_string()) return AttentionSpec::parse(json.get<std::string>());
-    if (!json.is_object()) fail("attention", "is neither an object nor an expression", "give slots and their parts");
+    if (!json.is_object()) fail("attention", "is neither an object nor an expression", "name slots and their parts");
     AttentionSpec spec;
     for (const auto& [name, entry] : json.items()) {
         const Slot slot = slotNamed(name);
@@ -216,7 +218,8 @@ AttentionSpec attentionSpecFromJson(const nlohmann::json& json) {
             if (key == "id") continue;
             const auto found = std::ranges::find(part.params, key, &Param::id);
             if (found == part.params.end() || !value.is_number())
-                fail(fmt::format("{}.{}", name, key), "is no number of this part", "see attention-cli parts --json");
+                fail(fmt::format("{}.{}", name, key), "is not a number that this part takes",
+                     "see attention-cli parts --json");
             values[static_cast<size_t>(found - part.params.begin())] = value.get<double>();
         }
         spec.set(slot, part.id, values);

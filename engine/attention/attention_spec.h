@@ -39,7 +39,7 @@ struct AttentionSpec {
     std::string text() const;
 
     const Part& part(Slot slot) const;
-    PartValues values(Slot slot) const { return {part(slot).params, parts.at(slot).values}; }
+    PartValues values(Slot slot) const;
     /// What a block's slot was said to be; null where it is the model's own.
     const Part* blockPart(Slot slot) const;
     /// @throws Error naming the parameter and its range

@@ -8,9 +8,9 @@ namespace attn {
 /// cards and test sweeps iterate over it.
 std::span<const Part* const> partCatalogue();
 
-/// @return null if the slot has no such part
+/// Finds a part by its id. @return null if the slot has no such part
 const Part* findPart(Slot slot, std::string_view id);
-/// @throws Error naming the nearest part of the slot
+/// Finds a part by its id. @throws Error naming the nearest part of the slot if there is none
 const Part& partNamed(Slot slot, std::string_view id);
 
 } // namespace attn

@@ -15,7 +15,7 @@ const MaskExpression& causalMask() {
     return kCausal;
 }
 
-/// Gathers problems; each offers the spec with its own fault mended.
+/// Gathers problems; each offers the nearest spec without that problem.
 class Checker {
 public:
     Checker(const AttentionSpec& spec, const AttentionUse& use) : spec_(spec), use_(use) {}
@@ -30,7 +30,7 @@ public:
 
         const HeadCounts counts = headCounts(heads, spec_.values(Slot::Heads));
         if (counts.heads % counts.groups != 0)
-            add(fmt::format("{} heads cannot share {} key/value heads; their number must divide that of the heads",
+            add(fmt::format("{0} heads cannot share {1} key/value heads; choose a number that divides {0}",
                             counts.heads, counts.groups),
                 [&](AttentionSpec& nearest) {
                     int64_t groups = counts.groups;
@@ -39,18 +39,20 @@ public:
                 });
         if (position.id == "rope" &&
             spec_.values(Slot::Position).real("fraction") * static_cast<double>(use_.headWidth) < 2)
-            add(fmt::format("rope turns pairs of features, and this fraction of {} leaves none", use_.headWidth),
+            add(fmt::format("rope rotates pairs of features, but this fraction of {} features leaves no pair",
+                            use_.headWidth),
                 [](AttentionSpec& nearest) { nearest.setValue(Slot::Position, "fraction", 1); });
 
         if (!core.usesScores) {
             const auto needsScores = [&](const Part& part, Slot slot, std::string_view fallback) {
-                add(fmt::format("{} needs a score for every pair of tokens, and {} forms none", part.title, core.title),
+                add(fmt::format("{} needs a score for every pair of tokens, but {} computes none", part.title,
+                                core.title),
                     [slot, fallback](AttentionSpec& nearest) { nearest.set(slot, fallback); });
             };
             if (position.actsOnScores) needsScores(position, Slot::Position, isAttention ? "rope" : "none");
             if (score.id != "scaled_dot") needsScores(score, Slot::Score, "scaled_dot");
             if (heads.actsOnScores) {
-                add(fmt::format("{} needs a score for every pair of tokens, and {} forms none", heads.title,
+                add(fmt::format("{} needs a score for every pair of tokens, but {} computes none", heads.title,
                                 core.title),
                     [&](AttentionSpec& nearest) {
                         nearest.set(Slot::Heads, "multi_head", std::array{static_cast<double>(counts.heads)});
@@ -58,13 +60,13 @@ public:
             }
             if (memory.id != "none") needsScores(memory, Slot::Memory, "none");
             for (const auto& term : spec_.mask.contentTerms()) {
-                add(fmt::format("{} hides single pairs of tokens, and {} never forms them", term.part->title,
+                add(fmt::format("{} hides single pairs of tokens, but {} never computes pairs", term.part->title,
                                 core.title),
                     [&](AttentionSpec& nearest) { nearest.mask = spec_.mask.staticPart(); });
                 break;
             }
             if (!isAttention && spec_.parts.at(Slot::Normaliser) != AttentionSpec().parts.at(Slot::Normaliser))
-                add(fmt::format("{} stands in the place of attention and has no use for {}", mixer.title,
+                add(fmt::format("{} replaces attention and does not use {}", mixer.title,
                                 spec_.part(Slot::Normaliser).title),
                     [](AttentionSpec& nearest) { nearest.set(Slot::Normaliser, "softmax"); });
         }
@@ -73,12 +75,12 @@ public:
         if (use_.isCross) {
             for (const Slot slot : kSpecSlots)
                 if (spec_.part(slot).needsEqualLengths)
-                    add(fmt::format("{} works within one sequence, and here keys come from another",
+                    add(fmt::format("{} works within one sequence, but here the keys come from another",
                                     spec_.part(slot).title),
                         [slot](AttentionSpec& nearest) { nearest.parts[slot] = AttentionSpec().parts.at(slot); });
         }
         if (output.mixesHeads && counts.heads == 1)
-            add(fmt::format("{} mixes heads, and there is only one", output.title),
+            add(fmt::format("{} mixes heads, but there is only one", output.title),
                 [](AttentionSpec& nearest) { nearest.set(Slot::Output, "plain"); });
         return std::move(problems_);
     }
@@ -90,7 +92,7 @@ private:
         problems_.push_back({std::move(sentence), std::move(nearest)});
     }
 
-    /// The nearest core that can be causal.
+    /// Replaces parts that cannot be causal by the nearest ones that can.
     static void makeCausal(AttentionSpec& nearest) {
         const bool isEfficient = nearest.parts.at(Slot::Normaliser).id == "efficient";
         if (isEfficient)
@@ -106,7 +108,7 @@ private:
         try {
             return mask.staticPart().looksAhead({.queries = kProbe, .keys = kProbe});
         } catch (const std::exception&) {
-            return false; // a term that has no meaning at this size; whoever builds it says so
+            return false; // a term is undefined at this size; building the attention reports it
         }
     }
 
@@ -114,20 +116,20 @@ private:
         const bool isFull = spec_.mask == MaskExpression();
         if (core.masks == MaskSupport::FullOnly) {
             if (use_.isCausalTask || !isFull) {
-                const std::string_view why = core.id == "efficient" ? "; with running sums it can"
+                const std::string_view why = core.id == "efficient" ? "; Efficient Attention, running, can be causal"
                                                                     : ", so nothing can be hidden from a position";
-                add(fmt::format("{} lets every position take part in every result{}", core.title, why), makeCausal);
+                add(fmt::format("every position contributes to every result of {}{}", core.title, why), makeCausal);
             }
             return;
         }
         if (core.masks == MaskSupport::FullOrCausal && !isFull && spec_.mask != causalMask())
-            add(fmt::format("{} works with running sums: it knows a full or a causal mask, and not {}", core.title,
+            add(fmt::format("{} uses running sums, which work with a full or a causal mask but not with {}", core.title,
                             spec_.mask.text()),
                 [&](AttentionSpec& nearest) {
                     nearest.mask = looksAhead(spec_.mask) && !use_.isCausalTask ? MaskExpression() : causalMask();
                 });
         else if (use_.isCausalTask && looksAhead(spec_.mask))
-            add(fmt::format("the task asks for the next token, and the mask {} shows it", spec_.mask.text()),
+            add(fmt::format("the task is to predict the next token, but the mask {} shows it", spec_.mask.text()),
                 [&](AttentionSpec& nearest) {
                     nearest.mask =
                         isFull ? causalMask() : MaskExpression::parse(fmt::format("causal & ({})", spec_.mask.text()));

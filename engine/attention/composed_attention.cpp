@@ -26,7 +26,7 @@ AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, in
             .hasInputs = true};
 }
 
-/// Sequences of the site, each whole.
+/// Number of sequences in the site's rows.
 int64_t sequencesOf(const AttentionSite& site) {
     return site.sequence == 0 ? 1 : site.input.shape()[0] / site.sequence;
 }
@@ -123,7 +123,7 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     const Tensor projectedQueries = flow.q, projectedKeys = flow.k;
     buildAttention(flow);
     collect(flow, needs);
-    if (flow.q != projectedQueries || (flow.groups == H && flow.k != projectedKeys)) { // as the scores take them
+    if (flow.q != projectedQueries || (flow.groups == H && flow.k != projectedKeys)) { // as the scores use them
         const auto probeRows = [&](Tensor x, int64_t heads, const char* hook, const char* axes) { // [B,heads,T,D]
             graph.probe(reshape(permute(x, {0, 2, 1, 3}), {rows, heads, D}), name(hook), axes);
         };

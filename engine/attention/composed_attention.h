@@ -9,32 +9,36 @@
 
 namespace attn {
 
-/// What a composed layer needs of whoever owns its weights.
+/// Tensors that a composed layer adds to a model; the owner of the parameters must provide them.
 struct ComposedNeeds {
-    std::vector<FlowParameter> parameters; ///< that its parts learn
+    std::vector<FlowParameter> parameters; ///< learned by its parts
     std::vector<FlowConstant> constants;
-    std::vector<Tensor> penalties; ///< [1] each, for the loss
+    std::vector<Tensor> penalties; ///< [1] each, added to the loss
 };
 
-/// Those of the constants that a plan reads.
+/// The constants that a plan reads.
 std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs);
 
-/// What the probe of a term of the scores ends in (AttentionFlow::terms): "hook_position_bias".
+/// The last part of the hook name for a term of the scores: "position.bias" gives "hook_position_bias".
+/// @param term a name from AttentionFlow::terms
 std::string scoreTermHook(std::string_view term);
 
-/// Self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all rows), or over
-/// the groups of each. There is no cache, and positions count from 0.
+/// Builds the self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all
+/// rows), or over the groups of rows of each sequence. There is no cache, and positions count from 0.
 ///
-/// Probes as of selfAttention, in the order of the groups, with a leading axis of sequences where there are several;
-/// hook_attn_scores and hook_pattern where the spec has them, and one for each term of the scores besides q.k:
-/// "hook_position_bias". An effective pattern that is a product also has its factors, hook_pattern_queries [H,T,F] and
-/// hook_pattern_keys [H,S,F].
-/// @param index of the layer
+/// The probes are those of selfAttention, in the order of the groups, with a leading axis of sequences if there are
+/// several. hook_attn_scores and hook_pattern exist if the spec computes them. Each term of the scores other than q.k
+/// has a probe, such as "hook_position_bias". An effective pattern that is a product also has probes of its factors,
+/// hook_pattern_queries [H,T,F] and hook_pattern_keys [H,S,F].
+/// @param index the layer's number, from 0
+/// @param needs receives the parameters, constants and penalties of the layer
+/// @throws Error if the spec's parts do not combine, or if rows must not see each other and the spec computes no scores
 AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                                  ComposedNeeds& needs);
 
-/// What the spec's position adds to the stream before a layer. @param site its input is the stream, [rows, C]
-/// @return the same shape
+/// Adds the spec's position to the residual stream before a layer.
+/// @param site its input is the residual stream, [rows, C]
+/// @return the sum, of the same shape
 Tensor composedInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs);
 
 } // namespace attn

@@ -43,12 +43,12 @@ double scaleOf(const AttentionSpec& spec, int64_t width) {
     return spec.parts.at(Slot::Score).id == "scaled_dot" ? 1 / std::sqrt(static_cast<double>(width)) : 1;
 }
 
-/// The lists by which the fused kernel goes, one set for all heads or one each.
+/// The lists of tiles that the fused kernel visits: one set for all heads, or one for each.
 TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
     const int64_t lists = mask.dependsOnHead() ? flow.heads : 1;
     std::array<std::vector<float>, 5> numbers; // begins, tiles, columnBegins, columnTiles, bits
     auto& [begins, tiles, columnBegins, columnTiles, bits] = numbers;
-    bits.assign(16, 65535); // what shows everything
+    bits.assign(16, 65535); // a tile in which everything is visible
     for (int64_t list = 0; list < lists; ++list) {
         const MaskBlocks blocks = maskBlocks(mask, {.queries = flow.queries,
                                                     .keys = flow.keys,
@@ -73,10 +73,10 @@ TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
     }
     constexpr size_t kExact = size_t{1} << 24; // whole numbers in a float
     if (tiles.size() / 2 > kExact)
-        throw Error({.what = fmt::format("the mask shows {} tiles of {} x {} cells; the kernel goes through {} at most",
+        throw Error({.what = fmt::format("the mask has {} visible tiles of {} x {} cells; the kernel allows at most {}",
                                          tiles.size() / 2, MaskBlocks::kQueries, MaskBlocks::kKeys, kExact),
                      .where = mask.text(),
-                     .hint = "fewer tokens, or a sparser mask"});
+                     .hint = "use fewer tokens or a sparser mask"});
     if (tiles.empty()) tiles.assign(2, 0), columnTiles.assign(2, 0); // never read
     const auto constant = [&](const char* name, Shape shape, std::vector<float>& values) {
         return flow.constant(std::string("mask.") + name, std::move(shape), std::move(values));
@@ -89,7 +89,7 @@ TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
             constant("bits", words, bits)};
 }
 
-/// z without a score in memory.
+/// z, without storing scores.
 Tensor fused(AttentionFlow& flow) {
     FusedScores scores{.q = flow.q, .k = flow.k};
     for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Mask, Stage::Normalise})
@@ -105,7 +105,7 @@ Tensor fused(AttentionFlow& flow) {
                           scores.scale);
 }
 
-/// The cells that the expression shows. @return [H,T,S], or [1,T,S] where heads do not differ
+/// 1 for each cell that the expression makes visible, else 0. @return [H,T,S], or [1,T,S] where heads do not differ
 std::vector<float> maskCells(const MaskExpression& mask, int64_t heads, int64_t queries, int64_t keys, int64_t layer) {
     std::vector<float> cells;
     BitRow row;
@@ -133,10 +133,11 @@ template <class Flow> void requireSound(const Flow& flow) {
     const AttentionSpec& spec = flow.spec;
     const auto problems = check(spec, {.isCross = flow.queries != flow.keys, .headWidth = flow.width});
     if (problems.empty()) return;
-    throw Error(
-        {.what = problems.front().sentence,
-         .where = spec.text(),
-         .hint = problems.front().nearest ? "the nearest that works: " + problems.front().nearest->text() : ""});
+    throw Error({.what = problems.front().sentence,
+                 .where = spec.text(),
+                 .hint = problems.front().nearest
+                             ? "the nearest composition that works: " + problems.front().nearest->text()
+                             : ""});
 }
 
 } // namespace
@@ -153,7 +154,7 @@ Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::vector
 }
 
 Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values) {
-    // Plans for other lengths may share a store: their constants are others.
+    // Plans for other lengths may share a store but have other constants.
     const std::string full = fmt::format("{}.{}#{}x{}", prefix, name, queries, keys);
     if (std::ranges::none_of(constants, [&](const FlowConstant& known) { return known.name == full; }))
         constants.push_back({full, shape, std::move(values)});
@@ -231,7 +232,7 @@ void buildAttention(AttentionFlow& flow) {
             run(Stage::Inputs);
             *x = flow.stream;
         }
-    if (flow.rememberedKeys) { // which go the way of the others
+    if (flow.rememberedKeys) { // they pass through the same stage as this segment's keys
         const Tensor q = flow.q, k = std::exchange(flow.k, flow.rememberedKeys);
         const auto shown = flow.shown;
         if (flow.spec.parts.at(Slot::Heads).id == "shared_query_key") flow.q = flow.rememberedKeys;
@@ -255,9 +256,10 @@ void buildAttention(AttentionFlow& flow) {
     }
     const bool formsScores = !isMixer(flow.spec) && flow.spec.part(Slot::Normaliser).usesScores;
     if (!formsScores && flow.sequenceMask)
-        throw Error({.what = "some tokens must not see each other here, and no score is formed that could hide them",
+        throw Error({.what = "some tokens must not see each other here, but this composition computes no scores that "
+                             "could hide them",
                      .where = flow.spec.text(),
-                     .hint = "use a composition with scores"});
+                     .hint = "use a composition that computes scores"});
     if (formsScores) {
         run(Stage::Scores);
         run(Stage::Bias);

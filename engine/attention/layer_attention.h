@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// How heads share keys and values: G = H multi-head, 1 < G < H grouped-query, G = 1 multi-query.
+/// How query heads share keys and values: G = H is multi-head, 1 < G < H grouped-query, G = 1 multi-query.
 /// @source Vaswani et al. 2017, arXiv:1706.03762; Shazeer 2019, arXiv:1911.02150; Ainslie et al. 2023, arXiv:2305.13245
 struct HeadLayout {
     int64_t heads = 1;
@@ -17,25 +17,25 @@ struct HeadLayout {
     bool operator==(const HeadLayout&) const = default;
 };
 
-/// Rotary positions on q and k. Frequencies are data, so that every scaling rule is just another table.
+/// Rotary positions on q and k. Frequencies are data: a scaling rule is another table of them.
 /// @source Su et al. 2021, "RoFormer", arXiv:2104.09864
 struct RotaryPosition {
     std::vector<double> inverseFrequencies; ///< R/2 angles per position
     bool interleaved = false;               ///< pairs (2i, 2i+1) instead of (i, i + R/2)
-    double magnitude = 1;                   ///< on cosines and sines (YaRN's attention factor)
+    double magnitude = 1;                   ///< factor of cosines and sines (YaRN's attention factor)
     bool operator==(const RotaryPosition&) const = default;
 };
 
-/// Everything that defines one layer's attention as model files describe it: what the fused kernel and its cache
-/// handle.
+/// Everything that defines one layer's attention in a model file: the fused kernel with its cache covers all of it but
+/// `spec`.
 struct LayerAttention {
     HeadLayout heads;
     std::optional<RotaryPosition> rotary;
     AttentionRule rule;
     bool queryKeyValueBias = false;
     bool outputBias = false;
-    /// Any composition instead, over whole sequences and without a cache: rotary and rule are then not used, and heads
-    /// are the spec's.
+    /// If set, replaces the attention above by a composition over whole sequences, without a cache. `rotary` and `rule`
+    /// are then not used, and `heads` equals the spec's.
     std::optional<AttentionSpec> spec{};
     bool operator==(const LayerAttention&) const = default;
 };

@@ -51,7 +51,7 @@ AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& si
     const Tensor pattern = graph.probe(softmax(scores), name("hook_pattern"), "HTS");
 
     const Tensor gates = graph.input(name("gates"), {.shape = {H}});
-    // The fused kernel forms no pattern that could be edited. Gates are then in what is kept of z.
+    // The fused kernel computes no pattern that could be changed. Without it, the change of hook_z applies the gates.
     const bool isFormed = graph.isEdited(name("hook_attn_scores")) || graph.isEdited(name("hook_pattern"));
     const Tensor z = graph.probe(isFormed ? attentionMix(pattern, inputs.v, q) : fusedAttention(inputs, gates, rule),
                                  name("hook_z"), "THD");

@@ -4,7 +4,7 @@
 
 #include <array>
 
-// Short names for what parts write often.
+// Short names for expressions that parts use often.
 
 namespace attn::terms {
 
@@ -12,7 +12,7 @@ inline Tensor plus(Tensor a, Tensor b) { return binary(a, b, Binary::Add); }
 inline Tensor minus(Tensor a, Tensor b) { return binary(a, b, Binary::Subtract); }
 inline Tensor times(Tensor a, Tensor b) { return binary(a, b, Binary::Multiply); }
 inline Tensor over(Tensor a, Tensor b) { return binary(a, b, Binary::Divide); }
-/// Part of a whole; where the whole is 0 (nothing is visible) the part is too.
+/// part / whole; 0 where both are 0 because nothing is visible.
 inline Tensor share(Tensor part, Tensor whole) { return over(part, affine(whole, 1, 1e-30)); }
 inline Tensor beside(Tensor a, Tensor b) { return concatenate(std::array{a, b}, -1); }
 inline Tensor sumOver(Tensor x, int axis) { return reduce(x, Reduction::Sum, {axis}); }
@@ -25,7 +25,7 @@ inline Tensor unitRows(Tensor x) {
     return times(x, unary(affine(sumOver(unary(x, Unary::Square), -1), 1, 1e-12), Unary::ReciprocalSquareRoot));
 }
 
-/// Numbers for every distance from -(T - 1) to S - 1, of key minus query, as a function of that distance.
+/// f(distance) for every distance of key minus query, from -(T - 1) to S - 1. @return [T + S - 1]
 template <class Function> std::vector<float> byDistance(int64_t queries, int64_t keys, Function&& f) {
     std::vector<float> values;
     for (int64_t distance = 1 - queries; distance < keys; ++distance) values.push_back(static_cast<float>(f(distance)));

@@ -168,11 +168,11 @@ TEST_CASE("mask expression: terms that depend on the content are split off the o
 
     BitRow row;
     CHECK_THROWS_WITH(mask.row(square(4), 0, row),
-                      CONTAINS("buckets hides cells by their content and has no mask of its own"));
+                      CONTAINS("buckets hides cells by their content, so it has no fixed mask"));
     for (const char* hidden : {"causal | buckets(8, 0)", "~buckets(8, 0)", "per_head(buckets(8, 0), full)",
                                "causal & (full | buckets(8, 0))", "buckets(1, 0) & ~(full & buckets(8, 0))"})
         CHECK_THROWS_WITH(parseWithContent(hidden),
-                          CONTAINS("buckets depends on the content, so it may stand only beside the outermost &; "
+                          CONTAINS("buckets depends on the content, so only the outermost & may join it; "
                                    "write ... & buckets(8, 0)"));
     // The place is that of the term at fault, not of the first one of its kind.
     CHECK_THROWS_WITH(parseWithContent("buckets(1, 0) & ~buckets(8, 0)"), CONTAINS("character 18 of"));
@@ -188,22 +188,24 @@ TEST_CASE("mask expression: what is no expression is refused in a sentence with 
          "character 10 of the mask expression: there is no mask term \"Causal\"; the nearest name is causal"},
         {"per_heads(full)", "no mask term \"per_heads\"; the nearest name is per_head"},
         {"causal and full",
-         "character 8 of the mask expression: \"and\" stands behind the end of the expression; go on with & or |"},
-        {"causal full", "\"full\" stands behind the end"},
-        {"causal)", "character 7 of the mask expression: \")\" stands behind the end"},
+         "character 8 of the mask expression: \"and\" follows the end of the expression; continue with & or |"},
+        {"causal full", "\"full\" follows the end"},
+        {"causal)", "character 7 of the mask expression: \")\" follows the end"},
         {"causal &", "character 9 of the mask expression: a term was expected, but the end was found"},
         {"causal && full", "character 9 of the mask expression: a term was expected, but \"&\" was found"},
         {"| full", "character 1 of the mask expression: a term was expected, but \"|\" was found"},
         {"!causal", "a term was expected, but \"!\" was found; write ~ for not"},
         {"~", "character 2 of the mask expression: a term was expected, but the end was found"},
         {"()", "character 2 of the mask expression: a term was expected, but \")\" was found"},
-        {"(causal", "character 8 of the mask expression: the end was found where the bracket of character 1 may close; "
-                    "write ) or go on with & or |"},
-        {"full & (causal | full", "the bracket of character 8 may close"},
-        {"(causal]", "character 8 of the mask expression: \"]\" was found where the bracket of character 1 may close"},
+        {"(causal",
+         "character 8 of the mask expression: the end was found, but the bracket opened at character 1 is not closed; "
+         "write ) or continue with & or |"},
+        {"full & (causal | full", "the bracket opened at character 8 is not closed"},
+        {"(causal]",
+         "character 8 of the mask expression: \"]\" was found, but the bracket opened at character 1 is not closed"},
         {"12", "a term was expected, but \"12\" was found"},
         {"∪", "character 1 of the mask expression: a term was expected, but \"∪\" was found"},
-        {"causal ∪ full", "character 8 of the mask expression: \"∪\" stands behind the end"},
+        {"causal ∪ full", "character 8 of the mask expression: \"∪\" follows the end"},
         {"~∪", "character 2 of"},
         {"window", "character 1 of the mask expression: window takes 1 number, not 0; write window(w)"},
         {"full & window()", "character 8 of the mask expression: window takes 1 number, not 0; write window(w)"},
@@ -216,30 +218,31 @@ TEST_CASE("mask expression: what is no expression is refused in a sentence with 
                       "whole number from 1 to 65536"},
         {"window(65537)", "w of window is \"65537\", which is out of its range"},
         {"window(-3)", "w of window is \"-3\", which is out of its range"},
-        {"window(2.5)", "w of window is \"2.5\", which is no whole number; give a whole number from 1 to 65536"},
+        {"window(2.5)", "w of window is \"2.5\", which is not a whole number; give a whole number from 1 to 65536"},
         {"dilated(2, 0)", "character 12 of the mask expression: d of dilated is \"0\", which is out of its range"},
         {"random(1, 4294967296)", "seed of random is \"4294967296\", which is out of its range"},
-        {"bigbird(2, 4, 1, 1, 1)", "w of bigbird is \"4\", which is between two steps; give 1, 3, 5 ..."},
+        {"bigbird(2, 4, 1, 1, 1)", "w of bigbird is \"4\", which lies between two steps; give 1, 3, 5 ..."},
         {"window(1e999)", "w of window"},
         {"window(nan)", "a number was expected for w of window, but \"nan\" was found"},
         {"window(inf)", "a number was expected for w of window, but \"inf\" was found"},
         {"window(three)", "a number was expected for w of window, but \"three\" was found; write a number"},
         {"window(,)", "a number was expected for w of window, but \",\" was found"},
         {"window(3,)", "a number was expected for window, but \")\" was found"},
-        {"window(3 4)", "character 10 of the mask expression: \"4\" was found where the bracket of character 7 may "
-                        "close; write ) or go on with a comma"},
-        {"window(3x)", "\"x\" was found where the bracket of character 7 may close"},
-        {"window(3", "the end was found where the bracket of character 7 may close"},
+        {"window(3 4)",
+         "character 10 of the mask expression: \"4\" was found, but the bracket opened at character 7 is not "
+         "closed; write ) or continue with a comma"},
+        {"window(3x)", "\"x\" was found, but the bracket opened at character 7 is not closed"},
+        {"window(3", "the end was found, but the bracket opened at character 7 is not closed"},
         {"window(causal)", "a number was expected for w of window, but \"causal\" was found"},
         {"per_head", "per_head needs its expressions in brackets; write per_head(causal, full)"},
         {"per_layer & full", "per_layer needs its expressions in brackets"},
         {"per_head()", "character 10 of the mask expression: a term was expected, but \")\" was found"},
         {"per_head(full,)", "a term was expected, but \")\" was found"},
-        {"per_head(full; causal)",
-         "\";\" was found where the bracket of character 9 may close; write ) or go on with &, | or a comma"},
-        {"painted(2, 1, 4)", "painted: the runs of painted go beyond its 2 x 2 cells; give a larger size"},
+        {"per_head(full; causal)", "\";\" was found, but the bracket opened at character 9 is not closed; write ) or "
+                                   "continue with &, | or a comma"},
+        {"painted(2, 1, 4)", "painted: the runs of painted cover more than its 2 x 2 cells; give a larger size"},
         {"full & permuted_blocks(2, 1, 1)",
-         "character 8 of the mask expression: permuted_blocks: 1 stands in the order twice"},
+         "character 8 of the mask expression: permuted_blocks: 1 appears in the order twice"},
     };
     for (const auto& [text, sentence] : cases) {
         CAPTURE(text);
@@ -266,7 +269,7 @@ TEST_CASE("mask expression: deep and huge input is answered, never a crash", "[a
     CHECK(pictureOf(repeated("causal & ", 20'000) + "full", square(2)) == "#. ##");
     CHECK(MaskExpression::parse("painted(65536" + repeated(", 1", 300'000) + ")").text().size() > 900'000);
     const std::string nul("full\0", 5);
-    CHECK_THROWS_WITH(MaskExpression::parse(nul), CONTAINS("the control character 0 stands behind the end"));
+    CHECK_THROWS_WITH(MaskExpression::parse(nul), CONTAINS("the control character 0 follows the end"));
 }
 
 TEST_CASE("mask expression: mutated text is an expression or an Error", "[attention]") {

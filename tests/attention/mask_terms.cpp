@@ -247,7 +247,7 @@ TEST_CASE("mask terms: XLNet's streams are the causal mask in the order's own co
 
 TEST_CASE("mask terms: an order must name each number once", "[attention]") {
     for (const std::string term : {"xlnet(", "xlnet_query(", "permuted_blocks(2, "}) {
-        CHECK_THROWS_WITH(MaskExpression::parse(term + "0, 0)"), CONTAINS("0 stands in the order twice; give each "
+        CHECK_THROWS_WITH(MaskExpression::parse(term + "0, 0)"), CONTAINS("0 appears in the order twice; give each "
                                                                           "number from 0 to 1 once"));
         CHECK_THROWS_WITH(MaskExpression::parse(term + "0, 3, 1)"), CONTAINS("3 does not belong in an order of 3"));
     }

@@ -4,52 +4,58 @@
 
 namespace attn {
 
-/// A block while its graph is built, for the parts around the attention.
+/// A layer while its graph is built, for the parts around the attention.
 struct BlockFlow {
     Graph& graph;
-    std::string weights; ///< prefix of parameters: "blocks.0"; empty for none
+    std::string weights; ///< prefix of parameter names: "blocks.0"; empty for none
     int64_t width = 1;   ///< C
     double epsilon = 1e-5;
-    bool hasBias = true;                    ///< of feed-forward layers
-    std::vector<FlowParameter>& parameters; ///< that parts learn and that begin in their own way
+    bool hasBias = true;                    ///< whether feed-forward layers have biases
+    std::vector<FlowParameter>& parameters; ///< parameters whose initial values a part chose
 
+    /// Declares a parameter once and returns it. @param name without the prefix
     Tensor parameter(const std::string& name, Shape shape, InitialValue initial);
 };
 
-/// The same in plain loops.
+/// The input of references in plain loops.
 struct BlockReference {
     int64_t width = 1;
     double epsilon = 1e-5;
-    std::map<std::string, Dense> parameters{}; ///< by their names without the prefix
+    std::map<std::string, Dense> parameters{}; ///< by name without the prefix
 };
 
-/// A map of rows to rows: a norm, an attention, a feed-forward layer.
+/// A function from rows to rows: a norm, an attention or a feed-forward layer.
 using Sublayer = std::function<Tensor(Tensor)>;
 using ReferenceSublayer = std::function<Dense(const Dense&)>;
 
-/// What a part of Slot::Norm, FeedForward, Residual or Layers builds.
+/// The functions of a part of Slot::Norm, FeedForward, Residual or Layers; null if the slot does not use them.
 struct BlockHooks {
-    /// Norms and feed-forward layers. @param name of its parameters: "ln1", "mlp"  @param x [rows,C]  @return the same
+    /// Builds a norm or a feed-forward layer.
+    /// @param name prefix of its parameters: "ln1", "mlp"
+    /// @param x    [rows,C]
+    /// @return     [rows,C]
     Tensor (*map)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) = nullptr;
     Dense (*mapReference)(const BlockReference& flow, PartValues values, const std::string& name,
                           const Dense& x) = nullptr;
-    /// Feed-forward layers: the features of the hidden layer alone, [rows,F].
+    /// Builds only the hidden layer of a feed-forward layer. @return [rows,F]
     Tensor (*hidden)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) = nullptr;
 
-    /// Residuals: how a sublayer and its norm join the stream. @param name of the gate: "gate1"
-    /// @param x [rows, streams C]  @return the same
+    /// Joins a sublayer and its norm to the residual stream.
+    /// @param name prefix of the gate's parameters: "gate1"
+    /// @param x    [rows, streams C]
+    /// @return     [rows, streams C]
     Tensor (*join)(BlockFlow& flow, const std::string& name, Tensor x, const Sublayer& norm,
                    const Sublayer& sublayer) = nullptr;
     Dense (*joinReference)(const BlockReference& flow, const std::string& name, const Dense& x,
                            const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) = nullptr;
-    /// What went into a join, from what came out of it; null where it cannot be told.
+    /// Computes the input of `join` from its output; null if that is impossible.
     Tensor (*undoJoin)(Tensor y, const Sublayer& norm, const Sublayer& sublayer) = nullptr;
 
-    int64_t streams =
-        1; ///< that a residual keeps beside each other: each begins as the embedding, their mean is the result
-    bool isPostNorm = false;    ///< the last block's result is normalised already
-    bool fixesWords = false;    ///< word vectors have one length
-    bool sharesWeights = false; ///< all layers have the first one's
+    /// Concatenated residual streams. Each begins as the embedding, and the result is their mean.
+    int64_t streams = 1;
+    bool isPostNorm = false;    ///< the last layer's result is already normalised
+    bool fixesWords = false;    ///< word vectors all have length one
+    bool sharesWeights = false; ///< all layers use the parameters of the first
 };
 
 } // namespace attn

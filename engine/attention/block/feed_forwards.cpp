@@ -14,9 +14,8 @@ namespace {
 using namespace terms;
 
 constexpr std::array<Param, 2> kParams{
-    {{"factor", "Width", "Of the hidden layer, in widths of the model", Param::Kind::Real, 0.25, 16, 0.25, 4},
-     {"chunks", "Chunks",
-      "Pieces of the sequence that are worked on one after another: the same numbers in less memory",
+    {{"factor", "Width", "Width of the hidden layer, in widths of the model", Param::Kind::Real, 0.25, 16, 0.25, 4},
+     {"chunks", "Chunks", "Pieces of the sequence that are processed one after another: the same result in less memory",
       Param::Kind::Integer, 1, 64, 1, 1}}};
 
 int64_t hiddenWidth(int64_t width, PartValues values) {
@@ -126,9 +125,8 @@ const Part kReluFeedForward{
     .id = "relu",
     .slot = Slot::FeedForward,
     .title = "ReLU feed-forward",
-    .idea =
-        "Every token by itself through one wide hidden layer that lets only positive features through. In chunks, as "
-        "Reformer does it, the hidden layer of the whole sequence is never in memory at once.",
+    .idea = "Sends every token by itself through one wide hidden layer that keeps only positive features. In chunks, "
+            "as in Reformer, the hidden layer of the whole sequence is never in memory at once.",
     .formula = "y = max(0, x W_in + b_in) W_out + b_out",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.3", "arXiv:1706.03762"},
     .params = kParams,
@@ -140,8 +138,8 @@ const Part kGeluFeedForward{
     .id = "gelu",
     .slot = Slot::FeedForward,
     .title = "GELU feed-forward",
-    .idea = "A hidden layer whose features are scaled by how likely a normal number lies below them: a smooth ReLU. "
-            "GPT-2 and BERT use it, here in its tanh form.",
+    .idea = "Scales each feature of the hidden layer by the probability that a normal random number lies below it: a "
+            "smooth ReLU. GPT-2 and BERT use it, here in its tanh form.",
     .formula = "y = GELU(x W_in + b_in) W_out + b_out",
     .source = {"Hendrycks and Gimpel", 2016, "Gaussian Error Linear Units (GELUs)", "section 2", "arXiv:1606.08415"},
     .params = kParams,
@@ -153,8 +151,8 @@ const Part kSwigluFeedForward{
     .id = "swiglu",
     .slot = Slot::FeedForward,
     .title = "SwiGLU feed-forward",
-    .idea = "Two hidden layers, of which one, through SiLU, gates the other. With a third matrix it is made narrower, "
-            "8/3 widths instead of 4, to cost the same.",
+    .idea = "Has two hidden layers; one of them, through SiLU, gates the other. It needs a third matrix, so models "
+            "make it narrower, 8/3 widths instead of 4, to cost the same.",
     .formula = "y = (SiLU(x W_gate) (x W_in)) W_out",
     .source = {"Shazeer", 2020, "GLU Variants Improve Transformer", "section 2", "arXiv:2002.05202"},
     .params = kParams,

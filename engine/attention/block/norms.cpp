@@ -64,7 +64,7 @@ Dense referenceRmsNorm(const BlockReference& flow, PartValues, const std::string
 
 // Scale norm and FixNorm ---------------------------------------------------------------------------------------------
 
-/// g is kept divided by sqrt(C), where it begins: at one.
+/// The stored g is the radius divided by sqrt(C), so that it begins at one.
 Tensor buildScaleNorm(BlockFlow& flow, PartValues, const std::string& name, Tensor x) {
     const Tensor g = reshape(flow.parameter(name + ".g", {1}, kOne), {1, 1});
     return affine(times(unitRows(x), g), std::sqrt(static_cast<double>(flow.width)), 0);
@@ -88,9 +88,8 @@ const Part kLayerNormPart{
     .id = "layer_norm",
     .slot = Slot::Norm,
     .title = "Layer norm",
-    .idea =
-        "Shifts and scales the features of every token to mean 0 and variance 1, then by a learned weight and bias. "
-        "Tokens do not depend on each other or on the batch.",
+    .idea = "Shifts and scales the features of every token to mean 0 and variance 1, then applies a learned scale and "
+            "bias. Tokens do not depend on each other or on the batch.",
     .formula = "y = w (x - mean(x)) / sqrt(var(x) + eps) + b",
     .source = {"Ba et al.", 2016, "Layer Normalization", "section 3", "arXiv:1607.06450"},
     .time = "O(T C)",
@@ -101,7 +100,7 @@ const Part kRmsNormPart{
     .id = "rms_norm",
     .slot = Slot::Norm,
     .title = "RMS norm",
-    .idea = "Layer norm without taking off the mean and without a bias: scaling alone does what helps training. Llama "
+    .idea = "Layer norm that neither subtracts the mean nor adds a bias: scaling alone is what helps training. Llama "
             "and most models after it use it.",
     .formula = "y = w x / sqrt(mean(x^2) + eps)",
     .source = {"Zhang and Sennrich", 2019, "Root Mean Square Layer Normalization", "section 3", "arXiv:1910.07467"},
@@ -113,8 +112,8 @@ const Part kScaleNormPart{
     .id = "scale_norm",
     .slot = Slot::Norm,
     .title = "Scale norm",
-    .idea =
-        "Puts every token on a sphere whose radius is learned, one number for the whole norm. It begins at sqrt(C).",
+    .idea = "Puts every token on a sphere with a learned radius, one number for the whole norm. The radius begins at "
+            "sqrt(C).",
     .formula = "y = g x / |x|",
     .source = {"Nguyen and Salazar", 2019, "Transformers without Tears: Improving the Normalization of Self-Attention",
                "section 2.3", "arXiv:1910.05895"},
@@ -126,8 +125,8 @@ const Part kFixNormPart{
     .id = "fix_norm",
     .slot = Slot::Norm,
     .title = "FixNorm",
-    .idea = "Word vectors keep length one, so that a frequent word cannot win by a long vector. The blocks use scale "
-            "norm, and logits are cosines times its radius.",
+    .idea = "Word vectors keep length one, so a frequent word cannot win by having a long vector. The blocks use "
+            "scale norm, and logits are cosines times its radius.",
     .formula = "logit(w) = g cos(x, e_w); in the blocks y = g x / |x|",
     .source = {"Nguyen and Salazar", 2019, "Transformers without Tears: Improving the Normalization of Self-Attention",
                "section 2.3", "arXiv:1910.05895"},

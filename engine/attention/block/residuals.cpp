@@ -39,7 +39,7 @@ Dense referencePostNorm(const BlockReference&, const std::string&, const Dense& 
 
 constexpr double kInitialGate = 2; // of b_g: the gate begins nearly closed, and a block as the identity
 
-/// b_g is kept less kInitialGate, so that it begins at zero like every bias.
+/// The stored b_g is the gate's bias minus kInitialGate, so that it begins at zero like every bias.
 Tensor joinGru(BlockFlow& flow, const std::string& name, Tensor x, const Sublayer& norm, const Sublayer& sublayer) {
     const int64_t C = flow.width;
     const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(C))};
@@ -82,7 +82,7 @@ Dense referenceGru(const BlockReference& flow, const std::string& name, const De
 
 // Reversible ---------------------------------------------------------------------------------------------------------
 
-/// Two streams beside each other that take turns: (a, b) -> (b, a + f(b)). Attention and feed-forward, one after the
+/// Two concatenated streams take turns: (a, b) -> (b, a + f(b)). Attention and feed-forward, one after the
 /// other, are the paper's y1 = x1 + F(x2), y2 = x2 + G(y1).
 Tensor joinReversible(BlockFlow& flow, const std::string&, Tensor x, const Sublayer& norm, const Sublayer& sublayer) {
     const Tensor a = slice(x, -1, 0, flow.width), b = slice(x, -1, flow.width, flow.width);
@@ -123,9 +123,8 @@ const Part kPreNormResidual{
     .id = "pre_norm",
     .slot = Slot::Residual,
     .title = "Norm before the sublayer",
-    .idea =
-        "What a sublayer finds is added to a stream that no norm touches, so gradients reach every layer undiminished. "
-        "GPT-2 and nearly all models after it are built this way.",
+    .idea = "A sublayer adds its result to a residual stream that no norm touches, so gradients reach every layer "
+            "undiminished. GPT-2 and nearly all later models are built this way.",
     .formula = "y = x + f(norm(x))",
     .source = {"Xiong et al.", 2020, "On Layer Normalization in the Transformer Architecture", "section 3",
                "arXiv:2002.04745"},
@@ -137,9 +136,8 @@ const Part kPostNormResidual{
     .id = "post_norm",
     .slot = Slot::Residual,
     .title = "Norm after the sum",
-    .idea =
-        "The stream itself is normalised after every sublayer, as in the first transformer. Gradients near the output "
-        "are large at first, which is why such models need a warm-up.",
+    .idea = "The residual stream itself is normalised after every sublayer, as in the first transformer. Gradients "
+            "near the output are large at first, which is why such models need a warm-up.",
     .formula = "y = norm(x + f(x))",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.1", "arXiv:1706.03762"},
     .time = "O(T C)",
@@ -150,9 +148,9 @@ const Part kGruGateResidual{
     .id = "gru_gate",
     .slot = Slot::Residual,
     .title = "GRU gate, GTrXL",
-    .idea =
-        "A gated recurrent unit decides how much of a sublayer's result replaces the stream. Its bias keeps it nearly "
-        "closed at first, so that the model begins as the identity and reinforcement learning stays stable.",
+    .idea = "A gated recurrent unit decides how much of a sublayer's result replaces the residual stream. Its bias "
+            "keeps it nearly closed at first, so the model begins as the identity and reinforcement learning stays "
+            "stable.",
     .formula = "y = (1 - z) x + z h, z = sigma(W_z u + U_z x - b_g), h = tanh(W_g u + U_g (r x)), "
                "r = sigma(W_r u + U_r x), u = max(0, f(norm(x)))",
     .source = {"Parisotto et al.", 2020, "Stabilizing Transformers for Reinforcement Learning", "section 3.2",
@@ -165,19 +163,20 @@ const Part kReversibleResidual{
     .id = "reversible",
     .slot = Slot::Residual,
     .title = "Reversible, Reformer",
-    .idea = "Two streams take turns: attention reads one and adds to the other, the feed-forward layer the other way "
-            "round. Every block's input can be worked out from its output, so none needs to be kept for training.",
+    .idea = "Two residual streams take turns: attention reads one and adds to the other, and the feed-forward layer "
+            "does the reverse. Every block's input can be computed from its output, so training does not need to keep "
+            "it.",
     .formula = "y1 = x1 + F(norm(x2)), y2 = x2 + G(norm(y1)); back: x2 = y2 - G(norm(y1)), x1 = y1 - F(norm(x2))",
     .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 3", "arXiv:2001.04451"},
     .time = "O(T C)",
-    .memory = "O(T C) for all layers where inputs are worked out again",
+    .memory = "O(T C) for all layers if inputs are recomputed",
     .block = &kReversibleHooks};
 
 const Part kStackedLayers{
     .id = "stacked",
     .slot = Slot::Layers,
-    .title = "Layers of their own",
-    .idea = "Every layer has weights of its own. What one layer learns to do no other can repeat.",
+    .title = "Separate layers",
+    .idea = "Every layer has its own parameters. No layer can reuse what another one has learned.",
     .formula = "x_{l+1} = block(x_l; W_l)",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.1", "arXiv:1706.03762"},
     .time = "O(L)",
@@ -188,9 +187,8 @@ const Part kSharedLayers{
     .id = "shared",
     .slot = Slot::Layers,
     .title = "Shared layers, Universal",
-    .idea =
-        "One layer is applied again and again: depth becomes time. The model has the weights of one layer, and learns "
-        "steps that can be repeated.",
+    .idea = "One layer is applied again and again: depth becomes time. The model has the parameters of one layer and "
+            "learns steps that can be repeated.",
     .formula = "x_{l+1} = block(x_l; W)",
     .source = {"Dehghani et al.", 2019, "Universal Transformers", "section 2.1", "arXiv:1807.03819"},
     .time = "O(L)",

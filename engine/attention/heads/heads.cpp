@@ -8,16 +8,16 @@ namespace {
 
 using namespace terms;
 
-constexpr Param kHeads{"heads", "Heads", "Query heads", Param::Kind::Integer, 1, 64, 1, 4};
+constexpr Param kHeads{"heads", "Heads", "Number of query heads", Param::Kind::Integer, 1, 64, 1, 4};
 constexpr std::array<Param, 1> kHeadsOnly{kHeads};
 constexpr std::array<Param, 2> kHeadsAndGroups{
     {kHeads,
-     {"groups", "Key/value heads", "Each serves as many query heads; divides them", Param::Kind::Integer, 1, 64, 1,
-      2}}};
+     {"groups", "Key/value heads", "Number of key/value heads; it must divide the number of heads",
+      Param::Kind::Integer, 1, 64, 1, 2}}};
 
 // Shared query and key -----------------------------------------------------------------------------------------------
 
-constexpr double kSelfPenalty = -1e5; ///< a token sees itself only when it sees nothing else
+constexpr double kSelfPenalty = -1e5; ///< a token sees itself only if it sees nothing else
 
 void buildSharedKeys(AttentionFlow& flow, PartValues) { flow.k = unitRows(flow.q); }
 void buildSelfPenalty(AttentionFlow& flow, PartValues) {
@@ -88,8 +88,7 @@ const Part kSingleHead{
     .id = "single",
     .slot = Slot::Heads,
     .title = "One head",
-    .idea = "All features take part in one pattern. A position can look one way only, however many reasons "
-            "it has to look.",
+    .idea = "All features share one pattern. Each token can look for only one thing at a time.",
     .formula = "z_i = sum_j A(i,j) v_j",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
     .time = "O(T S C)",
@@ -99,9 +98,8 @@ const Part kMultiHead{
     .id = "multi_head",
     .slot = Slot::Heads,
     .title = "Multi-head",
-    .idea = "The features are split among heads that look independently. The same cost as one head, but as many ways "
-            "to look "
-            "at once.",
+    .idea = "The features are divided among heads that attend independently. This costs the same as one head but "
+            "gives every token several patterns at once.",
     .formula = "z_i = [z_i^1, ..., z_i^H] W_O",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.2", "arXiv:1706.03762"},
     .params = kHeadsOnly,
@@ -111,9 +109,8 @@ const Part kMultiHead{
 const Part kMultiQuery{.id = "multi_query",
                        .slot = Slot::Heads,
                        .title = "Multi-query",
-                       .idea = "All query heads share one head of keys and values. The cache that slows generation "
-                               "down shrinks by the number of "
-                               "heads.",
+                       .idea = "All query heads share one head of keys and values. The key/value cache, which slows "
+                               "generation down, shrinks by the number of heads.",
                        .formula = "z_i^h = sum_j softmax_j(q_i^h . k_j / sqrt(D)) v_j",
                        .source = {"Shazeer", 2019, "Fast Transformer Decoding: One Write-Head is All You Need",
                                   "section 3", "arXiv:1911.02150"},
@@ -125,9 +122,8 @@ const Part kGroupedQuery{
     .id = "grouped_query",
     .slot = Slot::Heads,
     .title = "Grouped-query",
-    .idea =
-        "Groups of query heads share a head of keys and values. Between multi-head and multi-query in memory and in "
-        "quality.",
+    .idea = "Each group of query heads shares one head of keys and values. Memory and quality lie between those of "
+            "multi-head and multi-query.",
     .formula = "z_i^h = sum_j softmax_j(q_i^h . k_j^g / sqrt(D)) v_j^g, g = floor(h G / H)",
     .source = {"Ainslie et al.", 2023,
                "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints", "section 2.2",
@@ -139,10 +135,9 @@ const Part kGroupedQuery{
 const Part kSharedQueryKey{.id = "shared_query_key",
                            .slot = Slot::Heads,
                            .title = "Shared query and key",
-                           .idea =
-                               "A token's key is its query, scaled to length one, so that similar tokens fall into the "
-                               "same hash bucket. Since "
-                               "each token is most like itself, it may see itself only when nothing else is visible.",
+                           .idea = "A token's key is its query, scaled to length one, so similar tokens fall into the "
+                                   "same hash bucket. Every token is most similar to itself, so it may see itself "
+                                   "only when it sees no other token.",
                            .formula = "k_j = q_j / |q_j|; s(i,i) lowered by 1e5",
                            .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer",
                                       "section 2, shared-QK Transformer", "arXiv:2001.04451"},
@@ -157,9 +152,8 @@ const Part kSharedQueryKey{.id = "shared_query_key",
 const Part kTalkingHeads{.id = "talking",
                          .slot = Slot::Heads,
                          .title = "Talking heads",
-                         .idea = "A learned matrix mixes the heads' scores before softmax and another mixes their "
-                                 "patterns after it. Heads are no "
-                                 "longer independent.",
+                         .idea = "A learned matrix mixes the heads' scores before the softmax, and another mixes "
+                                 "their patterns after it. The heads are no longer independent.",
                          .formula = "A = P_w softmax(P_l (Q K^T / sqrt(D)))",
                          .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 4", "arXiv:2003.02436"},
                          .params = kHeadsOnly,

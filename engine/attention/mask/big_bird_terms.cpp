@@ -9,18 +9,19 @@
 namespace attn {
 namespace {
 
-constexpr std::array kRandomParams{wholeNumber("r", "Random keys", "Keys that each query draws", 0, 3), kSeedParam};
+constexpr std::array kRandomParams{wholeNumber("r", "Random keys", "Keys drawn for each query", 0, 3), kSeedParam};
 constexpr std::array kBigBirdParams{
     wholeNumber("b", "Block", "Tokens in a block", 1, 2),
-    Param{"w", "Window", "Blocks in the window, the query's own in the middle", Param::Kind::Integer, 1,
+    Param{"w", "Window", "Blocks in the window, with the query's own in the middle", Param::Kind::Integer, 1,
           kLongestMask - 1, 2, 3},
     wholeNumber("g", "Global blocks", "The first g blocks see everything and are seen by all", 0, 1),
-    wholeNumber("r", "Random blocks", "Blocks that each query block draws outside the window and the globals", 0, 1),
+    wholeNumber("r", "Random blocks", "Blocks drawn for each query block, outside the window and the global blocks", 0,
+                1),
     kSeedParam,
 };
 
-/// Sets `count` of the first `population` bits of an empty row, every choice as likely as any other; all of them if
-/// there are no more. @param row of at least `population` bits
+/// Sets `count` of the first `population` bits of an empty row, every choice equally likely; all of them if there are
+/// no more. @param row of at least `population` bits
 /// @source Bentley and Floyd 1987, "Programming pearls: a sample of brilliance", Communications of the ACM 30(9)
 void setSample(BitRow& row, int64_t population, int64_t count, uint64_t seed, int64_t stream) {
     count = std::min(count, population);
@@ -43,7 +44,7 @@ void seeBigBird(const MaskCall& call, int64_t query, BitRow& row) {
     row.setRange(0, globals * length);
     row.setRange(windowBegin * length, windowEnd * length);
 
-    // What may be drawn: blocks between the globals and the window, then those behind the window.
+    // Blocks are drawn from those between the globals and the window, then from those after the window.
     const int64_t between = std::clamp<int64_t>(blocks - globals, 0, windowBegin - globals);
     const int64_t free = between + std::max<int64_t>(blocks - windowEnd, 0);
     BitRow drawn(free);
@@ -60,8 +61,8 @@ const Part kRandomMask{
     .id = "random",
     .slot = Slot::Mask,
     .title = "Random keys",
-    .idea = "Every query sees r keys drawn by chance, the same ones for the same seed. A random graph links any two "
-            "tokens in few steps.",
+    .idea = "Every query sees r keys drawn at random, the same ones for the same seed. A random graph links any two "
+            "tokens in a few steps.",
     .formula = "j is one of r keys drawn for i",
     .source = {"Zaheer et al.", 2020, "Big Bird: Transformers for Longer Sequences", "section 2", "arXiv:2007.14062"},
     .params = kRandomParams,
@@ -76,8 +77,8 @@ const Part kBigBirdMask{
     .id = "bigbird",
     .slot = Slot::Mask,
     .title = "BigBird",
-    .idea = "Blocks instead of tokens: each sees a window of w blocks, g global ones and r drawn by chance elsewhere. "
-            "With the globals it can express what full attention can.",
+    .idea = "Works with blocks instead of tokens: each block sees a window of w blocks, g global blocks and r random "
+            "blocks elsewhere. With the global blocks it can express whatever full attention can.",
     .formula = "p = ⌊i/b⌋, q = ⌊j/b⌋: p < g or q < g or |p-q| ≤ (w-1)/2 or q is one of r drawn for p",
     .source = {"Zaheer et al.", 2020, "Big Bird: Transformers for Longer Sequences", "section 2 and appendix D",
                "arXiv:2007.14062"},

@@ -8,33 +8,33 @@
 
 namespace attn {
 
-/// A mask cut into blocks of 8 queries by 32 keys: what a block-sparse kernel goes through. Empty blocks are left out,
-/// blocks where every cell that exists is seen need no bits, and blocks that look alike share theirs.
+/// A mask cut into blocks of 8 queries by 32 keys, for a block-sparse kernel. Empty blocks are left out, blocks whose
+/// existing cells are all visible need no bits, and equal blocks share their bits.
 struct MaskBlocks {
     static constexpr int64_t kQueries = 8, kKeys = 32;
 
     /// One block of a list.
     struct Block {
-        int32_t at;   ///< which block of keys; in the lists by keys, which block of queries
-        int32_t bits; ///< which 8 words of `bits`; -1 where all cells that exist are seen
+        int32_t at;   ///< the block of keys; in lists by keys, the block of queries
+        int32_t bits; ///< the index of its 8 words in `bits`; -1 if all existing cells are visible
         bool operator==(const Block&) const = default;
     };
 
     int64_t queries = 0, keys = 0; ///< T, S
 
     std::vector<int32_t> rowBegin; ///< [ceil(T/8) + 1]: where each block of queries begins in `blocks`
-    std::vector<Block> blocks;     ///< by rising keys
+    std::vector<Block> blocks;     ///< by ascending keys
     std::vector<uint32_t> bits;    ///< 8 words a block: bit b of word r is key b of the block for its query r
 
     std::vector<int32_t> columnBegin; ///< [ceil(S/32) + 1]: where each block of keys begins in `columnBlocks`
-    std::vector<Block> columnBlocks;  ///< the same blocks by keys, by rising queries: for the backward pass
+    std::vector<Block> columnBlocks;  ///< the same blocks, by keys and ascending queries: for the backward pass
 
     std::vector<int32_t> seenPerRow;          ///< [T]
-    int64_t seen = 0;                         ///< cells
-    int64_t full = 0, partial = 0, empty = 0; ///< blocks
+    int64_t seen = 0;                         ///< visible cells
+    int64_t full = 0, partial = 0, empty = 0; ///< numbers of blocks
 };
 
-/// Streams the mask's rows: takes memory for eight of them and for the lists.
+/// Cuts a mask into blocks, eight rows at a time: memory is needed for these rows and the lists.
 /// @throws Error like MaskExpression::row
 MaskBlocks maskBlocks(const MaskExpression& mask, const MaskSize& size);
 

@@ -14,8 +14,8 @@ constexpr Citation kBlockwise{"Qiu et al.", 2020, "Blockwise Self-Attention for 
 constexpr Param kBlock = wholeNumber("b", "Block", "Tokens in a block", 1, 4);
 constexpr std::array kBlocksParams{kBlock};
 constexpr std::array kPermutedParams{
-    kBlock, wholeNumber("order", "Order", "For each block the one that it sees; blocks beyond the list see themselves",
-                        0, 0, kLongestMask - 1)};
+    kBlock, wholeNumber("order", "Order", "The block that each block sees; blocks beyond the list see themselves", 0, 0,
+                        kLongestMask - 1)};
 constexpr std::array<double, 4> kInitialOrder{1, 2, 3, 0};
 
 void seeBlock(int64_t block, int64_t length, BitRow& row) { row.setRange(block * length, (block + 1) * length); }
@@ -26,8 +26,8 @@ const Part kBlocksMask{
     .id = "blocks",
     .slot = Slot::Mask,
     .title = "Blocks",
-    .idea = "The sequence falls into blocks of b tokens that see only themselves. Nothing passes from one to the next "
-            "unless another layer or head lets it.",
+    .idea = "The sequence is divided into blocks of b tokens that see only themselves. No information passes from one "
+            "block to another unless another layer or head carries it.",
     .formula = "⌊i/b⌋ = ⌊j/b⌋",
     .source = kBlockwise,
     .params = kBlocksParams,
@@ -44,8 +44,8 @@ const Part kPermutedBlocksMask{
     .id = "permuted_blocks",
     .slot = Slot::Mask,
     .title = "Permuted blocks",
-    .idea = "Block p of the queries sees block π(p) of the keys. Heads with other permutations join what is far apart "
-            "at the price of one block each.",
+    .idea = "Block p of the queries sees block π(p) of the keys. Heads with different permutations join distant "
+            "tokens at the cost of one block each.",
     .formula = "⌊j/b⌋ = π(⌊i/b⌋)",
     .source = kBlockwise,
     .params = kPermutedParams,

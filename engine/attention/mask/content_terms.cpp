@@ -11,7 +11,7 @@ namespace {
 
 using namespace terms;
 
-constexpr Param kSeed{"seed", "Seed", "Of the random directions", Param::Kind::Integer, 0, 1e6, 1, 0};
+constexpr Param kSeed{"seed", "Seed", "Seed of the random directions", Param::Kind::Integer, 0, 1e6, 1, 0};
 
 void hideUnless(AttentionFlow& flow, Tensor isVisible) {
     flow.scores = select(isVisible, flow.scores, fill(flow.graph, {1, 1}, kMasked));
@@ -27,9 +27,9 @@ template <class Visible> void hideReference(ReferenceFlow& flow, Visible&& isVis
 // LSH ----------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 3> kLshParams{
-    {{"buckets", "Buckets", "An even number", Param::Kind::Integer, 2, 256, 2, 4},
-     {"rounds", "Rounds", "Hashes; a pair that falls together in one of them is visible", Param::Kind::Integer, 1, 8, 1,
-      1},
+    {{"buckets", "Buckets", "Number of buckets, even", Param::Kind::Integer, 2, 256, 2, 4},
+     {"rounds", "Rounds", "Number of hashes; a pair is visible if any of them puts both in one bucket",
+      Param::Kind::Integer, 1, 8, 1, 1},
      kSeed}};
 
 struct Lsh {
@@ -93,13 +93,14 @@ void referenceLsh(ReferenceFlow& flow, PartValues values) {
 // Routing ------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 4> kRoutingParams{
-    {{"clusters", "Clusters", "Centroids", Param::Kind::Integer, 1, 256, 1, 4},
-     {"members", "Members", "Queries and keys nearest to a centroid that meet there", Param::Kind::Integer, 1, 4096, 1,
-      8},
-     {"rounds", "Rounds", "Of k-means from random centroids", Param::Kind::Integer, 0, 8, 1, 3},
+    {{"clusters", "Clusters", "Number of centroids", Param::Kind::Integer, 1, 256, 1, 4},
+     {"members", "Members", "Queries and keys nearest to a centroid that see each other", Param::Kind::Integer, 1, 4096,
+      1, 8},
+     {"rounds", "Rounds", "Rounds of k-means from random centroids", Param::Kind::Integer, 0, 8, 1, 3},
      kSeed}};
 
-/// Random centroids brought to the data: each round every row joins the nearest, which moves to the mean of its rows.
+/// Moves random centroids to the data: in each round every row joins the nearest centroid, which moves to the mean of
+/// its rows.
 /// @param x [B,H,rows,D] of length 1  @return [B,H,c,D]
 Tensor centroidsOf(AttentionFlow& flow, Tensor x, PartValues values) {
     const int64_t count = values.integer("clusters");
@@ -208,10 +209,11 @@ void referenceRouting(ReferenceFlow& flow, PartValues values) {
 // Adaptive span ------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 3> kSpanParams{
-    {{"span", "Longest span", "Keys further away are never seen", Param::Kind::Integer, 1, 8192, 1, 32},
+    {{"span", "Longest span", "The longest span that a head can learn, in tokens", Param::Kind::Integer, 1, 8192, 1,
+      32},
      {"ramp", "Ramp", "Tokens over which the mask falls from 1 to 0", Param::Kind::Real, 1, 1024, 1, 8},
-     {"penalty", "Penalty", "On the mean span, as a share of the longest, added to the loss", Param::Kind::Real, 0, 1,
-      0.001, 0.002}}};
+     {"penalty", "Penalty", "Factor of the mean span (as a share of the longest) that is added to the loss",
+      Param::Kind::Real, 0, 1, 0.001, 0.002}}};
 
 /// z = span * clamp(parameter + 1/2, 0, 1): half of the longest span to begin with. @return [H,1], as a share
 Tensor spanShare(AttentionFlow& flow) {
@@ -225,7 +227,7 @@ Tensor spanFactor(AttentionFlow& flow, PartValues values) {
     const double span = values.real("span"), ramp = values.real("ramp");
     return clamp(affine(minus(affine(spanShare(flow), span, ramp), distance), 1 / ramp, 0), 0, 1);
 }
-/// What it adds to scores that it does not hide.
+/// The term that it adds to the scores that stay visible.
 Tensor logarithmOf(Tensor factor) { return unary(clamp(factor, 1e-20, 1), Unary::Logarithm); }
 
 void buildAdaptiveSpan(AttentionFlow& flow, PartValues values) {
@@ -240,7 +242,7 @@ void buildAdaptiveSpan(AttentionFlow& flow, PartValues values) {
 void fuseAdaptiveSpan(AttentionFlow& flow, PartValues values, FusedScores& fused) {
     const Tensor factor = spanFactor(flow, values);
     const Tensor bias = select(factor, logarithmOf(factor), fill(flow.graph, {1, 1}, kMasked));
-    // Where a distance is hidden nothing else of it counts.
+    // A hidden distance keeps kMasked, whatever else is added to its score.
     fused.learned = fused.learned ? select(factor, plus(fused.learned, bias), bias) : bias;
     fused.reach = static_cast<int64_t>(std::ceil(values.real("span") + values.real("ramp")));
 }
@@ -262,9 +264,9 @@ void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
 const Part kLshMask{.id = "lsh",
                     .slot = Slot::Mask,
                     .title = "Hash buckets (Reformer)",
-                    .idea = "Queries and keys are hashed by random directions, so that similar ones tend to share a "
-                            "bucket, and only those that "
-                            "do meet. More rounds make it less likely that a match is missed.",
+                    .idea = "Queries and keys are hashed by random directions, so similar ones tend to share a "
+                            "bucket, and a query sees only the keys in its bucket. More rounds make it less likely "
+                            "that a match is missed.",
                     .formula = "i sees j iff h(q_i) = h(k_j) in some round, h(x) = argmax [x R; -x R]",
                     .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2, LSH attention",
                                "arXiv:2001.04451"},
@@ -278,18 +280,17 @@ const Part kRoutingMask{
     .id = "routing",
     .slot = Slot::Mask,
     .title = "Clusters (Routing Transformer)",
-    .idea = "Queries and keys meet where both are among the nearest of some centroid. Here the centroids are found "
-            "anew in each "
-            "sequence by a few rounds of k-means on the keys, rather than kept as a running mean over training.",
+    .idea = "A query sees a key where both are among the nearest to the same centroid. Here a few rounds of k-means "
+            "on the keys find the centroids of each sequence; the paper keeps them as a running mean over training.",
     .formula = "i sees j iff some cluster c has q_i and k_j among the w nearest to mu_c",
     .source = {"Roy et al.", 2021, "Efficient Content-Based Sparse Attention with Routing Transformers", "section 4.1",
                "arXiv:2003.05997"},
     .params = kRoutingParams,
     .time = "O(T c D + c w^2 D); T^2 here",
     .memory = "O(T^2) here",
-    .caution =
-        "Clusters are chosen by looking at the whole sequence, as in the paper: under a causal mask which keys are "
-        "visible still depends on later tokens.",
+    .caution = "As in the paper, the clusters depend on the whole sequence: even under a causal mask, later tokens "
+               "decide which "
+               "earlier keys are visible.",
     .hooks = {{Stage::Mask, buildRouting, referenceRouting}},
     .isRandom = true};
 
@@ -298,7 +299,7 @@ const Part kAdaptiveSpanMask{
     .slot = Slot::Mask,
     .title = "Adaptive span",
     .idea = "Each head learns how far it looks: a soft mask falls from 1 to 0 beyond its span, and a penalty keeps "
-            "spans short. Few heads of a language model end up looking far.",
+            "spans short. In a language model, few heads learn to look far.",
     .formula = "A(i,j) ~ m_z(i - j) e^(s(i,j)), m_z(x) = clamp((R + z - x) / R, 0, 1)",
     .source = {"Sukhbaatar et al.", 2019, "Adaptive Attention Span in Transformers", "section 2.2", "arXiv:1905.07799"},
     .params = kSpanParams,

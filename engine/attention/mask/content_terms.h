@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// Masks that depend on what the tokens say: hooks at Stage::Mask rather than rows of bits.
+/// Masks that depend on queries and keys: they have hooks at Stage::Mask instead of rows of bits.
 extern const Part kLshMask, kRoutingMask, kAdaptiveSpanMask;
 
 } // namespace attn

@@ -45,7 +45,8 @@ const Part kGlobalToLongMask{
     .id = "g2l",
     .slot = Slot::Mask,
     .title = "ETC, global to long",
-    .idea = "The global tokens see the long input. Each gathers what belongs to it: a sentence, a paragraph.",
+    .idea = "The global tokens see the long input. Each gathers the tokens that belong to it, such as a sentence or a "
+            "paragraph.",
     .formula = "i < g and j ≥ g",
     .source = kEtc,
     .params = kPieceParams,
@@ -61,7 +62,7 @@ const Part kLongToGlobalMask{
     .id = "l2g",
     .slot = Slot::Mask,
     .title = "ETC, long to global",
-    .idea = "The long input sees the global tokens. News from far away reaches a token through them.",
+    .idea = "The long input sees the global tokens. Through them, information from far away reaches a token.",
     .formula = "i ≥ g and j < g",
     .source = kEtc,
     .params = kPieceParams,
@@ -77,7 +78,8 @@ const Part kLongToLongMask{
     .id = "l2l",
     .slot = Slot::Mask,
     .title = "ETC, long to long",
-    .idea = "The long input sees itself within a radius. This is the piece whose square ETC avoids.",
+    .idea = "The long input sees itself within a radius. Without the radius, this is the piece whose cost would grow "
+            "with the square of the length.",
     .formula = "i ≥ g and j ≥ g and |i-j| ≤ r",
     .source = kEtc,
     .params = kLocalParams,
@@ -90,8 +92,8 @@ const Part kEtcMask{
     .id = "etc",
     .slot = Slot::Mask,
     .title = "ETC",
-    .idea = "A few global tokens and a long input: all see and are seen by the global ones, the long input otherwise "
-            "sees only its neighbours. The global tokens may stand for sentences, so that the mask carries structure.",
+    .idea = "A few global tokens see and are seen by all; otherwise, the tokens of a long input see only their "
+            "neighbours. The global tokens may stand for sentences, so the mask can carry structure.",
     .formula = "g2g(g) | g2l(g) | l2g(g) | l2l(g,r)",
     .source = kEtc,
     .params = kLocalParams,

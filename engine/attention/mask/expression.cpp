@@ -67,10 +67,9 @@ void MaskExpression::fill(const Node& node, const MaskSize& size, int64_t query,
     switch (node.kind) {
     case Kind::Term:
         if (node.isContent())
-            throw Error(
-                {.what = fmt::format("{} hides cells by their content and has no mask of its own", node.part->id),
-                 .where = "mask",
-                 .hint = "run it in an attention to see what it hides"});
+            throw Error({.what = fmt::format("{} hides cells by their content, so it has no fixed mask", node.part->id),
+                         .where = "mask",
+                         .hint = "run it in an attention to see what it hides"});
         node.part->maskRow({size, {node.part->params, node.values}, node.prepared}, query, row);
         break;
     case Kind::Not:

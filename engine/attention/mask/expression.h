@@ -13,43 +13,44 @@ namespace attn {
 class BitRow;
 struct Part;
 
-/// Which keys each query sees, as a formula over the terms of the catalogue: `causal & (window(32) | global(2))`.
+/// A mask as a formula over the terms of the catalogue: `causal & (window(32) | global(2))`.
 ///
-/// `~` binds tightest, then `&`, then `|`; brackets as usual. `per_head(a, b, ...)` is a for head 0, b for head 1 and
-/// so on, over and over; `per_layer(a, b, ...)` likewise. A term whose mask depends on the content (it has no row of
-/// bits) may stand only beside the outermost `&`, so that it can be split off.
+/// `~` binds tightest, then `&`, then `|`; brackets work as usual. `per_head(a, b, ...)` is a for head 0, b for head 1
+/// and so on, cyclically; `per_layer(a, b, ...)` does the same by layer. A term that depends on the content has no row
+/// of bits. It may only be an operand of the outermost `&`, so that it can be split off.
 class MaskExpression {
 public:
-    /// `full`.
+    /// The mask `full`.
     MaskExpression();
-    /// @param known the terms that the text may name; by default those of the catalogue
-    /// @throws Error with the position, what was expected and the nearest name, for anything that is no expression
+    /// Parses an expression. @param known the terms that the text may name; by default those of the catalogue
+    /// @throws Error with the position, what was expected and the nearest name if the text is not an expression
     static MaskExpression parse(std::string_view text);
     static MaskExpression parse(std::string_view text, std::span<const Part* const> known);
 
-    /// Parses back to an equal expression: no needless brackets or blanks.
+    /// The expression without needless brackets or blanks; it parses back to an equal expression.
     std::string text() const;
-    /// As formulas, up to the order of brackets: (a & b) & c equals a & (b & c), but b & a is another formula.
+    /// Compares formulas up to the order of brackets: (a & b) & c equals a & (b & c), but b & a differs from a & b.
     bool operator==(const MaskExpression&) const = default;
 
-    /// The keys that query `query` sees. @param row becomes size.keys long
-    /// @throws Error if a term depends on the content, or has no meaning for the size
+    /// Computes the keys that a query sees. @param row receives them; its length becomes size.keys
+    /// @throws Error if a term depends on the content, or is undefined for the size
     void row(const MaskSize& size, int64_t query, BitRow& row) const;
 
     /// Whether heads or layers may have different masks.
     bool dependsOnHead() const;
     bool dependsOnLayer() const;
-    /// Whether any query sees a key behind its own position. @throws Error like row
+    /// Whether any query sees a key after its own position. @throws Error like row
     bool looksAhead(const MaskSize& size) const;
 
-    /// A term that hides cells by their content.
+    /// A term that hides cells depending on their content.
     struct ContentTerm {
         const Part* part;
         std::vector<double> values;
         bool operator==(const ContentTerm&) const = default;
     };
-    /// The operands of the outermost `&` that depend on the content, and the expression without them.
+    /// The operands of the outermost `&` that depend on the content.
     std::vector<ContentTerm> contentTerms() const;
+    /// The expression without contentTerms().
     MaskExpression staticPart() const;
 
 private:

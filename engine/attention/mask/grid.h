@@ -7,21 +7,24 @@
 
 namespace attn {
 
-inline constexpr Param kRowsParam = wholeNumber("rows", "Rows", "Rows of the image", 1, 4);
-inline constexpr Param kColumnsParam = wholeNumber("cols", "Columns", "Columns of the image", 1, 4);
+inline constexpr Param kRowsParam = wholeNumber("rows", "Rows", "Rows of patches in the picture", 1, 4);
+inline constexpr Param kColumnsParam = wholeNumber("cols", "Columns", "Columns of patches in the picture", 1, 4);
 
-/// An image whose cells stand in a sequence row by row. Tokens behind its last cell see nothing and are seen by none.
+/// A picture whose patches form a sequence, row by row. Tokens after the last patch see nothing, and no token sees
+/// them.
 struct Grid {
     int64_t rows, columns;
 
+    /// Whether the token is a patch of the picture.
     bool holds(int64_t token) const { return token < rows * columns; }
     int64_t rowOf(int64_t token) const { return token / columns; }
     int64_t columnOf(int64_t token) const { return token % columns; }
 
-    /// The cells of a rectangle, half open, as far as it lies on the grid.
+    /// Rows [top, bottom) and columns [left, right); may reach beyond the picture.
     struct Rectangle {
         int64_t top, bottom, left, right;
     };
+    /// Sets the patches of a rectangle that lie in the picture.
     void see(const Rectangle& part, BitRow& keys) const {
         const int64_t left = std::max<int64_t>(part.left, 0), right = std::min(part.right, columns);
         const int64_t bottom = std::min({part.bottom, rows, rowOf(keys.size() - 1) + 1});

@@ -1,4 +1,4 @@
-// Masks for images: cells in a sequence, row by row.
+// Masks for pictures: patches in a sequence, row by row.
 #include "engine/attention/mask/grid.h"
 #include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/terms.h"
@@ -14,7 +14,7 @@ constexpr Citation kAxial{"Ho et al.", 2019, "Axial Attention in Multidimensiona
 constexpr std::array kGridParams{kRowsParam, kColumnsParam};
 constexpr std::array kShiftedParams{
     kRowsParam, kColumnsParam, wholeNumber("window", "Window", "Rows and columns of a window", 1, 2),
-    wholeNumber("shift", "Shift", "Cells by which the windows move down and to the right", 0, 1)};
+    wholeNumber("shift", "Shift", "Patches by which the windows move down and to the right", 0, 1)};
 
 Grid gridOf(const MaskCall& call) { return {call.integer("rows"), call.integer("cols")}; }
 
@@ -30,7 +30,7 @@ void seeColumn(const MaskCall& call, int64_t query, BitRow& row) {
     if (grid.holds(query)) row.setEvery(grid.columnOf(query), grid.rows * grid.columns, grid.columns);
 }
 
-/// The window's first row or column; windows at the upper and left edge may begin before it.
+/// The first row or column of the window around `place`; negative for windows that begin before the picture.
 int64_t windowBegin(int64_t place, int64_t window, int64_t shift) {
     const int64_t phase = shift % window;
     return (place + window - phase) / window * window - window + phase;
@@ -41,8 +41,9 @@ int64_t windowBegin(int64_t place, int64_t window, int64_t shift) {
 const Part kRowMask{
     .id = "row",
     .slot = Slot::Mask,
-    .title = "Row of an image",
-    .idea = "A cell sees the cells of its row. With a second layer along the columns it has seen the whole image.",
+    .title = "Row of a picture",
+    .idea = "A patch sees the patches of its row. With a second layer along the columns, it has seen the whole "
+            "picture.",
     .formula = "⌊i/cols⌋ = ⌊j/cols⌋, i and j < rows·cols",
     .source = kAxial,
     .params = kGridParams,
@@ -54,8 +55,8 @@ const Part kRowMask{
 const Part kColumnMask{
     .id = "column",
     .slot = Slot::Mask,
-    .title = "Column of an image",
-    .idea = "A cell sees the cells of its column. It is the row mask of the image on its side.",
+    .title = "Column of a picture",
+    .idea = "A patch sees the patches of its column. It is the row mask of the picture turned by 90 degrees.",
     .formula = "i mod cols = j mod cols, i and j < rows·cols",
     .source = kAxial,
     .params = kGridParams,
@@ -68,8 +69,8 @@ const Part kAxialMask{
     .id = "axial",
     .slot = Slot::Mask,
     .title = "Axial",
-    .idea = "A cell sees its row and its column. The paper gives each axis a layer of its own; here both are in one, "
-            "and per_layer(row, column) is the paper's way.",
+    .idea = "A patch sees its row and its column. The paper gives each axis its own layer; this mask joins both, and "
+            "per_layer(row, column) is the paper's way.",
     .formula = "row(rows,cols) | column(rows,cols)",
     .source = kAxial,
     .params = kGridParams,
@@ -86,8 +87,8 @@ const Part kShiftedMask{
     .id = "shifted",
     .slot = Slot::Mask,
     .title = "Shifted windows",
-    .idea = "The image falls into square windows that see only themselves. Every other layer shifts them, so that what "
-            "one layer keeps apart the next one joins.",
+    .idea = "The picture is divided into square windows, and a patch sees only its own window. Every second layer "
+            "shifts the windows, so patches that one layer separates meet in the next.",
     .formula = "i and j in one window: ⌊(row-shift)/window⌋ and ⌊(column-shift)/window⌋ are equal",
     .source = {"Liu et al.", 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
                "section 3.2", "arXiv:2103.14030"},

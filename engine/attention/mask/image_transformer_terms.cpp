@@ -11,13 +11,13 @@ namespace {
 constexpr Citation kImageTransformer{"Parmar et al.", 2018, "Image Transformer", "section 3.3", "arXiv:1802.05751"};
 
 constexpr std::array kLocal1dParams{wholeNumber("b", "Block", "Tokens in a block", 1, 4),
-                                    wholeNumber("before", "Before", "Keys before the block that it sees too", 0, 2)};
+                                    wholeNumber("before", "Before", "Keys before the block that it also sees", 0, 2)};
 constexpr std::array kLocal2dParams{kRowsParam,
                                     kColumnsParam,
                                     wholeNumber("h", "Block height", "Rows of a query block", 1, 2),
                                     wholeNumber("w", "Block width", "Columns of a query block", 1, 2),
-                                    wholeNumber("up", "Up", "Rows above the block that it sees too", 0, 1),
-                                    wholeNumber("side", "Side", "Columns to each side that it sees too", 0, 1)};
+                                    wholeNumber("up", "Up", "Rows above the block that it also sees", 0, 1),
+                                    wholeNumber("side", "Side", "Columns on each side that it also sees", 0, 1)};
 
 } // namespace
 
@@ -25,8 +25,8 @@ const Part kLocal1dMask{
     .id = "local1d",
     .slot = Slot::Mask,
     .title = "Local 1D blocks",
-    .idea = "The pixels in raster order fall into blocks of b, and a block sees itself and some keys before it. All "
-            "queries of a block share their keys, which hardware likes.",
+    .idea = "The pixels in raster order are divided into blocks of b, and a block sees itself and some keys before "
+            "it. All queries of a block share their keys, which suits the hardware.",
     .formula = "⌊i/b⌋·b - before ≤ j < (⌊i/b⌋+1)·b",
     .source = kImageTransformer,
     .params = kLocal1dParams,
@@ -43,8 +43,9 @@ const Part kLocal2dMask{
     .id = "local2d",
     .slot = Slot::Mask,
     .title = "Local 2D blocks",
-    .idea = "The image falls into blocks of h x w, and a block sees itself, some rows above and some columns to each "
-            "side. What is near in the image is seen even where it is far in the sequence.",
+    .idea = "The picture is divided into blocks of h x w, and a block sees itself, some rows above it and some "
+            "columns on each side. Pixels that are close in the picture see each other even if they are far apart in "
+            "the sequence.",
     .formula = "with y, x the block's first row and column: y-up ≤ row of j < y+h, x-side ≤ column of j < x+w+side",
     .source = kImageTransformer,
     .params = kLocal2dParams,

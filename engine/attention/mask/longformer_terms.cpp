@@ -12,7 +12,7 @@ namespace {
 constexpr Citation kLongformer{"Beltagy et al.", 2020, "Longformer: The Long-Document Transformer", "section 3.1",
                                "arXiv:2004.05150"};
 
-constexpr Param kWidth = wholeNumber("w", "Window", "Keys on one side, the token itself included", 1, 4);
+constexpr Param kWidth = wholeNumber("w", "Window", "Keys on one side, including the token itself", 1, 4);
 constexpr Param kDilation = wholeNumber("d", "Dilation", "Distance from one key of the window to the next", 1, 2);
 constexpr Param kGlobals =
     wholeNumber("g", "Global tokens", "The first g tokens see everything and are seen by all", 0, 1);
@@ -36,8 +36,8 @@ const Part kWindowMask{
     .id = "window",
     .slot = Slot::Mask,
     .title = "Local window",
-    .idea = "A query sees the keys near it. Layers on top of each other still carry news over the whole text, w-1 "
-            "tokens further each.",
+    .idea = "A query sees the keys near it. Through several layers, information still crosses the whole text, w-1 "
+            "tokens further with each layer.",
     .formula = "|i-j| < w",
     .source = kLongformer,
     .params = kWindowParams,
@@ -54,8 +54,8 @@ const Part kDilatedMask{
     .id = "dilated",
     .slot = Slot::Mask,
     .title = "Dilated window",
-    .idea = "A window with gaps: it leaves d-1 keys out between two that it sees. It reaches d times as far for the "
-            "same work.",
+    .idea = "A window with gaps: it skips d-1 keys between two that it sees. It reaches d times as far for the same "
+            "work.",
     .formula = "|i-j| < w·d and (i-j) mod d = 0",
     .source = kLongformer,
     .params = kDilatedParams,
@@ -69,8 +69,8 @@ const Part kGlobalMask{
     .id = "global",
     .slot = Slot::Mask,
     .title = "Global tokens",
-    .idea = "The first g tokens see everything and are seen by all. They gather what the whole text says and hand it "
-            "out again, two steps between any two tokens.",
+    .idea = "The first g tokens see everything and are seen by all. They gather information from the whole text and "
+            "pass it on, so two steps link any two tokens.",
     .formula = "i < g or j < g",
     .source = kLongformer,
     .params = kGlobalParams,
@@ -83,8 +83,8 @@ const Part kLongformerMask{
     .id = "longformer",
     .slot = Slot::Mask,
     .title = "Longformer",
-    .idea = "A window, dilated if d is above 1, for what is near, and a few global tokens for the task. The work grows "
-            "with the text's length, not with its square.",
+    .idea = "Combines a window for near tokens, dilated if d is above 1, with a few global tokens for the task. The "
+            "work grows with the text's length, not with its square.",
     .formula = "dilated(w,d) | global(g)",
     .source = kLongformer,
     .params = kLongformerParams,

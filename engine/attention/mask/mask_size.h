@@ -4,7 +4,8 @@
 
 namespace attn {
 
-/// Which mask is asked for: masks have no size of their own, and may differ from head to head and layer to layer.
+/// The size of the mask to compute, with its head and layer: a mask expression has no size of its own, and may differ
+/// from head to head and layer to layer.
 struct MaskSize {
     int64_t queries = 1; ///< T
     int64_t keys = 1;    ///< S

@@ -16,14 +16,14 @@ constexpr Citation kXlnet{"Yang et al.", 2019,
                           "XLNet: Generalized Autoregressive Pretraining for Language Understanding", "section 2.3",
                           "arXiv:1906.08237"};
 
-constexpr std::array kPrefixParams{wholeNumber("p", "Prefix", "Keys before this one are seen by every query", 0, 8)};
+constexpr std::array kPrefixParams{wholeNumber("p", "Prefix", "Keys at the beginning that every query sees", 0, 8)};
 constexpr std::array kOrderParams{
     wholeNumber("order", "Order",
-                "The tokens in the order in which they are predicted; tokens beyond the list follow as they stand", 0,
+                "The tokens in the order in which they are predicted; tokens beyond the list follow in text order", 0,
                 0, kLongestMask - 1)};
 constexpr std::array<double, 8> kInitialOrder{2, 5, 0, 7, 3, 6, 1, 4};
 
-/// Sees the first `count` tokens of the order, which beyond the list is the order of the sequence.
+/// Sets the first `count` tokens of the order; beyond the list it is the order of the sequence.
 void seeFirstOfOrder(const MaskCall& call, int64_t count, BitRow& row) {
     const std::span<const double> order = call.values.list("order");
     const auto listed = std::min<int64_t>(count, std::ssize(order));
@@ -44,7 +44,8 @@ const Part kFullMask{
     .id = "full",
     .slot = Slot::Mask,
     .title = "Full",
-    .idea = "Every query sees every key. Encoders and cross-attention work like this.",
+    .idea = "Every query sees every key, in both directions (bidirectional attention). Encoders and cross-attention "
+            "work this way.",
     .formula = "always",
     .source = kTransformer,
     .time = "O(T S D)",
@@ -56,8 +57,8 @@ const Part kCausalMask{
     .id = "causal",
     .slot = Slot::Mask,
     .title = "Causal",
-    .idea = "A query sees its own token and those before it. So a decoder can be trained on all positions at once and "
-            "still never looks ahead.",
+    .idea = "A query sees its own token and those before it. A decoder can therefore be trained on all positions at "
+            "once and still never looks ahead.",
     .formula = "j ≤ i",
     .source = kTransformer,
     .time = "O(T^2 D)",
@@ -69,7 +70,7 @@ const Part kPrefixMask{
     .id = "prefix",
     .slot = Slot::Mask,
     .title = "Prefix",
-    .idea = "The first p tokens are seen by every query, the rest only by those that come after them. A question is "
+    .idea = "Every query sees the first p tokens, and otherwise only itself and the tokens before it. A question is "
             "read in both directions while its answer is written from left to right.",
     .formula = "j ≤ i or j < p",
     .source = {"Raffel et al.", 2020,
@@ -86,8 +87,8 @@ const Part kXlnetMask{
     .id = "xlnet",
     .slot = Slot::Mask,
     .title = "XLNet, content stream",
-    .idea = "Causal in an order of its own: a query sees itself and the tokens that stand before it in the order. "
-            "Over many orders every token learns to be predicted from both sides.",
+    .idea = "Causal in an order other than that of the text: a query sees itself and the tokens before it in this "
+            "order. Over many orders, every token learns to be predicted from both sides.",
     .formula = "P M Pᵀ with M causal: rank of j ≤ rank of i in the order π",
     .source = kXlnet,
     .params = kOrderParams,
@@ -104,8 +105,8 @@ const Part kXlnetQueryMask{
     .id = "xlnet_query",
     .slot = Slot::Mask,
     .title = "XLNet, query stream",
-    .idea = "As the content stream, but a query does not see itself. It knows where the token is that it has to "
-            "predict, not which it is.",
+    .idea = "Like the content stream, except that a query does not see itself. It knows the position of the token "
+            "that it must predict, but not the token.",
     .formula = "rank of j < rank of i in the order π",
     .source = kXlnet,
     .params = kOrderParams,

@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// The arguments of `painted` that draw these rows.
+/// The values of `painted` that show these rows.
 /// @param rows n rows of n keys, from 1 to 65,536
 std::vector<double> paintedValues(std::span<const BitRow> rows);
 

@@ -13,9 +13,9 @@ namespace attn {
 namespace {
 
 constexpr std::array kPaintedParams{
-    wholeNumber("n", "Size", "Queries and keys that are painted; all beyond are hidden", 1, 4),
-    wholeNumber("runs", "Runs", "Lengths of hidden and seen runs of cells by turns, row by row, hidden first", 0, 0,
-                kLongestMask* kLongestMask)};
+    wholeNumber("n", "Size", "Number of queries and keys that are painted; all others are hidden", 1, 4),
+    wholeNumber("runs", "Runs", "Lengths of alternately hidden and visible runs of cells, row by row, hidden first", 0,
+                0, kLongestMask* kLongestMask)};
 // A plus sign.
 constexpr std::array<double, 6> kInitialRuns{1, 1, 2, 3, 2, 1};
 
@@ -29,7 +29,7 @@ std::vector<int64_t> endsOfRuns(PartValues values) {
     for (double run : runs) {
         end += static_cast<int64_t>(run);
         if (end > size * size)
-            throw Error({.what = fmt::format("the runs of painted go beyond its {} x {} cells", size, size),
+            throw Error({.what = fmt::format("the runs of painted cover more than its {} x {} cells", size, size),
                          .hint = "give a larger size or fewer cells"});
         ends.push_back(end);
     }
@@ -69,7 +69,7 @@ const Part kPaintedMask{
     .id = "painted",
     .slot = Slot::Mask,
     .title = "Painted by hand",
-    .idea = "Any mask at all, cell by cell. The scores of hidden cells are -∞ before the softmax, whoever hides them.",
+    .idea = "Any mask at all, cell by cell. As in every mask, the scores of hidden cells become -∞ before the softmax.",
     .formula = "runs of cells, row by row: hidden, seen, hidden, ...",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.3", "arXiv:1706.03762"},
     .params = kPaintedParams,

@@ -13,8 +13,8 @@
 
 namespace attn {
 
-/// One pass over the text, a function per level of binding. Each level of brackets is a level of recursion here and in
-/// whatever walks the expression later, so it is limited.
+/// Parses the text in one pass, with a function for each level of binding. Each level of brackets is a level of
+/// recursion here and in every later walk of the expression, so their number is limited.
 class MaskParser {
 public:
     MaskParser(std::string_view text, std::span<const Part* const> known) : text_(text), known_(known) {}
@@ -23,7 +23,7 @@ public:
         skipBlanks();
         if (atEnd()) fail("the mask expression is empty", "write a term such as causal or window(32)");
         Node root = parseOr();
-        if (!atEnd()) fail(fmt::format("{} stands behind the end of the expression", found()), kGoOn);
+        if (!atEnd()) fail(fmt::format("{} follows the end of the expression", found()), kGoOn);
         size_t seen = 0;
         refuseHiddenContent(root, true, seen);
         return MaskExpression(std::move(root));
@@ -35,7 +35,7 @@ private:
 
     static constexpr int kDeepest = 100;
     static constexpr size_t kLongestQuote = 32;
-    static constexpr const char* kGoOn = "go on with & or |, or end there";
+    static constexpr const char* kGoOn = "continue with & or |, or remove it";
     static constexpr const char* kPerHead = "per_head";
     static constexpr const char* kPerLayer = "per_layer";
 
@@ -71,7 +71,7 @@ private:
                      .where = fmt::format("character {} of the mask expression", characterAt(place)),
                      .hint = std::move(hint)});
     }
-    /// What stands at the position, for a message: a word, a character or the end.
+    /// The word, the character or the end at the position, for a message.
     std::string found() const {
         if (atEnd()) return "the end";
         if (const auto byte = static_cast<unsigned char>(text_[at_]); byte < ' ' || byte == 0x7F)
@@ -92,7 +92,7 @@ private:
     struct Level {
         explicit Level(MaskParser& parser) : depth(parser.depth_) {
             if (++depth > kDeepest)
-                parser.fail(fmt::format("brackets and ~ are nested more than {} deep", kDeepest), "write it flatter");
+                parser.fail(fmt::format("brackets and ~ are nested more than {} deep", kDeepest), "use fewer levels");
         }
         ~Level() { --depth; }
         Level(const Level&) = delete;
@@ -131,7 +131,7 @@ private:
         }
         if (const size_t opening = at_; accept('(')) {
             Node node = parseOr();
-            if (!accept(')')) failUnclosed(opening, "go on with & or |");
+            if (!accept(')')) failUnclosed(opening, "continue with & or |");
             return node;
         }
         if (!isLetter(next()))
@@ -153,7 +153,7 @@ private:
                  fmt::format("write {}(causal, full)", name));
         do node.operands.push_back(parseOr());
         while (accept(','));
-        if (!accept(')')) failUnclosed(opening, "go on with &, | or a comma");
+        if (!accept(')')) failUnclosed(opening, "continue with &, | or a comma");
         return node;
     }
 
@@ -170,7 +170,7 @@ private:
         if (const size_t opening = at_; accept('(') && !accept(')')) {
             do node.values.push_back(parseNumber(**part, node.values.size()));
             while (accept(','));
-            if (!accept(')')) failUnclosed(opening, "go on with a comma");
+            if (!accept(')')) failUnclosed(opening, "continue with a comma");
         }
         prepare(node, begin);
         if (node.isContent()) contentPlaces_.push_back(begin);
@@ -198,12 +198,12 @@ private:
                                            param->kind == Param::Kind::Integer ? "a whole number" : "a number",
                                            param->minimum, param->maximum);
             if (param->kind == Param::Kind::Integer && value != std::floor(value))
-                failAt(begin, fmt::format("{} is {}, which is no whole number", name, quoted(number)), range);
+                failAt(begin, fmt::format("{} is {}, which is not a whole number", name, quoted(number)), range);
             if (error == std::errc::result_out_of_range || value < param->minimum || value > param->maximum)
                 failAt(begin, fmt::format("{} is {}, which is out of its range", name, quoted(number)), range);
-            // A step above 1 tells which numbers there are: odd ones, say.
+            // A step above 1 allows only some numbers, such as the odd ones.
             if (param->step > 1 && std::fmod(value - param->minimum, param->step) != 0)
-                failAt(begin, fmt::format("{} is {}, which is between two steps", name, quoted(number)),
+                failAt(begin, fmt::format("{} is {}, which lies between two steps", name, quoted(number)),
                        fmt::format("give {}, {}, {} ...", param->minimum, param->minimum + param->step,
                                    param->minimum + 2 * param->step));
         }
@@ -234,7 +234,8 @@ private:
     }
 
     [[noreturn]] void failUnclosed(size_t opening, std::string_view goOn) const {
-        fail(fmt::format("{} was found where the bracket of character {} may close", found(), characterAt(opening)),
+        fail(fmt::format("{} was found, but the bracket opened at character {} is not closed", found(),
+                         characterAt(opening)),
              fmt::format("write ) or {}", goOn));
     }
 
@@ -243,8 +244,7 @@ private:
         if (node.isContent()) {
             if (!isFactor)
                 failAt(contentPlaces_[seen],
-                       fmt::format("{} depends on the content, so it may stand only beside the outermost &",
-                                   node.part->id),
+                       fmt::format("{} depends on the content, so only the outermost & may join it", node.part->id),
                        fmt::format("write ... & {}", termText(*node.part, node.values)));
             ++seen;
         }

@@ -14,7 +14,7 @@ std::vector<int64_t> inversePermutation(std::span<const double> order) {
         if (isBeyond || places[static_cast<size_t>(value)] >= 0)
             throw Error({.what = fmt::format("{} {}", value,
                                              isBeyond ? "does not belong in an order of " + std::to_string(order.size())
-                                                      : "stands in the order twice"),
+                                                      : "appears in the order twice"),
                          .hint = fmt::format("give each number from 0 to {} once", order.size() - 1)});
         places[static_cast<size_t>(value)] = static_cast<int64_t>(place);
     }

@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// Where each of 0 .. n-1 stands in a list of n numbers.
-/// @throws Error if one is missing, repeated or beyond n - 1; names it
+/// The place of each number 0 .. n-1 in a list of n numbers. @return [n]
+/// @throws Error naming the number that is repeated or beyond n - 1
 std::vector<int64_t> inversePermutation(std::span<const double> order);
 
 } // namespace attn

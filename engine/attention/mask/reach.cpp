@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// What `frontier` sees at the size's layer, itself included.
+/// The tokens that `frontier` sees at the size's layer, and `frontier` itself.
 BitRow seenBy(const MaskExpression& mask, const MaskSize& size, const BitRow& frontier) {
     BitRow reached = frontier, row;
     frontier.forEach([&](int64_t token) {
@@ -22,7 +22,7 @@ BitRow seenBy(const MaskExpression& mask, const MaskSize& size, const BitRow& fr
 
 std::vector<int> layersToReach(const MaskExpression& mask, MaskSize size, int64_t query, int layers) {
     if (size.queries != size.keys)
-        throw Error({.what = fmt::format("{} queries and {} keys cannot stand in layers on top of each other",
+        throw Error({.what = fmt::format("a receptive field needs as many keys as queries, not {} queries and {} keys",
                                          size.queries, size.keys),
                      .where = "receptive field",
                      .hint = "choose as many keys as queries"});
@@ -34,7 +34,7 @@ std::vector<int> layersToReach(const MaskExpression& mask, MaskSize size, int64_
     for (int depth = 1; depth <= layers && frontier.any(); ++depth) {
         BitRow now = reached;
         if (mask.dependsOnLayer()) {
-            // The layer on top of `depth` layers is another one each time: go down from it again.
+            // The highest layer has another mask for each depth: go down from it again.
             now = BitRow(size.keys);
             now.set(query);
             for (size.layer = depth - 1; size.layer >= 0; --size.layer) now = seenBy(mask, size, now);

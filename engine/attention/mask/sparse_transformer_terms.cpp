@@ -11,8 +11,9 @@ namespace {
 constexpr Citation kSparseTransformer{"Child et al.", 2019, "Generating Long Sequences with Sparse Transformers",
                                       "section 4.3", "arXiv:1904.10509"};
 
-constexpr Param kStride = wholeNumber("l", "Stride", "Near the square root of the length makes both parts equal", 1, 8);
-constexpr Param kSummaries = wholeNumber("c", "Summary cells", "The last c tokens of each block of l", 1, 2);
+constexpr Param kStride =
+    wholeNumber("l", "Stride", "Both parts are equally large near the square root of the length", 1, 8);
+constexpr Param kSummaries = wholeNumber("c", "Summary tokens", "The last c tokens of each block of l", 1, 2);
 constexpr std::array kStridedParams{kStride};
 constexpr std::array kFixedParams{kStride, kSummaries};
 
@@ -28,8 +29,8 @@ const Part kStridedMask{
     .id = "strided",
     .slot = Slot::Mask,
     .title = "Strided",
-    .idea = "A query sees the l keys before it and then every l-th. Two steps link any two tokens, which suits data "
-            "with a period: the rows of an image.",
+    .idea = "A query sees the l keys before it and, further back, every l-th key. Two steps link any two tokens, "
+            "which suits data with a period, such as the rows of a picture.",
     .formula = "j ≤ i and (i-j ≤ l or (i-j) mod l = 0)",
     .source = kSparseTransformer,
     .params = kStridedParams,
@@ -47,8 +48,8 @@ const Part kFixedMask{
     .id = "fixed",
     .slot = Slot::Mask,
     .title = "Fixed",
-    .idea = "A query sees its own block of l tokens and the last c of every block before. Those learn to sum their "
-            "block up, which suits text.",
+    .idea = "A query sees its own block of l tokens and the last c tokens of every earlier block. These learn to "
+            "summarise their block, which suits text.",
     .formula = "j ≤ i and (⌊j/l⌋ = ⌊i/l⌋ or j mod l ≥ l-c)",
     .source = kSparseTransformer,
     .params = kFixedParams,
@@ -65,8 +66,8 @@ const Part kFixedMask{
 const Part kSummaryMask{
     .id = "summary",
     .slot = Slot::Mask,
-    .title = "Summary cells",
-    .idea = "A query sees the last c tokens of every block of l, as far as they are not ahead. It is the second of the "
+    .title = "Summary tokens",
+    .idea = "A query sees the last c tokens of every block of l, except those that lie ahead. It is the second of the "
             "fixed pattern's two heads.",
     .formula = "j ≤ i and j mod l ≥ l-c",
     .source = kSparseTransformer,

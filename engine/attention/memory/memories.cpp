@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-// Memories inside one sequence: it is cut into segments, and what lies in an earlier segment is read but not taught.
+// Memories inside one sequence: it is cut into segments, and a segment reads earlier ones without sending gradients
+// into them.
 
 namespace attn {
 namespace {
@@ -28,10 +29,10 @@ Tensor hidden(AttentionFlow& flow) { return fill(flow.graph, {1, 1}, kMasked); }
 // Transformer-XL segments --------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kSegmentParams{
-    {{"length", "Segment", "Tokens in a segment; the one before it is remembered", Param::Kind::Integer, 1, 4096, 1,
+    {{"length", "Segment", "Tokens in a segment; the segment before it stays visible", Param::Kind::Integer, 1, 4096, 1,
       16}}};
 
-/// Same scores, but nothing flows back into keys of the segment before; older ones are hidden.
+/// Hides the keys of segments older than the one before.
 void buildSegmentScores(AttentionFlow& flow, PartValues values) {
     const int64_t length = values.integer("length");
     const Tensor reached = cells(flow, "memory.reached", [&](int64_t t, int64_t s) {
@@ -39,7 +40,7 @@ void buildSegmentScores(AttentionFlow& flow, PartValues values) {
     });
     flow.scores = select(reached, flow.scores, hidden(flow));
 }
-/// Scores of the segment before are formed once more, biases and all, from keys of states that are not taught.
+/// Computes the scores of the previous segment again, with all biases, from keys of states that get no gradient.
 void buildSegmentKeys(AttentionFlow& flow, PartValues values) {
     const Tensor own = sameSegment(flow, values.integer("length"));
     const Tensor live = flow.k, seen = flow.scores;
@@ -73,7 +74,8 @@ void referenceNothing(ReferenceFlow&, PartValues) {}
 // Nearest neighbours -------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 2> kNearestParams{
-    {{"length", "Segment", "Tokens attended to directly; older ones are stored", Param::Kind::Integer, 1, 4096, 1, 16},
+    {{"length", "Segment", "Tokens in a segment; tokens of earlier segments are stored", Param::Kind::Integer, 1, 4096,
+      1, 16},
      {"neighbours", "Neighbours", "Stored keys that each query retrieves", Param::Kind::Integer, 1, 64, 1, 4}}};
 
 /// q . k of the stored keys, hidden where the key is not in an earlier segment.
@@ -138,7 +140,7 @@ void referenceNearest(ReferenceFlow& flow, PartValues values) {
 const Part kNoMemory{.id = "none",
                      .slot = Slot::Memory,
                      .title = "No memory",
-                     .idea = "A query sees the keys of its own sequence and nothing else. What the mask hides is gone.",
+                     .idea = "A query sees only the keys of its own sequence. Keys that the mask hides are lost.",
                      .formula = "S = T",
                      .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2", "arXiv:1706.03762"},
                      .time = "0",
@@ -147,9 +149,9 @@ const Part kNoMemory{.id = "none",
 const Part kSegmentMemory{.id = "segments",
                           .slot = Slot::Memory,
                           .title = "Segment recurrence (Transformer-XL)",
-                          .idea = "The sequence is cut into segments; each sees itself and the states of the one "
-                                  "before, through which nothing is "
-                                  "learned. Over the layers information travels one segment further each time.",
+                          .idea = "The sequence is cut into segments. Each segment sees itself and the states of the "
+                                  "segment before it, through which no gradient flows; with every layer, information "
+                                  "travels one segment further.",
                           .formula = "K = W_K [stop(h_{n-1}), h_n], V = W_V [stop(h_{n-1}), h_n]",
                           .source = {"Dai et al.", 2019,
                                      "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
@@ -168,9 +170,8 @@ const Part kNearestMemory{
     .id = "nearest",
     .slot = Slot::Memory,
     .title = "Nearest neighbours (Memorizing Transformer)",
-    .idea = "Older keys and values are stored, and each query retrieves the few that match it best. A learned gate per "
-            "head "
-            "mixes what it retrieved with what it sees.",
+    .idea = "Older keys and values are stored, and each query retrieves the few that match it best. A learned gate "
+            "for each head mixes the retrieved values with the visible ones.",
     .formula = "z = g z_retrieved + (1 - g) z_local, g = sigma(b_h)",
     .source = {"Wu et al.", 2022, "Memorizing Transformers", "section 3.1", "arXiv:2203.08913"},
     .params = kNearestParams,

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-// What stands in attention's place: acts on v, and on q and k where it has a use for them.
+// Parts that replace attention: they act on v, and some also on q and k.
 
 namespace attn {
 namespace {
@@ -49,7 +49,7 @@ void referenceFourier(ReferenceFlow& flow, PartValues) {
 // MLP-Mixer ----------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kMlpParams{
-    {{"hidden", "Hidden", "Units of the network over tokens", Param::Kind::Integer, 1, 4096, 1, 32}}};
+    {{"hidden", "Hidden", "Hidden units of the network that mixes tokens", Param::Kind::Integer, 1, 4096, 1, 32}}};
 
 Tensor firstWeights(AttentionFlow& flow, PartValues values) {
     return flow.parameter("mixer.W_1", {values.integer("hidden"), flow.keys},
@@ -115,8 +115,8 @@ const Part kAttentionMixer{
     .id = "attention",
     .slot = Slot::Mixer,
     .title = "Attention",
-    .idea = "Tokens are mixed by a pattern that their content decides. Everything else in this slot mixes "
-            "them in another way.",
+    .idea = "A pattern that depends on the content mixes the tokens. Every other part of this slot mixes them in "
+            "another way.",
     .formula = "z = A V",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2", "arXiv:1706.03762"},
     .time = "O(T S D)",
@@ -125,9 +125,8 @@ const Part kAttentionMixer{
 const Part kFourierMixer{.id = "fnet",
                          .slot = Slot::Mixer,
                          .title = "Fourier (FNet)",
-                         .idea = "Tokens are mixed by a Fourier transform over positions and features, with nothing to "
-                                 "learn. Every output is a sum "
-                                 "over every input.",
+                         .idea = "A Fourier transform over positions and features mixes the tokens, with nothing to "
+                                 "learn. Every output is a sum over all inputs.",
                          .formula = "z = Re(F_T V F_D)",
                          .source = {"Lee-Thorp et al.", 2022, "FNet: Mixing Tokens with Fourier Transforms",
                                     "section 3.2", "arXiv:2105.03824"},
@@ -143,7 +142,7 @@ const Part kMlpMixer{
     .id = "mlp_mixer",
     .slot = Slot::Mixer,
     .title = "MLP-Mixer",
-    .idea = "A small network runs over the tokens of each channel, the same for every channel. Its weights belong to "
+    .idea = "A small network mixes the tokens of each channel; all channels share it. Its parameters belong to "
             "positions, so it works at one length only.",
     .formula = "z = W_2 gelu(W_1 V)",
     .source = {"Tolstikhin et al.", 2021, "MLP-Mixer: An all-MLP Architecture for Vision", "section 2, equation 1",
@@ -159,9 +158,9 @@ const Part kMlpMixer{
 const Part kFastWeightMixer{.id = "fast_weights",
                             .slot = Slot::Mixer,
                             .title = "Fast weights",
-                            .idea = "Each token writes the outer product of its key and value into a matrix that its "
-                                    "query then reads. It is linear "
-                                    "attention without features and without a normaliser, known since 1992.",
+                            .idea = "Each token adds the outer product of its key and value to a matrix, which its "
+                                    "query then reads. This is linear attention without features and without a "
+                                    "normaliser, known since 1992.",
                             .formula = "W_i = W_{i-1} + k_i v_i^T, z_i = q_i W_i",
                             .source = {"Schlag et al.", 2021,
                                        "Linear Transformers Are Secretly Fast Weight Programmers", "section 2 and 3.1",

@@ -161,9 +161,9 @@ const Part kEfficientNormaliser{
     .id = "efficient",
     .slot = Slot::Normaliser,
     .title = "Efficient Attention",
-    .idea =
-        "Softmax over the features of each query and, separately, over the positions of each feature of the keys. The "
-        "values are gathered into as many summaries as there are features, which every query then mixes.",
+    .idea = "Applies a softmax over the features of each query and, separately, over the positions of each feature of "
+            "the keys. The values are gathered into as many summaries as there are features, and every query mixes "
+            "these summaries.",
     .formula = "z = rho_q(Q) (rho_k(K)^T V)",
     .source = {"Shen et al.", 2021, "Efficient Attention: Attention with Linear Complexities", "section 3.2",
                "arXiv:1812.01243"},
@@ -177,9 +177,8 @@ const Part kRunningEfficientNormaliser{
     .id = "efficient_running",
     .slot = Slot::Normaliser,
     .title = "Efficient Attention, running",
-    .idea =
-        "Efficient Attention whose softmax over positions runs along: each position divides by the sum of what it may "
-        "see. Under a full mask it equals the original.",
+    .idea = "Efficient Attention whose softmax over positions uses running sums: each position divides by the sum "
+            "over the keys that it may see. Under a full mask it equals the original.",
     .formula = "z_i = sum_f rho_q(q_i)_f (sum_{j<=i} e^(k_jf) v_j) / (sum_{j<=i} e^(k_jf))",
     .source = {"Shen et al.", 2021, "Efficient Attention: Attention with Linear Complexities",
                "section 3.2, with running sums (ours)", "arXiv:1812.01243"},
@@ -193,9 +192,8 @@ const Part kXcitNormaliser{
     .id = "xcit",
     .slot = Slot::Normaliser,
     .title = "Cross-covariance (XCiT)",
-    .idea = "Channels attend to channels: their similarity is taken over all tokens. Tokens never mix within it, so it "
-            "has a "
-            "map of channels and none of tokens.",
+    .idea = "Channels attend to channels, by their similarity over all tokens. Tokens do not attend to tokens, so "
+            "there is a pattern of channels and none of tokens.",
     .formula = "z = V softmax(K'^T Q' / tau), columns of K' and Q' of length 1",
     .source = {"El-Nouby et al.", 2021, "XCiT: Cross-Covariance Image Transformers", "section 3.2", "arXiv:2106.09681"},
     .params = kXcitParams,
@@ -210,9 +208,8 @@ const Part kAftNormaliser{
     .id = "aft",
     .slot = Slot::Normaliser,
     .title = "Attention free (AFT-full)",
-    .idea = "Each channel has weights of its own: the exponential of the key plus a learned number for the pair of "
-            "positions. "
-            "The query only gates the result.",
+    .idea = "Each channel has its own weights: the exponential of the key plus a learned number for the pair of "
+            "positions. The query only gates the result.",
     .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), per channel",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.1", "arXiv:2105.14103"},
     .time = "O(T S D)",
@@ -224,9 +221,8 @@ const Part kSimpleAftNormaliser{
     .id = "aft_simple",
     .slot = Slot::Normaliser,
     .title = "Attention free, simple (AFT-simple)",
-    .idea = "AFT without the bias of positions: one weighted mean of the values per channel, gated by the query. "
-            "Linear in the "
-            "length, and a running sum under a causal mask.",
+    .idea = "AFT without the position bias: one weighted mean of the values for each channel, gated by the query. It "
+            "is linear in the length, and a running mean under a causal mask.",
     .formula = "z_i = sigma(q_i) * sum_j e^(k_j) v_j / sum_j e^(k_j), per channel",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2", "arXiv:2105.14103"},
     .time = "O(T D)",

@@ -59,11 +59,13 @@ void referenceLinear(ReferenceFlow& flow, PartValues) {
 // Random features
 // ------------------------------------------------------------------------------------------------------
 
-constexpr Param kFeatures{"features", "Features", "More come closer to softmax", Param::Kind::Integer, 4, 4096, 4, 64};
-constexpr Param kSeed{"seed", "Seed", "Of the random directions", Param::Kind::Integer, 0, 1e6, 1, 0};
+constexpr Param kFeatures{
+    "features", "Features", "More features approximate the softmax better", Param::Kind::Integer, 4, 4096, 4, 64};
+constexpr Param kSeed{"seed", "Seed", "Seed of the random directions", Param::Kind::Integer, 0, 1e6, 1, 0};
 constexpr std::array<Param, 3> kRandomFeatureParams{
     {kFeatures,
-     {"sigma", "Sigma", "Approximates softmax of q . k / sigma^2; the fourth root of D gives the scaled dot product",
+     {"sigma", "Sigma",
+      "Approximates the softmax of q . k / sigma^2; the fourth root of D gives the scaled dot product",
       Param::Kind::Real, 0.5, 16, 0.1, 2},
      kSeed}};
 constexpr std::array<Param, 2> kPerformerParams{{kFeatures, kSeed}};
@@ -143,9 +145,9 @@ const Part kLinearNormaliser{
     .id = "linear",
     .slot = Slot::Normaliser,
     .title = "Linear attention",
-    .idea = "The weight of a key is a dot product of positive features rather than an exponential, so sums over keys "
-            "can be "
-            "taken once for all queries. Under a causal mask it is a recurrent network whose state is a matrix.",
+    .idea = "The weight of a key is a dot product of positive features instead of an exponential, so the sums over "
+            "keys can be computed once for all queries. Under a causal mask it is a recurrent network whose state is "
+            "a matrix.",
     .formula =
         "z_i = phi(q_i)^T S_i / (phi(q_i) . n_i), S_i = sum_j phi(k_j) v_j^T, n_i = sum_j phi(k_j), phi = elu + 1",
     .source = {"Katharopoulos et al.", 2020,
@@ -161,9 +163,9 @@ const Part kRandomFeatureNormaliser{
     .id = "rfa",
     .slot = Slot::Normaliser,
     .title = "Random feature attention",
-    .idea = "Sines and cosines of random projections approximate the Gaussian kernel, and the key's own factor turns "
-            "it into "
-            "softmax's exponential. More features come closer, at linear cost in the length.",
+    .idea = "Sines and cosines of random projections approximate the Gaussian kernel, and a factor for each key turns "
+            "this kernel into the softmax's exponential. More features approximate it better, at a cost linear in the "
+            "length.",
     .formula = "phi(x) = [sin w.x, cos w.x] / sqrt(m), w ~ N(0, sigma^-2 I); keys times exp(|k|^2 / (2 sigma^2))",
     .source = {"Peng et al.", 2021, "Random Feature Attention", "section 3.1", "arXiv:2103.02143"},
     .params = kRandomFeatureParams,
@@ -178,8 +180,8 @@ const Part kPerformerNormaliser{
     .id = "favor",
     .slot = Slot::Normaliser,
     .title = "FAVOR+ (Performer)",
-    .idea = "Positive random features whose dot product is softmax's exponential on average, so no weight ever turns "
-            "negative. Orthogonal directions lower the variance.",
+    .idea = "The dot product of positive random features is the softmax's exponential on average, so no weight is "
+            "ever negative. Orthogonal directions lower the variance.",
     .formula = "phi(x) = exp(w.x' - |x'|^2 / 2) / sqrt(m), x' = x D^(-1/4), w orthogonal",
     .source = {"Choromanski et al.", 2021, "Rethinking Attention with Performers", "section 2.3 and 2.4",
                "arXiv:2009.14794"},

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-// Keys and values are first brought down to a fixed number of rows.
+// Projects keys and values to a fixed number of rows first.
 
 namespace attn {
 namespace {
@@ -13,10 +13,10 @@ using namespace terms;
 enum class Projection { Learned, MeanPool, MaxPool, Convolution };
 
 constexpr std::array<Param, 3> kLinformerParams{
-    {{"rank", "Rank", "Rows that keys and values are brought down to", Param::Kind::Integer, 1, 1024, 1, 16},
+    {{"rank", "Rank", "Rows to which keys and values are projected", Param::Kind::Integer, 1, 1024, 1, 16},
      {"projection", "Projection", "0 learned matrix, 1 mean of blocks, 2 maximum of blocks, 3 convolution",
       Param::Kind::Integer, 0, 3, 1, 0},
-     {"shared", "Shared", "One projection for keys and values", Param::Kind::Toggle, 0, 1, 1, 0}}};
+     {"shared", "Shared", "Keys and values share one projection", Param::Kind::Toggle, 0, 1, 1, 0}}};
 
 /// Blocks of equal length that cover all keys; the last may be shorter.
 struct Blocks {
@@ -138,9 +138,8 @@ const Part kLinformerNormaliser{
     .id = "linformer",
     .slot = Slot::Normaliser,
     .title = "Linformer",
-    .idea = "Keys and values are projected from S rows to a few before softmax, since patterns are nearly of low rank. "
-            "Every "
-            "projected row holds a piece of every position, so nothing can be hidden from anyone.",
+    .idea = "Keys and values are projected from S rows to a few before the softmax, because patterns are nearly of "
+            "low rank. Every projected row contains a piece of every position, so nothing can be hidden from a query.",
     .formula = "z = softmax(Q (E K)^T / sqrt(D)) (F V), E and F in R^(k x S)",
     .source = {"Wang et al.", 2020, "Linformer: Self-Attention with Linear Complexity", "section 4",
                "arXiv:2006.04768"},

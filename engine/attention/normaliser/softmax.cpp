@@ -30,9 +30,8 @@ const Part kSoftmaxNormaliser{
     .id = "softmax",
     .slot = Slot::Normaliser,
     .title = "Softmax",
-    .idea = "Turns the scores of each query into weights that are positive and sum to one. A key's weight grows by a "
-            "constant "
-            "factor with every unit of score.",
+    .idea = "Turns the scores of each query into weights that are positive and sum to one. Every additional unit of "
+            "score multiplies a key's weight by the same factor.",
     .formula = "A(i,j) = e^(s(i,j)) / sum_j' e^(s(i,j'))",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
     .time = "O(T S D)",

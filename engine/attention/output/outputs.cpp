@@ -53,8 +53,8 @@ const Part kPlainOutput{
     .id = "plain",
     .slot = Slot::Output,
     .title = "Plain",
-    .idea = "The heads' outputs are put side by side and projected back into the residual stream. Each head "
-            "thereby adds its own vector.",
+    .idea = "The heads' outputs are concatenated and projected back into the residual stream. Each head thereby adds "
+            "its own vector.",
     .formula = "o_i = [z_i^1, ..., z_i^H] W_O",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.2", "arXiv:1706.03762"},
     .time = "0",
@@ -64,9 +64,8 @@ const Part kTalkingOutput{
     .id = "talking",
     .slot = Slot::Output,
     .title = "Talking outputs",
-    .idea = "A learned matrix mixes the outputs of the heads before they are projected. It is the half of talking "
-            "heads that "
-            "comes after softmax, written on outputs rather than patterns.",
+    .idea = "A learned matrix mixes the heads' outputs before they are projected. It is the half of talking heads "
+            "that comes after the softmax, applied to outputs instead of patterns.",
     .formula = "z'^h = sum_g P(h,g) z^g",
     .source = {"Shazeer et al.", 2020, "Talking-Heads Attention", "section 4, after softmax only", "arXiv:2003.02436"},
     .time = "O(T H C)",
@@ -78,9 +77,8 @@ const Part kGatedOutput{
     .id = "gated",
     .slot = Slot::Output,
     .title = "Gated",
-    .idea = "Each head's output is multiplied, feature by feature, by a sigmoid that depends on the query. A head that "
-            "finds "
-            "nothing can close its gate instead of parking its weight on the first token.",
+    .idea = "Each head's output is multiplied, feature by feature, by a sigmoid that depends on the query. A head "
+            "that finds nothing can close its gate instead of placing its attention on the first token.",
     .formula = "z'_i = z_i * sigma(W_G q_i + b_G)",
     .source = {"Qiu et al.", 2025,
                "Gated Attention for Large Language Models: Non-linearity, Sparsity, and Attention-Sink-Free",

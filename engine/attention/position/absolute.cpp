@@ -4,21 +4,21 @@
 
 #include <cmath>
 
-// Positions that are added to the stream from which queries, keys and values are made.
+// Positions that are added to the residual stream before queries, keys and values are projected.
 
 namespace attn {
 namespace {
 
 using namespace terms;
 
-constexpr Param kBase{"base", "Base", "Wavelengths grow from 2 pi to this times 2 pi", Param::Kind::Real, 2, 1e6,
+constexpr Param kBase{"base", "Base", "Wavelengths grow from 2 pi to this number times 2 pi", Param::Kind::Real, 2, 1e6,
                       1,      10000};
 constexpr std::array<Param, 1> kBaseParams{kBase};
 
 int64_t rowsOf(const AttentionFlow& flow) { return flow.stream.shape()[-2]; }
 int64_t widthOf(const AttentionFlow& flow) { return flow.stream.shape()[-1]; }
 
-/// Adds rows [rows, width] that are known beforehand.
+/// Adds rows [rows, width] that nothing learns.
 void addConstant(AttentionFlow& flow, const std::string& name, const std::function<double(int64_t, int64_t)>& value) {
     const int64_t rows = rowsOf(flow), width = widthOf(flow);
     std::vector<float> values;
@@ -67,7 +67,8 @@ void referenceUniversal(ReferenceFlow& flow, PartValues values) {
 // Learned ------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kLearnedParams{
-    {{"length", "Length", "Positions beyond the last one share its row", Param::Kind::Integer, 1, 65536, 1, 1024}}};
+    {{"length", "Length", "Rows of the table; later positions share the last one", Param::Kind::Integer, 1, 65536, 1,
+      1024}}};
 
 /// The rows of a learned table that `index` names. @return [rows of the stream, width]
 Tensor rowsOfTable(AttentionFlow& flow, const std::string& name, int64_t rows, int64_t width,
@@ -96,7 +97,7 @@ void referenceLearned(ReferenceFlow& flow, PartValues values) {
 constexpr std::array<Param, 2> kSinusoidal2dParams{
     {{"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}, kBase}};
 
-/// The first half of the features says the row, the second half the column.
+/// The first half of the features encodes the row, the second half the column.
 double sinusoid2d(int64_t i, int64_t d, int64_t width, int64_t columns, double base) {
     const int64_t half = (width + 1) / 2;
     return d < half ? sinusoid(i / columns, d, half, base) : sinusoid(i % columns, d - half, width - half, base);
@@ -116,7 +117,7 @@ void referenceSinusoidal2d(ReferenceFlow& flow, PartValues values) {
 }
 
 constexpr std::array<Param, 2> kLearned2dParams{
-    {{"rows", "Rows", "Of the grid", Param::Kind::Integer, 1, 1024, 1, 8},
+    {{"rows", "Rows", "Rows of the grid", Param::Kind::Integer, 1, 1024, 1, 8},
      {"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}}};
 
 void buildLearned2d(AttentionFlow& flow, PartValues values) {
@@ -150,8 +151,8 @@ const Part kNoPosition{
     .id = "none",
     .slot = Slot::Position,
     .title = "No positions",
-    .idea = "Nothing says where a token stands: under a full mask attention sees a set. Under a causal mask "
-            "the number of visible keys still leaks the position, and decoders learn to use it.",
+    .idea = "Tokens carry no position: under a full mask, attention treats them as a set. Under a causal mask, the "
+            "number of visible keys still reveals the position, and decoders learn to use it.",
     .formula = "s(i,j) = q_i . k_j",
     .source = {"Kazemnejad et al.", 2023, "The Impact of Positional Encoding on Length Generalization in Transformers",
                "section 5", "arXiv:2305.19466"},
@@ -162,9 +163,8 @@ const Part kSinusoidalPosition{
     .id = "sinusoidal",
     .slot = Slot::Position,
     .title = "Sinusoidal",
-    .idea =
-        "Adds to every token a row of sines and cosines whose wavelengths form a geometric series. Moving by a fixed "
-        "distance is the same rotation everywhere, so a head can learn to look a distance away.",
+    .idea = "Adds to every token a row of sines and cosines whose wavelengths form a geometric series. A shift by a "
+            "fixed distance is the same rotation everywhere, so a head can learn to look a fixed distance away.",
     .formula = "f(i,2m) = sin(i / N^(2m/C)), f(i,2m+1) = cos(i / N^(2m/C)); f(i+d) = diag(f(d)) f(i) in complex pairs",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.5", "arXiv:1706.03762"},
     .params = kBaseParams,
@@ -176,9 +176,8 @@ const Part kLearnedPosition{
     .id = "learned",
     .slot = Slot::Position,
     .title = "Learned",
-    .idea =
-        "Adds to every token a row of a table that is learned, one row a position. It knows nothing of positions that "
-        "training never reached.",
+    .idea = "Adds to every token the learned row that belongs to its position. Positions that training never reached "
+            "have no useful row.",
     .formula = "x_i + P[i]",
     .source = {"Gehring et al.", 2017, "Convolutional Sequence to Sequence Learning", "section 3.1",
                "arXiv:1705.03122"},
@@ -191,9 +190,8 @@ const Part kSinusoidal2dPosition{
     .id = "sinusoidal_2d",
     .slot = Slot::Position,
     .title = "Sinusoidal on a grid",
-    .idea =
-        "Half of the features carry the sinusoid of the row, half that of the column. Patches of an image that share a "
-        "row or a column share half of their position.",
+    .idea = "Half of the features carry the sinusoid of the row, the other half that of the column. Patches in the "
+            "same row or column of a picture share half of their position.",
     .formula = "f(i) = [f(floor(i / columns)), f(i mod columns)]",
     .source = {"Parmar et al.", 2018, "Image Transformer", "section 3.1", "arXiv:1802.05751"},
     .params = kSinusoidal2dParams,
@@ -204,9 +202,9 @@ const Part kSinusoidal2dPosition{
 const Part kLearned2dPosition{.id = "learned_2d",
                               .slot = Slot::Position,
                               .title = "Learned on a grid",
-                              .idea = "One learned half row for every row of an image and one for every column, put "
-                                      "side by side. An H x W grid costs "
-                                      "H + W half rows of parameters rather than H W whole ones.",
+                              .idea = "Every row and every column of a picture has a learned vector of half the "
+                                      "model's width, and each token adds the two side by side. An H x W grid needs H "
+                                      "+ W half vectors instead of H W whole ones.",
                               .formula = "x_i + [R[floor(i / columns)], K[i mod columns]]",
                               .source = {"Dosovitskiy et al.", 2021,
                                          "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
@@ -220,9 +218,8 @@ const Part kUniversalPosition{
     .id = "universal",
     .slot = Slot::Position,
     .title = "Position and time",
-    .idea = "Adds the sinusoid of the position and that of the layer, before every layer. A network that applies one "
-            "shared "
-            "layer again and again can tell both where and how often.",
+    .idea = "Adds the sinusoid of the position and that of the layer, before every layer. A model that applies one "
+            "shared layer again and again can then tell both the position and how often the layer has run.",
     .formula = "P(i,t) = f(i) + f(t), i and t from 1",
     .source = {"Dehghani et al.", 2019, "Universal Transformers", "section 2.1, equations 6 and 7", "arXiv:1807.03819"},
     .params = kBaseParams,

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-// Positions that add to (or multiply) the score what depends on the head and the distance alone.
+// Positions that add to the score, or multiply it by, a number that depends only on the head and the distance.
 
 namespace attn {
 namespace {
@@ -27,6 +27,9 @@ template <class Bias> void addReference(ReferenceFlow& flow, Bias&& bias) {
 
 // ALiBi --------------------------------------------------------------------------------------------------------------
 
+/// 2^(-8 (head + 1) / heads), for every number of heads. The authors' code uses another series unless `heads` is a
+/// power of two: the slopes of the largest power of two P below it, then every second slope of 2 P heads.
+/// @source Press et al. 2022, arXiv:2108.12409, section 3
 double alibiSlope(int64_t head, int64_t heads) {
     return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
 }
@@ -51,8 +54,8 @@ void referenceAlibi(ReferenceFlow& flow, PartValues) {
 // T5 -----------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 2> kT5Params{
-    {{"buckets", "Buckets", "Rows of the table", Param::Kind::Integer, 4, 256, 2, 32},
-     {"reach", "Reach", "Distances from here on share the last bucket", Param::Kind::Integer, 8, 65536, 1, 128}}};
+    {{"buckets", "Buckets", "Rows of the learned table", Param::Kind::Integer, 4, 256, 2, 32},
+     {"reach", "Reach", "Distances from this one on share the last bucket", Param::Kind::Integer, 8, 65536, 1, 128}}};
 
 /// Half of the buckets hold one distance each, the rest grow logarithmically up to `reach`; when both directions are
 /// visible each has half of all buckets.
@@ -98,7 +101,7 @@ void referenceT5(ReferenceFlow& flow, PartValues values) {
 // Toeplitz -----------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kToeplitzParams{
-    {{"reach", "Reach", "Distances beyond this one share its number", Param::Kind::Integer, 1, 4096, 1, 64}}};
+    {{"reach", "Reach", "Larger distances share the number of this one", Param::Kind::Integer, 1, 4096, 1, 64}}};
 
 Tensor toeplitzBias(AttentionFlow& flow, PartValues values) {
     const int64_t reach = values.integer("reach");
@@ -152,9 +155,11 @@ const Part kAlibiPosition{
     .id = "alibi",
     .slot = Slot::Position,
     .title = "ALiBi",
-    .idea = "Subtracts from every score the distance times a slope, one slope a head in a geometric series. Nothing is "
-            "added "
-            "to the tokens, and a model trained on short texts works on longer ones.",
+    .idea = "Subtracts from every score the distance times a slope; the slopes of the heads form a geometric series. "
+            "Nothing is added to the tokens, and a model trained on short texts works on longer ones. The slopes "
+            "follow the paper's formula (section 3) for every number of heads H. The authors' code differs unless H "
+            "is a power of two: it takes the slopes of the largest power of two P below H, and for the remaining "
+            "heads every second slope of 2P heads, starting with the first.",
     .formula = "s(i,j) = q_i.k_j / sqrt(D) - m_h (i - j), m_h = 2^(-8h/H); |i - j| where keys lie ahead",
     .source = {"Press et al.", 2022,
                "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation", "section 3",
@@ -168,8 +173,9 @@ const Part kT5Position{
     .id = "t5",
     .slot = Slot::Position,
     .title = "T5 buckets",
-    .idea = "Adds a learned number per head and bucket of distances: near distances have a bucket each, far ones share "
-            "buckets that grow logarithmically. T5 goes without the division by sqrt(D).",
+    .idea = "Adds a learned number for each head and bucket of distances: small distances have a bucket each, and "
+            "large ones share buckets that widen logarithmically. T5 itself also omits the division by sqrt(D), as "
+            "score=dot does.",
     .formula = "s(i,j) = q_i.k_j + b_h[bucket(j - i)]",
     .source = {"Raffel et al.", 2020,
                "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer", "section 2.1",
@@ -184,8 +190,8 @@ const Part kToeplitzPosition{
     .id = "toeplitz",
     .slot = Slot::Position,
     .title = "Free bias by distance",
-    .idea = "Adds a learned number per head and distance: a Toeplitz matrix with a free choice on every diagonal. T5's "
-            "buckets are this with diagonals tied together.",
+    .idea = "Adds a learned number for each head and distance: a Toeplitz matrix with one free number for each "
+            "diagonal. T5's buckets are the same with some diagonals tied together.",
     .formula = "s(i,j) = q_i.k_j / sqrt(D) + b_h[clip(j - i)]",
     .source = {"Liu et al.", 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
                "section 3.2, equation 4, in one dimension", "arXiv:2103.14030"},
@@ -199,8 +205,8 @@ const Part kDistanceAwarePosition{
     .id = "distance_aware",
     .slot = Slot::Position,
     .title = "Distance weighting, DA-Transformer",
-    .idea = "Multiplies the score, after ReLU, by a learned sigmoid-shaped function of the distance. Each head finds "
-            "out by itself whether it prefers near or far tokens.",
+    .idea = "Multiplies the score, after ReLU, by a learned sigmoid of the distance. Each head learns whether it "
+            "prefers near or far tokens.",
     .formula = "s(i,j) = ReLU(q_i.k_j) (1 + e^beta) / (1 + e^(beta - alpha |i - j|)) / sqrt(D)",
     .source = {"Wu et al.", 2021, "DA-Transformer: Distance-aware Transformer", "section 3", "arXiv:2010.06925"},
     .time = "O(T S)",

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-// A learned number for every head and every way from one cell of an image to another.
+// A learned number for every head and every offset in rows and columns between two patches of a picture.
 
 namespace attn {
 namespace {
@@ -15,7 +15,7 @@ using namespace terms;
 constexpr const char* kTable = "position.grid_bias";
 
 constexpr std::array kParams{kRowsParam, kColumnsParam,
-                             Param{"reach", "Reach", "Rows and columns beyond this distance share its number",
+                             Param{"reach", "Reach", "Larger distances in rows or columns share the number of this one",
                                    Param::Kind::Integer, 1, 64, 1, 3}};
 
 struct Ways {
@@ -26,7 +26,7 @@ struct Ways {
         : grid{values.integer("rows"), values.integer("cols")}, reach(values.integer("reach")) {}
 
     int64_t side() const { return 2 * reach + 1; }
-    /// Row of the table; -1 where one of the two is no cell of the image.
+    /// Row of the table; -1 where the query or the key is not a patch of the picture.
     int64_t of(int64_t query, int64_t key) const {
         if (!grid.holds(query) || !grid.holds(key)) return -1;
         const auto clipped = [&](int64_t distance) { return std::clamp(distance, -reach, reach) + reach; };
@@ -67,8 +67,8 @@ const Part kGridBiasPosition{
     .id = "grid_bias",
     .slot = Slot::Position,
     .title = "Relative position bias on a grid",
-    .idea = "Adds to every score a learned number for the rows and columns that lie between the two cells of an image, "
-            "one table a head. Together with shifted windows it is Swin's attention.",
+    .idea = "Adds to every score a learned number that depends on the rows and columns between the two patches of a "
+            "picture; each head has its own table. Together with shifted windows this is Swin's attention.",
     .formula = "s(i,j) = q_i·k_j / sqrt(D) + B_h[row_i - row_j, column_i - column_j]",
     .source = {"Liu et al.", 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
                "section 3.2, equation 4", "arXiv:2103.14030"},

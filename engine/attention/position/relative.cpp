@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Positions that meet the queries: terms of the score that depend on the query's content and the distance of the key.
+// Positions whose terms of the score depend on the query's content and on the distance of the key.
 
 namespace attn {
 namespace {
@@ -21,7 +21,7 @@ Tensor rowsByDistance(AttentionFlow& flow, Tensor table, const std::string& name
 // Shaw ---------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kShawParams{
-    {{"clip", "Clip", "Distances beyond this one share its row", Param::Kind::Integer, 1, 1024, 1, 16}}};
+    {{"clip", "Clip", "Larger distances share the row of this one", Param::Kind::Integer, 1, 1024, 1, 16}}};
 
 int64_t clipped(int64_t distance, int64_t clip) { return std::clamp(distance, -clip, clip) + clip; }
 
@@ -61,7 +61,8 @@ void referenceShawValues(ReferenceFlow& flow, PartValues values) {
 
 // Transformer-XL -----------------------------------------------------------------------------------------------------
 
-/// r of every distance i - j, as the score's columns run: j - i from -(T - 1) to S - 1.
+/// r of every distance i - j, in the order of the score's columns: j - i from -(T - 1) to S - 1. Each r has head width
+/// D, where the paper (section 3.3) has model width C.
 void buildTransformerXl(AttentionFlow& flow, PartValues) {
     const int64_t D = flow.width, H = flow.heads, count = flow.queries + flow.keys - 1;
     std::vector<float> values;
@@ -107,9 +108,8 @@ const Part kShawPosition{
     .id = "shaw",
     .slot = Slot::Position,
     .title = "Relative, Shaw",
-    .idea =
-        "Each distance up to a limit has a learned row that joins the key when scores are taken and another that joins "
-        "the value when values are mixed. The same rows serve every position.",
+    .idea = "Every distance up to a limit has a learned row that is added to the key when scores are computed, and "
+            "another that is added to the value when values are mixed. All positions share these rows.",
     .formula = "s(i,j) = q_i . (k_j + aK[clip(j-i)]) / sqrt(D); z_i = sum_j A(i,j) (v_j + aV[clip(j-i)])",
     .source = {"Shaw et al.", 2018, "Self-Attention with Relative Position Representations", "section 3.1 and 3.2",
                "arXiv:1803.02155"},
@@ -124,10 +124,10 @@ const Part kTransformerXlPosition{
     .id = "transformer_xl",
     .slot = Slot::Position,
     .title = "Relative, Transformer-XL",
-    .idea =
-        "The score is a sum of four: content with content, content with distance, and two biases that are the same for "
-        "every query, one on content and one on distance. Distances are sinusoids, so longer ones than in training "
-        "work.",
+    .idea = "The score is a sum of four terms: content with content, content with distance, and two biases that are "
+            "the same for every query, one on content and one on distance. Distances are sinusoids, so distances "
+            "longer than in training work. The paper's sinusoids (section 3.3) are as wide as the model; here they "
+            "are as wide as a head, and each head has its own W_R.",
     .formula = "s(i,j) = (q_i.k_j + q_i.W_R r_{i-j} + u.k_j + v.W_R r_{i-j}) / sqrt(D)",
     .source = {"Dai et al.", 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
                "section 3.3", "arXiv:1901.02860"},

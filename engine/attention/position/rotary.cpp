@@ -9,9 +9,10 @@ namespace {
 using namespace terms;
 
 constexpr std::array<Param, 3> kParams{
-    {{"base", "Base", "Wavelengths grow from 2 pi to nearly this times 2 pi", Param::Kind::Real, 2, 1e7, 1, 10000},
+    {{"base", "Base", "Wavelengths grow from 2 pi to nearly this number times 2 pi", Param::Kind::Real, 2, 1e7, 1,
+      10000},
      {"fraction", "Fraction", "Share of each head's features that is rotated", Param::Kind::Real, 0.1, 1, 0.1, 1},
-     {"interleaved", "Interleaved", "Pairs (2m, 2m+1) as in the paper, rather than (m, m + R/2) as in most code",
+     {"interleaved", "Interleaved", "Rotates pairs (2m, 2m+1) as in the paper, not (m, m + R/2) as in most code",
       Param::Kind::Toggle, 0, 1, 1, 0}}};
 
 struct Rotation {
@@ -78,9 +79,8 @@ const Part kRotaryPosition{
     .id = "rope",
     .slot = Slot::Position,
     .title = "Rotary (RoPE)",
-    .idea = "Turns pairs of features of queries and keys by angles that grow with the position. In their dot product "
-            "only the "
-            "difference of the two angles is left, so the score depends on the distance.",
+    .idea = "Rotates pairs of features of queries and keys by angles that grow with the position. Their dot product "
+            "depends only on the difference of the two angles, so the score depends on the distance.",
     .formula = "s(i,j) = Re[q_i conj(k_j) e^(I (i - j) theta_m)] summed over pairs m, theta_m = N^(-2m/R)",
     .source = {"Su et al.", 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", "section 3.2 to 3.4",
                "arXiv:2104.09864"},

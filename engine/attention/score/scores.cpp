@@ -82,7 +82,7 @@ void referenceBilinear(ReferenceFlow& flow, PartValues) {
 // Cosine -------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kCosineParams{
-    {{"temperature", "Temperature", "Divides the cosine: small ones make sharp patterns", Param::Kind::Real, 0.01, 10,
+    {{"temperature", "Temperature", "Divides the cosine: small values make sharp patterns", Param::Kind::Real, 0.01, 10,
       0.01, 0.1}}};
 
 void buildCosine(AttentionFlow& flow, PartValues values) {
@@ -111,8 +111,8 @@ const Part kScaledDotScore{
     .id = "scaled_dot",
     .slot = Slot::Score,
     .title = "Scaled dot product",
-    .idea = "How well a query and a key agree, feature by feature. The division keeps the variance of the sum near one "
-            "whatever the head's width, so that softmax does not saturate.",
+    .idea = "Measures how well a query and a key agree, feature by feature. The division keeps the variance of the "
+            "sum near one for any head width, so the softmax does not saturate.",
     .formula = "s(i,j) = q_i . k_j / sqrt(D)",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
     .time = "O(T S D)",
@@ -123,8 +123,8 @@ const Part kDotScore{
     .id = "dot",
     .slot = Slot::Score,
     .title = "Dot product",
-    .idea = "How well a query and a key agree, without a scale. Wide heads make it large and softmax sharp, "
-            "unless the weights learn to be small.",
+    .idea = "Measures how well a query and a key agree, without a scale. Wide heads make scores large and the softmax "
+            "sharp, unless the projections learn to be small.",
     .formula = "s(i,j) = q_i . k_j",
     .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
                "section 3.1 (dot)", "arXiv:1508.04025"},
@@ -136,8 +136,8 @@ const Part kAdditiveScore{
     .id = "additive",
     .slot = Slot::Score,
     .title = "Additive",
-    .idea = "A small network with one hidden layer looks at a query and a key together. The first attention of machine "
-            "translation scored like this.",
+    .idea = "A small network with one hidden layer scores a query and a key together. The first attention in machine "
+            "translation worked this way.",
     .formula = "s(i,j) = v . tanh(W q_i + U k_j)",
     .source = {"Bahdanau et al.", 2015, "Neural Machine Translation by Jointly Learning to Align and Translate",
                "section 3.1 and appendix A.1.2", "arXiv:1409.0473"},
@@ -149,9 +149,8 @@ const Part kBilinearScore{
     .id = "bilinear",
     .slot = Slot::Score,
     .title = "Bilinear (general)",
-    .idea =
-        "A learned matrix says which feature of a query goes with which feature of a key. With projections of queries "
-        "and keys already learned it adds nothing that they could not do.",
+    .idea = "A learned matrix decides which feature of a query is compared with which feature of a key. Where the "
+            "projections of queries and keys are learned already, it adds nothing that they could not do.",
     .formula = "s(i,j) = q_i^T W k_j",
     .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
                "section 3.1 (general)", "arXiv:1508.04025"},
@@ -163,9 +162,8 @@ const Part kCosineScore{
     .id = "cosine",
     .slot = Slot::Score,
     .title = "Cosine with temperature",
-    .idea =
-        "Only the directions of query and key count, so no token can win by being long. The temperature sets how sharp "
-        "the pattern is.",
+    .idea = "Only the directions of query and key count, so no token can win by having a long vector. The temperature "
+            "sets how sharp the pattern is.",
     .formula = "s(i,j) = cos(q_i, k_j) / tau",
     .source = {"Liu et al.", 2022, "Swin Transformer V2: Scaling Up Capacity and Resolution", "section 3.2",
                "arXiv:2111.09883"},
