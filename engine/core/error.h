@@ -5,8 +5,8 @@
 
 namespace attn {
 
-/// What went wrong, where (a file, a node, a field) and what to do about it. Thrown inside the engine; turned into a
-/// Failure value at the session's edge.
+/// An error that says what went wrong, where (a file, a node, a field) and what to do about it. The engine throws it;
+/// the session turns it into a Failure value.
 class Error : public std::runtime_error {
 public:
     struct Fields {

@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// The `count` names that need the fewest inserted, deleted or replaced letters to become `name`, nearest first, ties
-/// in alphabetical order: what a message offers for a name that does not exist.
+/// Finds the `count` names that need the fewest inserted, deleted or replaced letters to become `name`, nearest first
+/// and ties in alphabetical order. Messages suggest them for a name that does not exist.
 /// @source Levenshtein 1966, "Binary codes capable of correcting deletions, insertions, and reversals"
 std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& names, size_t count);
 

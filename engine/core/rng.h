@@ -5,11 +5,11 @@
 
 namespace attn {
 
-/// Four random 32-bit words of a counter: the same inputs always give the same words, in any order.
+/// Draws four random 32-bit words. The same counter and key always give the same words, in any order of calls.
 /// @source Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3" (Philox4x32-10)
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// Uniform in [0, 1) with 53 bits.
+/// A random number, uniform in [0, 1) with 53 bits, that depends only on seed and counter.
 double uniform(uint64_t seed, uint64_t counter);
 
 } // namespace attn

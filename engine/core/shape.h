@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// Extents of a row-major tensor. On the device every row (the last axis) is padded to a multiple of 4 floats; the
-/// padding is always zero.
+/// The extents of a row-major tensor. On the device, every row (the last axis) is padded to a multiple of 4 floats, and
+/// the padding is always zero.
 class Shape {
 public:
     Shape() = default;
@@ -16,7 +16,7 @@ public:
     explicit Shape(std::vector<int64_t> extents) : extents_(std::move(extents)) {}
 
     int rank() const { return static_cast<int>(extents_.size()); }
-    /// Extent of an axis; negative axes count from the last.
+    /// The extent of an axis; negative axes count from the last.
     int64_t operator[](int axis) const { return extents_[static_cast<size_t>(axis < 0 ? axis + rank() : axis)]; }
     const std::vector<int64_t>& extents() const { return extents_; }
 

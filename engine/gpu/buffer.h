@@ -9,7 +9,7 @@
 
 namespace attn::gpu {
 
-/// One block of device memory, counted in Context::allocatedBytes.
+/// Owns one block of device memory, which Context::allocatedBytes counts.
 class DeviceMemory {
 public:
     DeviceMemory() = default;
@@ -26,15 +26,15 @@ private:
     uint64_t bytes_ = 0;
 };
 
-/// Where a buffer lives and who may touch it directly.
+/// Where a buffer lives and who may access it directly.
 enum class Placement : uint8_t {
     DeviceLocal, ///< fastest for shaders; also mapped where host and device share memory
     Upload,      ///< mapped; the host writes (and should not read), the device reads
     Readback     ///< mapped and cached; the device writes, the host reads
 };
 
-/// A range of device memory that shaders can use as storage, texel and indirect buffer and that copies can use both
-/// ways. Contents are undefined at first.
+/// A range of device memory. Shaders can use it as a storage, texel or indirect buffer, and copies can read and write
+/// it. Its contents are undefined at first.
 class Buffer {
 public:
     struct Options {
@@ -43,8 +43,8 @@ public:
         std::string name = "buffer";
     };
 
-    Buffer() = default; ///< empty: only to be assigned to
-    /// @throws OutOfMemory with the size wanted, the heap's size and what to do
+    Buffer() = default; ///< empty; assign to it before use
+    /// @throws OutOfMemory with the requested size, the heap's size and the remedy
     Buffer(Context& context, const Options& options);
     Buffer(Buffer&& other) noexcept;
     Buffer& operator=(Buffer&& other) noexcept;
@@ -53,8 +53,8 @@ public:
     uint64_t sizeBytes() const { return sizeBytes_; }
     const std::string& name() const { return name_; }
     bool isMapped() const { return mapped_ != nullptr; }
-    /// The host's view; empty unless isMapped(). Writes are visible to every later submission; reads are valid once a
-    /// timeline wait has passed the commands that wrote, with a barrier to the host recorded after them.
+    /// The host's view; empty unless isMapped(). Every later submission sees the host's writes. The host may read after
+    /// a timeline wait for the commands that wrote, if they are followed by a barrier to the host.
     std::span<std::byte> mapped() const { return {mapped_, mapped_ ? sizeBytes_ : 0}; }
     template <typename T> std::span<T> mappedAs() const {
         return {reinterpret_cast<T*>(mapped_), mapped_ ? sizeBytes_ / sizeof(T) : 0};
@@ -71,7 +71,7 @@ private:
 /// A range of a buffer seen as texels of four floats, for shader inputs.
 class BufferView {
 public:
-    BufferView() = default; ///< empty: only to be assigned to
+    BufferView() = default; ///< empty; assign to it before use
     /// @param offsetBytes a multiple of traits().minTexelBufferOffsetAlignment
     /// @param sizeBytes   a multiple of 16
     /// @throws Error if the range holds more texels than the device can address

@@ -10,10 +10,10 @@
 
 namespace attn::gpu {
 
-/// Recorded commands that can be submitted any number of times, also while an earlier submission still runs.
+/// Recorded commands. They can be submitted any number of times, even while an earlier submission still runs.
 class CommandBuffer {
 public:
-    CommandBuffer() = default; ///< empty: only to be assigned to
+    CommandBuffer() = default; ///< empty; assign to it before use
     CommandBuffer(Context& context, std::string name);
 
     VkCommandBuffer get() const { return handle_; }
@@ -40,30 +40,34 @@ constexpr Stages operator|(Stages a, Stages b) {
     return static_cast<Stages>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
 }
 
-/// Records a CommandBuffer anew; what it held is discarded, so no submission of it may still run. Resources named in
-/// commands must outlive every submission.
+/// Records commands into a CommandBuffer and discards its old contents, so no submission of it may still run. The
+/// resources that commands use must outlive every submission.
 ///
-/// Submissions to the queue start in order but may overlap: a recording that touches what an earlier submission touches
-/// begins with barrier().
+/// Submissions to the queue start in order but may overlap: a recording that uses the memory of an earlier submission
+/// must begin with barrier().
 class CommandRecorder {
 public:
     explicit CommandRecorder(CommandBuffer& target);
     CommandRecorder(const CommandRecorder&) = delete;
     CommandRecorder& operator=(const CommandRecorder&) = delete;
 
+    /// Selects the pipeline, and its resources, for the dispatches that follow.
     void bind(const ComputePipeline& pipeline);
     void bind(const ComputePipeline& pipeline, const DescriptorSet& set);
-    /// @param words as many as the bound pipeline declares, or fewer
+    /// Sets push constants. @param words at most as many as the pipeline declares
     void push(const ComputePipeline& pipeline, std::span<const uint32_t> words);
 
+    /// Starts x * y * z workgroups.
     void dispatch(uint32_t x, uint32_t y = 1, uint32_t z = 1);
-    /// Reads three 32-bit workgroup counts; any may be zero.
+    /// Dispatches with three 32-bit workgroup counts from a buffer; any of them may be zero.
     /// @param offsetBytes a multiple of 4
     void dispatchIndirect(const Buffer& counts, uint64_t offsetBytes);
 
-    /// What follows in `after` sees all that `before` wrote, and writes nothing that `before` still reads.
+    /// Orders memory accesses: later work of the kinds in `after` sees everything that earlier work of the kinds in
+    /// `before` wrote, and overwrites nothing that it still reads.
     void barrier(Stages before = Stages::Device, Stages after = Stages::Device);
 
+    /// A copy of bytes between two buffers, which must not overlap.
     struct Copy {
         const Buffer* from;
         uint64_t fromOffset = 0;
@@ -72,10 +76,11 @@ public:
         uint64_t sizeBytes = 0;
     };
     void copy(const Copy& copy);
-    /// @param offsetBytes, sizeBytes multiples of 4
+    /// Fills part of a buffer with a word. @param offsetBytes, sizeBytes multiples of 4
     void fill(const Buffer& buffer, uint64_t offsetBytes, uint64_t sizeBytes, uint32_t word = 0);
 
-    VkCommandBuffer get() const { return target_->get(); } ///< for commands this class does not know (drawing)
+    /// For commands that this class does not offer, such as drawing.
+    VkCommandBuffer get() const { return target_->get(); }
 
     /// Ends the recording: the command buffer can now be submitted.
     void finish();

@@ -38,7 +38,7 @@ VkDevice createDevice(const PhysicalDevice& physical, const std::vector<const ch
                          "update its driver or choose another device"});
         }
     }
-    // Required of us wherever a driver maps Vulkan onto another interface (macOS).
+    // Required if a driver maps Vulkan onto another interface (macOS).
     constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
     if (physical.hasExtension(kPortabilitySubset)) extensions.push_back(kPortabilitySubset);
 
@@ -96,7 +96,7 @@ std::vector<DeviceInfo> listDevices() {
         }
         infos.at(chooseDevice(devices, environment::device())).isDefault = true;
     } catch (const Error&) {
-        // No driver, or none that the engine can use: the list so far says it.
+        // No driver, or none that the engine can use: return the list as it is.
     }
     return infos;
 }

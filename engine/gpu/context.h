@@ -11,20 +11,20 @@
 
 namespace attn::gpu {
 
-/// One Vulkan device with one queue. Everything else in gpu/ is made on a Context and must end before it; that is why a
-/// Context cannot be moved. Its members may be used from any thread.
+/// One Vulkan device with one queue. All other objects in gpu/ belong to a Context and must be destroyed before it, so
+/// a Context cannot be moved. Its members may be used from any thread.
 class Context {
 public:
     struct Options {
-        std::optional<std::string> device{}; ///< part of its name, or its index; else ATTN_DEVICE, else the best
-        bool validation = false;             ///< with synchronisation validation; ATTN_VALIDATION=1 asks for it too
-        std::vector<const char*>
-            instanceExtensions{}; ///< a window's surface extensions: asks for a queue that also draws
+        std::optional<std::string> device{}; ///< part of its name, or its index; empty: ATTN_DEVICE, else the best
+        bool validation = false;             ///< includes synchronisation validation; ATTN_VALIDATION=1 also enables it
+        /// The surface extensions of a window; if there are any, the queue must also be able to draw.
+        std::vector<const char*> instanceExtensions{};
         std::vector<const char*> deviceExtensions{};
-        /// Worker threads of Mesa's software Vulkan: 0 runs dispatches on the submitting thread, absent leaves its
-        /// default. An LP_NUM_THREADS that the user set wins.
+        /// Worker threads of Mesa's software Vulkan: 0 runs dispatches on the submitting thread, empty keeps its
+        /// default. An LP_NUM_THREADS that the user set takes precedence.
         std::optional<int> softwareThreads{};
-        /// Copies to and from device memory as a separate card needs it, even where the host could write it directly.
+        /// Uses staging copies, as a separate card needs them, even if the host could write device memory directly.
         bool forceStaging = false;
     };
 
@@ -36,14 +36,14 @@ public:
 
     const DeviceTraits& traits() const { return physical_.traits; }
 
-    /// False when validation was asked for and the layer is not installed.
+    /// False if validation was requested but the layer is not installed.
     bool isValidating() const { return instance_.isValidating(); }
-    /// What the validation layer said so far; each message also goes to stderr.
+    /// The messages of the validation layer so far; each also goes to stderr.
     std::vector<std::string> validationMessages() const { return instance_.log().messages(); }
 
     /// Bytes of device memory that buffers hold now.
     uint64_t allocatedBytes() const { return allocatedBytes_; }
-    /// Bytes of device memory that are still to be had, an estimate: other programs use the device too.
+    /// An estimate of the free device memory in bytes; other programs use the device too.
     uint64_t freeBytes() const;
 
     VkInstance instance() const { return instance_.get(); }
@@ -52,10 +52,10 @@ public:
     VkDevice device() const { return device_.get(); }
     uint32_t queueFamily() const { return physical_.queueFamily; }
     VkQueue queue() const { return queue_; }
-    /// Hold it around every use of the queue (submit, present).
+    /// Lock it around every use of the queue (submit, present).
     std::mutex& queueMutex() const { return queueMutex_; }
 
-    /// Gives an object the name that validation messages and debuggers show. Does nothing without VK_EXT_debug_utils.
+    /// Names an object for validation messages and debuggers. Does nothing without VK_EXT_debug_utils.
     template <typename Handle> void setName(VkObjectType type, Handle handle, const std::string& name) const {
         setObjectName(type, reinterpret_cast<uint64_t>(handle), name);
     }

@@ -9,17 +9,18 @@
 
 namespace attn::gpu {
 
-/// A part of a buffer that a shader may touch.
+/// The part of a buffer that a shader may access.
 struct BufferRange {
     const Buffer* buffer = nullptr;
     uint64_t offsetBytes = 0; ///< a multiple of traits().minStorageBufferOffsetAlignment
     uint64_t sizeBytes = 0;   ///< 0: to the end; at most traits().maxStorageBufferRange
 };
 
-/// What a binding is connected to: a view for TexelInput, a range for Storage.
+/// The resource of a binding: a view for TexelInput, a range for Storage.
 using BoundResource = std::variant<const BufferView*, BufferRange>;
 
-/// The resources of one dispatch. Valid as long as its pool; the resources must live as long as commands use the set.
+/// The resources of one dispatch. The set is valid as long as its pool; the resources must outlive the commands that
+/// use the set.
 class DescriptorSet {
 public:
     VkDescriptorSet get() const { return set_; }
@@ -30,13 +31,14 @@ private:
     VkDescriptorSet set_;
 };
 
-/// Grows as needed; all its sets end with it.
+/// Allocates descriptor sets and grows as needed. Its sets become invalid when it is destroyed.
 class DescriptorPool {
 public:
     explicit DescriptorPool(Context& context, std::string name = "descriptors")
         : context_(&context), name_(std::move(name)) {}
 
-    /// @param resources in the order of the pipeline's bindings, each of the kind that the pipeline declares
+    /// Makes a set. @param resources in the order of the pipeline's bindings, each of the kind that the pipeline
+    /// declares
     /// @throws Error if a storage range exceeds what the device can bind
     DescriptorSet allocate(const ComputePipeline& pipeline, std::span<const BoundResource> resources);
 

@@ -6,7 +6,7 @@
 
 namespace attn::gpu {
 
-/// Every device the Vulkan loader knows, usable or not. Empty when there is no driver.
+/// Lists every device that the Vulkan loader knows, usable or not. Empty if there is no driver.
 std::vector<DeviceInfo> listDevices();
 
 } // namespace attn::gpu

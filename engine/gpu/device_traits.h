@@ -8,7 +8,7 @@ namespace attn::gpu {
 
 enum class DeviceType : uint8_t { Discrete, Integrated, Virtual, Software, Other };
 
-/// What the engine needs to know of a device. Kernels are chosen by these figures, never by a vendor's name.
+/// What the engine needs to know about a device. Kernels are chosen by these figures, never by a vendor's name.
 struct DeviceTraits {
     std::string name{};
     DeviceType type = DeviceType::Other;
@@ -18,15 +18,15 @@ struct DeviceTraits {
     uint32_t subgroupSize = 0;
     uint64_t maxStorageBufferRange = 0;
     uint64_t maxTexelBufferElements = 0;
-    uint32_t maxStorageBuffers = 0;               ///< bound to one shader
+    uint32_t maxStorageBuffers = 0;               ///< that one shader can bind
     uint64_t minStorageBufferOffsetAlignment = 0; ///< bytes
     uint64_t minTexelBufferOffsetAlignment = 0;   ///< bytes
     uint64_t heapBytes = 0;                       ///< the largest device-local heap
-    uint64_t maxAllocationBytes = 0;     ///< the largest single buffer; some cards allow 4 GiB of a far larger memory
-    bool hostVisibleDeviceLocal = false; ///< the host can write device memory at full speed: no staging needed
-    bool prefersTexelInputs = false;     ///< read shader inputs as texel buffers rather than storage buffers
-    bool prefersSubgroupTiles = false;   ///< register tiles of one small subgroup beat shared memory
-    double timestampPeriodNs = 0;        ///< 0 when the queue has no timestamps
+    uint64_t maxAllocationBytes = 0;     ///< the largest single buffer; some cards allow only 4 GiB of a larger memory
+    bool hostVisibleDeviceLocal = false; ///< the host can write device memory at full speed, without staging
+    bool prefersTexelInputs = false;     ///< shaders should read inputs as texel buffers, not storage buffers
+    bool prefersSubgroupTiles = false;   ///< register tiles of one small subgroup are faster than shared memory
+    double timestampPeriodNs = 0;        ///< 0 if the queue has no timestamps
     std::array<uint32_t, 3> maxWorkGroupCount{};
     uint32_t maxWorkGroupInvocations = 0;
     uint32_t maxSharedMemoryBytes = 0;
@@ -40,8 +40,8 @@ const char* deviceTypeName(DeviceType type);
 struct DeviceInfo {
     int index = 0;
     DeviceTraits traits{};
-    std::string unusableBecause{}; ///< empty when the engine can run on it
-    bool isDefault = false;        ///< the device chosen when none is named
+    std::string unusableBecause{}; ///< empty if the engine can run on it
+    bool isDefault = false;        ///< the device that is chosen if none is named
 };
 
 } // namespace attn::gpu

@@ -10,7 +10,7 @@
 
 namespace attn::gpu {
 
-/// Messages of the validation layer. Thread-safe: the layer calls from whichever thread made the call.
+/// Collects messages of the validation layer. Thread-safe, because the layer reports on the thread that made the call.
 class ValidationLog {
 public:
     void add(std::string message);
@@ -21,11 +21,12 @@ private:
     std::vector<std::string> messages_;
 };
 
-/// Vulkan loaders go through all instances and devices of the process, unlocked, when they look up whose an object is
-/// that is named or presented on. Held shared meanwhile, and alone while an instance or a device comes or goes.
+/// Protects the Vulkan loader's lists of instances and devices. The loader searches them without a lock when an object
+/// is named or presented on. Lock it shared for such calls, and exclusively while an instance or a device is created or
+/// destroyed.
 std::shared_mutex& loaderLists();
 
-/// A Vulkan instance with, on request, the validation layer and a log of what it says.
+/// A Vulkan instance, on request with the validation layer and a log of its messages.
 class Instance {
 public:
     struct Options {
@@ -41,11 +42,12 @@ public:
 
     VkInstance get() const { return instance_; }
     bool hasDebugNames() const { return hasDebugUtils_; }
-    /// False when validation was asked for and the layer is not installed.
+    /// False if validation was requested but the layer is not installed.
     bool isValidating() const { return isValidating_; }
     const ValidationLog& log() const { return log_; }
 
-    /// In the loader's order. Drivers older than Vulkan 1.1 are included; their traits are partly empty.
+    /// The devices in the loader's order, including those with drivers older than Vulkan 1.1, whose traits are
+    /// incomplete.
     std::vector<VkPhysicalDevice> physicalDevices() const;
 
 private:

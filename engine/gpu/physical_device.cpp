@@ -38,7 +38,7 @@ std::vector<std::string> extensionsOf(VkPhysicalDevice device) {
     return names;
 }
 
-/// A family that computes and draws where there is one: it can present what it computed. Else any that computes.
+/// A queue family that computes and draws, so that it can present its results; if there is none, any that computes.
 std::optional<uint32_t> chooseQueueFamily(const std::vector<VkQueueFamilyProperties>& families, bool needsGraphics) {
     const auto find = [&](VkQueueFlags flags) -> std::optional<uint32_t> {
         for (uint32_t i = 0; i < families.size(); ++i) {
@@ -59,8 +59,8 @@ void describeMemory(PhysicalDevice& device) {
             device.mainHeap = i;
         }
     }
-    // A discrete card may expose its memory through the bus (resizable BAR), but the host reads it at a crawl: staging
-    // wins.
+    // A discrete card may expose its memory through the bus (resizable BAR), but the host reads it very slowly:
+    // staging is faster.
     const bool sharesMemory = device.traits.isSoftware || device.traits.type == DeviceType::Integrated;
     constexpr VkMemoryPropertyFlags kUnified = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
                                                VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
@@ -182,7 +182,7 @@ PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics) {
     device.maxAllocationBytes = maintenance.maxMemoryAllocationSize;
     traits.maxAllocationBytes = std::min(device.maxAllocationBytes, traits.heapBytes);
     traits.prefersSubgroupTiles = traits.isSoftware && traits.subgroupSize == 8;
-    // Texel buffers are the only way to see a large input whole where a storage binding may span little.
+    // If storage bindings are small, only texel buffers let a shader read a large input as a whole.
     traits.prefersTexelInputs = traits.isSoftware || traits.maxStorageBufferRange < kSmallStorageRange;
 
     VkPhysicalDeviceVulkan12Features features12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};

@@ -13,13 +13,14 @@ namespace attn::gpu {
 struct PhysicalDevice {
     VkPhysicalDevice handle = VK_NULL_HANDLE;
     DeviceTraits traits{};
-    std::string unusableBecause{}; ///< empty when the engine can run on it
+    std::string unusableBecause{}; ///< empty if the engine can run on it
     uint32_t queueFamily = 0;
     uint64_t maxAllocationBytes = 0; ///< of one buffer, in any heap
     uint32_t mainHeap = 0;           ///< the largest device-local heap
-    /// What pipelines ask for so that shaders can rely on traits.subgroupSize; 0 where the device has one size only.
+    /// The subgroup size that pipelines request, so that shaders can rely on traits.subgroupSize; 0 if the device has
+    /// only one size.
     uint32_t requiredSubgroupSize = 0;
-    uint64_t timestampMask = 0; ///< the bits that the queue's timestamps have
+    uint64_t timestampMask = 0; ///< the valid bits of the queue's timestamps
     VkPhysicalDeviceProperties properties{};
     VkPhysicalDeviceMemoryProperties memory{};
     std::vector<std::string> extensions{};
@@ -27,12 +28,14 @@ struct PhysicalDevice {
     bool hasExtension(std::string_view name) const;
 };
 
-/// @param needsGraphics the queue must also draw (a window's swapchain)
+/// Reads a device's properties and decides whether the engine can run on it.
+/// @param needsGraphics whether the queue must also draw (for a window's swapchain)
 PhysicalDevice describe(VkPhysicalDevice handle, bool needsGraphics);
 
-/// The index of the device to use: the one named by index or by part of its name (case-insensitive), else the first
-/// usable of the best type: discrete, integrated, virtual, software.
-/// @throws Error if none fits, saying what to install or what the choices are
+/// Chooses the device to use: the one with this index or this part of its name (ignoring case), else the first usable
+/// one of the best type (discrete, integrated, virtual, software).
+/// @return its index
+/// @throws Error if none fits, with the choices or the software to install
 size_t chooseDevice(const std::vector<PhysicalDevice>& devices, const std::optional<std::string>& wanted);
 
 } // namespace attn::gpu

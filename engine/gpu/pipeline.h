@@ -9,25 +9,26 @@
 
 namespace attn::gpu {
 
-/// How a shader declares one of its bindings (set 0, binding = position in the list).
+/// The kind of a shader's binding (set 0, binding = position in the list).
 enum class BindingKind : uint8_t {
     TexelInput, ///< textureBuffer, bound to a BufferView
     Storage     ///< buffer block, bound to a range of a Buffer
 };
 
-/// A compute shader ready to dispatch. Creating one may take a driver seconds; any thread may do it, several at once.
+/// A compute shader that is ready to dispatch. Creating one may take seconds; several threads may do it at once.
 class ComputePipeline {
 public:
     struct Options {
         std::string name;                ///< "ops/softmax"
-        std::span<const uint32_t> spirv; ///< read during construction only; entry point "main"
+        std::span<const uint32_t> spirv; ///< only read during construction; entry point "main"
         std::vector<BindingKind> bindings{};
         uint32_t pushConstantBytes = 0;         ///< a multiple of 4
         std::vector<uint32_t> specialisation{}; ///< constant ids 0, 1, ...; bits of any 32-bit type
     };
 
-    ComputePipeline() = default; ///< empty: only to be assigned to
-    /// @param cache null to compile from scratch
+    ComputePipeline() = default; ///< empty; assign to it before use
+    /// @param cache null: compiles from scratch
+    /// @throws Error if the device allows fewer push constants or buffers than the shader needs
     ComputePipeline(Context& context, const Options& options, const PipelineCache* cache = nullptr);
 
     VkPipeline get() const { return pipeline_.get(); }

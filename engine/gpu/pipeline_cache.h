@@ -6,24 +6,24 @@
 
 namespace attn::gpu {
 
-/// Compiled pipelines kept on disk between runs, one file per device and driver version. A missing, foreign or damaged
-/// file is an empty cache, never an error.
+/// Keeps compiled pipelines on disk, in one file per device and driver version. A missing, foreign or damaged file
+/// counts as an empty cache, never as an error.
 class PipelineCache {
 public:
     explicit PipelineCache(Context& context); ///< in the user's cache folder
-    /// @param folder empty to keep nothing on disk
+    /// @param folder empty: keeps nothing on disk
     PipelineCache(Context& context, const std::filesystem::path& folder);
-    ~PipelineCache(); ///< saves what is new
+    ~PipelineCache(); ///< saves new pipelines
     PipelineCache(PipelineCache&&) noexcept = default;
     PipelineCache& operator=(PipelineCache&& other) noexcept;
 
     VkPipelineCache get() const { return cache_.get(); }
     const std::filesystem::path& file() const { return file_; }
-    /// Bytes that the file held for this driver when it was opened; 0 after a first start.
+    /// The size of this driver's data in the file when it was opened, in bytes; 0 on the first start.
     size_t loadedBytes() const { return loadedBytes_; }
 
-    /// Writes the file if the cache has grown. The old file stays whole until the new one is complete.
-    /// @return false if the folder cannot be written: the program then merely starts slower
+    /// Writes the file if the cache has grown. The old file stays intact until the new one is complete.
+    /// @return false if the folder cannot be written; the only consequence is a slower start
     bool save() noexcept;
 
 private:

@@ -7,7 +7,7 @@
 namespace attn::gpu {
 namespace {
 
-// Of the SPIR-V specification, version 1.5.
+// From the SPIR-V specification, version 1.5.
 enum Opcode : uint32_t {
     kExecutionMode = 16,
     kConstant = 43,

@@ -8,8 +8,8 @@
 
 namespace attn::gpu {
 
-/// Device time of named stretches of a command buffer. Only while profiling: on software Vulkan a mark costs as much as
-/// a small dispatch.
+/// Measures the device time of named stretches of a command buffer. Use it only for profiling: on software Vulkan a
+/// mark costs as much as a small dispatch.
 class Profiler {
 public:
     struct Stretch {
@@ -17,19 +17,19 @@ public:
         double elapsedMs = 0;
     };
 
-    /// @param capacity the most marks that one recording makes
+    /// @param capacity the largest number of marks in one recording
     Profiler(Context& context, uint32_t capacity);
 
-    /// False if the queue has no timestamps: marks then do nothing and stretches() is empty.
+    /// False if the queue has no timestamps. Marks then do nothing, and stretches() is empty.
     bool isAvailable() const { return periodNs_ > 0; }
 
-    /// Starts a recording anew; record it before the first mark.
+    /// Discards earlier marks. Record it before the first mark.
     void reset(CommandRecorder& recorder);
-    /// The stretch `name` lasts from here to the next mark. The last mark of a recording only ends the stretch before
-    /// it. Marks beyond the capacity are dropped.
+    /// Begins the stretch `name`, which lasts until the next mark. The last mark of a recording only ends a stretch.
+    /// Marks beyond the capacity are ignored.
     void mark(CommandRecorder& recorder, std::string name);
 
-    /// In recording order, from the newest submission; call after waiting for it.
+    /// The stretches of the newest submission, in order of recording. Wait for the submission first.
     std::vector<Stretch> stretches() const;
 
 private:

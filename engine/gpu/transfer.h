@@ -9,20 +9,20 @@
 
 namespace attn::gpu {
 
-/// Moves bytes between the host and buffers, through a staging buffer where the device's memory is not mapped. Every
-/// call waits until its bytes have arrived. For loading and for looking, not for the inside of a loop: a step records
-/// its copies.
+/// Copies bytes between the host and buffers, through a staging buffer if the device's memory is not mapped. Every call
+/// waits until its bytes have arrived. Use it for loading and inspection, not inside a loop: steps record their copies.
 class Transfer {
 public:
     explicit Transfer(Context& context) : context_(&context), timeline_(context, "transfer") {}
 
-    /// No submission may be using that part of the buffer.
+    /// Copies bytes into a buffer. No submission may be using that part of the buffer.
     void upload(const Buffer& buffer, uint64_t offsetBytes, std::span<const std::byte> bytes);
-    /// Produces the bytes piece by piece, so that a file converts straight into device memory: `fill(at, piece)` writes
-    /// the bytes [at, at + piece.size()) of the upload. Pieces come in order and hold at most kPieceBytes, a multiple
-    /// of 64 except for the last.
+    /// Copies bytes that `fill` produces piece by piece, so that a file is converted directly into device memory:
+    /// `fill(at, piece)` writes the bytes [at, at + piece.size()) of the upload. Pieces come in order and hold at most
+    /// kPieceBytes, a multiple of 64 except for the last.
     void upload(const Buffer& buffer, uint64_t offsetBytes, uint64_t sizeBytes,
                 const std::function<void(uint64_t at, std::span<std::byte> piece)>& fill);
+    /// Copies bytes out of a buffer.
     void download(const Buffer& buffer, uint64_t offsetBytes, std::span<std::byte> bytes);
 
     static constexpr uint64_t kPieceBytes = 16u << 20;

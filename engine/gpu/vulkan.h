@@ -10,7 +10,7 @@
 
 namespace attn::gpu {
 
-/// The driver gave up on the device: every object on it is lost, the program must build a new Context.
+/// The driver has lost the device. Every object on it is lost, and the program must create a new Context.
 class DeviceLost : public Error {
 public:
     using Error::Error;
@@ -22,10 +22,11 @@ public:
     using Error::Error;
 };
 
-/// "VK_ERROR_DEVICE_LOST" and so on.
+/// The name of a result: "VK_ERROR_DEVICE_LOST".
 std::string_view resultName(VkResult result);
 
-/// Throws unless the result is a success code: DeviceLost, OutOfMemory or Error, naming the call and the object.
+/// Does nothing if the result is a success code.
+/// @throws DeviceLost, OutOfMemory or Error otherwise, naming the call and the object
 void check(VkResult result, std::string_view call, std::string_view where = {});
 
 /// Owns one object of a device; `Destroy` is its vkDestroy function.

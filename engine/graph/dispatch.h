@@ -10,15 +10,16 @@
 
 namespace attn {
 
-/// What kernel selection may depend on: measured traits, never vendor names.
+/// What the choice of a kernel may depend on: measured traits, never vendor names.
 struct KernelTraits {
     uint32_t subgroupSize = 32;
-    bool prefersSubgroupTiles = false; ///< register tiles of one 8-wide subgroup beat shared memory (software Vulkan)
+    /// Whether register tiles of one 8-wide subgroup are faster than shared memory (software Vulkan).
+    bool prefersSubgroupTiles = false;
     uint64_t maxStorageBufferRange = 128u << 20;
-    uint32_t maxStorageBuffers = 32; ///< that one dispatch may bind, StepParams among them
+    uint32_t maxStorageBuffers = 32; ///< that one dispatch may bind, including StepParams
 };
 
-/// How a shader sees one tensor.
+/// How a shader accesses one tensor.
 enum class Access : uint8_t {
     Load4, ///< read through INPUT4/LOAD4: a texel buffer or a storage buffer, whichever the device prefers
     Read,  ///< read through a storage buffer (integers, scalars)
@@ -34,7 +35,7 @@ struct Binding {
     uint64_t byteSize = 0;   ///< 0: to the end
 };
 
-/// Workgroups along one axis: `count`, times ceil(live / per) when a live length is named.
+/// The number of workgroups along one axis: `count`, times ceil(live / per) if a live length is named.
 struct GridAxis {
     uint32_t count = 1;
     std::optional<StepScalar> live;
@@ -48,15 +49,16 @@ struct GridAxis {
     uint32_t groups(const StepParams& step) const { return live ? count * ((step[*live] + per - 1) / per) : count; }
 };
 
-/// One kernel launch as data. Bindings follow StepParams (binding 0) in order.
+/// One kernel launch as data. Binding 0 is StepParams; `bindings` follow in order.
 struct Dispatch {
     std::string_view shader; ///< "ops/softmax"
     std::vector<Binding> bindings{};
     std::vector<uint32_t> push{};           ///< at most 32 words
     std::vector<uint32_t> specialisation{}; ///< constant ids 0, 1, ...
     GridAxis x{}, y{}, z{};
-    std::optional<Binding> indirectFrom{}; ///< workgroup counts come from three words of this input instead of x, y, z
-    bool barrierBefore = false;            ///< needs the previous dispatch of the same node to have finished
+    /// Reads the workgroup counts from three words of this input instead of x, y, z.
+    std::optional<Binding> indirectFrom{};
+    bool barrierBefore = false; ///< must wait for the previous dispatch of the same node
 };
 
 inline uint32_t pushFloat(double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); }

@@ -19,16 +19,16 @@ class Graph;
 
 enum class DType : uint8_t { F32, I32 };
 
-/// What is known of a tensor before it exists.
+/// What is known about a tensor before it is computed.
 struct TensorType {
-    Shape shape{}; ///< the largest extents; capacity where a length grows
+    Shape shape{}; ///< the largest extents; the capacity if a length grows
     DType dtype = DType::F32;
-    std::optional<StepScalar> liveRows{}; ///< how much of axis 0 is in use this step; empty: all of it
+    std::optional<StepScalar> liveRows{}; ///< the part of axis 0 that is in use this step; empty: all of it
 
     bool operator==(const TensorType&) const = default;
 };
 
-/// A value in a graph: one output of one node. Cheap to copy; valid as long as its graph.
+/// A value in a graph: one output of one node. Cheap to copy; valid while its graph exists.
 struct Tensor {
     Graph* graph = nullptr;
     uint32_t node = 0;
@@ -40,12 +40,12 @@ struct Tensor {
     bool operator==(const Tensor&) const = default;
 };
 
-/// Numbers that describe a node beyond its inputs (sizes, epsilon, choices), by name.
+/// The numbers that describe a node besides its inputs (sizes, epsilon, choices), by name.
 class Attributes {
 public:
     Attributes() = default;
     Attributes(std::initializer_list<std::pair<const std::string_view, double>> values) : values_(values) {}
-    double number(std::string_view name) const;
+    double number(std::string_view name) const; ///< @throws Error if it is missing
     int64_t integer(std::string_view name) const { return static_cast<int64_t>(number(name)); }
     bool flag(std::string_view name) const { return number(name) != 0; }
     void set(std::string_view name, double value) { values_[name] = value; }
@@ -59,7 +59,7 @@ private:
 enum class NodeKind : uint8_t {
     Operation,
     Input,     ///< written by the host before a step
-    Parameter, ///< a weight, outlives the plan
+    Parameter, ///< a trained tensor that outlives the plan
     State      ///< a named tensor outside the arena, written only by assign()
 };
 
@@ -72,18 +72,19 @@ struct Node {
     std::string name{}; ///< path, e.g. "blocks.0.attn.hook_q"; unique for Input, Parameter and State
 };
 
-/// Nodes that follow one another, by id.
+/// The nodes with ids [first, end).
 struct NodeRange {
     uint32_t first = 0, end = 0;
 };
 
-/// A static graph of named nodes, built once by model code and compiled to plans. Nodes are in topological order.
+/// A static graph of named nodes in topological order. Model code builds it once; compile() turns it into plans.
 class Graph {
 public:
     Graph() = default;
     Graph(const Graph&) = delete;
     Graph& operator=(const Graph&) = delete;
 
+    /// Sources. A name that exists already gives the same tensor. @throws Error if its type differs
     Tensor input(std::string name, TensorType type);
     Tensor parameter(std::string name, Shape shape);
     Tensor state(std::string name, TensorType type);
@@ -92,18 +93,19 @@ public:
     /// @throws Error if the inputs do not fit the op
     Tensor add(const Op& op, std::vector<Tensor> inputs, Attributes attributes = {}, std::string name = {});
 
-    /// Names a tensor so that it can be asked for when compiling; costs nothing unless requested.
-    /// @param axes letters of the axes, e.g. "HTS"
-    /// @return what goes on from here: the tensor itself, or what an editor puts in its place
+    /// Names a tensor so that a plan can request it; it costs nothing otherwise.
+    /// @param axes letters of the axes, such as "HTS"
+    /// @return the tensor to continue with: the same, or the one that an editor replaces it by
+    /// @throws Error if the name exists already
     Tensor probe(Tensor tensor, std::string name, std::string axes = {});
 
-    /// Puts other tensors in the place of probed ones: for interventions.
+    /// Replaces probed tensors by others, for changes to a run.
     using Editor = std::function<Tensor(Tensor probed, const std::string& name)>;
-    /// @param names of probes that do not exist yet
+    /// Sets the editor. @param names of probes that do not exist yet
     void edit(std::set<std::string> names, Editor editor);
     bool isEdited(const std::string& probe) const { return edited_.contains(probe); }
 
-    /// A probe that is computed only when requested: `build` nodes are a side branch that nothing else reads.
+    /// A named tensor that a plan computes only on request.
     struct Probe {
         Tensor tensor;
         std::string axes;

@@ -9,7 +9,7 @@
 
 namespace attn {
 
-/// A tensor as the plain-loop references see it: rows of doubles, padded like the device's. Integers are exact doubles.
+/// A tensor for the plain-loop references: rows of doubles, padded as on the device. Integers are exact doubles.
 struct ReferenceTensor {
     Shape shape;
     double* data = nullptr;
@@ -23,56 +23,56 @@ struct ReferenceTensor {
 struct ReferenceCall {
     const Attributes& attributes;
     std::span<const ReferenceTensor> inputs;
-    std::span<const ReferenceTensor> outputs; ///< arrive zeroed unless the op aliases an input
+    std::span<const ReferenceTensor> outputs; ///< zeroed before the call, unless the op aliases an input
     const StepParams& step;
 };
 
-/// The types of one node, for the dispatch rule.
+/// The types of one node: the input of its dispatch rule.
 struct OpTypes {
     const Attributes& attributes;
     std::span<const TensorType> inputs;
     std::span<const TensorType> outputs;
 };
 
-/// One node, for its gradient rule.
+/// One node: the input of its gradient rule.
 struct GradientCall {
     Graph& graph;
     const Attributes& attributes;
     std::span<const Tensor> inputs;
     std::span<const Tensor> outputs;
-    std::span<const Tensor> outputGradients; ///< d loss / d output, null where nothing flows; at least one is not null
+    std::span<const Tensor> outputGradients; ///< d loss / d output; null where no gradient flows, but not everywhere
 };
 
-/// One operation: everything the engine knows about it, in one file of engine/ops and one line of its catalogue.
+/// One operation: everything that the engine knows about it, in one file of engine/ops and one line of its catalogue.
 struct Op {
     std::string_view name;
 
-    /// Output types from input types. @throws Error that names the shapes when they do not fit
+    /// Computes the output types. @throws Error naming the shapes if the inputs do not fit
     std::vector<TensorType> (*infer)(std::span<const TensorType> inputs, const Attributes& attributes);
 
-    /// The meaning, as plain loops in double.
+    /// Defines the operation, as plain loops in double.
     void (*reference)(const ReferenceCall& call);
 
-    /// The device's work. Not called for ops that only alias.
+    /// The dispatches that compute it on a device. Not called for ops that only alias.
     std::vector<Dispatch> (*dispatch)(const OpTypes& types, const KernelTraits& traits);
 
-    /// Index of the input whose memory an output shares, or -1. The result is an in-place update of that input (assign)
-    /// or another view of it (reshape).
+    /// The index of the input whose memory an output shares, or -1. The output is an in-place update of that input
+    /// (assign) or another view of it (reshape).
     int (*aliasOf)(const OpTypes& types, uint32_t output) = nullptr;
 
-    /// The op overwrites (part of) the aliased inputs, States or Parameters, and is ordered after every reader of their
-    /// old values.
+    /// Whether the op overwrites (part of) the aliased inputs, which are States or Parameters. It then runs after every
+    /// reader of their old values.
     bool writesInPlace = false;
 
-    /// d loss / d input for every input, as more graph; null for inputs through which nothing flows. Null for ops that
-    /// no loss may flow through. Nodes that nobody asks for cost nothing: compile() drops them.
+    /// Adds d loss / d input for every input to the graph, null for inputs without a gradient. The rule is null for ops
+    /// that have no gradient. Unused nodes cost nothing, because compile() drops them.
     std::vector<Tensor> (*gradient)(const GradientCall& call) = nullptr;
 
-    /// Floating-point operations of one run over whole tensors, of ops that do more than one for every element that
-    /// they read or write. A multiplication with its addition counts two.
+    /// The number of floating-point operations over whole tensors, for ops that do more than one per element that they
+    /// read or write. A multiply-add counts as two.
     double (*operations)(const OpTypes& types) = nullptr;
 
-    /// With the attribute "residual" there is one more input, last, which is added to output 0.
+    /// Whether the attribute "residual" adds a last input, which is added to output 0.
     bool takesResidual = false;
 };
 

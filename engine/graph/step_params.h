@@ -7,15 +7,15 @@
 
 namespace attn {
 
-/// Numbers that change from step to step. They live in one small device buffer (binding 0 of every shader, one 32-bit
-/// word each, in this order), so changing one never re-plans or re-records anything.
+/// The numbers that change from step to step. They live in one small device buffer (binding 0 of every shader), one
+/// 32-bit word each in this order, so a change needs no new plan and no new recording.
 enum class StepScalar : uint8_t {
     Step, ///< counter of steps, for random numbers
     Seed,
     QueryLength,        ///< live rows T of this step
     CacheOffset,        ///< first row of the caches that this step writes
     KeyLength,          ///< live rows S of the caches once this step has written: CacheOffset + QueryLength
-    MicroStep,          ///< which of the steps whose gradients add up to one update
+    MicroStep,          ///< the index among the steps whose gradients add up to one update
     LearningRate,       ///< float
     MomentCorrection,   ///< float: 1 / (1 - beta1^t) of Adam's update t = 1, 2, ...
     VarianceCorrection, ///< float: 1 / sqrt(1 - beta2^t)

@@ -6,13 +6,13 @@
 
 namespace attn {
 
-/// Decodes a picture of a training set: PNG, JPEG, BMP, GIF (its first frame) or binary PPM, told by its content. What
-/// is transparent lies on white, and photographs are turned as their EXIF says. Pictures that a person opens are read
-/// by the application, which knows more formats.
-/// @throws Error naming the file and why
+/// Decodes a picture of a training set: PNG, JPEG, BMP, GIF (its first frame) or binary PPM, recognised by its content.
+/// Transparent pixels are drawn on white, and the picture is rotated as its EXIF data says. The application itself
+/// reads the pictures that a person opens, in more formats.
+/// @throws Error naming the file and the reason
 Image decodeImage(const std::filesystem::path& path);
 
-/// As a binary PPM. @throws Error naming the file and why
+/// Writes a picture as binary PPM. @throws Error naming the file and the reason
 void writePpm(const std::filesystem::path& path, const Image& image);
 
 } // namespace attn

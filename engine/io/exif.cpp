@@ -71,7 +71,7 @@ Image upright(Image image, int orientation) {
     result.rgb.reserve(image.rgb.size());
     for (int64_t row = 0; row < height; ++row)
         for (int64_t column = 0; column < width; ++column) {
-            // Which way the stored rows and columns run; of turned pictures rows of the result are stored columns.
+            // The direction of the stored rows and columns. In turned pictures, a row of the result is a stored column.
             const bool mirrorsX = isTurned ? orientation >= 7 : orientation == 2 || orientation == 3;
             const bool mirrorsY = isTurned ? orientation == 6 || orientation == 7 : orientation >= 3;
             const int64_t along = isTurned ? row : column, down = isTurned ? column : row;

@@ -35,7 +35,8 @@ std::vector<uint8_t> readMaybeGzipped(const std::filesystem::path& path) {
     }
     z_stream stream{};
     constexpr int kGzip = 15 + 16;
-    if (inflateInit2(&stream, kGzip) != Z_OK) fail(path, "cannot be unpacked: memory is short", "close other programs");
+    if (inflateInit2(&stream, kGzip) != Z_OK)
+        fail(path, "cannot be unpacked: there is not enough memory", "close other programs");
     const auto end = [](z_stream* s) { inflateEnd(s); };
     const std::unique_ptr<z_stream, decltype(end)> guard(&stream, end);
     stream.next_in = reinterpret_cast<Bytef*>(packed.data());
@@ -60,12 +61,12 @@ IdxArray readIdx(const std::filesystem::path& path) {
     constexpr const char* kHint = "choose a file of MNIST or Fashion-MNIST, such as train-images-idx3-ubyte.gz";
     constexpr uint8_t kBytes = 0x08;
     const std::vector<uint8_t> bytes = readMaybeGzipped(path);
-    if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0) fail(path, "is no IDX file", kHint);
+    if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0) fail(path, "is not an IDX file", kHint);
     if (bytes[2] != kBytes)
         fail(path, fmt::format("holds numbers of type 0x{:02x}, not bytes (0x08)", bytes[2]), kHint);
     const size_t rank = bytes[3], begin = 4 + 4 * rank;
     if (rank < 1 || rank > 4 || bytes.size() < begin)
-        fail(path, fmt::format("says that it has {} axes; from 1 to 4 can be read", rank), kHint);
+        fail(path, fmt::format("has {} axes, but only 1 to 4 can be read", rank), kHint);
     IdxArray array;
     uint64_t count = 1;
     for (size_t axis = 0; axis < rank; ++axis) {
@@ -77,7 +78,7 @@ IdxArray readIdx(const std::filesystem::path& path) {
             fail(path, fmt::format("has an axis of {}, which no data set has", extent), kHint);
     }
     if (bytes.size() - begin != count)
-        fail(path, fmt::format("should hold {} bytes after its head but holds {}", count, bytes.size() - begin),
+        fail(path, fmt::format("should hold {} bytes after its header but holds {}", count, bytes.size() - begin),
              "fetch the file again");
     array.values.assign(bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end());
     return array;

@@ -13,7 +13,7 @@ struct ImageSize {
     bool operator==(const ImageSize&) const = default;
 };
 
-/// A picture: 8-bit red, green and blue of each pixel, row by row from the top left.
+/// An image: 8-bit red, green and blue of each pixel, row by row from the top left.
 struct Image {
     int64_t height = 0, width = 0;
     std::vector<uint8_t> rgb{}; ///< [height, width, 3]

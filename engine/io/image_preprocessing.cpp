@@ -68,7 +68,7 @@ Image fitted(const Image& image, const ImagePreprocessing& preprocessing) {
         throw Error({.what = fmt::format("{} x {} pixels would become {} x {}", image.width, image.height, size.width,
                                          size.height),
                      .where = "the picture",
-                     .hint = "cut it to a shape that is closer to a square"});
+                     .hint = "crop it closer to a square"});
     const Image result = size == image.size() ? image : resampled(image, size, preprocessing.filter);
     return preprocessing.crop ? cropped(result, *preprocessing.crop) : result;
 }

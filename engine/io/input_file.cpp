@@ -25,7 +25,7 @@ namespace {
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
     const int descriptor =
-        open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe without a writer must not hold us up
+        open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe without a writer must not block
     if (descriptor < 0) refuse(path_, "cannot be opened", errno);
     struct stat status {};
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -57,7 +57,7 @@ void InputFile::read(uint64_t at, std::span<std::byte> out) const {
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) refuse(path_, "cannot be read", errno);
         if (count == 0)
-            throw Error({.what = fmt::format("ends at byte {}, sooner than it did when it was opened", at),
+            throw Error({.what = fmt::format("was shortened while it was open and now ends at byte {}", at),
                          .where = path_.string(),
                          .hint = "fetch the file again"});
         at += static_cast<uint64_t>(count);

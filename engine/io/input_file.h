@@ -8,8 +8,8 @@
 
 namespace attn {
 
-/// A regular file, open for reading. It reads and does not map: a file that shrinks meanwhile, or a disk that fails, is
-/// then an Error and not a signal.
+/// A regular file, open for reading. It is read, not mapped, so that a file that shrinks or a disk that fails causes an
+/// Error and not a signal.
 class InputFile {
 public:
     /// @throws Error naming the path, why it cannot be opened and the remedy
@@ -21,7 +21,7 @@ public:
     const std::filesystem::path& path() const { return path_; }
     uint64_t sizeBytes() const { return sizeBytes_; }
 
-    /// Fills `out` with the bytes from `at` on. @throws Error if the file ends before that or cannot be read
+    /// Fills `out` with the bytes from offset `at` on. @throws Error if the file ends too early or cannot be read
     void read(uint64_t at, std::span<std::byte> out) const;
 
 private:
@@ -30,7 +30,7 @@ private:
     uint64_t sizeBytes_ = 0;
 };
 
-/// The whole of a text file. @throws Error naming it
+/// Reads a whole text file. @throws Error naming the file
 std::string readTextFile(const std::filesystem::path& path);
 
 } // namespace attn

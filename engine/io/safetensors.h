@@ -11,46 +11,48 @@
 
 namespace attn {
 
-/// Element types of tensor files.
+/// The element types of tensor files.
 enum class FileDType : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool };
 const char* dtypeName(FileDType dtype); ///< "F32"
 int64_t dtypeSize(FileDType dtype);     ///< bytes
 
-/// One tensor of a file.
+/// The description of one tensor in a file.
 struct StoredTensor {
     std::string name;
     FileDType dtype = FileDType::F32;
     std::vector<int64_t> shape;
-    uint64_t begin = 0, end = 0; ///< bytes, from the end of the header
+    uint64_t begin = 0, end = 0; ///< byte range, counted from the end of the header
     int64_t elements() const;
 };
 
-/// Parses and checks the header of a safetensors file: every offset lies inside the data, none overlap, sizes equal
-/// shapes.
-/// @param bytes    the file from its beginning; need not hold the data
-/// @param fileSize of the whole file
-/// @param file     for messages
-/// @throws Error naming the file, the tensor and the remedy
-/// @source https://github.com/huggingface/safetensors, "Format"
+/// The header of a safetensors file.
 struct SafetensorsHeader {
     uint64_t dataBegin = 0;
     std::map<std::string, StoredTensor> tensors;
 };
+/// Parses and checks the header of a safetensors file: tensors must lie inside the data, must not overlap, and their
+/// sizes must fit their shapes.
+/// @param bytes    the beginning of the file; the data may be missing
+/// @param fileSize size of the whole file in bytes
+/// @param file     name for messages
+/// @throws Error naming the file, the tensor and the remedy
+/// @source https://github.com/huggingface/safetensors, "Format"
 SafetensorsHeader parseSafetensorsHeader(std::span<const std::byte> bytes, uint64_t fileSize, const std::string& file);
 
-/// A safetensors file.
+/// A safetensors file, open for reading.
 class SafetensorsFile {
 public:
+    /// @throws Error naming the file, the tensor and the remedy
     explicit SafetensorsFile(const std::filesystem::path& path);
 
     const std::map<std::string, StoredTensor>& tensors() const { return header_.tensors; }
     const std::filesystem::path& path() const { return file_.path(); }
 
     /// Converts elements [first, first + out.size()) of a tensor to float32.
-    /// @return how many are NaN or infinite
-    /// @throws Error if the dtype is none of real numbers, or the file cannot be read
+    /// @return the number of elements that are NaN or infinite
+    /// @throws Error if the elements are not real numbers, or the file cannot be read
     int64_t read(const StoredTensor& tensor, int64_t first, std::span<float> out) const;
-    /// All values of an I32 tensor. @throws Error for another dtype
+    /// Reads all values of an I32 tensor. @throws Error if it has another dtype
     std::vector<int> readIntegers(const StoredTensor& tensor) const;
 
 private:
@@ -58,6 +60,6 @@ private:
     SafetensorsHeader header_;
 };
 
-float halfToFloat(uint16_t bits); ///< IEEE 754 binary16, subnormals and infinities included
+float halfToFloat(uint16_t bits); ///< converts IEEE 754 binary16, including subnormals and infinities
 
 } // namespace attn

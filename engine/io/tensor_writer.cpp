@@ -70,7 +70,7 @@ void writeAtomically(const std::filesystem::path& path, std::span<const std::byt
                      .where = path.string(),
                      .hint = code == ENOSPC                    ? "free some disk space"
                              : code == EACCES || code == EROFS ? "choose a folder that you may write to"
-                             : code == ENOENT                  ? "make the folder first"
+                             : code == ENOENT                  ? "create the folder first"
                                                                : ""});
     };
     const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

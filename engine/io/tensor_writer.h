@@ -10,10 +10,11 @@
 
 namespace attn {
 
-/// Writes a file whole or not at all: aside, flushed, renamed. @throws Error naming the path and why
+/// Writes a file completely or not at all: writes a temporary file, flushes it and renames it.
+/// @throws Error naming the path and the reason
 void writeAtomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-/// A tensor to write: float32, or int32 when `integers` is used.
+/// A tensor to write: float32, or int32 if `integers` is set.
 struct WrittenTensor {
     std::string name;
     std::vector<int64_t> shape;
@@ -21,11 +22,13 @@ struct WrittenTensor {
     std::span<const int32_t> integers{};
 };
 
-/// @param metadata string pairs of "__metadata__"
+/// Writes a safetensors file. @param metadata the pairs of "__metadata__"
+/// @throws Error naming the path and the reason
 void writeSafetensors(const std::filesystem::path& path, std::span<const WrittenTensor> tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
-/// NumPy's .npz: one deflated .npy (version 1.0) per tensor.
+/// Writes NumPy's .npz: one compressed .npy (version 1.0) per tensor.
+/// @throws Error naming the path and the reason
 /// @source NumPy Enhancement Proposal 1, "A Simple File Format for NumPy Arrays"; PKWARE APPNOTE 6.3 for the zip
 /// container
 void writeNpz(const std::filesystem::path& path, std::span<const WrittenTensor> tensors);

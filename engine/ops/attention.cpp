@@ -124,7 +124,7 @@ std::vector<Dispatch> dispatchScores(const OpTypes& types, const KernelTraits&) 
              .z = GridAxis::fixed(u32(out[0]))}};
 }
 
-/// Nothing flows into what the rule hides, as long as the scores meet a softmax.
+/// Hidden cells get no gradient, provided that the scores go through a softmax.
 std::vector<Tensor> gradientScores(const GradientCall& call) {
     const Tensor q = call.inputs[0], k = call.inputs[1], d = call.outputGradients[0];
     const double factor = call.attributes.number("scale");
@@ -203,7 +203,7 @@ void referenceFused(const ReferenceCall& call) {
         }
 }
 
-/// The pattern is computed anew and never stored. Gates are set by hand: nothing flows into them.
+/// The pattern is computed again and never stored. Gates have no gradient, because people set them.
 std::vector<Tensor> gradientFused(const GradientCall& call) {
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
     inputs.insert(inputs.end(), {call.outputs[0], call.outputs[1], call.outputGradients[0]});
@@ -243,7 +243,8 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
     return {result};
 }
 
-/// Of [T,H,D] against every one of S keys, whatever a rule hides. @param products of 2 D operations in a cell
+/// The operations of [T,H,D] against all S keys, including hidden ones. @param products per cell, of 2 D operations
+/// each
 double operationsOf(const Shape& q, int64_t keys, double products) {
     return 2 * products * static_cast<double>(q.elements()) * static_cast<double>(keys);
 }

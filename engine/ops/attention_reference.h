@@ -10,8 +10,9 @@
 
 namespace attn {
 
+/// The rule in a node's attributes.
 AttentionRule ruleOf(const Attributes& attributes);
-/// The attributes of every node that follows a rule; `k` tells how many keys live.
+/// The attributes of a node that follows a rule. @param k gives the number of live keys
 Attributes ruleAttributes(const AttentionRule& rule, Tensor k);
 /// Whether row t of the queries sees row s of the keys.
 bool isVisible(const AttentionRule& rule, const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition,
@@ -20,24 +21,25 @@ bool isVisible(const AttentionRule& rule, const ReferenceTensor& queryPosition, 
 /// Checks q [T,H,D], k [S,G,D], I32 positions [T] and [S]. @throws Error with the shapes
 void requireAttention(std::span<const TensorType> qkPositions, std::string_view op);
 
-/// Push constants that every attention kernel starts with: T, S, H, G, D/4 padded, scale, window, causal, live slots of
-/// q and k.
+/// The push constants that every attention kernel starts with: T, S, H, G, D/4 (padded), scale, window, causal, and the
+/// live slots of q and k.
 std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, const AttentionRule& rule);
 
-/// Tiles of eight rows, none across sequences, that the kernels for small subgroups work on (attention_tile.glsl).
+/// The number of tiles that the kernels for small subgroups work on (attention_tile.glsl). A tile has eight rows of one
+/// sequence.
 int64_t rowTiles(const AttentionRule& rule, int64_t rows);
 
-/// Keys that exist this step, from the node's liveKeys attribute.
+/// The number of keys that exist in this step, from the node's liveKeys attribute.
 int64_t liveKeys(const ReferenceCall& call, int64_t capacity);
 
-/// One row of scores over all keys, kMasked where invisible or not live.
+/// One row of scores over all keys; kMasked where a key is invisible or not live.
 std::vector<double> referenceScores(const ReferenceCall& call, const ReferenceTensor& q, const ReferenceTensor& k,
                                     const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition, int64_t t,
                                     int64_t head);
 
 struct RowStatistics {
     double maximum = 0;
-    double inverseSum = 0; ///< 0 when the row sees nothing
+    double inverseSum = 0; ///< 0 if the row sees nothing
 };
 RowStatistics statisticsOf(std::span<const double> scores);
 double probabilityOf(double score, const RowStatistics& row);

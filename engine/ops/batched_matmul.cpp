@@ -9,14 +9,14 @@
 namespace attn {
 namespace {
 
-/// The sizes of one product, whichever way its operands lie.
+/// The sizes of one product, whether or not its operands are transposed.
 struct Sizes {
     int64_t M, N, K;
     Shape batch; ///< the leading axes of the result
     Sizes(const Shape& a, const Shape& b, const Attributes& attributes) {
         const bool isA = attributes.flag("transposeA"), isB = attributes.flag("transposeB");
         require(a.rank() >= 2 && b.rank() >= 2, "batched_matmul",
-                fmt::format("{} and {} must both be of matrices", a.text(), b.text()));
+                fmt::format("{} and {} must both hold matrices", a.text(), b.text()));
         M = a[isA ? -1 : -2];
         K = a[isA ? -2 : -1];
         N = b[isB ? -2 : -1];

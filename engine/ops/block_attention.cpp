@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kQueries = 8, kKeys = 32; // of a tile
 
-// Inputs of both ops. The last is there where the attribute "bias" says so.
+// Inputs of both ops. The last exists only if the attribute "bias" is set.
 enum Input : uint32_t { Q, K, V, Begins, Tiles, ColumnBegins, ColumnTiles, Bits, Forward };
 enum GradientInput : uint32_t { Z = Forward, Statistics, Dz, Gradient };
 enum BiasGradientInput : uint32_t { StatisticsWithProduct = Forward, BiasDz, BiasGradient };
@@ -85,7 +85,7 @@ struct Rows {
     }
 };
 
-/// Push constants and grid of every kernel. @param lists the begins that it goes through
+/// Push constants and grid of every kernel. @param lists the begins of the lists that it visits
 Dispatch dispatchOf(const OpTypes& types, const KernelTraits& traits, uint32_t lists, std::string_view shader,
                     std::vector<Binding> bindings) {
     const Shape &q = types.inputs[Q].shape, &k = types.inputs[K].shape;
@@ -138,7 +138,7 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                         writeOutput(0), writeOutput(1)})};
 }
 
-/// The pattern is computed anew and never stored.
+/// The pattern is computed again and never stored.
 std::vector<Tensor> gradient(const GradientCall& call) {
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.begin() + Forward);
     inputs.insert(inputs.end(), {call.outputs[0], call.outputs[1], call.outputGradients[0]});
@@ -154,7 +154,7 @@ std::vector<Tensor> gradient(const GradientCall& call) {
     return result;
 }
 
-/// Of the tiles that the lists hold. @param products of 2 D operations in a cell
+/// The operations of the tiles in the lists. @param products per cell, of 2 D operations each
 double operationsOf(const OpTypes& types, double products) {
     const Shape& q = types.inputs[Q].shape;
     const double lists = static_cast<double>(q[0] * q[1]) / static_cast<double>(types.inputs[Begins].shape[0]);

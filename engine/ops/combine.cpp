@@ -15,7 +15,7 @@ TensorType broadcastType(std::span<const TensorType> inputs, std::string_view op
     requireWhole(inputs, op);
     Shape shape = inputs[0].shape;
     for (const TensorType& input : inputs) {
-        require(input.dtype == DType::F32, op, "integers must be made real first");
+        require(input.dtype == DType::F32, op, "integers must be converted to real numbers first");
         shape = broadcastShape(shape, input.shape, op);
     }
     return {.shape = shape};
@@ -36,7 +36,8 @@ template <typename Function> void combine(const ReferenceCall& call, Function fu
 
 constexpr uint32_t kSelectFunction = 8; // follows those of Binary
 
-/// Long rows where every tensor has the same elements without padding: their order alone counts.
+/// The shape to compute in: long rows if all tensors have one shape without padding, because only the order of their
+/// elements then matters.
 Shape flattened(const OpTypes& types) {
     const Shape& out = types.outputs[0].shape;
     const bool isSame = std::ranges::all_of(types.inputs, [&](const TensorType& input) { return input.shape == out; });

@@ -10,18 +10,18 @@ extern const Op kEmbedding, kMatmul, kAdd, kMultiply, kSwiglu, kActivate, kLayer
     kAttentionScores, kAttentionMix, kFusedAttention, kAttentionRowStatistics, kPatternTile, kLensStatistics, kLensTile,
     kLensDistances, kLastRow, kReshape, kAssign, kTopK, kTensorStatistics;
 
-// Of gradients and training.
+// For gradients and training.
 extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kActivateGradient, kSwigluGradient,
     kNormGradient, kNormWeightGradient, kSoftmaxGradient, kEmbeddingGradient, kAttentionMixTransposed,
     kFusedAttentionGradient, kCrossEntropy, kCrossEntropyGradient, kDropout, kSquareNorms, kClipFactor, kAdam, kSgd,
     kAccumulate;
 
-// Of tensors in general.
+// For tensors in general.
 extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast, kUnary, kUnaryGradient, kBinary,
     kSelect, kToReal, kToInteger, kStopGradient, kReduce, kCumulativeSum, kTake, kPut, kArgmax, kSortOrder,
     kInverseOrder, kDiagonals, kUndiagonals;
 
-// Of composed attention.
+// For composed attention.
 extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGradient;
 
 } // namespace attn

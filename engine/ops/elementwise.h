@@ -4,10 +4,10 @@
 
 namespace attn {
 
-/// The activation on one number, in double. @source Hendrycks and Gimpel 2016, "GELU", arXiv:1606.08415 (erf and tanh
-/// forms)
+/// Applies an activation to one number, in double. @source Hendrycks and Gimpel 2016, "GELU", arXiv:1606.08415 (erf and
+/// tanh forms)
 double activationValue(Activation activation, double x);
-/// Its derivative.
+/// The derivative of an activation at x.
 double activationDerivative(Activation activation, double x);
 
 } // namespace attn

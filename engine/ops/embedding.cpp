@@ -38,7 +38,7 @@ std::vector<Tensor> gradientEmbedding(const GradientCall& call) {
                            {{"vocabulary", static_cast<double>(call.inputs[1].shape()[0])}, {"residual", 0}})};
 }
 
-// embedding_gradient: ids, dy, perhaps a residual
+// embedding_gradient: ids, dy, optional residual
 // ----------------------------------------------------------------------------------------
 
 std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
@@ -62,7 +62,7 @@ void referenceGradient(const ReferenceCall& call) {
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
     const Shape &dy = types.inputs[1].shape, &table = types.outputs[0].shape;
     const bool hasResidual = types.attributes.flag("residual");
-    constexpr int64_t kMostRows = 131072; // what software Vulkan's limit on loops leaves if all have one id
+    constexpr int64_t kMostRows = 131072; // the limit that software Vulkan's loops set if all have one id
     require(!traits.prefersSubgroupTiles || dy.rows() <= kMostRows, "embedding_gradient",
             fmt::format("{} rows are more than the {} that software Vulkan adds up; make the batch smaller", dy.rows(),
                         kMostRows));

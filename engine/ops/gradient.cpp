@@ -25,7 +25,7 @@ Tensor addTo(Tensor sum, Tensor term) {
 std::vector<Tensor> gradient(Tensor loss, std::span<const Tensor> sources, std::span<const NodeRange> recomputed) {
     Graph& graph = *loss.graph;
     if (loss.shape().elements() != 1)
-        throw Error({.what = fmt::format("a gradient is of one number, not of {}", loss.shape().text()),
+        throw Error({.what = fmt::format("only a single number has a gradient, not {}", loss.shape().text()),
                      .where = graph.node(loss.node).name,
                      .hint = "sum it first"});
 

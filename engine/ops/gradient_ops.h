@@ -2,37 +2,37 @@
 
 #include "engine/ops/ops.h"
 
-// What gradient rules are made of. Shapes as in ops.h; every tensor is whole: none has a live length.
+// Operations for gradient rules. Shapes are as in ops.h; no tensor has a live length.
 
 namespace attn {
 
 struct PlainOptions {
     double scale = 1;
-    Activation activation = Activation::None; ///< whose derivative at `argument` the product is multiplied by
+    Activation activation = Activation::None; ///< its derivative at `argument` multiplies the product
     Tensor argument{};                        ///< [...,N]
     std::optional<Tensor> residual{};         ///< [...,N], added last
 };
-/// x . w with w [K,N] read by rows. @param x [...,K]  @return [...,N]
+/// x . w, reading w [K,N] by rows. @param x [...,K]  @return [...,N]
 Tensor matmulPlain(Tensor x, Tensor w, const PlainOptions& options = {});
-/// sum + term as one matmulPlain of the products of both, if both are made by one and no more than three products come
-/// together; null otherwise.
+/// sum + term as a single matmulPlain, if a matmulPlain made each of them and the result has at most three products.
+/// @return null otherwise
 Tensor joinedProducts(Tensor sum, Tensor term);
 
 struct Transposed {
     Tensor product; ///< [M,N]: scale * x^T . w over all rows
-    Tensor sums;    ///< [M]: of x over all rows
+    Tensor sums;    ///< [M]: sums of x over all rows
 };
-/// @param x [...,M]  @param w [...,N]
+/// Multiplies x^T by w, and sums x. @param x [...,M]  @param w [...,N]
 Transposed matmulTransposed(Tensor x, Tensor w, double scale = 1);
 
-/// f'(x) * dy, within the matmulPlain that makes dy if one does.
+/// f'(x) * dy, computed by the matmulPlain that makes dy if there is one.
 Tensor activateGradient(Tensor x, Tensor dy, Activation activation);
 
-/// sum + term, within the op that makes the term if that takes a residual. Whoever asked for the term alone has it made
-/// twice.
+/// sum + term, computed by the op that makes the term if it takes a residual. If another node also reads the term, the
+/// term is computed twice.
 Tensor addTo(Tensor sum, Tensor term);
 
-/// Sums of x over the axes along which `shape` would be repeated to become x's. @return of that shape
+/// Sums x over the axes along which broadcasting would repeat `shape`. @return a tensor of that shape
 Tensor sumTo(Tensor x, const Shape& shape);
 
 /// result[s,g,:] = sum over t and the heads h of group g of pattern[h,t,s] x[t,h,:].

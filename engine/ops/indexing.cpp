@@ -22,7 +22,7 @@ void requireIds(std::span<const TensorType> inputs, std::string_view op) {
             op, fmt::format("x {} must be [N...,rows,C] of ids I32 [N...,R], here {}", x.text(), ids.text()));
 }
 
-/// A shape like x but for the rows, the axis before the last.
+/// The shape of x with another number of rows (the axis before the last).
 Shape withRows(const Shape& x, int64_t rows) {
     std::vector<int64_t> extents = x.extents();
     extents[extents.size() - 2] = rows;
@@ -50,7 +50,7 @@ std::vector<Dispatch> dispatchTake(const OpTypes& types, const KernelTraits&) {
     const Shape &x = types.inputs[0].shape, &ids = types.inputs[1].shape;
     const uint32_t vectors = u32(x.rowStride() / 4), choices = u32(x[-2]), R = u32(ids.columns()), N = u32(ids.rows());
     const uint32_t stride = u32(ids.rowStride());
-    // The longer of both axes goes along x, where a grid may be as long as it likes.
+    // The longer of both axes goes along x, where a grid may have any length.
     std::vector<uint32_t> push =
         N > R ? std::vector<uint32_t>{N, 0, R * vectors, vectors, 0, 0, stride, 1, 0, 0, choices * vectors, 0, 0}
               : std::vector<uint32_t>{R, 0, vectors, R * vectors, 0, 0, 1, stride, 0, 0, 0, choices * vectors, 0};
@@ -116,7 +116,7 @@ std::vector<Tensor> gradientPut(const GradientCall& call) {
 std::vector<TensorType> inferArgmax(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "argmax");
     requireWhole(inputs, "argmax");
-    require(inputs[0].dtype == DType::F32, "argmax", "integers must be made real first");
+    require(inputs[0].dtype == DType::F32, "argmax", "integers must be converted to real numbers first");
     const Shape& x = inputs[0].shape;
     return {{.shape = x.rank() == 1 ? Shape{1} : Shape(leading(x, 1)), .dtype = DType::I32}};
 }

@@ -54,7 +54,7 @@ void requireView(std::span<const TensorType> inputs, size_t view, std::string_vi
     requireInputs(inputs, view + 1, op);
     requireAttention(inputs, op);
     require(inputs[view].dtype == DType::I32 && inputs[view].shape == Shape{Words}, op, "the view must be I32 [16]");
-    require(inputs[4].shape == Shape{inputs[0].shape[1]}, op, "slopes must be one for each head");
+    require(inputs[4].shape == Shape{inputs[0].shape[1]}, op, "there must be one slope for each head");
 }
 
 /// Scores of one row, with ALiBi's slope.
@@ -108,7 +108,7 @@ std::vector<TensorType> inferTile(std::span<const TensorType> inputs, const Attr
     requireView(inputs, 6, "lens_tile");
     require(inputs[5].shape.columns() == 4, "lens_tile", "statistics must be [.., 4]");
     require(inputs[5].shape[0] % attributes.integer("heads") == 0, "lens_tile",
-            "statistics must be as many for each head");
+            "every head must have the same number of statistics");
     return {{.shape = {attributes.integer("heads") * attributes.integer("rows"), attributes.integer("columns")}}};
 }
 

@@ -5,55 +5,58 @@
 
 #include <array>
 
-// A pattern that is never formed, looked at piece by piece: at any length, in memory that does not grow with its cells.
+// The long-pattern view: reads a pattern piece by piece without storing it, at any length, in memory that does not grow
+// with its cells.
 
 namespace attn {
 
+/// How a pixel combines the cells that it covers.
 enum class Pooling : uint8_t { Maximum, Mean };
 
-/// A band of a pattern as pixels. Its rows are the queries firstRow + r rowStep, r < rowCount; a pixel covers
-/// 2^rowLevel of them and 2^columnLevel keys from firstKey on.
+/// A band of a pattern as pixels. Its rows are the queries firstRow + r rowStep, r < rowCount. A pixel covers
+/// 2^rowLevel of these rows and 2^columnLevel keys, from firstKey on.
 struct LensBand {
-    static constexpr int kMostLevel = 9; ///< a pixel of more is more than software Vulkan's loops can count
+    static constexpr int kMostLevel = 9; ///< a larger pixel exceeds the loop limit of software Vulkan
 
     int32_t head = 0;
     int32_t firstRow = 0, rowStep = 1, rowLevel = 0, rowCount = 0;
     int32_t firstKey = 0, columnLevel = 0;
     int32_t columns = 0;                        ///< pixels
-    int32_t statistics = 0, statisticsStep = 1; ///< where those of row r stand: statistics + r statisticsStep
-    int32_t setsOfLanes = 1;                    ///< of a workgroup, see lensSets()
-    int32_t heads = 1;                          ///< from `head` on, all that the tensors are made for
-    int32_t firstSeen = 0;                      ///< keys before it are masked, as if there were none
+    int32_t statistics = 0, statisticsStep = 1; ///< index of row r's statistics: statistics + r statisticsStep
+    int32_t setsOfLanes = 1;                    ///< per workgroup, see lensSets()
+    int32_t heads = 1;                          ///< from `head` on; as many as the tensors are made for
+    int32_t firstSeen = 0;                      ///< keys before this one are masked, as if they did not exist
 
     int32_t rows() const { return (rowCount + (1 << rowLevel) - 1) >> rowLevel; } ///< pixels
-    /// What the input of lensStatistics() or lensTile() holds.
+    /// The contents of the input `view` of lensStatistics() or lensTile().
     std::array<int32_t, 16> statisticsWords() const;
     std::array<int32_t, 16> tileWords() const;
 };
 
-/// Sets of eight lanes in a workgroup of the kernels, on a device.
+/// The number of sets of eight lanes in a workgroup of the kernels, on a device.
 int32_t lensSets(const KernelTraits& traits);
-/// Tokens at most, of heads of a width: software Vulkan leaves loops, without a word, after 65,535 rounds of them all.
+/// The largest number of tokens for heads of a width. Software Vulkan silently leaves a shader's loops after 65,535
+/// rounds in total.
 int64_t lensTokens(const KernelTraits& traits, int64_t width);
 
-/// The maximum of each row's scores times log2 e and 1 / the sum of their exponentials, 0 and 0 where it sees nothing.
-/// A score is q.k scale - slope |position of the query - position of the key|.
+/// The maximum of each row's scores times log2 e, and 1 / the sum of their exponentials; 0 and 0 if the row sees
+/// nothing. A score is q.k scale - slope |position of the query - position of the key|.
 /// @param slopes [H], of ALiBi; 0 for none  @param view I32 [16]: LensBand::statisticsWords()
-/// @param rows of the band at most  @param heads that are done at once
-/// @return [heads * rows, 4], of which StepScalar::QueryLength are live where it is one head: rowCount
+/// @param rows the largest number of rows of a band  @param heads that are computed at once
+/// @return [heads * rows, 4]; with one head, StepScalar::QueryLength (rowCount) of them are live
 Tensor lensStatistics(const AttentionInputs& inputs, Tensor slopes, Tensor view, const AttentionRule& rule,
                       int64_t rows, int64_t heads = 1);
-/// The pixels of a band: the largest or the mean probability of all cells that each covers, exactly.
-/// @param statistics [.., 4] as of lensStatistics()  @param view I32 [16]: LensBand::tileWords()
-/// @param isFine whether columnLevel is below 2  @param heads that are done at once
+/// The pixels of a band: the exact maximum or mean of the attention weights that each covers.
+/// @param statistics [.., 4] from lensStatistics()  @param view I32 [16]: LensBand::tileWords()
+/// @param isFine whether columnLevel is below 2  @param heads that are computed at once
 /// @return [heads * rows, columns]; pixels beyond the band are undefined
 Tensor lensTile(const AttentionInputs& inputs, Tensor slopes, Tensor statistics, Tensor view, const AttentionRule& rule,
                 Pooling pooling, bool isFine, int64_t rows, int64_t columns, int64_t heads = 1);
 
 constexpr int64_t kDistanceBins = 32;
-/// How much weight goes how far: bin 0 is the query itself, bin b the keys 2^(b-1) to 2^b - 1 positions away.
-/// @param statistics [.., 4] as of lensStatistics()  @param view I32 [16]: LensBand::statisticsWords()
-/// @param rows of the band at most  @return [ceil(rows / 16), 32]: summed over sixteen rows each
+/// The total attention weight by distance: bin 0 is the query itself, bin b the keys 2^(b-1) to 2^b - 1 positions away.
+/// @param statistics [.., 4] from lensStatistics()  @param view I32 [16]: LensBand::statisticsWords()
+/// @param rows the largest number of rows of a band  @return [ceil(rows / 16), 32]: sums over sixteen rows each
 Tensor lensDistances(const AttentionInputs& inputs, Tensor slopes, Tensor statistics, Tensor view,
                      const AttentionRule& rule, int64_t rows);
 

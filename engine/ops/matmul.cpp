@@ -68,8 +68,8 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
     const bool isVector = y.rows() == 1;
     if (traits.prefersSubgroupTiles) {
-        // Of 16 or 32 rows each, or of 32 columns for a vector: there no more than have work, because idle ones run
-        // along.
+        // Subgroups of 16 or 32 rows each, or of 32 columns for a vector. A vector gets no more than have work, because
+        // idle ones cost time too.
         const int64_t wanted = isVector ? (y.columns() + 31) / 32 : 4;
         const uint32_t subgroups = wanted >= 12 || wanted % 4 == 0 ? 4 : wanted % 2 == 0 ? 2 : 1;
         const bool isLarge = y.rows() >= 100;

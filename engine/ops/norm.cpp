@@ -7,10 +7,11 @@
 namespace attn {
 namespace {
 
-// layer_norm and rms_norm: x, w, perhaps b -> y, statistics [...,4] (mean, 1 / deviation, 0, 0) -----------------------
+// layer_norm and rms_norm: x, w, optional b -> y, statistics [...,4] (mean, 1 / deviation, 0, 0)
+// -----------------------
 
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
-    require(inputs.size() == 2 || inputs.size() == 3, "norm", "needs x, w and perhaps b");
+    require(inputs.size() == 2 || inputs.size() == 3, "norm", "needs x, w and optionally b");
     for (size_t i = 1; i < inputs.size(); ++i)
         require(inputs[i].shape == Shape{inputs[0].shape.columns()}, "norm",
                 fmt::format("parameter {} must be [{}]", inputs[i].shape.text(), inputs[0].shape.columns()));
@@ -39,7 +40,7 @@ void reference(const ReferenceCall& call) {
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits) {
     const bool centres = types.inputs.size() == 3;
     const TensorType& out = types.outputs[0];
-    const uint32_t rowsPerGroup = out.shape.rows() == 1 ? 1 : 4; // idle subgroups run along on software Vulkan
+    const uint32_t rowsPerGroup = out.shape.rows() == 1 ? 1 : 4; // idle subgroups cost time on software Vulkan
     return {{.shader = "ops/norm",
              .bindings = {load4(0), load4(1), load4(centres ? 2 : 1), writeOutput(0), writeOutput(1)},
              .push = {u32(out.shape.rows()), u32(out.shape.columns()), u32(unitOf(out.shape) / out.shape.rowStride()),

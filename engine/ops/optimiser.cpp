@@ -9,9 +9,9 @@ namespace {
 
 // square_norms: tensors -> [tensors,kParts] --------------------------------------------------------------------------
 
-constexpr int64_t kParts = 32; // of a tensor, summed apart
+constexpr int64_t kParts = 32; // of a tensor, summed separately
 
-/// A kernel of several tensors at once, and the one of fewer for devices that bind fewer storage buffers.
+/// A kernel that updates several tensors at once. Devices that bind fewer storage buffers use one with fewer slots.
 struct SlotKernel {
     std::string_view shader;
     size_t slots;
@@ -61,7 +61,7 @@ std::vector<Dispatch> dispatchSquareNorms(const OpTypes& types, const KernelTrai
 
 std::vector<TensorType> inferClip(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "clip_factor");
-    require(inputs[0].shape.columns() == kParts, "clip_factor", "needs what square_norms gives");
+    require(inputs[0].shape.columns() == kParts, "clip_factor", "needs the output of square_norms");
     return {{.shape = {1}}, {.shape = {1}}};
 }
 
@@ -80,15 +80,15 @@ std::vector<Dispatch> dispatchClip(const OpTypes& types, const KernelTraits& tra
              .specialisation = {traits.subgroupSize, 1}}};
 }
 
-// Updates of many tensors in place. Inputs: what is updated, tensor by tensor (parameter, moment, variance), then one
-// gradient per tensor, then perhaps the gradients' factor. ------------------------------------------------------------
+// Updates of many tensors in place. Inputs: the states of each tensor (parameter, moment, variance), then one gradient
+// per tensor, then optionally the gradients' factor. ------------------------------------------------------------
 
 constexpr size_t kSlots = 7, kFewSlots = 3;     // as in slots.glsl
-constexpr uint32_t kVectorsPerWorkgroup = 1024; // likewise
+constexpr uint32_t kVectorsPerWorkgroup = 1024; // as in slots.glsl
 
 int aliasOwn(const OpTypes&, uint32_t output) { return static_cast<int>(output); }
 
-/// @param states tensors that are updated per gradient  @param hasFactor one more input
+/// @param states tensors that are updated per gradient  @param hasFactor whether a factor is the last input
 template <size_t states, bool hasFactor>
 std::vector<TensorType> inferUpdate(std::span<const TensorType> inputs, const Attributes&) {
     const size_t count = inputs.size() / (states + 1), updated = count * states;

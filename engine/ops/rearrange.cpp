@@ -88,7 +88,8 @@ std::vector<TensorType> inferPermute(std::span<const TensorType> inputs, const A
     std::ranges::sort(sorted);
     bool isOrder = order.rank() == inputs[0].shape.rank();
     for (int axis = 0; axis < order.rank(); ++axis) isOrder = isOrder && sorted[static_cast<size_t>(axis)] == axis;
-    require(isOrder, "permute", fmt::format("{} is no order of the axes of {}", order.text(), inputs[0].shape.text()));
+    require(isOrder, "permute",
+            fmt::format("{} is not an order of the axes of {}", order.text(), inputs[0].shape.text()));
     return {{.shape = Shape(permuted(inputs[0].shape.extents(), order)), .dtype = inputs[0].dtype}};
 }
 
@@ -200,10 +201,11 @@ std::vector<TensorType> inferConcatenate(std::span<const TensorType> inputs, con
     const int axis = axisAttribute(attributes);
     int64_t extent = 0;
     for (const TensorType& input : inputs) {
-        require(input.dtype == inputs[0].dtype && input.shape.rank() == inputs[0].shape.rank() &&
-                    withExtent(input.shape, axis, 1) == withExtent(inputs[0].shape, axis, 1),
-                "concatenate",
-                fmt::format("{} and {} must agree but for axis {}", inputs[0].shape.text(), input.shape.text(), axis));
+        require(
+            input.dtype == inputs[0].dtype && input.shape.rank() == inputs[0].shape.rank() &&
+                withExtent(input.shape, axis, 1) == withExtent(inputs[0].shape, axis, 1),
+            "concatenate",
+            fmt::format("{} and {} must agree except on axis {}", inputs[0].shape.text(), input.shape.text(), axis));
         extent += input.shape[axis];
     }
     return {{.shape = withExtent(inputs[0].shape, axis, extent), .dtype = inputs[0].dtype}};

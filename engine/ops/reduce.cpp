@@ -36,7 +36,7 @@ struct Axes {
 std::vector<TensorType> inferReduce(std::span<const TensorType> inputs, const Attributes& attributes) {
     requireInputs(inputs, 1, "reduce");
     requireWhole(inputs, "reduce");
-    require(inputs[0].dtype == DType::F32, "reduce", "integers must be made real first");
+    require(inputs[0].dtype == DType::F32, "reduce", "integers must be converted to real numbers first");
     const Axes axes(attributes);
     std::vector<int64_t> extents = inputs[0].shape.extents();
     std::fill(extents.begin() + axes.first, extents.begin() + axes.end, 1);
@@ -111,7 +111,7 @@ std::vector<Tensor> gradientReduce(const GradientCall& call) {
 std::vector<TensorType> inferCumulative(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "cumulative_sum");
     requireWhole(inputs, "cumulative_sum");
-    require(inputs[0].dtype == DType::F32, "cumulative_sum", "integers must be made real first");
+    require(inputs[0].dtype == DType::F32, "cumulative_sum", "integers must be converted to real numbers first");
     return {inputs[0]};
 }
 

@@ -9,11 +9,11 @@
 #include <array>
 #include <string_view>
 
-// Shared by the op files: checks for shape rules and sizes for dispatch rules.
+// Checks for shape rules and sizes for dispatch rules, shared by the op files.
 
 namespace attn {
 
-/// The `liveSlot` push constant of kernels whose row count may be live: the StepParams word, or kNoLiveSlot.
+/// The push constant `liveSlot` of kernels whose row count may be live: the index in StepParams, or kNoLiveSlot.
 inline constexpr uint32_t kNoLiveSlot = 255;
 inline uint32_t liveSlot(const TensorType& type) {
     return type.liveRows ? static_cast<uint32_t>(*type.liveRows) : kNoLiveSlot;
@@ -21,12 +21,12 @@ inline uint32_t liveSlot(const TensorType& type) {
 
 inline uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
-/// Padded floats per step along axis 0.
+/// The number of padded floats from one index of axis 0 to the next.
 inline int64_t unitOf(const Shape& shape) {
     return shape.rank() <= 1 ? 1 : shape.paddedElements() / std::max<int64_t>(shape[0], 1);
 }
 
-/// @throws Error when `holds` is false; `what` should give the shapes
+/// @throws Error if `holds` is false. @param what should give the shapes
 inline void require(bool holds, std::string_view op, std::string what) {
     if (!holds) throw Error({.what = std::move(what), .where = std::string(op), .hint = {}});
 }
@@ -35,7 +35,7 @@ inline void requireInputs(std::span<const TensorType> inputs, size_t count, std:
     require(inputs.size() == count, op, fmt::format("needs {} inputs, got {}", count, inputs.size()));
 }
 
-/// A shape as attributes of a node, and back.
+/// Converts a shape to the attributes of a node, and back.
 inline constexpr std::array<std::string_view, 6> kExtents{"0", "1", "2", "3", "4", "5"};
 inline Attributes shapeAttributes(const Shape& shape) {
     Attributes attributes{{"rank", shape.rank()}};
@@ -50,14 +50,14 @@ inline Shape shapeOf(const Attributes& attributes) {
     return Shape(extents);
 }
 
-/// Kernels of gradients run over whole tensors.
+/// @throws Error if an input has a live length: kernels of gradients run over whole tensors
 inline void requireWhole(std::span<const TensorType> inputs, std::string_view op) {
     for (const TensorType& input : inputs)
         require(!input.liveRows, op,
                 fmt::format("{} has a live length; gradients need whole tensors", input.shape.text()));
 }
 
-/// Calls function(row, column) for every element and stores the result.
+/// Sets every element to function(row, column).
 template <typename Function> void forEach(const ReferenceTensor& out, Function function) {
     for (int64_t row = 0; row < out.rows(); ++row)
         for (int64_t column = 0; column < out.columns(); ++column) out.row(row)[column] = function(row, column);
@@ -65,14 +65,15 @@ template <typename Function> void forEach(const ReferenceTensor& out, Function f
 
 inline GridAxis groupsOf(int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); }
 
-/// Local size of kernels that work in sets of eight lanes (lanes8.glsl): constants 0, 1 and, last, 3.
+/// The local size of kernels that work in sets of eight lanes (lanes8.glsl): specialisation constants 0, 1 and,
+/// last, 3.
 struct Lanes8 {
     uint32_t sets, isExact;
     explicit Lanes8(const KernelTraits& traits)
         : sets(std::max(traits.subgroupSize / 8, 1u)), isExact(traits.subgroupSize == 8 ? 1u : 0u) {}
 };
 
-/// Grid of a kernel with one invocation per vec4 of an output, 64 to a workgroup.
+/// The grid of a kernel with one invocation per vec4 of an output and 64 invocations per workgroup.
 inline GridAxis gridPerVec4(const TensorType& type) {
     // The live count of axis 0 scales the element count; unit / 4 vec4s belong to each index of axis 0.
     const int64_t total = type.shape.paddedElements() / 4;

@@ -17,7 +17,7 @@ constexpr int64_t kBlock = 128; // elements that are ranked by comparing all wit
 std::vector<TensorType> inferSort(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "sort_order");
     requireWhole(inputs, "sort_order");
-    require(inputs[0].dtype == DType::F32, "sort_order", "integers must be made real first");
+    require(inputs[0].dtype == DType::F32, "sort_order", "integers must be converted to real numbers first");
     const TensorType order{.shape = inputs[0].shape, .dtype = DType::I32};
     return {order, order};
 }
@@ -67,7 +67,7 @@ std::vector<Dispatch> dispatchSort(const OpTypes& types, const KernelTraits&) {
 std::vector<TensorType> inferInverse(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "inverse_order");
     requireWhole(inputs, "inverse_order");
-    require(inputs[0].dtype == DType::I32, "inverse_order", "an order is of integers");
+    require(inputs[0].dtype == DType::I32, "inverse_order", "an order must hold integers");
     return {inputs[0]};
 }
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-// General operations on whole tensors of any rank up to 5, out of which attention mechanisms are composed. Negative
-// axes count from the last. F32 unless said otherwise. All throw Error when shapes do not fit or an input has a live
-// length; outputs have none. Gradients flow through all of them but those that say so.
+// General operations on whole tensors of up to 5 axes, from which attention mechanisms are composed. Negative axes
+// count from the last. Tensors are F32 unless stated otherwise. All functions throw Error if shapes do not fit or an
+// input has a live length. All have gradients unless stated otherwise.
 
 namespace attn {
 
@@ -17,23 +17,23 @@ namespace attn {
 struct BatchedMatmulOptions {
     bool transposeA = false; ///< a is [...,K,M]
     bool transposeB = false; ///< b is [...,N,K]
-    double scale = 1;        ///< on the product
+    double scale = 1;        ///< factor of the product
 };
-/// Products of matrices; leading axes broadcast as in binary(). @param a [...,M,K]  @param b [...,K,N]
+/// Multiplies matrices; leading axes are broadcast as in binary(). @param a [...,M,K]  @param b [...,K,N]
 /// @return [...,M,N]
 Tensor batchedMatmul(Tensor a, Tensor b, const BatchedMatmulOptions& options = {});
 
 // Rearranging (F32 and I32) -------------------------------------------------------------------------------------------
 
-/// Axis i of the result is axis order[i] of x.
+/// Reorders axes: axis i of the result is axis order[i] of x.
 Tensor permute(Tensor x, std::vector<int> order);
-/// Indices begin .. begin + length - 1 of one axis.
+/// Takes indices begin .. begin + length - 1 of one axis.
 Tensor slice(Tensor x, int axis, int64_t begin, int64_t length);
-/// Zeros before and after one axis.
+/// Adds zeros before and after one axis.
 Tensor pad(Tensor x, int axis, int64_t before, int64_t after);
-/// One after another along an axis; the other axes agree.
+/// Joins tensors along an axis; their other axes must agree.
 Tensor concatenate(std::span<const Tensor> tensors, int axis);
-/// Repeats x along axes that it lacks or has one index of, axes aligned at the last.
+/// Repeats x along axes that it lacks or that have extent 1. Axes are aligned at the last.
 Tensor broadcast(Tensor x, Shape shape);
 
 // Element by element --------------------------------------------------------------------------------------------------
@@ -55,6 +55,7 @@ enum class Unary : uint8_t {
     Relu,
     Negate
 };
+/// Applies a function to every element.
 Tensor unary(Tensor x, Unary function);
 /// factor * x + offset
 Tensor affine(Tensor x, double factor, double offset);
@@ -66,28 +67,30 @@ enum class Binary : uint8_t {
     Subtract,
     Multiply,
     Divide,
-    Maximum, ///< of equals, a takes the gradient
-    Minimum, ///< likewise
+    Maximum, ///< of equal elements, a receives the gradient
+    Minimum, ///< of equal elements, a receives the gradient
     Less,    ///< 1 where a < b, else 0; no gradient
     Equal    ///< 1 where a = b, else 0; no gradient
 };
-/// Axes are aligned at the last; along an axis of one index a tensor is repeated, and so along axes that it lacks.
+/// Applies a function to pairs of elements. Axes are aligned at the last; a tensor is repeated along axes that it lacks
+/// or that have extent 1.
 Tensor binary(Tensor a, Tensor b, Binary function);
-/// a where the condition is not 0, else b, elements broadcast as in binary(). Nothing flows into the condition; what is
-/// not chosen gets gradient 0.
+/// Takes a where the condition is not 0, else b; shapes are broadcast as in binary(). The condition has no gradient,
+/// and elements that are not chosen get gradient 0.
 Tensor select(Tensor condition, Tensor a, Tensor b);
 
 /// I32 to F32; exact below 2^24. No gradient.
 Tensor toReal(Tensor x);
 /// F32 to I32, rounded down. No gradient.
 Tensor toInteger(Tensor x);
-/// x itself, through which no gradient flows; free.
+/// x without a gradient; free.
 Tensor stopGradient(Tensor x);
 
-/// Columns that stand for distances into columns that stand for keys: result[..,t,s] = x[..,t, s - t + T - 1].
+/// Turns columns by distance into columns by key: result[..,t,s] = x[..,t, s - t + T - 1].
 /// @param x [...,T,T+S-1]: the distance s - t rises from -(T - 1) to S - 1  @return [...,T,S]
 Tensor diagonals(Tensor x, int64_t keys);
-/// The other way round, zeros where no key has the distance. @param x [...,T,S]  @return [...,T,T+S-1]
+/// Turns columns by key into columns by distance, with zeros where no key has the distance. @param x [...,T,S]  @return
+/// [...,T,T+S-1]
 Tensor undiagonals(Tensor x);
 
 // Reductions and running sums -----------------------------------------------------------------------------------------
@@ -97,31 +100,32 @@ enum class Reduction : uint8_t {
     Mean,
     Maximum ///< equal maxima share the gradient
 };
-/// Over the given axes, which keep one index each.
+/// Reduces the given axes, which keep extent 1.
 Tensor reduce(Tensor x, Reduction reduction, const std::vector<int>& axes);
-/// log of the sum of exp over the last axis, without overflow. @param x [...,C]  @return [...,1]
+/// The logarithm of the sum of exp over the last axis, without overflow. @param x [...,C]  @return [...,1]
 Tensor logSumExp(Tensor x);
 
 struct CumulativeOptions {
-    bool exclusive = false; ///< the element itself does not count
+    bool exclusive = false; ///< excludes the element itself
     bool reverse = false;   ///< from the last element to the first
 };
-/// Running sums along an axis; cheapest along axes before the last.
+/// Running sums along an axis. They cost least along axes other than the last.
 Tensor cumulativeSum(Tensor x, int axis, const CumulativeOptions& options = {});
 
 // By index ------------------------------------------------------------------------------------------------------------
 
-/// result[n..,r,:] = x[n..,ids[n..,r],:], zeros where the id is below 0 or not below S.
+/// result[n..,r,:] = x[n..,ids[n..,r],:], zeros where an id is below 0 or not below S.
 /// @param x   [N...,S,C], or [S,C] for all N  @param ids I32 [N...,R]  @return [N...,R,C]
 Tensor take(Tensor x, Tensor ids);
-/// result[n..,s,:] = the sum of x[n..,r,:] over r with ids[n..,r] = s, in rising r: the same bits every time.
+/// result[n..,s,:] = the sum of x[n..,r,:] over r with ids[n..,r] = s, in ascending r, so the result is always the same
+/// to the bit.
 /// @param x [N...,R,C]  @param ids I32 [N...,R]  @return [N...,S,C]
 Tensor put(Tensor x, Tensor ids, int64_t S);
 
-/// The column of the largest element of each row, the lowest of equals. No gradient.
+/// The column of the largest element of each row; of equals, the lowest column. No gradient.
 /// @param x [...,C]  @return I32 [...], [1] for one row
 Tensor argmax(Tensor x);
-/// The columns of each row in ascending order of their elements, equals in order of column, NaN last. No gradient.
+/// The columns of each row in ascending order of their elements; equals in order of column, NaN last. No gradient.
 /// @param x [...,C]  @return I32 [...,C]
 Tensor sortOrder(Tensor x);
 /// result[..., order[..., i]] = i. No gradient.

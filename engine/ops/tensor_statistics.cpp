@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr int64_t kMostParts = 1024; // invocations: enough for any device, few enough for one to merge what they found
+constexpr int64_t kMostParts = 1024; // invocations: enough for any device, few enough for one to merge their results
 
 int64_t partsOf(const Shape& shape) { return std::clamp<int64_t>(shape.paddedElements() / 4, 1, kMostParts); }
 
@@ -22,7 +22,7 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
     require(!inputs[0].liveRows, "tensor_statistics", "the tensor has a live length");
     require(attributes.integer("liveSlot") == kNoLiveSlot || inputs[0].shape.rank() > 1, "tensor_statistics",
             "only rows can have a live length");
-    require(inputs[0].dtype == DType::F32, "tensor_statistics", "integers must be made real first");
+    require(inputs[0].dtype == DType::F32, "tensor_statistics", "integers must be converted to real numbers first");
     return {{.shape = {8}}, {.shape = {partsOf(inputs[0].shape), 8}}};
 }
 

@@ -98,7 +98,7 @@ bool isKnownFromResult(Unary function) {
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "unary");
     requireWhole(inputs, "unary");
-    require(inputs[0].dtype == DType::F32, "unary", "integers must be made real first");
+    require(inputs[0].dtype == DType::F32, "unary", "integers must be converted to real numbers first");
     return {inputs[0]};
 }
 
@@ -164,7 +164,7 @@ Tensor addUnary(Tensor x, Unary function, double first, double second) {
 template <DType from> std::vector<TensorType> inferConversion(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "conversion");
     requireWhole(inputs, "conversion");
-    require(inputs[0].dtype == from, "conversion", "the input is of the wanted type already");
+    require(inputs[0].dtype == from, "conversion", "the input already has this type");
     return {{.shape = inputs[0].shape, .dtype = from == DType::I32 ? DType::F32 : DType::I32}};
 }
 
@@ -218,7 +218,7 @@ Tensor unary(Tensor x, Unary function) { return addUnary(x, function, 0, 0); }
 Tensor affine(Tensor x, double factor, double offset) { return addUnary(x, kAffine, factor, offset); }
 
 Tensor clamp(Tensor x, double low, double high) {
-    require(low <= high, "clamp", fmt::format("the limits {} and {} are the wrong way round", low, high));
+    require(low <= high, "clamp", fmt::format("the lower limit {} is above the upper limit {}", low, high));
     return addUnary(x, kClamp, low, high);
 }
 

@@ -10,28 +10,28 @@
 
 namespace attn {
 
-/// Interprets a plan with the ops' plain-loop references, in double: for tests and for explaining a cell, never for
-/// running a model. Tensors outside the arena live in `sources`, padded like the device's, and persist between runs.
+/// Interprets a plan with the ops' plain-loop references, in double. It serves tests and explanations of a cell, never
+/// a model's run. Inputs, parameters and states keep their values between runs.
 class CpuExecutor {
 public:
     struct Options {
-        bool poisonArena = false; ///< the arena starts as NaN, so that reading what no op wrote shows
-        uint64_t shuffleSeed = 0; ///< not 0: run the ops between two barriers in a random order
+        bool poisonArena = false; ///< fills the arena with NaN, so that a read before a write becomes visible
+        uint64_t shuffleSeed = 0; ///< not 0: runs the ops between two barriers in a random order
     };
 
     CpuExecutor(std::shared_ptr<const Plan> plan, Options options);
     explicit CpuExecutor(std::shared_ptr<const Plan> plan) : CpuExecutor(std::move(plan), Options{}) {}
 
-    /// Sets an Input, Parameter or State. @param values dense, row-major, without padding
+    /// Sets an Input, Parameter or State. @param values row-major, without padding
     /// @throws Error if the plan has no such source or the size differs
     void set(const std::string& name, std::span<const double> values);
 
     void run(const StepParams& step);
 
-    /// A result of the plan, or a source, dense. @throws Error if there is none of that name
+    /// A result or a source of the plan, without padding. @throws Error if there is none of that name
     std::vector<double> get(const std::string& name) const;
 
-    /// References executed by this process, so that a test can assert that generation used none.
+    /// The number of references that this process has executed; a test asserts that generation uses none.
     static uint64_t referenceCalls();
 
 private:

@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// The rows of a result of the last run without their padding.
+/// A result of the last run, without padding. @throws Error if it was not requested when compiling
 std::vector<float> denseResult(const GpuExecutor& executor, const std::string& name);
 
 } // namespace attn

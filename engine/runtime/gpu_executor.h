@@ -13,16 +13,17 @@
 namespace attn {
 
 struct GpuExecutorOptions {
-    std::optional<KernelTraits>
-        traits{};          ///< what kernels are chosen by; the device's own unless a test tries the others
-    bool profiles = false; ///< times every dispatch; costs software Vulkan as much as a small dispatch each
+    /// The traits that kernels are chosen by: the device's own, unless a test tries other kernels.
+    std::optional<KernelTraits> traits{};
+    /// Whether every dispatch is timed. On software Vulkan, each timing costs as much as a small dispatch.
+    bool profiles = false;
 };
 
-/// Runs a plan on a device. Everything is allocated and recorded once, in the constructor; a run writes inputs and step
+/// Runs a plan on a device. The constructor allocates and records everything once; a run writes inputs and step
 /// parameters, submits and waits.
 class GpuExecutor {
 public:
-    /// @param store must already hold the plan's parameters and states, and must outlive the executor
+    /// @param store holds the plan's parameters and states; must outlive the executor
     GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan,
                 const GpuExecutorOptions& options = {});
     ~GpuExecutor();
@@ -31,16 +32,17 @@ public:
 
     /// Whether the plan reads an input of this name.
     bool hasInput(const std::string& name) const;
-    /// The host's view of an input, padded; write it between runs. @throws Error if the plan has no such input
+    /// The host's view of an input, with padded rows; write it between runs. @throws Error if the plan has no such
+    /// input
     std::span<float> input(const std::string& name);
     std::span<int32_t> inputIntegers(const std::string& name);
 
-    /// Submits the step chunk by chunk and waits for it. Between chunks (about 10 ms each) `isCancelled` may end it.
-    /// @return false if it was cancelled: results and states are then half written
+    /// Submits a step in chunks of about 10 ms and waits for it. Between chunks, `isCancelled` may end it.
+    /// @return false if it was cancelled; results and states are then incomplete
     /// @throws gpu::DeviceLost
     bool run(const StepParams& step, const std::function<bool()>& isCancelled = {});
 
-    /// A result of the last run, padded rows. @throws Error if it was not requested when compiling
+    /// A result of the last run, with padded rows. @throws Error if it was not requested when compiling
     std::span<const float> result(const std::string& name) const;
     std::span<const int32_t> resultIntegers(const std::string& name) const;
 
@@ -48,10 +50,11 @@ public:
     uint64_t deviceBytes() const;
     size_t dispatchCount() const;
 
-    /// Device time of every dispatch of the last run, in order, by shader. Empty unless GpuExecutorOptions::profiles.
+    /// The device time of every dispatch of the last run, in order, with its shader. Empty unless
+    /// GpuExecutorOptions::profiles.
     std::vector<gpu::Profiler::Stretch> profile() const;
 
-    /// Where a result lives on the device, for viewers that draw it without a copy.
+    /// The device memory of a result, for viewers that draw it without a copy.
     struct DeviceResult {
         VkBuffer buffer;
         uint64_t byteOffset;
@@ -60,7 +63,7 @@ public:
     };
     DeviceResult deviceResult(const std::string& name) const;
 
-    /// Command buffers recorded by this process: a test asserts that generation records none.
+    /// The number of command buffers that this process has recorded; a test asserts that generation records none.
     static uint64_t recordings();
 
 private:

@@ -11,14 +11,14 @@
 
 namespace attn {
 
-/// Compiled kernels of one device, made when first asked for and kept.
+/// The compiled kernels of one device. Each is compiled at its first use and kept.
 class KernelLibrary {
 public:
     explicit KernelLibrary(gpu::Context& context) : context_(context), cache_(context) {}
 
     /// The pipeline of a dispatch. Binding 0 is StepParams.
-    /// @param texelInputs Load4 bindings are texel buffers
-    /// @throws Error if no such shader is embedded
+    /// @param texelInputs whether Load4 bindings are texel buffers
+    /// @throws Error if the program has no such shader
     const gpu::ComputePipeline& pipeline(const Dispatch& dispatch, bool texelInputs);
 
     size_t count() const { return pipelines_.size(); }
@@ -30,7 +30,7 @@ private:
     std::map<Key, std::unique_ptr<gpu::ComputePipeline>> pipelines_;
 };
 
-/// What ops may know of a device when they choose kernels.
+/// The traits of a device that ops may use to choose kernels.
 KernelTraits kernelTraits(const gpu::DeviceTraits& traits);
 
 } // namespace attn

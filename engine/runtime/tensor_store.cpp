@@ -25,8 +25,8 @@ void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tens
     for (const auto& [name, shape] : tensors) {
         if (const auto found = entries_.find(name); found != entries_.end()) {
             if (!(found->second.shape == shape))
-                throw Error({.what = fmt::format("is {} already and cannot become {}", found->second.shape.text(),
-                                                 shape.text()),
+                throw Error({.what = fmt::format("already has shape {} and cannot become {}",
+                                                 found->second.shape.text(), shape.text()),
                              .where = name});
             continue;
         }
@@ -48,7 +48,7 @@ void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tens
     }
     for (Pending& tensor : pending) {
         entries_.emplace(tensor.name, tensor.entry);
-        // Mapped memory of software devices comes zeroed page by page from the system, but that is no promise.
+        // Mapped memory of software devices comes zeroed page by page from the system, but this is not guaranteed.
         zero(tensor.name);
     }
 }

@@ -11,7 +11,7 @@
 
 namespace attn {
 
-/// Parameters and states on the device, by name. Shared by all plans of a model, so that plans can take turns on one
+/// The parameters and states on the device, by name. All plans of a model share them, so plans can take turns with one
 /// cache.
 class TensorStore {
 public:
@@ -24,21 +24,24 @@ public:
         uint64_t byteSize = 0; ///< padded
     };
 
-    /// Makes room for all of them at once; those that exist keep their contents. Zeroed.
-    /// @throws Error if a name exists with another shape; gpu::OutOfMemory with the sizes when the device is full
+    /// Allocates memory for all tensors at once, filled with zeros; existing tensors keep their contents.
+    /// @throws Error if a name exists with another shape
+    /// @throws gpu::OutOfMemory with the sizes if the device is full
     void reserve(const std::vector<std::pair<std::string, Shape>>& tensors);
 
     bool contains(const std::string& name) const { return entries_.contains(name); }
+    /// @throws Error if there is no such tensor
     const Entry& entry(const std::string& name) const;
     const gpu::Buffer& buffer(const Entry& entry) const { return blocks_[entry.block]; }
 
-    /// Fills a tensor. `fill` receives the padded rows, zeroed, in pieces that begin at whole rows: (first row, rows).
+    /// Fills a tensor. @param fill receives zeroed, padded rows in pieces of whole rows, with the index of the first
+    /// row
     void write(const std::string& name, const std::function<void(int64_t firstRow, std::span<float> rows)>& fill);
 
-    /// @throws Error if there are not as many values as the tensor has
+    /// Fills a tensor with values without padding. @throws Error if their number differs from the tensor's size
     void writeDense(const std::string& name, std::span<const float> values);
 
-    /// Dense values. Slow; for views of weights and for tests.
+    /// Reads the values without padding. Slow; for views of parameters and for tests.
     std::vector<float> read(const std::string& name) const;
 
     void zero(const std::string& name);

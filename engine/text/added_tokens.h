@@ -9,40 +9,41 @@
 
 namespace attn {
 
-/// Tokens that are cut out of a text before anything else is done to it: tokenizer.json's "added_tokens".
+/// Tokens that are cut out of a text before all other steps: tokenizer.json's "added_tokens".
 class AddedTokens {
 public:
     struct Token {
         std::string content;
         int id = 0;
-        bool singleWord = false;   ///< only where no letter or digit touches it
-        bool stripsLeft = false;   ///< takes the white space before it
-        bool stripsRight = false;  ///< takes the white space behind it
-        bool isNormalized = false; ///< looked for in the normalized text, as its own normalized form
-        bool isSpecial = false;    ///< left out when decoding
-        std::string decoded{};     ///< what the decoder gets for it: its content, normalized if it is looked for so
+        bool singleWord = false;   ///< matches only where no letter or digit touches it
+        bool stripsLeft = false;   ///< removes the white space before it
+        bool stripsRight = false;  ///< removes the white space after it
+        bool isNormalized = false; ///< searched in the normalized text, in its normalized form
+        bool isSpecial = false;    ///< may be skipped when decoding
+        std::string decoded{};     ///< what the decoder receives: its content, normalized if isNormalized
     };
-    /// A part of a text: an added token, or what lies between.
+    /// A part of a text: an added token, or the text between two of them.
     struct Part {
         AlignedText text;
         std::optional<int> id;
     };
 
     AddedTokens() = default;
-    /// Ids come from the vocabulary, else they follow it, as in Hugging Face's library (which ignores the file's ids).
+    /// Reads the tokens. A token that the vocabulary lacks gets the next id after it, as in Hugging Face's library,
+    /// which ignores the file's ids.
     /// @throws Error naming file and field
     static AddedTokens parse(const JsonNode& node, const Bpe& bpe, const Normalizer& normalizer);
 
-    /// Cuts a whole text, normalizing what lies between the tokens.
+    /// Cuts a text at the added tokens and normalizes the parts between them.
     std::vector<Part> split(std::string_view text, const Normalizer& normalizer) const;
 
     const std::vector<Token>& tokens() const { return tokens_; }
 
 private:
-    /// Finds the leftmost longest of several texts.
+    /// Finds the longest of several texts at a position.
     class Finder {
     public:
-        void add(std::string_view text, size_t token); ///< the first of two equal texts wins
+        void add(std::string_view text, size_t token); ///< of two equal texts, the first wins
         struct Match {
             size_t token, length;
         };

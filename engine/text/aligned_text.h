@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// A piece of text on its way to tokens that remembers, for every byte, which bytes of the original it came from.
+/// A piece of text that records, for every byte, which bytes of the original text it came from.
 class AlignedText {
 public:
     AlignedText() : isCopy_(false) {}
@@ -18,16 +18,17 @@ public:
     const std::string& text() const { return text_; }
     bool empty() const { return text_.empty(); }
 
-    /// The bytes of the original behind [begin, end): from the first to the last. Inserted bytes have an empty range.
+    /// The range of the original that bytes [begin, end) came from. Inserted bytes have an empty range.
     ByteRange origin(size_t begin, size_t end) const;
     AlignedText slice(size_t begin, size_t end) const;
 
-    /// Adds bytes that all came from one range.
+    /// Appends bytes that all came from one range of the original.
     void append(std::string_view bytes, ByteRange from);
-    /// Adds bytes [begin, end) of another piece with their origins.
+    /// Appends bytes [begin, end) of another piece with their origins.
     void append(const AlignedText& other, size_t begin, size_t end);
+    /// Inserts bytes without an origin at the beginning.
     void prepend(std::string_view bytes);
-    /// Puts `content` in the place of each match; matches are ascending and do not overlap.
+    /// Replaces each match by `content`. @param matches ascending, without overlap
     AlignedText replaced(const std::vector<ByteRange>& matches, std::string_view content) const;
 
 private:

@@ -41,7 +41,7 @@ std::optional<int> Bpe::idOf(std::string_view token) const {
 }
 
 Bpe Bpe::parse(const JsonNode& node) {
-    const std::string type = node.text("type", "BPE"); // old files do not say it
+    const std::string type = node.text("type", "BPE"); // old files omit it
     if (type != "BPE")
         node.fail(fmt::format("is of type {}, which is not supported", type),
                   "use a model with a BPE tokenizer, or enter token ids");
@@ -140,7 +140,7 @@ std::vector<Bpe::Symbol> Bpe::symbolsOf(std::string_view word) const {
             placeUnknown();
             symbols.push_back({*id, 0, 0, static_cast<uint32_t>(begin), static_cast<uint32_t>(at)});
         } else if (options_.byteFallback && addBytes(character, begin, at, symbols)) {
-            // As in Hugging Face's library, a waiting unknown token stays behind these bytes.
+            // As in Hugging Face's library, a waiting unknown token comes after these bytes.
         } else if (options_.unknown == Unknown::Refused) {
             throw Error({.what = fmt::format("this model has no token for \"{}\"", character),
                          .where = "text",

@@ -13,15 +13,14 @@ namespace attn {
 
 class JsonNode;
 
-/// Hashes a string and a view of it alike, so that a map of strings is searched without copies.
+/// Gives a string and a view of it the same hash, so that a map of strings is searched without copies.
 struct StringHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 template <class Value> using StringMap = std::unordered_map<std::string, Value, StringHash, std::equal_to<>>;
 
-/// Byte-pair encoding: starts from characters and merges neighbours, the pair with the lowest rank first, leftmost
-/// first.
+/// Byte-pair encoding: starts from characters and merges neighbours, always the leftmost pair of the lowest rank.
 /// @source Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", arXiv:1508.07909,
 /// section 3.2
 class Bpe {
@@ -31,26 +30,26 @@ public:
         int id;
         uint32_t begin, end;
     };
-    /// What becomes of a character that is not in the vocabulary.
+    /// What happens to a character that is not in the vocabulary.
     enum class Unknown { Dropped, Token, Refused };
     struct Options {
         std::optional<std::string> unknownToken{};
         Unknown unknown = Unknown::Dropped;
-        std::string continuingPrefix{}; ///< stands before every character but a word's first
-        std::string endSuffix{};        ///< stands behind a word's last character
+        std::string continuingPrefix{}; ///< precedes every character except a word's first
+        std::string endSuffix{};        ///< follows a word's last character
         bool fuseUnknown = false;       ///< neighbouring unknown characters become one token
         bool byteFallback = false;      ///< an unknown character becomes its bytes, "<0xE4>"
-        bool ignoreMerges = false;      ///< a word that is in the vocabulary is one token, whatever the merges say
+        bool ignoreMerges = false;      ///< a word in the vocabulary is one token, regardless of the merges
     };
 
-    /// @param node tokenizer.json's "model"
-    /// @throws Error naming file and field when it is damaged or of another kind
+    /// Reads a BPE model. @param node tokenizer.json's "model"
+    /// @throws Error naming file and field if it is damaged or of another kind
     static Bpe parse(const JsonNode& node);
     Bpe(StringMap<int> vocabulary, Options options);
 
-    /// Appends the tokens of one word; O(n log n) in its length. Words are remembered; safe to call from several
+    /// Appends the tokens of one word, in O(n log n) of its length. Words are cached; safe to call from several
     /// threads.
-    /// @throws Error for an unknown character that is refused
+    /// @throws Error for an unknown character if Options::unknown is Refused
     void encode(std::string_view word, std::vector<Token>& tokens) const;
 
     const StringMap<int>& vocabulary() const { return vocabulary_; }

@@ -8,11 +8,12 @@
 
 namespace attn {
 
-/// GPT-2's printable character for each byte (a space becomes U+0120), in which byte-level vocabularies are written.
+/// Replaces each byte by GPT-2's printable character for it (a space becomes U+0120). Byte-level vocabularies are
+/// written in these characters.
 /// @source Radford et al. 2019, encoder.py, bytes_to_unicode
 AlignedText toByteAlphabet(const AlignedText& text);
 
-/// The bytes that a token stands for; none if one of its characters is not in the alphabet.
+/// The bytes that a token stands for. @return none if one of its characters is not in the alphabet
 std::optional<std::string> fromByteAlphabet(std::string_view token);
 
 } // namespace attn

@@ -12,8 +12,8 @@ struct ByteRange {
 };
 
 /// A text as token ids. ranges[i] are the bytes of the original text that ids[i] came from; tokens that the template
-/// adds (beginning, end of text) have an empty range. A character cut into several tokens is cut between its bytes,
-/// unless a normalizer replaced it: then each of its tokens has the whole character.
+/// adds (beginning and end of text) have an empty range. If a character becomes several tokens, each has its own bytes,
+/// unless a normalizer replaced the character: then each has the whole character.
 struct Encoding {
     std::vector<int> ids{};
     std::vector<ByteRange> ranges{};

@@ -8,10 +8,11 @@
 
 namespace attn {
 
-/// A value for an error message: numbers as they are, anything else by its type.
+/// A value for an error message: a number as it is, anything else by its type.
 std::string shown(const nlohmann::json& value);
 
-/// A value inside tokenizer.json that knows its place, so that every complaint names file and field.
+/// A value in tokenizer.json with its path, so that every error names file and field. Accessors throw Error if the
+/// value has another type.
 class JsonNode {
 public:
     /// @param file outlives the node
@@ -20,9 +21,9 @@ public:
     /// @throws Error naming file and field
     [[noreturn]] void fail(const std::string& what, const std::string& hint = kHint) const;
 
-    JsonNode at(const std::string& key) const;                  ///< @throws Error when it is missing or null
-    std::optional<JsonNode> find(const std::string& key) const; ///< none when it is missing or null
-    std::vector<JsonNode> items() const;                        ///< of an array
+    JsonNode at(const std::string& key) const;                  ///< @throws Error if it is missing or null
+    std::optional<JsonNode> find(const std::string& key) const; ///< none if it is missing or null
+    std::vector<JsonNode> items() const;                        ///< the elements of an array
     const nlohmann::json& object() const;
     std::string text() const;
     std::string text(const std::string& key, const std::string& fallback) const;

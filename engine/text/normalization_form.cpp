@@ -104,7 +104,7 @@ AlignedText normalize(const AlignedText& text, NormalizationForm form) {
     AlignedText result;
     for (const Character& character : characters) {
         const std::string bytes = utf8::encode(character.code);
-        // A character that stayed what it was keeps its byte-exact origin.
+        // An unchanged character keeps its byte-exact origin.
         const bool isWhole = character.from.end - character.from.begin == bytes.size();
         for (size_t i = 0; i < bytes.size(); ++i)
             result.append(std::string_view(bytes).substr(i, 1),

@@ -11,12 +11,12 @@ namespace attn {
 
 class JsonNode;
 
-/// What is done to text before it is split: tokenizer.json's "normalizer".
+/// Changes text before it is split: tokenizer.json's "normalizer".
 class Normalizer {
 public:
     /// Changes nothing.
     Normalizer() = default;
-    /// @throws Error naming a kind that is not supported
+    /// Reads a normalizer. @throws Error naming a kind that is not supported
     static Normalizer parse(const JsonNode& node);
 
     AlignedText apply(AlignedText text) const;

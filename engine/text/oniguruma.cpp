@@ -10,8 +10,8 @@
 namespace attn {
 namespace {
 
-// What Oniguruma's shorthands contain, for use inside [...]. PCRE2's \s has U+180E besides, its \w no marks
-// (before 10.43).
+// What Oniguruma's shorthands contain, for use inside [...]. PCRE2's \s also has U+180E, and before 10.43 its
+// \w has no marks.
 constexpr std::string_view kWhitespace =
     R"(\t-\r\x20\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
@@ -98,8 +98,7 @@ private:
 
     void shorthand(char letter, bool isNegated) {
         if (inClass_ && isNegated) {
-            // A complement has no list of members: PCRE2's own, with the one space that is not in Unicode's
-            // White_Space.
+            // A complement cannot be listed: use PCRE2's own, plus the one space that is not in Unicode's White_Space.
             copy(2);
             if (letter == 'S') out_ += "\\x{180E}";
             return;

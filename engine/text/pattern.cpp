@@ -52,7 +52,7 @@ Pattern Pattern::regex(std::string_view expression) {
     if (!code->compiled)
         throw Error({.what = fmt::format("the regular expression {} cannot be used: {}", expression, messageOf(error)),
                      .hint = "use a tokenizer.json whose expressions PCRE2 understands"});
-    pcre2_jit_compile(code->compiled.get(), PCRE2_JIT_COMPLETE); // without it the interpreter serves
+    pcre2_jit_compile(code->compiled.get(), PCRE2_JIT_COMPLETE); // without it, the interpreter runs the expression
     Pattern pattern;
     pattern.code_ = std::move(code);
     return pattern;
@@ -96,7 +96,7 @@ std::vector<ByteRange> Pattern::find(std::string_view text) const {
                  .hint = "enter the text in shorter parts"});
         const ByteRange match{range[0], range[1]};
         const bool isEmpty = match.begin == match.end;
-        // An empty match does not count right behind the one before it.
+        // An empty match directly after the previous match does not count.
         const bool touches = isEmpty && !matches.empty() && matches.back().end == match.begin;
         if (!touches && (matches.empty() || match.begin >= matches.back().end)) matches.push_back(match);
         at = match.end;

@@ -11,19 +11,20 @@ namespace attn {
 
 class JsonNode;
 
-/// A literal or a regular expression to find in text. Expressions are written in Oniguruma's syntax, as in
-/// tokenizer.json, and run on PCRE2 with Unicode properties.
+/// A literal or a regular expression to find in text. tokenizer.json writes expressions in Oniguruma's syntax; they run
+/// on PCRE2 with Unicode properties.
 class Pattern {
 public:
     static Pattern literal(std::string text);
-    /// @throws Error when the expression is broken or uses syntax that PCRE2 gives another meaning
+    /// Compiles an expression in Oniguruma's syntax.
+    /// @throws Error if the expression is invalid or uses syntax that has another meaning in PCRE2
     static Pattern regex(std::string_view expression);
-    /// {"String": ...} or {"Regex": ...}
+    /// Reads {"String": ...} or {"Regex": ...}. @throws Error naming file and field
     static Pattern parse(const JsonNode& node);
 
-    /// All matches from left to right, without overlap.
+    /// Finds all matches from left to right, without overlap.
     /// @param text valid UTF-8
-    /// @throws Error when the expression needs too much time or memory on this text
+    /// @throws Error if the expression needs too much time or memory for this text
     std::vector<ByteRange> find(std::string_view text) const;
 
 private:
@@ -38,8 +39,8 @@ private:
 /// superscripts.
 inline constexpr std::string_view kRustWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
 
-/// The same expression in PCRE2's syntax, with the character classes of the Unicode version that Hugging Face's library
-/// has.
+/// Translates an expression to PCRE2's syntax, with the character classes of the Unicode version that Hugging Face's
+/// library uses. @throws Error if it combines character classes
 std::string translateFromOniguruma(std::string_view expression);
 
 } // namespace attn

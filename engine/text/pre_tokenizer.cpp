@@ -31,7 +31,7 @@ PreTokenizer PreTokenizer::parse(const JsonNode& node) {
 PreTokenizer::Matches PreTokenizer::parseMatches(const JsonNode& node) {
     constexpr std::array kNames{"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
     const auto found = std::ranges::find(kNames, node.text());
-    if (found == kNames.end()) node.fail(fmt::format("is {}, which is no way to split", node.text()));
+    if (found == kNames.end()) node.fail(fmt::format("is {}, which is not a way to split", node.text()));
     return static_cast<Matches>(found - kNames.begin());
 }
 

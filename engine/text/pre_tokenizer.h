@@ -14,10 +14,10 @@ class PreTokenizer {
 public:
     /// Leaves the text whole.
     PreTokenizer() = default;
-    /// @throws Error naming a kind that is not supported
+    /// Reads a pre-tokenizer. @throws Error naming a kind that is not supported
     static PreTokenizer parse(const JsonNode& node);
 
-    /// @return non-empty pieces in order
+    /// Cuts a text. @return non-empty pieces in order
     std::vector<AlignedText> apply(AlignedText text) const;
 
 private:
@@ -25,7 +25,7 @@ private:
     struct Split {
         Pattern pattern;
         Matches matches;
-        bool inverted; ///< what lies between the matches counts as the matches
+        bool inverted; ///< the text between the matches counts as the matches
     };
     struct PrefixSpace {};
     struct ByteAlphabet {};

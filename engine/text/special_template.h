@@ -10,7 +10,7 @@ class JsonNode;
 struct SpecialTemplate {
     std::vector<int> before{}, after{};
 
-    /// @throws Error naming a kind that is not supported, or a token that is missing
+    /// Reads a template. @throws Error naming a kind that is not supported or a token that is missing
     static SpecialTemplate parse(const JsonNode& node);
 };
 

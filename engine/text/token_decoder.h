@@ -12,33 +12,35 @@ namespace attn {
 
 class JsonNode;
 
-/// Turns tokens back into text: tokenizer.json's "decoder", a chain of steps that each take and give pieces of text.
+/// Turns tokens back into text: tokenizer.json's "decoder", a chain of steps, each of which receives and produces
+/// pieces of text.
 class TokenDecoder {
 public:
     enum class Mode {
         Whole,    ///< the text of a finished list of tokens, as Hugging Face's library gives it
-        Stream,   ///< as Whole, but every complete character leaves at once
-        OnePiece, ///< what a single token stands for wherever it is: nothing stripped, bytes unchecked
+        Stream,   ///< like Whole, but every complete character comes out at once
+        OnePiece, ///< the text of one token regardless of its place: nothing stripped, bytes unchecked
     };
 
-    /// Without a decoder: the tokens as they are, with `separator` between.
+    /// Without a decoder in the file: the tokens unchanged, joined by `separator`.
     explicit TokenDecoder(std::string separator) : separator_(std::move(separator)) {}
-    /// @throws Error naming a kind that is not supported
+    /// Reads a decoder. @throws Error naming a kind that is not supported
     static TokenDecoder parse(const JsonNode& node);
 
-    /// The chain at work on one list of tokens.
+    /// Runs the chain on one list of tokens.
     class Run {
     public:
-        /// @param decoder outlives the run
+        /// @param decoder must outlive the run
         Run(const TokenDecoder& decoder, Mode mode) : decoder_(&decoder), mode_(mode), states_(decoder.steps_.size()) {}
         void push(std::string_view token) { feed(0, std::string(token)); }
+        /// Ends the list: text that was waiting for more tokens comes out.
         void finish();
-        /// What has come out since the last call.
+        /// The text that has come out since the last call.
         std::string take();
 
     private:
         struct State {
-            std::string held; ///< waits for more
+            std::string held; ///< text that waits for more
             size_t pieces = 0;
             size_t stripped = 0;
         };
@@ -65,11 +67,11 @@ private:
     struct Strip {
         std::string content;
         size_t start, stop;
-        bool isFused; ///< all pieces before it are one
+        bool isFused; ///< everything before this step is one piece
     };
     struct Metaspace {
         std::string replacement;
-        bool dropsFirst; ///< the one that was prepended
+        bool dropsFirst; ///< removes the space that encoding prepended
         bool isFused;
     };
     using Step = std::variant<Replace, ByteFallback, Fuse, ByteLevel, Strip, Metaspace>;

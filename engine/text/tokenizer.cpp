@@ -96,7 +96,7 @@ Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
     try {
         document = nlohmann::json::parse(json);
     } catch (const nlohmann::json::parse_error& error) {
-        throw Error({.what = fmt::format("the file is no valid JSON at byte {} of {}", error.byte, json.size()),
+        throw Error({.what = fmt::format("the file is not valid JSON at byte {} of {}", error.byte, json.size()),
                      .where = name,
                      .hint = JsonNode::kHint});
     } catch (const nlohmann::json::out_of_range&) {

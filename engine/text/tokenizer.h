@@ -12,19 +12,19 @@
 
 namespace attn {
 
-/// Text to token ids and back: Hugging Face's tokenizer.json with a BPE model, byte-level or SentencePiece-style, or an
-/// alphabet of characters. Ids equal those of Hugging Face's tokenizers 0.23; truncation and padding in the file are
-/// left to the caller. Safe to use from several threads.
+/// Converts text to token ids and back. Reads Hugging Face's tokenizer.json with a BPE model, byte-level or
+/// SentencePiece-style, or uses an alphabet of characters. Ids equal those of Hugging Face's tokenizers 0.23;
+/// truncation and padding in the file are ignored. Safe to use from several threads.
 class Tokenizer {
 public:
-    /// @param path a tokenizer.json
-    /// @throws Error naming the file, the thing and the remedy
+    /// Reads a tokenizer.json file. @throws Error naming the file, the field and the remedy
     static Tokenizer load(const std::filesystem::path& path);
-    /// @param name stands for the file in errors
+    /// Reads the text of a tokenizer.json. @param name of the file, for errors
+    /// @throws Error naming the field and the remedy
     static Tokenizer fromJson(std::string_view json, const std::string& name = "tokenizer.json");
-    /// One token per character, numbered as listed.
-    /// @param unknown the entry that stands for any character that is not listed; without it such a character is an
-    /// Error
+    /// Makes a tokenizer with one token per character; ids follow the order of the list.
+    /// @param unknown the entry for every character that is not listed; without it, encode throws for such a character
+    /// @throws Error if an entry is listed twice or is not one character, or if `unknown` is not listed
     static Tokenizer characters(const std::vector<std::string>& alphabet,
                                 const std::optional<std::string>& unknown = std::nullopt);
 
@@ -32,25 +32,26 @@ public:
     Tokenizer(Tokenizer&&) noexcept;
     Tokenizer& operator=(Tokenizer&&) noexcept;
 
-    /// @throws Error if the text is not UTF-8 (with the byte's offset) or has a character that the tokenizer cannot
-    /// write
+    /// Converts a text to tokens.
+    /// @throws Error if the text is not UTF-8 (with the byte's offset) or has a character without a token
     Encoding encode(std::string_view text, bool addSpecialTokens = true) const;
-    /// Bytes that form no character become U+FFFD; ids without a token are left out.
+    /// Converts tokens to text. Bytes that form no character become U+FFFD; ids without a token are skipped.
     std::string decode(std::span<const int> ids, bool skipSpecialTokens) const;
 
-    /// What a token stands for, for display: " park"; bytes that are no whole character as "<0xE4>"; "#7" without a
-    /// token.
+    /// The text of a token for display: " park". Bytes that are not a whole character become "<0xE4>"; an id without a
+    /// token becomes "#7".
     std::string tokenText(int id) const;
-    /// The token as the file writes it, e.g. "▁park".
+    /// The token as the file writes it, such as "▁park"; none if the id has no token.
     std::optional<std::string> token(int id) const;
     std::optional<int> idOf(std::string_view token) const;
 
     int vocabularySize() const; ///< one more than the largest id
     bool isSpecial(int id) const;
-    std::optional<int>
-    beginId() const; ///< beginning of text: what the template puts first, else the special token so named
-    std::optional<int> endId() const; ///< end of text, likewise
-    /// E.g. "SentencePiece-style BPE with byte fallback, 512 tokens, 165 merges".
+    /// The token for the beginning of text: the template's first token, else the special token with such a name.
+    std::optional<int> beginId() const;
+    /// The token for the end of text: the template's last token, else the special token with such a name.
+    std::optional<int> endId() const;
+    /// A description such as "SentencePiece-style BPE with byte fallback, 512 tokens, 165 merges".
     std::string summary() const;
 
 private:
@@ -60,20 +61,21 @@ private:
     std::unique_ptr<const Parts> parts_;
 };
 
-/// Decodes tokens as they are generated. Only complete characters come out: one that is cut into several tokens appears
-/// with its last. The pieces add up to Tokenizer::decode of all tokens, except that where byte tokens form no
-/// character, this replaces the bytes that are wrong, and decode (as Hugging Face's library) all byte tokens in a row.
+/// Decodes tokens as they are generated. Only complete characters come out: a character of several tokens appears with
+/// the last of them. The pieces add up to Tokenizer::decode of all tokens, with one exception: where byte tokens form
+/// no character, this class replaces only the wrong bytes, while decode, like Hugging Face's library, replaces all byte
+/// tokens in a row.
 class StreamDecoder {
 public:
-    /// @param tokenizer outlives this
+    /// @param tokenizer must outlive this object
     StreamDecoder(const Tokenizer& tokenizer, bool skipSpecialTokens);
     ~StreamDecoder();
     StreamDecoder(StreamDecoder&&) noexcept;
     StreamDecoder& operator=(StreamDecoder&&) noexcept;
 
-    /// @return the text that this token completes, often all of its own, empty inside a character
+    /// Adds a token. @return the text that it completes; empty in the middle of a character
     std::string push(int id);
-    /// The rest, with U+FFFD for a character that was never completed; then begins anew.
+    /// Returns the rest, with U+FFFD for an incomplete character, and resets the decoder.
     std::string finish();
 
 private:

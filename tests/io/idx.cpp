@@ -63,8 +63,8 @@ TEST_CASE("idx: plain and gzipped files hold the same array", "[io]") {
 }
 
 TEST_CASE("idx: what is wrong with a file is said", "[io]") {
-    CHECK_THAT(problemOf(""), CONTAINS("is no IDX file"));
-    CHECK_THAT(problemOf("PK\x03\x04 a zip file"), CONTAINS("is no IDX file"));
+    CHECK_THAT(problemOf(""), CONTAINS("is not an IDX file"));
+    CHECK_THAT(problemOf("PK\x03\x04 a zip file"), CONTAINS("is not an IDX file"));
     std::string other = idx();
     other[2] = 0x0D;
     CHECK_THAT(problemOf(other), CONTAINS("numbers of type 0x0d"));

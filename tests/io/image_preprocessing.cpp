@@ -69,7 +69,6 @@ TEST_CASE("image preprocessing: patches lie as a convolution's weight does", "[i
 TEST_CASE("image preprocessing: what cannot be resized is refused in a sentence", "[io][vision]") {
     CHECK_THAT(sentenceOf([] { fitted({}, {}); }),
                CONTAINS("the picture: 0 x 0 pixels cannot be read; choose one that has pixels"));
-    CHECK_THAT(
-        sentenceOf([] { fitted(numbered(1, 200), {.shortestEdge = 224}); }),
-        CONTAINS("the picture: 200 x 1 pixels would become 44800 x 224; cut it to a shape that is closer to a square"));
+    CHECK_THAT(sentenceOf([] { fitted(numbered(1, 200), {.shortestEdge = 224}); }),
+               CONTAINS("the picture: 200 x 1 pixels would become 44800 x 224; crop it closer to a square"));
 }

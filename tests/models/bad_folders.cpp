@@ -315,7 +315,7 @@ TEST_CASE("bad folders: tokenizer.json", "[models]") {
     CHECK_THAT(withTokenizer(""), CONTAINS("tokenizer.json: the file is empty"));
     CHECK_THAT(withTokenizer(kPointer),
                CONTAINS("tokenizer.json: the file is a Git-LFS pointer") && CONTAINS("git lfs pull"));
-    CHECK_THAT(withTokenizer("{\"model\": "), CONTAINS("tokenizer.json: the file is no valid JSON at byte"));
+    CHECK_THAT(withTokenizer("{\"model\": "), CONTAINS("tokenizer.json: the file is not valid JSON at byte"));
     CHECK_THAT(withTokenizer("{}"), CONTAINS("tokenizer.json: \"model\" is missing"));
     CHECK_THAT(withTokenizer("{\"model\": {\"type\": \"WordPiece\"}}"),
                CONTAINS("tokenizer.json: \"model\" is of type WordPiece, which is not supported"));
@@ -353,5 +353,5 @@ TEST_CASE("bad folders: weights that shrink after they were opened are an error,
             std::vector<float> values(static_cast<size_t>(61) * 32);
             source->read("embed.W_E", Shape{61, 32}, [&](const auto& fill) { fill(0, values); });
         }),
-        CONTAINS("model.safetensors: ends at byte 5000, sooner than it did when it was opened; fetch the file again"));
+        CONTAINS("model.safetensors: was shortened while it was open and now ends at byte 5000; fetch the file again"));
 }

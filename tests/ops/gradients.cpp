@@ -213,6 +213,6 @@ TEST_CASE("gradient: a tensor used twice gets the sum, one that is not used gets
 TEST_CASE("gradient: refuses what has none and what is not one number", "[ops]") {
     Case t;
     const Tensor x = t.real("x", {2, 3});
-    CHECK_THROWS_WITH(gradient(x, std::vector{x}), CONTAINS("a gradient is of one number, not of [2, 3]"));
+    CHECK_THROWS_WITH(gradient(x, std::vector{x}), CONTAINS("only a single number has a gradient, not [2, 3]"));
     CHECK_THROWS_WITH(gradient(sum(lastRow(x)), std::vector{x}), CONTAINS("\"last_row\" has no gradient"));
 }

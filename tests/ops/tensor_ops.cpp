@@ -135,13 +135,13 @@ TEST_CASE("tensor operations: what does not fit is named", "[ops]") {
     CHECK_THROWS_WITH(binary(a, b, Binary::Divide),
                       CONTAINS("[2, 3, 4] and [2, 4] do not broadcast: axis -2 has 3 and 2 indices"));
     CHECK_THROWS_WITH(batchedMatmul(a, b), CONTAINS("a [2, 3, 4] has 4 terms for the 2 of b [2, 4]"));
-    CHECK_THROWS_WITH(permute(a, {0, 1, 1}), CONTAINS("[0, 1, 1] is no order of the axes of [2, 3, 4]"));
+    CHECK_THROWS_WITH(permute(a, {0, 1, 1}), CONTAINS("[0, 1, 1] is not an order of the axes of [2, 3, 4]"));
     CHECK_THROWS_WITH(slice(a, 1, 2, 2), CONTAINS("indices 2 to 3 of axis 1 are not all within [2, 3, 4]"));
     CHECK_THROWS_WITH(reduce(a, Reduction::Sum, {3}), CONTAINS("a tensor of 3 axes has no axis 3"));
-    CHECK_THROWS_WITH(concatenate(std::vector{a, b}, 0), CONTAINS("must agree but for axis 0"));
+    CHECK_THROWS_WITH(concatenate(std::vector{a, b}, 0), CONTAINS("must agree except on axis 0"));
     CHECK_THROWS_WITH(put(a, ids, 2), CONTAINS("x [2, 3, 4] must be [N...,rows,C] of ids I32 [N...,R], here [3]"));
-    CHECK_THROWS_WITH(unary(ids, Unary::Square), CONTAINS("integers must be made real first"));
-    CHECK_THROWS_WITH(clamp(a, 1, 0), CONTAINS("the limits 1 and 0 are the wrong way round"));
+    CHECK_THROWS_WITH(unary(ids, Unary::Square), CONTAINS("integers must be converted to real numbers first"));
+    CHECK_THROWS_WITH(clamp(a, 1, 0), CONTAINS("the lower limit 1 is above the upper limit 0"));
 }
 
 // Software Vulkan ends the loops of an invocation, silently, after 65,535 rounds in all.
