@@ -27,7 +27,7 @@ struct BlockCase {
         x = graph->input("x", {.shape = {kRows, hooks.streams * kWidth}});
         const std::vector<double> initial = initialValues(part);
         if (hooks.map) {
-            y = hooks.map(flow, initial, "m", x);
+            y = hooks.map(flow, {part.params, initial}, "m", x);
         } else {
             const Sublayer norm = [&](Tensor in) { return normPart().block->map(flow, {}, "n", in); };
             const Sublayer sublayer = [&](Tensor in) { return innerPart().block->map(flow, innerValues(), "f", in); };
@@ -62,7 +62,8 @@ struct BlockCase {
         Dense in(x.shape().extents());
         in.data = values.at("x");
         const BlockHooks& hooks = *part.block;
-        if (hooks.map) return hooks.mapReference(reference, initialValues(part), "m", in);
+        const std::vector<double> initial = initialValues(part);
+        if (hooks.map) return hooks.mapReference(reference, {part.params, initial}, "m", in);
         return hooks.joinReference(
             reference, "g", in,
             [&](const Dense& rows) { return normPart().block->mapReference(reference, {}, "n", rows); },
