@@ -2,6 +2,7 @@
 #include "app/cli/vision_options.h"
 
 #include "engine/analysis/sweeps.h"
+#include "engine/session/language_model.h"
 
 namespace attn::cli {
 namespace {
@@ -52,40 +53,38 @@ int patch(const PatchOptions& options) {
 
 } // namespace
 
-void addAblate(CLI::App& app, Run& run) {
-    CLI::App* command =
-        app.add_subcommand("ablate", "what removing each head and each MLP does to a logit of a prompt or a picture");
+void addAblate(Command& command) {
     const auto options = std::make_shared<AblateOptions>();
-    options->model.addTo(*command);
-    options->prompt.addTo(*command);
-    options->picture.addTo(*command, false);
-    options->target.addTo(*command);
-    command->add_flag("--json", options->json, "machine-readable");
-    command->footer("Example:\n  attention-cli ablate builtin:induction --prompt 'the quick fox the qu'");
-    command->callback([=, &run] { run = [=] { return ablate(*options); }; });
+    command.about("Each row is the change of the logit when this head or MLP is removed, the largest fall first.");
+    options->model.addTo(command);
+    options->prompt.addTo(command);
+    options->picture.addTo(command, false);
+    options->target.addTo(command);
+    addJson(command, options->json);
+    command.example("attention-cli ablate builtin:induction --prompt 'the quick fox the qu'");
+    command.example("attention-cli ablate builtin:vit-shapes --image circle.png --target circle");
+    command.action([=] { return ablate(*options); });
 }
 
-void addPatch(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand(
-        "patch",
-        "where a difference between two prompts, or two pictures, is held: values of one run put into the other");
+void addPatch(Command& command) {
     const auto options = std::make_shared<PatchOptions>();
-    options->model.addTo(*command);
-    options->prompt.addTo(*command);
-    options->picture.addTo(*command, false);
+    command.about("The model reads two inputs. Each number is the share of the gap between their logits that closes "
+                  "when one layer's value at one token comes from the other run.");
+    options->model.addTo(command);
+    options->prompt.addTo(command);
+    options->picture.addTo(command, false);
     command
-        ->add_option("--from", options->from,
-                     "the other prompt, of as many tokens, or the other picture; ids where the model has no tokenizer")
-        ->required();
-    options->target.addTo(*command);
-    command
-        ->add_option("--hook", options->hook,
-                     "of each layer: hook_resid_pre, hook_attn_out, hook_mlp_out, attn.hook_z ...")
-        ->capture_default_str();
-    command->add_flag("--json", options->json, "machine-readable");
-    command->footer("Example:\n  attention-cli patch builtin:stories --prompt 'Lily had a dog. She loved her' --from "
-                    "'Lily had a cat. She loved her'");
-    command->callback([=, &run] { run = [=] { return patch(*options); }; });
+        .option("--from INPUT", options->from,
+                "the other prompt, with the same number of tokens, or the other image file; token ids if the model "
+                "has no tokenizer")
+        .required();
+    options->target.addTo(command);
+    command.option("--hook HOOK", options->hook,
+                   "hook to copy, in every layer: hook_resid_pre, hook_attn_out, hook_mlp_out, attn.hook_z ...");
+    addJson(command, options->json);
+    command.example("attention-cli patch builtin:stories --prompt 'Lily had a dog. She loved her' --from 'Lily had a "
+                    "cat. She loved her'");
+    command.action([=] { return patch(*options); });
 }
 
 } // namespace attn::cli

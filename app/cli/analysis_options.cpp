@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/models/vision_source.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ int tokenOf(const LanguageModel& model, const std::string& text, const char* opt
         const auto [end, error] = std::from_chars(begin, text.data() + text.size(), id);
         if (error == std::errc() && end == text.data() + text.size() && id >= 0 && id < model.info().vocabulary)
             return id;
-        throw Error({.what = fmt::format("\"{}\" is no token of the model", text),
+        throw Error({.what = fmt::format("the model has no token \"{}\"", text),
                      .where = option,
                      .hint = fmt::format("give a number from 0 to {}", model.info().vocabulary - 1)});
     }
@@ -33,14 +34,15 @@ int tokenOf(const LanguageModel& model, const std::string& text, const char* opt
     if (own.size() == 1) return own.front();
     throw Error({.what = fmt::format("\"{}\" is {} tokens", text, own.size()),
                  .where = option,
-                 .hint = "give one token as the listings show it, or its number as #123"});
+                 .hint = "give one token as results show it, or its number, for example #123"});
 }
 
 } // namespace
 
-void TargetOptions::addTo(CLI::App& app) {
-    app.add_option("--target", token, "token whose logit is asked about, or #ID; the likeliest when left out");
-    app.add_option("--against", other, "token whose logit is taken away from it");
+void TargetOptions::addTo(Command& command) {
+    command.option("--target TOKEN", token, "token whose logit is measured, or #ID; of a picture, a class")
+        .defaultText("the most probable one");
+    command.option("--against TOKEN", other, "measure the target's logit minus the logit of this token or class");
 }
 
 LogitTarget TargetOptions::read(const LanguageModel& model) const {
@@ -49,7 +51,7 @@ LogitTarget TargetOptions::read(const LanguageModel& model) const {
 
 std::unique_ptr<LanguageModel> openForText(const ModelOptions& model, const char* command) {
     if (isVisionModel(model.path))
-        throw Error({.what = "this is a vision model, which reads pictures and no text",
+        throw Error({.what = "this vision model reads pictures, not text",
                      .where = model.path,
                      .hint = fmt::format("give it a picture: attention-cli {} PATH --image FILE", command)});
     return model.open(true);
@@ -87,7 +89,7 @@ nlohmann::json targetJson(const LanguageModel& model, const LogitTarget& target)
 
 std::string targetText(const LanguageModel& model, const LogitTarget& target) {
     return target.other < 0 ? fmt::format("logit of {}", tokenText(model, target.token))
-                            : fmt::format("logit of {} less that of {}", tokenText(model, target.token),
+                            : fmt::format("logit of {} minus that of {}", tokenText(model, target.token),
                                           tokenText(model, target.other));
 }
 
@@ -113,7 +115,7 @@ void printEffects(const TargetName& target, const HeadEffects& effects, bool isJ
         for (const Row& row : rows) json["without"].push_back({{"name", row.name}, {"effect", row.effect}});
         return print(json);
     }
-    fmt::print("{}: {:+.4f}; without\n", target.text, static_cast<double>(effects.whole));
+    fmt::print("{}: {:+.4f}\nchange when one of these is removed:\n", target.text, static_cast<double>(effects.whole));
     std::ranges::stable_sort(rows, std::less(), &Row::effect);
     for (const Row& row : rows) fmt::print("{:+10.4f}  {}\n", static_cast<double>(row.effect), row.name);
 }
@@ -130,8 +132,10 @@ void printPatching(const TargetName& target, const PatchEffects& effects, const 
         }
         return print(json);
     }
-    fmt::print("{}: {:+.4f} here, {:+.4f} there. Share of the way that {} of one layer at one token goes:\n",
-               target.text, static_cast<double>(effects.own), static_cast<double>(effects.other), effects.hook);
+    fmt::print(
+        "{}: {:+.4f} in this run, {:+.4f} in the other.\nShare of the gap that closes when {} of one layer at one "
+        "token is copied from the other run:\n",
+        target.text, static_cast<double>(effects.own), static_cast<double>(effects.other), effects.hook);
     fmt::print("{:16}", "");
     for (size_t layer = 0; layer < layers; ++layer) fmt::print(" {:>7}", fmt::format("L{}", layer));
     fmt::print("\n");

@@ -15,16 +15,16 @@
 
 namespace attn::cli {
 
-/// The logit that an analysis asks about.
+/// The logit that an analysis measures.
 struct TargetOptions {
     std::string token, other;
 
-    void addTo(CLI::App& app);
+    void addTo(Command& command);
     /// @throws Error for text that is not one token
     LogitTarget read(const LanguageModel& model) const;
 };
 
-/// Opens a model that is asked about a text. @throws Error for one that reads pictures
+/// Opens a model that reads text. @throws Error for one that reads pictures
 std::unique_ptr<LanguageModel> openForText(const ModelOptions& model, const char* command);
 
 /// Runs an analysis with its progress on standard error where that is a terminal.
@@ -34,42 +34,43 @@ std::shared_ptr<Result> analyse(LanguageModel& model, std::vector<int> tokens, c
     return std::static_pointer_cast<Result>(runAnalysis(model, std::move(tokens), analysis));
 }
 
-/// A token as listings show it: its text between quotes, or its number.
+/// A token as results show it: its text between quotes, or its number.
 std::string tokenText(const LanguageModel& model, int token);
 nlohmann::json tokenJson(const LanguageModel& model, int token);
 nlohmann::json targetJson(const LanguageModel& model, const LogitTarget& target);
 std::string targetText(const LanguageModel& model, const LogitTarget& target);
 void print(const nlohmann::json& json);
 
-/// A target as answers name it: in text, and in JSON.
+/// A target as results name it: in text, and in JSON.
 struct TargetName {
     std::string text;
     nlohmann::json json;
 };
-/// What `ablate` says. @param target name of the effects' own
+/// Prints the result of `ablate`. @param target the logit that was measured
 void printEffects(const TargetName& target, const HeadEffects& effects, bool isJson);
-/// What `patch` says. @param target likewise  @param tokens their names
+/// Prints the result of `patch`. @param target the logit that was measured  @param tokens names of the rows
 void printPatching(const TargetName& target, const PatchEffects& effects, const std::vector<std::string>& tokens,
                    bool isJson);
-/// What each part adds to a logit. @param more of the JSON  @param where the logit is: " after token 3", or nothing
+/// Prints what each component adds to a logit. @param more JSON to which the result is added
+/// @param where the position of the logit: " after token 3", or nothing
 void printContributions(const TargetName& target, float logit, std::span<const LogitAttribution::Component> components,
                         nlohmann::json more, const std::string& where, bool isJson);
 
-/// What `detect` compares heads for.
+/// Which heads `detect` compares.
 struct LikenessOptions {
-    std::vector<int> like; ///< layer and head that others are like; empty: none
-    std::string in;        ///< another model whose heads they are; empty: the same
-    double cluster = 0;    ///< likeness of a group; 0: no groups
+    std::vector<int> like; ///< layer and head that others are compared with; empty: none
+    std::string in;        ///< model whose heads are compared with it; empty: the same
+    double cluster = 0;    ///< least similarity within a group; 0: no groups
 
-    void addTo(CLI::App& app);
+    void addTo(Command& command);
 };
-/// What `detect` says of heads like the one that is asked for. @param json to which it is added
+/// Prints the heads that are similar to the one of the options. @param json to which they are added
 void printLike(const LikenessOptions& options, std::span<const SimilarHead> heads, nlohmann::json& json, bool isJson);
-/// What `detect` says of groups of like heads. @param groups layers and heads
+/// Prints groups of similar heads. @param groups layers and heads  @param json to which they are added
 void printGroups(std::span<const std::vector<std::pair<int, int>>> groups, nlohmann::json& json, bool isJson);
 
 struct VisionQuestion;
-/// What `detect` says of a picture. @param question whose target does not count
+/// `detect` for a picture. @param question its target is ignored
 int detectVision(const VisionQuestion& question, const LikenessOptions& likeness);
 
 } // namespace attn::cli

@@ -41,21 +41,23 @@ Inputs readInputs(const std::string& path, const HeadCounts& counts) {
     const auto read = [&](const std::string& name, int64_t heads, int64_t& rows) {
         const auto found = file.tensors().find(name);
         if (found == file.tensors().end())
-            throw Error(
-                {.what = fmt::format("has no tensor \"{}\"", name), .where = path, .hint = "it needs q, k and v"});
+            throw Error({.what = fmt::format("the file has no tensor \"{}\"", name),
+                         .where = path,
+                         .hint = "give a file with the tensors q, k and v"});
         std::vector<int64_t> shape = found->second.shape;
         if (shape.size() == 2) shape.insert(shape.begin(), 1);
         if (shape.size() != 3 || shape[0] != heads)
             throw Error(
-                {.what = fmt::format("{} is {}, not [{}, rows, width]", name, Shape(found->second.shape).text(), heads),
+                {.what = fmt::format("the shape of {} is {}, not [{}, rows, width]", name,
+                                     Shape(found->second.shape).text(), heads),
                  .where = path,
-                 .hint = "choose the heads of the spec to fit, as in heads=multi_head(4)"});
+                 .hint = "give the composition as many heads as the file has, for example heads=multi_head(4)"});
         rows = shape[1];
         if (inputs.sizes.width == 0) inputs.sizes.width = shape[2];
         if (shape[2] != inputs.sizes.width)
-            throw Error({.what = fmt::format("{} is {} wide and q {}", name, shape[2], inputs.sizes.width),
+            throw Error({.what = fmt::format("{} has width {}, but q has width {}", name, shape[2], inputs.sizes.width),
                          .where = path,
-                         .hint = "q, k and v share their last axis"});
+                         .hint = "q, k and v must have the same last axis"});
         std::vector<float> values(static_cast<size_t>(heads * rows * shape[2]));
         file.read(found->second, 0, values);
         return values;
@@ -66,9 +68,9 @@ Inputs readInputs(const std::string& path, const HeadCounts& counts) {
     inputs.k = read("k", counts.groups, inputs.sizes.keys);
     inputs.v = read("v", counts.groups, values);
     if (values != inputs.sizes.keys)
-        throw Error({.what = fmt::format("there are {} keys and {} values", inputs.sizes.keys, values),
+        throw Error({.what = fmt::format("there are {} keys but {} values", inputs.sizes.keys, values),
                      .where = path,
-                     .hint = "each key has one value"});
+                     .hint = "k and v must have the same number of rows"});
     return inputs;
 }
 
@@ -76,9 +78,9 @@ Inputs drawInputs(const std::string& sizes, const HeadCounts& counts, uint64_t s
     int64_t T = 0, D = 0;
     char rest = 0;
     if (std::sscanf(sizes.c_str(), "%ld,%ld%c", &T, &D, &rest) != 2 || T < 1 || D < 1 || T > 65536 || D > 1024)
-        throw Error({.what = fmt::format("\"{}\" is not tokens and width", sizes),
+        throw Error({.what = fmt::format("\"{}\" is not a number of tokens and a width", sizes),
                      .where = "--random",
-                     .hint = "write for example --random 64,16, up to 65536 tokens and a width of 1024"});
+                     .hint = "write for example --random 64,16; at most 65536 tokens and a width of 1024"});
     return {.sizes = {.queries = T, .keys = T, .width = D},
             .q = gaussianRows(counts.heads * T, D, 1, 3 * seed),
             .k = gaussianRows(counts.groups * T, D, 1, 3 * seed + 1),
@@ -97,9 +99,9 @@ PatternWindow readWindow(const std::string& text, const AttentionSizes& sizes, i
     if (found != 4 || !isWithin(window.queryBegin, window.queryEnd, sizes.queries) ||
         !isWithin(window.keyBegin, window.keyEnd, sizes.keys))
         throw Error(
-            {.what = fmt::format("\"{}\" is no part of {} queries and {} keys", text, sizes.queries, sizes.keys),
+            {.what = fmt::format("\"{}\" is not a window of {} queries and {} keys", text, sizes.queries, sizes.keys),
              .where = "--window",
-             .hint = "write for example --window 0:128,64:192, ends excluded"});
+             .hint = "write for example --window 0:128,64:192; the ends are excluded"});
     return boundedWindow(window, sizes.queries, sizes.keys, pixels);
 }
 
@@ -107,13 +109,13 @@ int attend(const Options& options) {
     const AttentionSpec spec = readSpec(options.spec);
     const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
     if (options.input.empty() == options.random.empty())
-        throw Error(
-            {.what = "give either --input or --random", .where = "attend", .hint = "--random 64,16 draws both"});
+        throw Error({.what = "attend needs either --input or --random",
+                     .where = {},
+                     .hint = "give for example --random 64,16"});
     Inputs inputs =
         options.input.empty() ? drawInputs(options.random, counts, options.seed) : readInputs(options.input, counts);
     inputs.sizes.layer = options.layer;
-    gpu::Context context({.device = options.device.empty() ? std::nullopt : std::optional(options.device),
-                          .validation = options.validation});
+    gpu::Context context({.device = namedDevice(options.device), .validation = options.validation});
     KernelLibrary kernels(context);
     AttentionRun attention =
         options.window.empty()
@@ -137,7 +139,7 @@ int attend(const Options& options) {
     else if (options.out.ends_with(".safetensors"))
         writeSafetensors(options.out, written, {{"spec", spec.text()}});
     else
-        throw Error({.what = "the ending says no format",
+        throw Error({.what = "the file ending is not a known format",
                      .where = options.out,
                      .hint = "end the name in .npz or .safetensors"});
     return kDone;
@@ -145,31 +147,30 @@ int attend(const Options& options) {
 
 } // namespace
 
-void addAttend(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("attend", "run one attention of any composition and write what it forms");
+void addAttend(Command& command) {
     const auto options = std::make_shared<Options>();
-    command->add_option("--spec", options->spec, "an expression, or a file with one as JSON")->required();
-    command->add_option("--input", options->input, "a .safetensors file with q, k and v: [heads, tokens, width]");
-    command->add_option("--random", options->random,
-                        "T,D: normal random q, k and v of T tokens and width D for each head");
-    command->add_option("--seed", options->seed, "of random inputs and of what the spec would learn");
-    command->add_option("--layer", options->layer, "for masks and positions that differ between layers")
-        ->check(CLI::NonNegativeNumber);
-    command->add_option("--window", options->window,
-                        "Q0:Q1,K0:K1: only these queries and keys of an effective pattern, at any length");
+    command.about("Writes scores, pattern and output, and other tensors that the parts form; their names and shapes "
+                  "go to standard error. attention-cli parts lists the parts, attention-cli mask --help the masks.");
+    command.option("--spec SPEC", options->spec, "composition, or a .json file that holds one").required();
+    command.option("--input FILE", options->input, ".safetensors file with q, k and v: [heads, tokens, width]");
+    command.option("--random T,D", options->random,
+                   "draw q, k and v from a normal distribution: T tokens, heads of width D");
+    command.option("--seed N", options->seed, "seed of random inputs and of learned parameters");
+    command.option("--layer N", options->layer, "layer, counted from 0, for parts that differ between layers")
+        .atLeast(0);
+    command.option("--window Q0:Q1,K0:K1", options->window,
+                   "write only these queries and keys of the pattern that linear attention implies; ends excluded, at "
+                   "any length");
     command
-        ->add_option("--pixels", options->pixels,
-                     "most numbers across and down a window: each the largest of the cells that it covers")
-        ->check(CLI::Range(1, 4096))
-        ->capture_default_str();
-    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_flag("--validation", options->validation, "load the Vulkan validation layer")->group("");
-    command->add_option("--out", options->out, "file to write: .safetensors or .npz")->required();
-    command->footer("Writes scores, pattern and output, and what the parts show besides. Example:\n"
-                    "  attention-cli attend --spec 'heads=multi_head(4), position=alibi, mask=causal & window(16)' \\\n"
-                    "      --random 64,16 --out attention.npz\n"
-                    "Parts: attention-cli parts. Masks: attention-cli mask --help.");
-    command->callback([=, &run] { run = [=] { return attend(*options); }; });
+        .option("--pixels N", options->pixels,
+                "most rows and columns of a window; each number is then the largest of the cells that it covers")
+        .range(1, 4096);
+    addDevice(command, options->device);
+    command.flag("--validation", options->validation, "load the Vulkan validation layer");
+    command.option("--out FILE", options->out, "file to write: .safetensors or .npz").required();
+    command.example("attention-cli attend --spec 'heads=multi_head(4), position=alibi, mask=causal & window(16)' "
+                    "--random 64,16 --out attention.npz");
+    command.action([=] { return attend(*options); });
 }
 
 } // namespace attn::cli

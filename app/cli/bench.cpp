@@ -2,6 +2,7 @@
 
 #include "engine/core/rng.h"
 #include "engine/runtime/gpu_executor.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,10 @@
 #include <map>
 
 namespace attn::cli {
+
+void addBenchTrain(Command& command);
+void addBenchLongPattern(Command& command);
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -24,7 +29,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// A model of GPT-2 small's shape with random weights: speed does not depend on what they are.
+/// A model of GPT-2 small's shape with random parameters: speed does not depend on their values.
 class RandomGpt2 : public ModelSource {
 public:
     RandomGpt2() {
@@ -186,7 +191,7 @@ int bench(const Options& options) {
         if (!options.json) fmt::print("{:<44} {:>10.1f} {}\n", name, value, unit);
         std::fflush(stdout);
     };
-    const auto device = options.device.empty() ? std::nullopt : std::optional(options.device);
+    const auto device = namedDevice(options.device);
     if (options.profile) {
         printProfile(options, device);
         return kDone;
@@ -206,7 +211,7 @@ int bench(const Options& options) {
             report("loading: peak memory over float32 weights",
                    static_cast<double>(peakBytes() - before) / static_cast<double>(plain.info().parameterCount * 4),
                    "x");
-        report("decode, no probe", decodeRate(plain, 400), "tokens/s");
+        report("decode, nothing captured", decodeRate(plain, 400), "tokens/s");
         LanguageModel inspecting(openModelSource(options.path), {.device = device});
         report("decode, every pattern captured", decodeRate(inspecting, 400), "tokens/s");
         const int tokens = std::min(512, inspecting.capacity());
@@ -220,7 +225,7 @@ int bench(const Options& options) {
             inspecting.patternGrid(64);
             seconds.push_back(secondsSince(start));
         }
-        report(fmt::format("edit the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");
+        report(fmt::format("replace the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");
     }
     if (wants("gpt2")) {
         LanguageModel model(std::make_unique<RandomGpt2>(), {.device = device, .inspects = false});
@@ -233,24 +238,24 @@ int bench(const Options& options) {
 
 } // namespace
 
-void addBench(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand(
-        "bench",
-        "measure this machine: kernels, decoding, prefill, thumbnails; train: training steps; lens: long patterns");
+void addBench(Command& command) {
     const auto options = std::make_shared<Options>();
-    auto* path = command->add_option("PATH", options->path, "also measure this model");
-    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_option("--only", options->only, "some of: matmul, attention, model, gpt2")
-        ->delimiter(',')
-        ->check(CLI::IsMember({"matmul", "attention", "model", "gpt2"}));
-    command->add_flag("--profile", options->profile, "only: the model's device time per token, by shader")->needs(path);
-    command->add_flag("--json", options->json, "one JSON object");
-    command->footer("Timings of shared machines vary: quote the median of several starts.");
-    addBenchTrain(*command, run);
-    addBenchLongPattern(*command, run);
-    command->callback([=, &run] {
-        if (command->get_subcommands().empty()) run = [=] { return bench(*options); };
-    });
+    command.about("Without a COMMAND: times kernels, decoding, prefill and, with a PATH, the thumbnails of that "
+                  "model's heads. Timings of shared machines vary: quote the median of several runs.");
+    const Option& path = command.argument("PATH", options->path, "also measure this model");
+    addDevice(command, options->device);
+    command.option("--only LIST", options->only, "measure only these, between commas")
+        .listed()
+        .choices({"matmul", "attention", "model", "gpt2"});
+    command.flag("--profile", options->profile, "print only the model's device time per token, by shader").needs(path);
+    addJson(command, options->json);
+    command.example("attention-cli bench builtin:stories");
+    command.example("attention-cli bench builtin:stories --profile");
+    addBenchTrain(command.subcommand("train", "Time training steps and compare them with PyTorch"));
+    Command& longPattern = command.subcommand("long-pattern", "Time the view of a long pattern, which is never formed");
+    longPattern.alias("lens"); // its former name
+    addBenchLongPattern(longPattern);
+    command.action([=] { return bench(*options); });
 }
 
 } // namespace attn::cli

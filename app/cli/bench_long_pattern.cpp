@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 
 #include "engine/attention/random_features.h"
+#include "engine/runtime/gpu_executor.h"
 #include "engine/session/long_pattern_view.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ struct Options {
 
 int benchLongPattern(const Options& options) {
     using Clock = std::chrono::steady_clock;
-    gpu::Context context({.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
+    gpu::Context context({.device = namedDevice(options.device)});
     KernelLibrary kernels(context);
     TensorStore store(context);
     const Shape shape{options.tokens, options.heads, options.width};
@@ -45,10 +46,10 @@ int benchLongPattern(const Options& options) {
     if (!options.json) fmt::print("device: {}, {}\n", context.traits().name, context.traits().driver);
     const auto report = [&](const std::string& name, double value, const char* unit) {
         results[name] = value;
-        if (!options.json) fmt::print("{:<56} {:>10.1f} {}\n", name, value, unit);
+        if (!options.json) fmt::print("{:<62} {:>10.1f} {}\n", name, value, unit);
         std::fflush(stdout);
     };
-    const auto timed = [&](const LongPatternRegion& view) { // until it is there, and until it is exact
+    const auto timed = [&](const LongPatternRegion& view) { // until it is drawn, and until it is exact
         const Clock::time_point start = Clock::now();
         const auto since = [&] { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); };
         longPattern.show(view);
@@ -69,25 +70,25 @@ int benchLongPattern(const Options& options) {
                                   .rows = options.size,
                                   .columns = options.size};
 
-    timed({.level = level, .rows = 1, .columns = side}); // software Vulkan compiles kernels at their first run
+    timed({.level = level, .rows = 1, .columns = side}); // software Vulkan compiles kernels when they first run
     timed({.level = 0, .rows = 1, .columns = options.size});
     const std::string map = fmt::format("{0} x {0} of {1} tokens", side, options.tokens);
     LongPatternRegion other = whole;
-    other.head = static_cast<int>(options.heads) - 1; // of which nothing is known
+    other.head = static_cast<int>(options.heads) - 1; // nothing has been computed for it
     const auto [coarse, exact] = timed(other);
-    report(map + ": a coarse picture", coarse, "ms");
-    report(map + ": largest, exact, with normalisers", exact, "ms");
-    report(map + ": largest, exact, normalisers ready", timed(other).second, "ms");
+    report(map + ": coarse", coarse, "ms");
+    report(map + ": largest, exact, normalisers included", exact, "ms");
+    report(map + ": largest, exact, normalisers known", timed(other).second, "ms");
     LongPatternRegion mean = other;
     mean.pooling = Pooling::Mean;
     timed({.head = other.head, .level = level, .rows = 1, .columns = side, .pooling = Pooling::Mean});
-    report(map + ": mean, exact, normalisers ready", timed(mean).second, "ms");
+    report(map + ": mean, exact, normalisers known", timed(mean).second, "ms");
     timed(close);
-    report(fmt::format("{0} x {0} cells, normalisers ready", options.size), timed(close).second, "ms");
+    report(fmt::format("{0} x {0} cells, normalisers known", options.size), timed(close).second, "ms");
     LongPatternRegion moved = close;
     moved.row += 64;
     moved.column += 64;
-    report("moved by 64 cells, their normalisers with it", timed(moved).second, "ms");
+    report("moved by 64 cells, new normalisers included", timed(moved).second, "ms");
     report("device memory beyond q and k", static_cast<double>(context.allocatedBytes() - before) / (1 << 20), "MiB");
     if (options.json) fmt::print("{}\n", results.dump());
     return kDone;
@@ -95,21 +96,19 @@ int benchLongPattern(const Options& options) {
 
 } // namespace
 
-void addBenchLongPattern(CLI::App& bench, Run& run) {
-    CLI::App* command = bench.add_subcommand("lens", "a long pattern, looked at without forming it");
+void addBenchLongPattern(Command& command) {
     const auto options = std::make_shared<Options>();
-    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_option("--tokens", options->tokens, "of random queries and keys")
-        ->capture_default_str()
-        ->check(CLI::Range(64, 1 << 17));
-    command->add_option("--heads", options->heads, "heads")->capture_default_str()->check(CLI::Range(1, 128));
-    command->add_option("--width", options->width, "of a head")->capture_default_str()->check(CLI::Range(1, 256));
-    command->add_option("--size", options->size, "pixels on a side")
-        ->capture_default_str()
-        ->check(CLI::Range(16, LongPatternRegion::kMostSide));
-    command->add_flag("--full", options->isFull, "every token sees every token, not only what lies behind");
-    command->add_flag("--json", options->json, "one JSON object");
-    command->callback([=, &run] { run = [=] { return benchLongPattern(*options); }; });
+    command.about("Draws random queries and keys and times the long-pattern view of one head: coarse and exact, pooled "
+                  "by largest and by mean, and cell by cell. The formed pattern would need 4 GiB per head.");
+    addDevice(command, options->device);
+    command.option("--tokens N", options->tokens, "number of queries and of keys").range(64, 1 << 17);
+    command.option("--heads N", options->heads, "number of heads").range(1, 128);
+    command.option("--width N", options->width, "width of a head").range(1, 256);
+    command.option("--size N", options->size, "pixels on a side of the view").range(16, LongPatternRegion::kMostSide);
+    command.flag("--full", options->isFull, "let every query see every key, not only earlier ones");
+    addJson(command, options->json);
+    command.example("attention-cli bench long-pattern --tokens 32768");
+    command.action([=] { return benchLongPattern(*options); });
 }
 
 } // namespace attn::cli

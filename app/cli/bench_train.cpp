@@ -27,7 +27,7 @@ struct StepShape {
     const char* name;
     int64_t layers, heads, width;
     int context, batch;
-    int patch; ///< pixels on a side, of a vision transformer over 28 x 28 grey pixels; 0: a decoder
+    int patch; ///< pixels on a side of a patch, for a vision transformer over 28 x 28 grey pixels; 0: a decoder
     int steps; ///< per turn
 };
 constexpr std::array kShapes{StepShape{"A", 2, 4, 64, 64, 32, 0, 7}, StepShape{"B", 4, 4, 128, 64, 12, 0, 7},
@@ -46,7 +46,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// A file in the temporary folder for as long as it lives.
+/// A file in the temporary folder, which the destructor removes.
 class TemporaryFile {
 public:
     TemporaryFile(const char* extension, const std::string& text)
@@ -72,7 +72,7 @@ std::string randomLetters(uint64_t count) {
     return text;
 }
 
-/// IDX files of random pictures, in a folder for as long as it lives.
+/// A folder with IDX files of random pictures, which the destructor removes.
 class RandomPictures {
 public:
     RandomPictures()
@@ -127,8 +127,8 @@ Recipe recipeOf(const StepShape& shape, const std::filesystem::path& text, const
     return recipe;
 }
 
-/// Where Debian puts an OpenBLAS whose threads are OpenMP's, which PyTorch is two to four times faster with than with
-/// the one that it links by default; empty if there is none.
+/// The folder of Debian's OpenBLAS with OpenMP threads; empty if it is not installed. It makes PyTorch two to four
+/// times faster than the library that it links by default.
 std::string fastBlasFolder() {
     std::error_code ignored;
     for (const auto& folder : std::filesystem::directory_iterator("/usr/lib", ignored))
@@ -185,7 +185,7 @@ void printProfile(const Trainer& trainer) {
 int benchTrain(const Options& options) {
     const TemporaryFile text("txt", randomLetters(200000));
     const RandomPictures pictures;
-    const auto device = options.device.empty() ? std::nullopt : std::optional(options.device);
+    const auto device = namedDevice(options.device);
     PyTorch pytorch(options.python);
     nlohmann::json results = nlohmann::json::object();
     if (!options.json)
@@ -237,9 +237,10 @@ int benchTrain(const Options& options) {
     else if (!options.profile)
         fmt::print("{}\n",
                    pytorch.version().empty()
-                       ? fmt::format("PyTorch is missing: {} cannot import torch", options.python)
+                       ? fmt::format("no comparison: {} cannot import torch; name another interpreter with --python",
+                                     options.python)
                        : fmt::format("PyTorch {} with {}; both on {} threads", pytorch.version(),
-                                     pytorch.blas().empty() ? "a matrix library of its own"
+                                     pytorch.blas().empty() ? "its built-in matrix library"
                                                             : fmt::format("{}", fmt::join(pytorch.blas(), ", ")),
                                      std::thread::hardware_concurrency()));
     return kDone;
@@ -247,25 +248,23 @@ int benchTrain(const Options& options) {
 
 } // namespace
 
-void addBenchTrain(CLI::App& bench, Run& run) {
-    CLI::App* command = bench.add_subcommand("train", "training steps beside PyTorch's, in turn");
+void addBenchTrain(Command& command) {
     const auto options = std::make_shared<Options>();
-    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_option("--shapes", options->shapes, "some of: A, B, C, ViT")
-        ->delimiter(',')
-        ->check(CLI::IsMember({"A", "B", "C", "ViT"}));
-    command->add_option("--python", options->python, "interpreter with PyTorch")->capture_default_str();
-    command->add_flag("--profile", options->profile, "only: device time of one of our steps, by shader");
-    command->add_flag("--json", options->json, "one JSON object");
-    command->footer(
-        "A step is forward, backward, clipping, AdamW and reading the loss, of the same model on both sides: "
-        "decoders,\n"
-        "and a vision transformer over 4 x 4 patches of 28 x 28 pixels and a class token. Ours also cuts the patches.\n"
-        "PyTorch runs with the OpenBLAS of Debian's libopenblas0-openmp if that is installed, which is much faster "
-        "than\n"
-        "the default, unless LD_LIBRARY_PATH is set; the last line says which library it loaded.\n"
-        "Timings of shared machines vary: quote the median of several starts.");
-    command->callback([=, &run] { run = [=] { return benchTrain(*options); }; });
+    command.about("A step is forward, backward, clipping, AdamW and reading the loss, of the same model on both sides: "
+                  "decoders, and a vision transformer over 4 x 4 patches of 28 x 28 pixels with a CLS token. Attention "
+                  "Lab also cuts the patches. The two programs take turns.");
+    command.about("PyTorch runs with the OpenBLAS of Debian's libopenblas0-openmp, which is much faster than the "
+                  "default, if that is installed and LD_LIBRARY_PATH is not set. The last line names the library that "
+                  "was loaded. Timings of shared machines vary: quote the median of several runs.");
+    addDevice(command, options->device);
+    command.option("--shapes LIST", options->shapes, "time only these models, between commas")
+        .listed()
+        .choices({"A", "B", "C", "ViT"});
+    command.option("--python PROGRAM", options->python, "Python interpreter that has PyTorch");
+    command.flag("--profile", options->profile, "print only the device time of one of our steps, by shader");
+    addJson(command, options->json);
+    command.example("attention-cli bench train --shapes A,ViT");
+    command.action([=] { return benchTrain(*options); });
 }
 
 } // namespace attn::cli

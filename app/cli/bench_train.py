@@ -1,8 +1,9 @@
-"""A training step of a decoder or a vision transformer in PyTorch, timed: what `attention-cli bench train` compares its own with.
+"""Times training steps of a decoder or a vision transformer in PyTorch, for `attention-cli bench train` to compare its own with.
 
 usage: bench_train.py LAYERS HEADS WIDTH CONTEXT BATCH VOCABULARY PATCH_VALUES THREADS STEPS
 
-PATCH_VALUES is 0 for a decoder. Else so many numbers make a patch, CONTEXT counts a class token too, and VOCABULARY is of classes.
+PATCH_VALUES is 0 for a decoder. For a vision transformer it is the count of numbers in a patch; CONTEXT then includes the CLS token,
+and VOCABULARY is the number of classes.
 
 Prints JSON: the version of PyTorch, the BLAS libraries that it loaded, and the seconds of each step (forward, backward, clipping,
 AdamW, reading the loss).

@@ -2,14 +2,13 @@
 #include "app/cli/vision_options.h"
 
 #include "engine/session/capture_file.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 
 namespace attn::cli {
 
-void addCapture(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand(
-        "capture", "run a prompt or a picture once and write hooks (attention patterns, residuals, logits) to a file");
+void addCapture(Command& command) {
     struct Options {
         ModelOptions model;
         PromptOptions prompt;
@@ -17,31 +16,30 @@ void addCapture(CLI::App& app, Run& run) {
         std::string hooks = "blocks.*.attn.hook_pattern,logits", out;
     };
     const auto options = std::make_shared<Options>();
-    options->model.addTo(*command);
-    options->prompt.addTo(*command);
-    options->picture.addTo(*command, false);
-    command
-        ->add_option("--hooks", options->hooks,
-                     "names or globs, separated by commas (see: attention-cli models PATH --hooks)")
-        ->capture_default_str();
-    command->add_option("--out", options->out, "file to write: .safetensors or .npz")->required();
-    command->footer(
-        "Open it in Python:\n  from safetensors.numpy import load_file\n  run = load_file('run.safetensors')\n"
-        "  pattern = run['blocks.0.attn.hook_pattern']   # [head, query, key]\n  print(pattern.sum(-1))                "
-        "        # every row sums to 1");
-    command->callback([=, &run] {
-        run = [=] {
-            if (!options->picture.image.empty()) {
-                captureVision(options->model, options->picture, options->hooks, options->out);
-                return kDone;
-            }
-            const auto model = options->model.open(true);
-            const std::vector<int> tokens = options->prompt.encode(*model);
-            const auto hooks = model->capture(tokens, options->hooks);
-            writeCapture(options->out, model->info(), tokens, hooks);
-            for (const auto& hook : hooks) fmt::print(stderr, "{} {}\n", hook.name, hook.shape.text());
+    command.about("The names and shapes of the written hooks go to standard error.");
+    options->model.addTo(command);
+    options->prompt.addTo(command);
+    options->picture.addTo(command, false);
+    command.option("--hooks NAMES", options->hooks,
+                   "names of hooks, between commas; * stands for anything; see attention-cli models PATH --hooks");
+    command.option("--out FILE", options->out, "file to write: .safetensors or .npz").required();
+    command.list("In Python",
+                 {{"from safetensors.numpy import load_file", ""},
+                  {"run = load_file('run.safetensors')", ""},
+                  {"pattern = run['blocks.0.attn.hook_pattern']", "shape [head, query, key]; every row sums to 1"}});
+    command.example("attention-cli capture builtin:stories --prompt 'Once upon a time' --out run.safetensors");
+    command.example("attention-cli capture builtin:vit-shapes --image circle.png --hooks logits --out run.npz");
+    command.action([=] {
+        if (!options->picture.image.empty()) {
+            captureVision(options->model, options->picture, options->hooks, options->out);
             return kDone;
-        };
+        }
+        const auto model = options->model.open(true);
+        const std::vector<int> tokens = options->prompt.encode(*model);
+        const auto hooks = model->capture(tokens, options->hooks);
+        writeCapture(options->out, model->info(), tokens, hooks);
+        for (const auto& hook : hooks) fmt::print(stderr, "{} {}\n", hook.name, hook.shape.text());
+        return kDone;
     });
 }
 

@@ -1,6 +1,9 @@
 #include "app/cli/command.h"
 #include "app/cli/vision_options.h"
 
+#include "engine/io/image.h"
+#include "engine/session/vision_model.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -48,15 +51,16 @@ int classify(const Options& options) {
 
 } // namespace
 
-void addClassify(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("classify", "say what a vision model sees in a picture");
+void addClassify(Command& command) {
     const auto options = std::make_shared<Options>();
-    options->model.addTo(*command);
-    options->picture.addTo(*command, true);
-    command->add_option("--top", options->top, "how many classes")->check(CLI::Range(1, 100000))->capture_default_str();
-    command->add_flag("--json", options->json, "machine-readable");
-    command->footer("Example:\n  attention-cli classify models/deit-tiny --image cat.jpg --top 3");
-    command->callback([=, &run] { run = [=] { return classify(*options); }; });
+    command.about("Prints the most probable classes with their probabilities. Reads ViT, DeiT, DINOv2 and Swin in the "
+                  "layouts of Hugging Face and timm.");
+    options->model.addTo(command);
+    options->picture.addTo(command, true);
+    command.option("--top N", options->top, "number of classes to print").range(1, 100000);
+    addJson(command, options->json);
+    command.example("attention-cli classify builtin:vit-shapes --image circle.png --top 3");
+    command.action([=] { return classify(*options); });
 }
 
 } // namespace attn::cli

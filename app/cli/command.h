@@ -1,33 +1,33 @@
 #pragma once
 
-#include "engine/session/language_model.h"
+#include "app/arguments/arguments.h"
 
-#include <CLI/CLI.hpp>
-
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
-// One file per subcommand; each adds itself to the parser and returns what to run.
+// What the subcommands share. Each has a file of its own; catalogue.cpp lists them.
 
 class QSize;
 namespace attn {
+class LanguageModel;
 struct Figure;
 struct FigureTheme;
 } // namespace attn
 
 namespace attn::cli {
 
-/// Exit codes: 0 done, 1 the work failed (a message says why), 2 the command line was wrong.
-enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2 };
+/// Exit codes: 0 done, 1 the work failed (a message says why). Command::parse gives 2 for a wrong command line.
+enum ExitCode { kDone = 0, kFailed = 1 };
 
-/// Options that every subcommand which opens a model has.
+/// Options of every subcommand that opens a model.
 struct ModelOptions {
     std::string path;
     std::string device;
     bool validation = false;
 
-    void addTo(CLI::App& app);
+    void addTo(Command& command);
     /// Opens the model, with progress on standard error when that is a terminal.
     std::unique_ptr<LanguageModel> open(bool inspects) const;
 };
@@ -37,40 +37,21 @@ struct PromptOptions {
     std::string text;
     std::string tokens;
 
-    void addTo(CLI::App& app);
+    void addTo(Command& command);
     /// The model's own example when neither was given.
     /// @throws Error if the prompt is empty or needs a tokenizer that the model lacks
     std::vector<int> encode(const LanguageModel& model) const;
 };
 
+void addDevice(Command& command, std::string& device);
+void addJson(Command& command, bool& isJson);
+/// The device that was named; none: the best.
+std::optional<std::string> namedDevice(const std::string& device);
+
 /// "light", "dark" or "projector"; light for anything else.
 FigureTheme themeFromKey(const std::string& key);
-/// Writes a picture at `size` in logical pixels, in the format of the path's ending. @throws Error
+/// Writes a figure at `size` in logical pixels, in the format of the path's ending. @throws Error
 /// @param theme for themeFromKey
 void writeFigure(const Figure& figure, const QSize& size, const std::string& path, const std::string& theme = "light");
-
-using Run = std::function<int()>;
-/// Each adds a subcommand; `run` is set when it was chosen.
-void addDevices(CLI::App& app, Run& run);
-void addModels(CLI::App& app, Run& run);
-void addGenerate(CLI::App& app, Run& run);
-void addCapture(CLI::App& app, Run& run);
-void addRender(CLI::App& app, Run& run);
-void addClassify(CLI::App& app, Run& run);
-void addParts(CLI::App& app, Run& run);
-void addMask(CLI::App& app, Run& run);
-void addAttend(CLI::App& app, Run& run);
-void addCost(CLI::App& app, Run& run);
-void addExtrapolate(CLI::App& app, Run& run);
-void addBench(CLI::App& app, Run& run);
-void addBenchLongPattern(CLI::App& bench, Run& run);
-void addBenchTrain(CLI::App& bench, Run& run);
-void addTrain(CLI::App& app, Run& run);
-void addEval(CLI::App& app, Run& run);
-void addPerplexity(CLI::App& app, Run& run);
-void addLens(CLI::App& app, Run& run);
-void addAblate(CLI::App& app, Run& run);
-void addPatch(CLI::App& app, Run& run);
-void addDetect(CLI::App& app, Run& run);
 
 } // namespace attn::cli

@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 
 #include "app/figures/length_figure.h"
+#include "engine/attention/attention_spec.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/session/attention_cost.h"
@@ -9,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 namespace attn::cli {
 namespace {
@@ -20,15 +23,14 @@ struct Options {
     std::string out, device;
 };
 
-/// What is compared unless the command line says otherwise.
+/// The attentions that are compared when none is named.
 const std::vector<std::string> kSpecs{"mask=causal", "mask=causal & window(256)", "mask=causal, normaliser=linear"};
 
 int cost(const Options& options) {
     std::optional<gpu::Context> context;
     std::optional<KernelLibrary> kernels;
     if (options.measures) {
-        context.emplace(
-            gpu::Context::Options{.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
+        context.emplace(gpu::Context::Options{.device = namedDevice(options.device)});
         kernels.emplace(*context);
     }
     LengthFigure figure;
@@ -84,24 +86,20 @@ int cost(const Options& options) {
 
 } // namespace
 
-void addCost(CLI::App& app, Run& run) {
-    CLI::App* command =
-        app.add_subcommand("cost", "what attentions cost against the length: pairs, operations, memory, time");
+void addCost(Command& command) {
     const auto options = std::make_shared<Options>();
-    command->add_option("specs", options->specs, "attentions to compare, as in 'position=alibi, mask=causal'");
-    command->add_option("--from", options->from, "shortest sequence in tokens")
-        ->check(CLI::Range(1, 1 << 20))
-        ->capture_default_str();
-    command->add_option("--to", options->to, "longest; lengths double")
-        ->check(CLI::Range(1, 1 << 20))
-        ->capture_default_str();
-    command->add_option("--width", options->width, "of a head")->check(CLI::Range(1, 1024))->capture_default_str();
-    command->add_flag("--measure", options->measures, "run each on the device, too");
-    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_option("--out", options->out, "picture (.png, .svg, .pdf) or .json");
-    command->footer(
-        "Example:\n  attention-cli cost 'mask=causal' 'mask=causal & window(256)' --measure --out cost.svg");
-    command->callback([=, &run] { run = [=] { return cost(*options); }; });
+    command.about("For each attention and length: pairs of query and key, millions of floating-point operations, MiB "
+                  "of memory and, with --measure, milliseconds on the device.");
+    command.argument("SPEC ...", options->specs, "compositions to compare, for example 'position=alibi, mask=causal'")
+        .defaultText("causal, causal window and linear attention");
+    command.option("--from N", options->from, "shortest length, in tokens").range(1, 1 << 20);
+    command.option("--to N", options->to, "longest length, in tokens; lengths double from --from on").range(1, 1 << 20);
+    command.option("--width N", options->width, "width of a head").range(1, 1024);
+    command.flag("--measure", options->measures, "also run each attention on the device and time it");
+    addDevice(command, options->device);
+    command.option("--out FILE", options->out, "figure (.png, .svg, .pdf) or .json file to write");
+    command.example("attention-cli cost 'mask=causal' 'mask=causal & window(256)' --measure --out cost.svg");
+    command.action([=] { return cost(*options); });
 }
 
 } // namespace attn::cli

@@ -1,6 +1,8 @@
 #include "app/cli/analysis_options.h"
 #include "app/cli/vision_options.h"
 
+#include "engine/session/language_model.h"
+
 #include <fmt/format.h>
 
 namespace attn::cli {
@@ -46,16 +48,17 @@ int detect(const Options& options) {
 
 } // namespace
 
-void LikenessOptions::addTo(CLI::App& app) {
-    CLI::Option* to =
-        app.add_option("--like", like, "LAYER HEAD: list the others by how alike their patterns are")->expected(2);
-    app.add_option("--in", in, "another model, whose heads --like lists")->needs(to);
-    app.add_option("--cluster", cluster, "group heads that are at least so alike, from 0 to 1")
-        ->check(CLI::Range(0.0, 1.0));
+void LikenessOptions::addTo(Command& command) {
+    const Option& to =
+        command.option("--like LAYER HEAD", like, "also list heads by how similar they are to this one").expects(2);
+    command.option("--in PATH", in, "model whose heads --like lists").defaultText("the same model").needs(to);
+    command.option("--cluster X", cluster, "also group heads whose similarity is at least X")
+        .range(0, 1)
+        .defaultText("no groups");
 }
 
 void printLike(const LikenessOptions& options, std::span<const SimilarHead> heads, nlohmann::json& json, bool isJson) {
-    if (!isJson) fmt::print("\nlike layer {}, head {}:\n", options.like[0], options.like[1]);
+    if (!isJson) fmt::print("\nheads similar to layer {}, head {}:\n", options.like[0], options.like[1]);
     for (const SimilarHead& head : heads) {
         json["like"].push_back({{"layer", head.layer}, {"head", head.head}, {"similarity", head.similarity}});
         if (!isJson)
@@ -64,29 +67,27 @@ void printLike(const LikenessOptions& options, std::span<const SimilarHead> head
 }
 
 void printGroups(std::span<const std::vector<std::pair<int, int>>> groups, nlohmann::json& json, bool isJson) {
-    if (!isJson) fmt::print("\ngroups of heads whose patterns are alike:\n");
+    if (!isJson) fmt::print("\ngroups of similar heads:\n");
     for (const auto& group : groups) {
         json["groups"].push_back(group);
         std::string text;
-        for (const auto& [layer, head] : group) text += fmt::format(" {}.{}", layer, head);
-        if (!isJson) fmt::print("{}\n", text);
+        for (const auto& [layer, head] : group)
+            text += fmt::format("{}layer {}, head {}", text.empty() ? "" : "; ", layer, head);
+        if (!isJson) fmt::print("  {}\n", text);
     }
 }
 
-void addDetect(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand(
-        "detect",
-        "name what each head does: induction, previous token, sink ...; of a vision model neighbours, one offset ...");
+void addDetect(Command& command) {
     const auto options = std::make_shared<Options>();
-    options->model.addTo(*command);
-    options->picture.addTo(*command, false);
-    options->likeness.addTo(*command);
-    command->add_flag("--json", options->json, "machine-readable");
-    command->footer("Scores are measured on random tokens that repeat and on a short text; of a vision model on the "
-                    "picture, and\non it with its patches shuffled.\n"
-                    "Examples:\n  attention-cli detect builtin:induction-trained --like 1 0\n"
-                    "  attention-cli detect models/deit-tiny --image cat.jpg --cluster 0.8");
-    command->callback([=, &run] { run = [=] { return detect(*options); }; });
+    command.about("Text models are measured on random tokens that repeat and on a short text; vision models on the "
+                  "picture, and on the same picture with its patches shuffled.");
+    options->model.addTo(command);
+    options->picture.addTo(command, false);
+    options->likeness.addTo(command);
+    addJson(command, options->json);
+    command.example("attention-cli detect builtin:induction-trained --like 1 0");
+    command.example("attention-cli detect builtin:vit-shapes --image circle.png --cluster 0.8");
+    command.action([=] { return detect(*options); });
 }
 
 } // namespace attn::cli

@@ -1,6 +1,8 @@
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
+#include "engine/session/language_model.h"
+#include "engine/session/sampling.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +28,7 @@ int generate(const Options& options) {
     const auto promptLength = tokens.size();
     const auto capacity = static_cast<size_t>(model->capacity());
     if (tokens.size() > capacity)
-        throw Error({.what = fmt::format("the prompt has {} tokens but the context holds {}", tokens.size(), capacity),
+        throw Error({.what = fmt::format("the prompt has {} tokens, but the context holds {}", tokens.size(), capacity),
                      .where = "--prompt",
                      .hint = "shorten the prompt"});
 
@@ -65,7 +67,7 @@ int generate(const Options& options) {
         if (i + 1 == options.maxTokens) break;
         if (model->tokens().size() == capacity) {
             end = "context-full";
-            fmt::print(stderr, "\nattention-cli: the context of {} tokens is full: generation ends here\n", capacity);
+            fmt::print(stderr, "\nattention-cli: generation stops here: the context of {} tokens is full\n", capacity);
             break;
         }
         model->feed(std::span(tokens).last(1));
@@ -91,31 +93,31 @@ int generate(const Options& options) {
 
 } // namespace
 
-void addGenerate(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("generate", "continue a prompt, printed as it is written");
+void addGenerate(Command& command) {
     const auto options = std::make_shared<Options>();
     Sampling& sampling = options->sampling;
-    options->model.addTo(*command);
-    options->prompt.addTo(*command);
-    command->add_flag("--greedy", sampling.greedy, "always take the most likely token");
-    command->add_option("--temperature", sampling.temperature, "below 1 sharper, above 1 flatter")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--top-k", sampling.topK, "draw from the k most likely tokens; 0 for all")
-        ->check(CLI::NonNegativeNumber);
-    command->add_option("--top-p", sampling.topP, "draw from the smallest set with this mass")
-        ->check(CLI::Range(0.0, 1.0));
-    command->add_option("--min-p", sampling.minP, "drop tokens below this fraction of the likeliest")
-        ->check(CLI::Range(0.0, 1.0));
-    command->add_option("--repetition-penalty", sampling.repetitionPenalty, "above 1 makes seen tokens less likely")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--seed", sampling.seed, "of the random draws");
-    command->add_option("--max-tokens", options->maxTokens, "how many tokens to write")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    command->add_flag("--json", options->json, "print text, tokens, probabilities and timing as JSON at the end");
-    command->footer("Example:\n  attention-cli generate models/stories --prompt 'Once upon a time' --temperature 0.8 "
-                    "--top-p 0.95 --seed 7");
-    command->callback([=, &run] { run = [=] { return generate(*options); }; });
+    options->model.addTo(command);
+    options->prompt.addTo(command);
+    command.flag("--greedy", sampling.greedy, "always take the most probable token");
+    command.option("--temperature X", sampling.temperature, "below 1: safer choices; above 1: more surprising ones")
+        .above(0);
+    command.option("--top-k K", sampling.topK, "choose among the K most probable tokens; 0: all").atLeast(0);
+    command
+        .option("--top-p P", sampling.topP,
+                "choose among the most probable tokens whose probabilities together reach P")
+        .range(0, 1);
+    command.option("--min-p P", sampling.minP, "drop tokens less probable than P times the most probable one")
+        .range(0, 1);
+    command
+        .option("--repetition-penalty X", sampling.repetitionPenalty,
+                "above 1: tokens that already occur become less probable")
+        .above(0);
+    command.option("--seed N", sampling.seed, "seed of the random choices");
+    command.option("--max-tokens N", options->maxTokens, "number of tokens to write").atLeast(0);
+    command.flag("--json", options->json, "print text, tokens, probabilities and timing as JSON at the end");
+    command.example("attention-cli generate builtin:stories --prompt 'Once upon a time' --temperature 0.8 --top-p 0.95 "
+                    "--seed 7");
+    command.action([=] { return generate(*options); });
 }
 
 } // namespace attn::cli

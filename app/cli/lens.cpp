@@ -7,6 +7,7 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/token_flow.h"
 #include "engine/analysis/weighted_attention.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 
@@ -46,7 +47,8 @@ int logit(const Asked& asked) {
     analysis.choices = asked.options.top;
     const auto lens = analyse<LogitLens>(asked.model, asked.tokens, analysis);
     if (!asked.options.json)
-        fmt::print("{:>4} {:16} {:10}  {:>6} {:>8}  says\n", "at", "token", "after", "rank", "p(final)");
+        fmt::print("{:>4} {:16} {:10}  {:>6} {:>8}  most probable next tokens\n", "pos", "token", "stage", "rank",
+                   "p(final)");
     Json rows = Json::array();
     for (int token = 0; token < lens->tokens; ++token) {
         if (asked.options.position >= 0 && token != asked.options.position) continue;
@@ -90,7 +92,7 @@ int attribution(const Asked& asked) {
     return kDone;
 }
 
-/// Two numbers of each token of the input.
+/// Prints one or two numbers for each token of the input.
 int byToken(const Asked& asked, const char* first, const std::vector<float>& a, const char* second,
             const std::vector<float>& b, Json json) {
     if (!asked.options.json) fmt::print("{:>20} {:>20}\n", first, b.empty() ? "" : second);
@@ -116,7 +118,7 @@ int gradients(const Asked& asked) {
     analysis.target = asked.options.target.read(asked.model);
     const auto found = analyse<InputAttribution>(asked.model, asked.tokens, analysis);
     if (!asked.options.json)
-        fmt::print("{} after token {}: {:+.4f}, of the mean embedding {:+.4f}\n",
+        fmt::print("{} after token {}: {:+.4f}; with the mean embedding as input: {:+.4f}\n",
                    targetText(asked.model, found->target), found->position, static_cast<double>(found->logit),
                    static_cast<double>(found->baselineLogit));
     return byToken(asked, "gradient x input", found->gradientTimesInput, "integrated", found->integratedGradients,
@@ -176,7 +178,8 @@ int circuits(const Asked& asked) {
         const std::string reads = list(found->reads, "looksFor"), writes = list(found->writes, "raises");
         rows.push_back(row);
         if (!asked.options.json)
-            fmt::print("{}\n  looks for {}\n  looked at, raises {}\n", asked.text(found->tokens[token]), reads, writes);
+            fmt::print("{}\n  as query, looks for{}\n  as key, raises     {}\n", asked.text(found->tokens[token]),
+                       reads, writes);
     }
     if (asked.options.json)
         print(
@@ -231,46 +234,41 @@ constexpr std::array<std::pair<const char*, int (*)(const Asked&)>, 7> kLenses{{
 
 } // namespace
 
-void addLens(CLI::App& app, Run& run) {
-    CLI::App* command =
-        app.add_subcommand("lens", "look inside a run: what layers say, what made a logit, what heads read and write");
+void addLens(Command& command) {
     const auto options = std::make_shared<Options>();
-    options->model.addTo(*command);
-    options->prompt.addTo(*command);
-    options->picture.addTo(*command, false);
-    options->target.addTo(*command);
+    options->model.addTo(command);
+    options->prompt.addTo(command);
+    options->picture.addTo(command, false);
+    options->target.addTo(command);
     std::vector<std::string> names;
     for (const auto& [name, function] : kLenses) names.emplace_back(name);
-    command
-        ->add_option(
-            "--what", options->what,
-            "logit: each layer's next tokens; attribution: what each head and MLP adds to a logit; gradients: how "
-            "much\n"
-            "each token mattered, by gradient x input and integrated gradients; flow: rollout and attention flow;\n"
-            "weighted: weights times the length of what they carry; circuits: what a head reads and writes by its\n"
-            "weights; composition: which heads read which. Of a picture: logit, attribution and gradients, of classes")
-        ->check(CLI::IsMember(names))
-        ->capture_default_str();
-    command->add_option("--position", options->position,
-                        "token that is asked about; the last one, or all, when left out");
-    command->add_option("--layer", options->layer, "of weighted and circuits")->capture_default_str();
-    command->add_option("--head", options->head, "likewise")->capture_default_str();
-    command->add_option("--top", options->top, "how many of each")->check(CLI::Range(1, 100))->capture_default_str();
-    command->add_flag("--json", options->json, "machine-readable");
-    command->footer(
-        "Examples:\n  attention-cli lens builtin:stories --prompt 'The cat sat on the'\n"
-        "  attention-cli lens builtin:stories --what attribution --prompt 'Lily and Tom went to the' --target park");
-    command->callback([=, &run] {
-        run = [=] {
-            if (!options->picture.image.empty())
-                return lensVision({options->model, options->picture, options->target, options->json}, options->what,
-                                  options->top);
-            const auto model = openForText(options->model, "lens");
-            const Asked asked{*options, *model, options->prompt.encode(*model)};
-            const auto lens =
-                std::ranges::find_if(kLenses, [&](const auto& each) { return options->what == each.first; });
-            return lens->second(asked);
-        };
+    command.option("--what LENS", options->what, "lens to use, see below").choices(std::move(names));
+    command.option("--position N", options->position, "token to explain, counted from 0")
+        .defaultText("the last token; all tokens for logit");
+    command.option("--layer N", options->layer, "layer, counted from 0, for weighted and circuits");
+    command.option("--head N", options->head, "head, counted from 0, for weighted and circuits");
+    command.option("--top N", options->top, "number of tokens or classes in each row").range(1, 100);
+    addJson(command, options->json);
+    command.list("Lenses (logit, attribution and gradients also for pictures)",
+                 {{"logit", "what each layer would predict as the next token, or as the class; ranks count from 1"},
+                  {"attribution", "what each head and MLP adds to a logit"},
+                  {"gradients", "how much each token or patch matters: gradient x input and integrated gradients"},
+                  {"flow", "how attention mixes tokens through all layers: rollout and attention flow"},
+                  {"weighted", "attention weights of a head times the length of the vectors that they carry"},
+                  {"circuits", "which tokens a head looks for, and which it makes more probable, by its parameters"},
+                  {"composition", "which heads read from which earlier heads"}});
+    command.example("attention-cli lens builtin:stories --prompt 'The cat sat on the'");
+    command.example("attention-cli lens builtin:stories --what attribution --prompt 'Lily and Tom went to the' "
+                    "--target park");
+    command.example("attention-cli lens builtin:vit-shapes --image circle.png --what gradients");
+    command.action([=] {
+        if (!options->picture.image.empty())
+            return lensVision({options->model, options->picture, options->target, options->json}, options->what,
+                              options->top);
+        const auto model = openForText(options->model, "lens");
+        const Asked asked{*options, *model, options->prompt.encode(*model)};
+        const auto lens = std::ranges::find_if(kLenses, [&](const auto& each) { return options->what == each.first; });
+        return lens->second(asked);
     });
 }
 

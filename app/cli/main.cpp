@@ -1,50 +1,42 @@
+#include "app/arguments/arguments.h"
+#include "app/cli/catalogue.h"
 #include "app/cli/command.h"
-
-#include "engine/core/error.h"
+#include "engine/models/bundled.h"
 
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <fmt/format.h>
 
 int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_DFL); // `attention-cli generate ... | head` ends quietly
-    CLI::App app{"Attention Lab on the command line: run, inspect and measure transformers without a display."};
-    app.set_version_flag("--version", ATTN_VERSION);
-    app.require_subcommand(1);
-    app.footer("Examples:\n"
-               "  attention-cli generate builtin:induction --prompt 'abcabcab' --max-tokens 12\n"
-               "  attention-cli generate models/stories --prompt 'Once upon a time' --greedy\n"
-               "  attention-cli capture models/stories --prompt 'Hello' --hooks 'blocks.*.attn.hook_pattern,logits' "
-               "--out run.safetensors\n"
-               "  attention-cli classify models/deit-tiny --image cat.jpg\n"
-               "A model PATH is a Hugging Face folder, a .safetensors file in one, or builtin:induction.");
-    attn::cli::Run run;
-    attn::cli::addDevices(app, run);
-    attn::cli::addModels(app, run);
-    attn::cli::addGenerate(app, run);
-    attn::cli::addCapture(app, run);
-    attn::cli::addRender(app, run);
-    attn::cli::addClassify(app, run);
-    attn::cli::addParts(app, run);
-    attn::cli::addMask(app, run);
-    attn::cli::addAttend(app, run);
-    attn::cli::addBench(app, run);
-    attn::cli::addTrain(app, run);
-    attn::cli::addEval(app, run);
-    attn::cli::addPerplexity(app, run);
-    attn::cli::addLens(app, run);
-    attn::cli::addAblate(app, run);
-    attn::cli::addPatch(app, run);
-    attn::cli::addDetect(app, run);
-    attn::cli::addCost(app, run);
-    attn::cli::addExtrapolate(app, run);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? attn::cli::kDone : attn::cli::kUsage;
+    attn::cli::Command program("attention-cli", "Run, inspect and measure transformers without a display",
+                               ATTN_VERSION);
+    for (const attn::cli::CommandEntry& entry : attn::cli::commandCatalogue())
+        entry.add(program.subcommand(entry.name, entry.summary, entry.group));
+    program.about("attention-cli COMMAND --help explains a command. Results go to standard output; progress, warnings "
+                  "and errors go to standard error. Layers, heads, tokens and positions are counted from 0, ranks "
+                  "from 1.");
+    program.about("A model PATH is a Hugging Face folder, a .safetensors file in one, the folder of a training run, or "
+                  "a built-in model: " +
+                  attn::builtinModelNames() + ".");
+    program.list("Environment", {{"ATTN_DEVICE", "Vulkan device to use when --device is not given"},
+                                 {"ATTN_VALIDATION", "1 loads the Khronos validation layer"},
+                                 {"XDG_CACHE_HOME", "compiled pipelines are kept in its folder attention-lab"}});
+    program.list("Exit status", {{"0", "success"},
+                                 {"1", "something failed; a message says what"},
+                                 {"2", "the command line is wrong"},
+                                 {"130", "training was stopped with Ctrl-C; --resume continues it"}});
+    program.example("attention-cli generate builtin:stories --prompt 'Once upon a time' --greedy");
+    program.example("attention-cli lens builtin:stories --prompt 'The cat sat on the'");
+    program.example("attention-cli mask 'causal & window(3)' --size 12");
+    program.seeAlso({"attention-lab", "attention-scope"});
+    if (const auto reply = program.parse({argv + 1, argv + argc})) {
+        fmt::print(reply->exitCode == 0 ? stdout : stderr, "{}", reply->text);
+        return reply->exitCode;
     }
     try {
-        return run();
+        return program.run();
     } catch (const std::exception& error) {
         std::fflush(stdout);
         fmt::print(stderr, "attention-cli: {}\n", error.what());

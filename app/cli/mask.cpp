@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 
+#include "app/cli/part_form.h"
 #include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/expression.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int64_t kMaxLength = 65536, kMaxTextLength = 64, kMaxPixels = 32767;
 constexpr int64_t kMaxTensorCells = int64_t{1} << 28; // 1 GiB of float32
-constexpr int kSmallestPicture = 512;                 // pixels that a picture's longer side has at least
+constexpr int kSmallestPicture = 512;                 // least pixels of the longer side, unless --cell is given
 
 struct Options {
     std::string expression, out;
@@ -41,7 +42,7 @@ void writeTensor(const MaskExpression& mask, const MaskSize& size, const std::st
     if (size.queries * size.keys > kMaxTensorCells)
         throw Error({.what = fmt::format("a tensor of {} x {} takes more than 1 GiB", size.queries, size.keys),
                      .where = path,
-                     .hint = "write a .png, or a smaller mask"});
+                     .hint = "write a .png file, or choose a smaller --size"});
     std::vector<float> cells(static_cast<size_t>(size.queries * size.keys), 0);
     forEachRow(mask, size, [&](int64_t query, const BitRow& row) {
         row.forEach([&](int64_t key) { cells[static_cast<size_t>(query * size.keys + key)] = 1; });
@@ -58,12 +59,13 @@ void writePicture(const MaskExpression& mask, const MaskSize& size, int cell, co
     if (cell == 0) cell = static_cast<int>(std::max<int64_t>(1, kSmallestPicture / longer));
     if (longer * cell > kMaxPixels)
         throw Error(
-            {.what = fmt::format("a picture of {} x {} cells of {} pixels is too large", size.queries, size.keys, cell),
+            {.what = fmt::format("an image of {} x {} cells of {} pixels is too large", size.queries, size.keys, cell),
              .where = path,
-             .hint = fmt::format("keep to {} pixels a side", kMaxPixels)});
+             .hint = fmt::format("choose a smaller --cell or --size: at most {} pixels on a side", kMaxPixels)});
     QImage image(static_cast<int>(size.keys) * cell, static_cast<int>(size.queries) * cell, QImage::Format_Mono);
     if (image.isNull())
-        throw Error({.what = "the picture does not fit into memory", .where = path, .hint = "make it smaller"});
+        throw Error(
+            {.what = "the image does not fit into memory", .where = path, .hint = "choose a smaller --cell or --size"});
     image.setColorTable({qRgb(244, 244, 244), qRgb(49, 104, 142)}); // hidden: paper; seen: the middle of viridis
     image.fill(0);
     forEachRow(mask, size, [&](int64_t query, const BitRow& row) {
@@ -111,7 +113,7 @@ int mask(const Options& options) {
     if (size.head >= size.heads)
         throw Error({.what = fmt::format("there is no head {}", size.head),
                      .where = "--head",
-                     .hint = fmt::format("heads are 0 to {}; --heads sets their number", size.heads - 1)});
+                     .hint = fmt::format("choose a head from 0 to {}, or give more --heads", size.heads - 1)});
     const auto parsed = MaskExpression::parse(options.expression);
     const std::string& out = options.out;
     if (out.ends_with(".png"))
@@ -119,61 +121,56 @@ int mask(const Options& options) {
     else if (out.ends_with(".npz") || out.ends_with(".safetensors"))
         writeTensor(parsed, size, out);
     else if (!out.empty())
-        throw Error(
-            {.what = "the ending says no format", .where = out, .hint = "end the name in .png, .npz or .safetensors"});
+        throw Error({.what = "the file ending is not a known format",
+                     .where = out,
+                     .hint = "end the name in .png, .npz or .safetensors"});
     else if (std::max(size.queries, size.keys) <= kMaxTextLength)
         printPicture(parsed, size);
     else if (!options.counts)
         throw Error({.what = fmt::format("{} x {} cells are too many to print", size.queries, size.keys),
                      .where = "--size",
-                     .hint = "give --out FILE or --count"});
+                     .hint = "write it with --out FILE, or count it with --count"});
     if (options.counts) printCounts(parsed, size);
     return kDone;
 }
 
 } // namespace
 
-void addMask(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("mask", "draw, write or count an attention mask");
+void addMask(Command& command) {
     const auto options = std::make_shared<Options>();
+    command.about("Masks of up to 64 tokens are printed: ■ is a key that the query of this row may see. Larger masks "
+                  "need --out or --count.");
     command
-        ->add_option("EXPRESSION", options->expression,
-                     "terms joined by & | ~ and brackets, such as 'causal & window(32)'")
-        ->required();
-    command->add_option("--size", options->size.queries, "queries, and keys unless --keys is given")
-        ->check(CLI::Range(int64_t{1}, kMaxLength))
-        ->required();
-    command->add_option("--keys", options->size.keys, "keys")->check(CLI::Range(int64_t{1}, kMaxLength));
-    command->add_option("--layer", options->size.layer, "for per_layer")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    command->add_option("--head", options->size.head, "for per_head")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    command->add_option("--heads", options->size.heads, "number of heads")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command->add_option("--out", options->out,
-                        "file to write: .png, .npz or .safetensors (tensor \"mask\" [queries, keys], 1 where query row "
-                        "i may see key column j); up to 64 tokens are printed without it");
-    command->add_option("--cell", options->cell, "pixels per cell of a .png; by default 512 / N, at least 1")
-        ->check(CLI::Range(1, 512));
-    command->add_flag("--count", options->counts, "print the cells per row and their share");
-    std::string terms;
-    for (const Part* part : maskParts()) {
-        std::string form(part->id);
-        for (size_t i = 0; i < part->params.size(); ++i) form += (i == 0 ? "(" : ",") + std::string(part->params[i].id);
-        if (!part->params.empty()) form += part->takesList ? "...)" : ")";
-        terms += fmt::format("  {:<42} {}\n", form, part->formula);
-    }
-    command->footer("Terms (query i, key j, from 0):\n" + terms +
-                    "  per_head(a, b, ...), per_layer(a, b, ...)  a for head (layer) 0, b for 1, and over again\n"
-                    "Examples:\n"
-                    "  attention-cli mask 'causal & (window(3) | global(1))' --size 12\n"
-                    "  attention-cli mask 'bigbird(8,3,1,2,7)' --size 256 --out bigbird.png --count\n"
-                    "  attention-cli mask 'per_head(causal & blocks(8), summary(8,2))' --size 64 --head 1 --heads 2 "
+        .argument("EXPRESSION", options->expression,
+                  "terms joined by & (and), | (or), ~ (not) and brackets, for example 'causal & window(32)'")
+        .required();
+    command.option("--size N", options->size.queries, "number of queries, and of keys unless --keys is given")
+        .range(1, kMaxLength)
+        .required();
+    command.option("--keys N", options->size.keys, "number of keys").range(1, kMaxLength).defaultText("--size");
+    command.option("--layer N", options->size.layer, "layer, counted from 0, for per_layer").atLeast(0);
+    command.option("--head N", options->size.head, "head, counted from 0, for per_head").atLeast(0);
+    command.option("--heads N", options->size.heads, "number of heads").atLeast(1);
+    command.option("--out FILE", options->out,
+                   "file to write: .png, .npz or .safetensors (tensor \"mask\" [queries, keys], 1 where the query of "
+                   "the row may see the key of the column)");
+    command.option("--cell N", options->cell, "pixels of a cell's side in a .png file")
+        .range(1, 512)
+        .defaultText("512 / N, at least 1");
+    command.flag("--count", options->counts, "print the cells per row and their share");
+    std::vector<std::pair<std::string, std::string>> fixed, byContent;
+    for (const Part* part : maskParts())
+        (part->hooks.empty() ? fixed : byContent).emplace_back(partForm(*part), part->formula);
+    fixed.emplace_back("per_head(a, b, ...), per_layer(a, b, ...)",
+                       "a for head (layer) 0, b for 1, and so on; then a again");
+    command.list("Terms (i is the query, j the key, both counted from 0)", std::move(fixed));
+    command.list("Terms that depend on queries and keys (for attend, cost and train; they have no mask to print)",
+                 std::move(byContent));
+    command.example("attention-cli mask 'causal & (window(3) | global(1))' --size 12");
+    command.example("attention-cli mask 'bigbird(8,3,1,2,7)' --size 256 --out bigbird.png --count");
+    command.example("attention-cli mask 'per_head(causal & blocks(8), summary(8,2))' --size 64 --head 1 --heads 2 "
                     "--out head.npz");
-    command->callback([=, &run] { run = [=] { return mask(*options); }; });
+    command.action([=] { return mask(*options); });
 }
 
 } // namespace attn::cli

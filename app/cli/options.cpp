@@ -1,7 +1,9 @@
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
+#include "engine/models/bundled.h"
 #include "engine/session/capture_file.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +11,14 @@
 
 namespace attn::cli {
 
-void ModelOptions::addTo(CLI::App& app) {
-    app.add_option("PATH", path, "model folder, .safetensors file or builtin:induction")->required();
-    app.add_option("--device", device, "index or part of the name of a Vulkan device (see: attention-cli devices)");
-    app.add_flag("--validation", validation, "load the Vulkan validation layer");
+void ModelOptions::addTo(Command& command) {
+    command
+        .argument("PATH", path,
+                  "model folder, .safetensors file, folder of a training run, or built-in model: " +
+                      builtinModelNames())
+        .required();
+    addDevice(command, device);
+    command.flag("--validation", validation, "load the Vulkan validation layer");
 }
 
 std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
@@ -23,9 +29,7 @@ std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
     };
     auto model = std::make_unique<LanguageModel>(
         openModelSource(path),
-        LanguageModel::Options{.device = device.empty() ? std::nullopt : std::optional(device),
-                               .validation = validation,
-                               .inspects = inspects},
+        LanguageModel::Options{.device = namedDevice(device), .validation = validation, .inspects = inspects},
         progress);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     for (const std::string& warning : model->info().warnings)
@@ -33,9 +37,10 @@ std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
     return model;
 }
 
-void PromptOptions::addTo(CLI::App& app) {
-    auto* asText = app.add_option("--prompt", text, "text to begin with; the model's own example when left out");
-    app.add_option("--tokens", tokens, "token ids instead of text, e.g. 1,403,407")->excludes(asText);
+void PromptOptions::addTo(Command& command) {
+    const Option& asText =
+        command.option("--prompt TEXT", text, "text that the model reads").defaultText("the model's own example");
+    command.option("--tokens IDS", tokens, "token ids instead of text, for example 1,403,407").excludes(asText);
 }
 
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
@@ -43,11 +48,23 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
     if (model.tokenizer() == nullptr)
         throw Error({.what = "this model has no tokenizer",
                      .where = model.info().name,
-                     .hint = "give token ids with --tokens 1,2,3"});
+                     .hint = "give token ids, for example --tokens 1,2,3"});
     const std::string prompt = text.empty() ? model.source().example() : text;
     std::vector<int> ids = model.tokenizer()->encode(prompt).ids;
     if (ids.empty()) throw Error({.what = "the prompt is empty", .where = "--prompt", .hint = "give some text"});
     return ids;
+}
+
+void addDevice(Command& command, std::string& device) {
+    command
+        .option("--device DEVICE", device, "Vulkan device, by index or by part of its name; see attention-cli devices")
+        .defaultText("ATTN_DEVICE, or the best device");
+}
+
+void addJson(Command& command, bool& isJson) { command.flag("--json", isJson, "print JSON"); }
+
+std::optional<std::string> namedDevice(const std::string& device) {
+    return device.empty() ? std::nullopt : std::optional(device);
 }
 
 } // namespace attn::cli

@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 
+#include "app/cli/part_form.h"
 #include "engine/attention/catalogue.h"
 
 #include <fmt/format.h>
@@ -37,33 +38,35 @@ nlohmann::json toJson(const Part& part) {
 
 } // namespace
 
-void addParts(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("parts", "list the parts that attention is composed of, with their sources");
+void addParts(Command& command) {
     struct Options {
         bool json = false;
         std::string slot;
     };
     const auto options = std::make_shared<Options>();
-    command->add_flag("--json", options->json, "machine-readable, with formulas, parameters and growth");
-    command->add_option("--slot", options->slot, "only these")
-        ->check(CLI::IsMember(std::vector<std::string>(kSlotNames.begin(), kSlotNames.end())));
-    command->callback([=, &run] {
-        run = [=] {
-            nlohmann::json list = nlohmann::json::array();
-            std::string_view slot;
-            for (const Part* part : partCatalogue()) {
-                const std::string_view own = nameOf(part->slot);
-                if (!options->slot.empty() && own != options->slot) continue;
-                list.push_back(toJson(*part));
-                if (options->json) continue;
-                if (own != slot) fmt::print("{}{}\n", slot.empty() ? "" : "\n", own);
-                slot = own;
-                fmt::print("  {:18} {}: {} {}, {}\n", part->id, part->title, part->source.authors, part->source.year,
-                           part->source.address);
-            }
-            if (options->json) fmt::print("{}\n", list.dump(2));
-            return kDone;
-        };
+    command.about(
+        "Each part is listed as a composition writes it, with the names of its numbers in brackets. Masks need "
+        "all numbers; elsewhere a number that is left out keeps its default. --json "
+        "adds formulas, ranges, defaults and growth with length.");
+    command.option("--slot SLOT", options->slot, "list only the parts of this slot")
+        .choices({kSlotNames.begin(), kSlotNames.end()});
+    addJson(command, options->json);
+    command.example("attention-cli parts --slot position");
+    command.action([=] {
+        nlohmann::json list = nlohmann::json::array();
+        std::string_view slot;
+        for (const Part* part : partCatalogue()) {
+            const std::string_view own = nameOf(part->slot);
+            if (!options->slot.empty() && own != options->slot) continue;
+            list.push_back(toJson(*part));
+            if (options->json) continue;
+            if (own != slot) fmt::print("{}{}\n", slot.empty() ? "" : "\n", own);
+            slot = own;
+            fmt::print("  {:34} {}: {} {}, {}\n", partForm(*part), part->title, part->source.authors, part->source.year,
+                       part->source.address);
+        }
+        if (options->json) fmt::print("{}\n", list.dump(2));
+        return kDone;
     });
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/analysis/logit_lens.h"
 #include "engine/core/error.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 
@@ -26,15 +27,17 @@ int perplexity(const Options& options) {
         std::ifstream file(options.file, std::ios::binary);
         prompt.text.assign(std::istreambuf_iterator<char>(file), {});
         if (!file)
-            throw Error(
-                {.what = "cannot be read", .where = options.file, .hint = "give a text file that you may read"});
+            throw Error({.what = "the file cannot be read",
+                         .where = options.file,
+                         .hint = "check the path and your permission to read it"});
     }
     TokenScoresAnalysis analysis;
     analysis.tokens = prompt.encode(*model);
     const auto scores = analyse<TokenScores>(*model, {}, analysis);
     if (!std::isfinite(scores->meanLoss()))
-        throw Error(
-            {.what = "one token has nothing to be told from", .where = "--prompt", .hint = "give a longer text"});
+        throw Error({.what = "a single token cannot be scored: nothing precedes it",
+                     .where = "--prompt",
+                     .hint = "give a longer text"});
     const auto predicted = scores->tokens.size() - 1;
     if (options.json) {
         nlohmann::json json{{"model", model->info().name},
@@ -64,18 +67,18 @@ int perplexity(const Options& options) {
 
 } // namespace
 
-void addPerplexity(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("perplexity", "how well a text is predicted, token by token");
+void addPerplexity(Command& command) {
     const auto options = std::make_shared<Options>();
-    options->model.addTo(*command);
-    options->prompt.addTo(*command);
-    command->add_option("--text", options->file, "file to read instead of --prompt; may be longer than the context");
-    command->add_flag("--each", options->each, "also loss, entropy and rank of every token");
-    command->add_flag("--json", options->json, "machine-readable");
-    command->footer(
-        "Texts longer than the context are read in windows that overlap by half.\n"
-        "Example:\n  attention-cli perplexity builtin:stories --prompt 'Once upon a time there was a cat.' --each");
-    command->callback([=, &run] { run = [=] { return perplexity(*options); }; });
+    command.about(
+        "Texts longer than the context are read in windows that overlap by half. Ranks count from 1: the most "
+        "probable token has rank 1.");
+    options->model.addTo(command);
+    options->prompt.addTo(command);
+    command.option("--text FILE", options->file, "text file to read instead of --prompt");
+    command.flag("--each", options->each, "also print loss, entropy (both in nats) and rank of every token");
+    addJson(command, options->json);
+    command.example("attention-cli perplexity builtin:stories --prompt 'Once upon a time there was a cat.' --each");
+    command.action([=] { return perplexity(*options); });
 }
 
 } // namespace attn::cli

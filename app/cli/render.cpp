@@ -6,6 +6,7 @@
 #include "app/figures/thumbnail_grid_figure.h"
 #include "app/figures/token_label.h"
 #include "engine/core/error.h"
+#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ struct Options {
     ModelOptions model;
     PromptOptions prompt;
     ImageOptions picture;
-    VisionView view; ///< of text too, where it means something
+    VisionView view; ///< some of it also for text
 };
 
 std::vector<QString> labelsOf(const LanguageModel& model) {
@@ -32,19 +33,20 @@ std::vector<QString> labelsOf(const LanguageModel& model) {
 int renderText(const Options& options) {
     const VisionView& view = options.view;
     if (view.view == "rollout")
-        throw Error({.what = "rollout is drawn over a picture", .where = "--view", .hint = "give one with --image"});
+        throw Error({.what = "--view rollout needs a picture", .where = {}, .hint = "give one with --image"});
     qputenv("QT_QPA_PLATFORM", "offscreen");
     int argc = 1;
     std::string name = "attention-cli";
     char* argv[] = {name.data(), nullptr};
-    const QGuiApplication application(argc, argv); // fonts need one
+    const QGuiApplication application(argc, argv); // fonts need it
 
     const auto model = options.model.open(true);
     const ModelInfo& info = model->info();
     if (view.layer < 0 || view.layer >= info.layers || view.head < 0 || view.head >= info.heads)
-        throw Error({.what = fmt::format("there is no layer {} head {}", view.layer, view.head),
+        throw Error({.what = fmt::format("there is no layer {}, head {}", view.layer, view.head),
                      .where = info.name,
-                     .hint = fmt::format("layers are 0 to {}, heads 0 to {}", info.layers - 1, info.heads - 1)});
+                     .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.layers - 1,
+                                         info.heads - 1)});
     model->feed(options.prompt.encode(*model));
 
     const FigureTheme theme = themeFromKey(view.theme);
@@ -54,7 +56,7 @@ int renderText(const Options& options) {
         auto heatmap = std::make_unique<HeatmapFigure>();
         heatmap->tile = std::make_shared<PatternTile>(
             model->patternTile({.layer = view.layer, .head = view.head, .detailSize = 2048}));
-        heatmap->title = QString("Layer %1  Head %2").arg(view.layer).arg(view.head);
+        heatmap->title = QString("Layer %1, head %2").arg(view.layer).arg(view.head);
         heatmap->colours = colours;
         heatmap->tokenCount = static_cast<int>(model->tokens().size());
         heatmap->setLabels(labelsOf(*model));
@@ -75,59 +77,44 @@ int renderText(const Options& options) {
 
 } // namespace
 
-void addRender(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("render", "draw a view to a picture, as the application shows it");
+void addRender(Command& command) {
     const auto options = std::make_shared<Options>();
-    options->model.addTo(*command);
-    options->prompt.addTo(*command);
-    options->picture.addTo(*command, false);
+    VisionView& view = options->view;
+    command.about("Draws the heatmap of a head for a prompt, or attention over a picture.");
+    options->model.addTo(command);
+    options->prompt.addTo(command);
+    options->picture.addTo(command, false);
     command
-        ->add_option("--view", options->view.view,
-                     "attention (one head), heads (all of them; of text) or rollout (through all layers; of a "
-                     "picture)")
-        ->check(CLI::IsMember({"attention", "heads", "rollout"}))
-        ->capture_default_str();
-    command->add_option("--layer", options->view.layer)->capture_default_str();
-    command->add_option("--head", options->view.head)->capture_default_str();
-    command->add_option("--patch", options->view.patch,
-                        "whose look at a picture is drawn: a patch's number, its row,column, cls, or mean (of all "
-                        "patches); cls where there is one");
-    command->add_option("--fusion", options->view.fusion, "how rollout makes one map of a layer's heads")
-        ->check(CLI::IsMember({"mean", "max", "min"}))
-        ->capture_default_str();
+        .option("--view VIEW", view.view,
+                "attention: one head; heads: all heads, text only; rollout: through all layers, pictures only")
+        .choices({"attention", "heads", "rollout"});
+    command.option("--layer N", view.layer, "layer, counted from 0");
+    command.option("--head N", view.head, "head, counted from 0");
     command
-        ->add_option("--discard", options->view.discard,
-                     "share of each layer's cells, the lowest, that rollout leaves out")
-        ->check(CLI::Range(0.0, 0.999))
-        ->capture_default_str();
-    command->add_option("--class", options->view.label,
-                        "weight rollout by the gradient of this class: its number or its label; fusion and discard are "
-                        "then no choice");
-    command->add_option("--opacity", options->view.opacity, "of the colours over a picture")
-        ->check(CLI::Range(0.0, 1.0))
-        ->capture_default_str();
-    command->add_flag("--smooth", options->view.isSmooth, "blend the colours between patches");
-    command->add_option("--out", options->view.out, "file to write: .png, .svg or .pdf")->required();
-    command->add_option("--colours", options->view.colours)
-        ->check(CLI::IsMember({"viridis", "cividis", "magma", "greys"}))
-        ->capture_default_str();
-    command->add_option("--theme", options->view.theme)
-        ->check(CLI::IsMember({"light", "dark", "projector"}))
-        ->capture_default_str();
-    command->add_option("--width", options->view.width, "pixels")->check(CLI::Range(100, 10000))->capture_default_str();
-    command->add_option("--height", options->view.height, "pixels")
-        ->check(CLI::Range(100, 10000))
-        ->capture_default_str();
-    command->footer("Example:\n  attention-cli render builtin:induction --prompt 'the cat sat on the cat' --layer 1 "
-                    "--head 0 --out head.svg\n"
-                    "  attention-cli render models/deit-tiny --image cat.jpg --view rollout --out rollout.png\n"
-                    "  attention-cli render models/deit-tiny --image cat.jpg --view rollout --class 'tabby, tabby cat' "
-                    "--out why.png");
-    command->callback([=, &run] {
-        run = [=] {
-            return options->picture.image.empty() ? renderText(*options)
-                                                  : renderVision(options->model, options->picture, options->view);
-        };
+        .option("--patch TOKEN", view.patch,
+                "query of a picture: number of a patch, its row,column, cls, or mean for all patches")
+        .defaultText("cls if the model has it, else mean");
+    command.option("--fusion HOW", view.fusion, "how rollout combines the heads of a layer")
+        .choices({"mean", "max", "min"});
+    command.option("--discard SHARE", view.discard, "share of each layer's lowest cells that rollout leaves out")
+        .range(0.0, 0.999);
+    command.option("--class CLASS", view.label,
+                   "weight rollout by the gradient of this class (number or label); ignores --fusion and --discard");
+    command.option("--opacity X", view.opacity, "opacity of the colours over a picture").range(0.0, 1.0);
+    command.flag("--smooth", view.isSmooth, "blend the colours between patches");
+    command.option("--out FILE", view.out, "file to write: .png, .svg or .pdf").required();
+    command.option("--colours MAP", view.colours, "colour map").choices({"viridis", "cividis", "magma", "greys"});
+    command.option("--theme THEME", view.theme, "colours and text size").choices({"light", "dark", "projector"});
+    command.option("--width N", view.width, "width in pixels").range(100, 10000);
+    command.option("--height N", view.height, "height in pixels").range(100, 10000);
+    command.example("attention-cli render builtin:induction --prompt 'the cat sat on the cat' --layer 1 --head 0 --out "
+                    "head.svg");
+    command.example("attention-cli render builtin:vit-shapes --image circle.png --view rollout --out rollout.png");
+    command.example(
+        "attention-cli render builtin:vit-shapes --image circle.png --view rollout --class circle --out why.png");
+    command.action([=] {
+        return options->picture.image.empty() ? renderText(*options)
+                                              : renderVision(options->model, options->picture, options->view);
     });
 }
 

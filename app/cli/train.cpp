@@ -7,6 +7,7 @@
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
@@ -41,9 +42,9 @@ Recipe recipeOf(const Options& options) {
         char* end = nullptr;
         const double number = equals == std::string::npos ? 0 : std::strtod(value.c_str() + equals + 1, &end);
         if (equals == std::string::npos || equals + 1 == value.size() || *end != '\0')
-            throw Error({.what = fmt::format("\"{}\" is not of the form name=number", value),
+            throw Error({.what = fmt::format("\"{}\" is not written as NAME=NUMBER", value),
                          .where = "--set",
-                         .hint = "for example: --set digits=6"});
+                         .hint = "write for example --set digits=6"});
         json["values"][value.substr(0, equals)] = number;
     }
     return recipeFromJson(json, options.recipe.empty() ? "the command line" : options.recipe);
@@ -88,7 +89,7 @@ void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluati
     fmt::print("\n");
 }
 
-/// Which classes are taken for which: rows are classes, columns what they are taken for.
+/// Prints how many pictures of each class (rows) the model takes for each class (columns).
 void printConfusion(const Trainer& trainer, const Trainer::Evaluation& evaluation) {
     const std::vector<std::string>& labels = trainer.images()->instance().labels();
     fmt::print("{:>14}", "");
@@ -111,8 +112,7 @@ std::string batchText(const Trainer& trainer) {
 
 int train(const Options& options) {
     const Recipe recipe = recipeOf(options);
-    TrainingRun run(options.out, recipe,
-                    {.device = options.device.empty() ? std::nullopt : std::optional(options.device)}, options.resumes);
+    TrainingRun run(options.out, recipe, {.device = namedDevice(options.device)}, options.resumes);
     Trainer& trainer = run.trainer();
     if (!options.exportBatches.empty()) exportBatches(trainer, options.exportBatches);
 
@@ -140,7 +140,7 @@ int train(const Options& options) {
     fmt::print(stderr, "{}", clear);
     if (stopRequested != 0 && !run.isFinished()) {
         run.save();
-        fmt::print(stderr, "stopped after step {}; go on with: attention-cli train --resume --out {}\n",
+        fmt::print(stderr, "stopped after step {}; continue with: attention-cli train --resume --out {}\n",
                    trainer.stepsDone(), options.out);
         return 130;
     }
@@ -161,11 +161,11 @@ int evaluate(const EvalOptions& options) {
     const fs::path recipe =
         fs::exists(weights / "recipe.json") ? weights / "recipe.json" : weights / ".." / ".." / "recipe.json";
     if (!fs::exists(recipe))
-        throw Error({.what = "is no training run: it has no recipe.json",
+        throw Error({.what = "this is not a training run: it has no recipe.json",
                      .where = options.path,
-                     .hint = "name the folder of a run, one of its checkpoints, or a model that was trained here"});
-    Trainer trainer(readRecipe(recipe),
-                    {.device = options.device.empty() ? std::nullopt : std::optional(options.device)});
+                     .hint = "name the folder of a training run, one of its checkpoints, or a model that was trained "
+                             "with Attention Lab"});
+    Trainer trainer(readRecipe(recipe), {.device = namedDevice(options.device)});
     loadWeights(trainer, weights);
     const Split split = options.split == "test"    ? Split::Test
                         : options.split == "train" ? Split::Train
@@ -174,9 +174,9 @@ int evaluate(const EvalOptions& options) {
     for (const std::string& place : options.closed) {
         int layer = 0, head = 0, end = 0;
         if (std::sscanf(place.c_str(), "%d.%d%n", &layer, &head, &end) != 2 || end != static_cast<int>(place.size()))
-            throw Error({.what = fmt::format("\"{}\" is not of the form layer.head", place),
+            throw Error({.what = fmt::format("\"{}\" is not written as LAYER.HEAD", place),
                          .where = "--close",
-                         .hint = "for example: --close 3.5"});
+                         .hint = "write for example --close 3.5"});
         trainer.setEvaluationGate(layer, head, 0);
     }
     const Trainer::Evaluation evaluation = trainer.evaluate(split, count);
@@ -187,7 +187,7 @@ int evaluate(const EvalOptions& options) {
     for (int layer = 0; layer < static_cast<int>(layers.size()); ++layer)
         for (int head = 0; head < static_cast<int>(layers[static_cast<size_t>(layer)].heads.heads); ++head) {
             trainer.setEvaluationGate(layer, head, 0);
-            fmt::print("without layer {} head {}: ", layer, head);
+            fmt::print("without layer {}, head {}: ", layer, head);
             printEvaluation(trainer, trainer.evaluate(split, std::min<int64_t>(count, 256)), options.split);
             std::fflush(stdout);
             trainer.setEvaluationGate(layer, head, 1);
@@ -197,99 +197,126 @@ int evaluate(const EvalOptions& options) {
 
 } // namespace
 
-void addTrain(CLI::App& app, Run& run) {
-    CLI::App* command =
-        app.add_subcommand("train", "train a small model on a task; the folder it writes opens in every program");
+void addTrain(Command& command) {
     const auto options = std::make_shared<Options>();
-    std::string tasks;
-    for (const Task* task : taskCatalogue()) tasks += fmt::format("{}{}", tasks.empty() ? "" : ", ", task->id);
-    command->add_option("--out", options->out, "folder of the run")->required();
-    command->add_option("--recipe", options->recipe, "recipe.json to begin with; other options change it");
-    command->add_flag("--resume", options->resumes, "go on from the run's last checkpoint, to the same bits");
-    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_option("--set", options->values, "a value of the task, e.g. digits=6 (repeat for more)");
-    const auto text = [&](const char* flag, const char* field, const std::string& help) {
-        command->add_option_function<std::string>(
-            flag, [=](const std::string& value) { options->fields[field] = value; }, help);
+    const Recipe initial;
+    std::vector<std::string> tasks;
+    for (const Task* task : taskCatalogue()) tasks.emplace_back(task->id);
+    command.about("Writes a folder with the recipe, metrics.jsonl and checkpoints, each a Hugging Face folder that all "
+                  "programs open. After Ctrl-C or a crash, --resume continues the training run.");
+    command.about(fmt::format("Each task has its own defaults; those below are for the task {}.", initial.task));
+    command.option("--out DIR", options->out, "folder of the training run").required();
+    command.option("--recipe FILE", options->recipe, "recipe.json to start from; other options change it");
+    command.flag("--resume", options->resumes, "continue from the last checkpoint; the result is the same to the bit");
+    addDevice(command, options->device);
+    command.option("--set NAME=NUMBER", options->values,
+                   "setting of the task, for example digits=6; repeat it for more");
+    const nlohmann::json defaults = toJson(suggestedRecipe(taskNamed(initial.task)));
+    const auto defaultOf = [&](const char* field) {
+        const auto found = defaults.find(field);
+        if (found == defaults.end()) return std::string();
+        return found->is_string() ? found->get<std::string>() : found->dump();
     };
-    const auto number = [&](const char* flag, const char* field, const std::string& help) {
-        command->add_option_function<double>(
-            flag, [=](double value) { options->fields[field] = value; }, help);
+    const auto text = [&](const char* name, const char* field, const std::string& help) -> Option& {
+        return command
+            .textOption(
+                name,
+                [=](const std::string& value) {
+                    options->fields[field] = value;
+                    return std::string();
+                },
+                help)
+            .defaultText(defaultOf(field));
     };
-    text("--task", "task", tasks);
-    command->add_option_function<std::string>(
-        "--text", [=](const std::string& path) { options->fields["text"] = fs::absolute(path).string(); },
-        "text file, for the task text");
-    text("--tokenizer", "tokenizer", "chars, bytes or bpe:N, for the task text");
-    command->add_option_function<double>(
-        "--context", [=](double value) { options->values.push_back(fmt::format("context={}", value)); },
-        "tokens of a sequence, for the task text");
-    command->add_option_function<std::string>(
-        "--data", [=](const std::string& path) { options->fields["data"] = fs::absolute(path).string(); },
-        "folder of pictures, for the tasks images and fashion-mnist");
-    text("--family", "family", "gpt2 or llama; vit for tasks over pictures");
-    number("--patch", "patch", "pixels on a side of a patch (vit)");
-    text("--pooling", "pooling", "what the head reads: cls, or the mean of the patches (vit)");
-    text("--positions", "positions", "learned, sinusoidal or none (vit)");
-    number("--window", "window", "tokens on a side of Swin's windows; 0: none (vit, --pooling mean)");
-    number("--merges", "merges", "how often 2 x 2 tokens become one, as in Swin (vit, --pooling mean)");
-    number("--pooled-tokens", "pooled_tokens", "tokens that are left from the middle layer on; 0: all (vit)");
-    number("--layers", "layers", "blocks");
-    number("--heads", "heads", "heads of each");
-    number("--key-value-heads", "key_value_heads", "0: as many as heads");
-    number("--width", "width", "of the residual stream");
-    number("--feed-forward", "feed_forward", "its width; 0: 4 widths, or 8/3 of it (llama)");
-    text("--activation", "activation", "gelu_new, gelu or relu (gpt2)");
-    command->add_flag_function(
-        "--no-bias", [=](int64_t) { options->fields["bias"] = false; }, "keep every bias at zero (gpt2)");
-    command->add_flag_function(
-        "--attention-only", [=](int64_t) { options->fields["attention_only"] = true; },
-        "no feed-forward layers (gpt2)");
-    text("--attention", "attention",
-         "compose it of parts, as in 'position=alibi, mask=causal & window(32)'; several between\nsemicolons take "
-         "turns from layer to layer");
-    number("--initial-deviation", "initial_deviation", "of matrices before training");
-    number("--batch", "batch", "sequences per step");
-    number("--accumulation", "accumulation", "equal parts of the batch that are run one after another");
-    number("--steps", "steps", "updates");
-    number("--lr", "learning_rate", "learning rate after the warm-up");
-    number("--final-lr", "final_learning_rate", "in the end");
-    number("--warmup", "warm_up", "steps");
-    text("--schedule", "schedule", "constant, inverse-square-root, cosine or linear");
-    text("--optimiser", "optimiser", "adamw, adam or sgd");
-    number("--beta1", "beta1", "");
-    number("--beta2", "beta2", "");
-    number("--weight-decay", "weight_decay", "of matrices");
-    number("--clip", "clip", "most of the gradient's norm; 0: no limit");
-    number("--smoothing", "smoothing", "of labels");
-    number("--dropout", "dropout", "");
-    command->add_flag_function(
-        "--gradient-checkpointing", [=](int64_t) { options->fields["gradient_checkpointing"] = true; },
-        "compute each block's activations anew in the backward pass: less memory, more time");
-    number("--seed", "seed", "of weights, examples and dropout");
-    number("--evaluate-every", "evaluate_every", "steps");
-    number("--checkpoint-every", "checkpoint_every", "steps");
-    command->add_option("--export-batches", options->exportBatches,
-                        "also write every batch to this .safetensors file, to repeat the run elsewhere");
-    command->footer("Examples:\n  attention-cli train --task sort --steps 1000 --lr 3e-3 --beta2 0.98 --out runs/sort\n"
-                    "  attention-cli train --task text --text book.txt --context 64 --layers 4 --width 128 --batch 12 "
-                    "--steps 2000 --out runs/book\n"
-                    "  attention-cli train --task fashion-mnist --out runs/fashion\n"
-                    "  attention-cli train --task images --data pictures --set size=64 --patch 8 --out runs/pictures");
-    command->callback([=, &run] { run = [=] { return train(*options); }; });
+    const auto path = [&](const char* name, const char* field, const std::string& help) {
+        command.textOption(
+            name,
+            [=](const std::string& value) {
+                options->fields[field] = fs::absolute(value).string();
+                return std::string();
+            },
+            help);
+    };
+    const auto number = [&](const char* name, const char* field, const std::string& help) -> Option& {
+        return command
+            .numberOption(
+                name, [=](double value) { options->fields[field] = value; }, help)
+            .defaultText(defaultOf(field));
+    };
+    text("--task TASK", "task", "task to train: " + fmt::format("{}", fmt::join(tasks, ", ")));
+    path("--text FILE", "text", "for the task text: file to learn from");
+    text("--tokenizer KIND", "tokenizer", "for the task text: chars, bytes or bpe:N, with N tokens");
+    command.numberOption(
+        "--context N", [=](double value) { options->values.push_back(fmt::format("context={}", value)); },
+        "for the task text: tokens of a sequence");
+    path("--data DIR", "data", "for the tasks images and fashion-mnist: folder of pictures");
+    text("--family NAME", "family", "kind of model: gpt2 or llama; vit for tasks with pictures");
+    number("--patch N", "patch", "vit: pixels on a side of a patch").range(1, 512);
+    text("--pooling HOW", "pooling", "vit: what the classifier reads, cls or the mean of the patches");
+    text("--positions KIND", "positions", "vit: learned, sinusoidal or none");
+    number("--window N", "window", "vit with --pooling mean: tokens on a side of Swin's windows; 0: no windows")
+        .range(0, 64);
+    number("--merges N", "merges", "vit with --pooling mean: how often 2 x 2 tokens become one, as in Swin")
+        .range(0, 6);
+    number("--pooled-tokens N", "pooled_tokens", "vit: tokens that remain from the middle layer on; 0: all")
+        .range(0, 65536);
+    number("--layers N", "layers", "number of layers").range(1, 96);
+    number("--heads N", "heads", "heads per layer").range(1, 128);
+    number("--key-value-heads N", "key_value_heads", "llama: key and value heads per layer; 0: as many as heads")
+        .atLeast(0);
+    number("--width N", "width", "width of the residual stream").range(1, 8192);
+    number("--feed-forward N", "feed_forward", "width of the MLP; 0: 4 times --width, for llama 8/3 of it")
+        .range(0, 65536);
+    text("--activation NAME", "activation", "gpt2: gelu_new, gelu or relu");
+    command.flagAction(
+        "--no-bias", [=] { options->fields["bias"] = false; }, "gpt2: keep every bias at zero");
+    command.flagAction(
+        "--attention-only", [=] { options->fields["attention_only"] = true; }, "gpt2: leave out the MLPs");
+    text("--attention SPEC", "attention",
+         "compose the attention, for example 'position=alibi, mask=causal & window(32)'; several compositions, "
+         "separated by semicolons, alternate from layer to layer");
+    number("--initial-deviation X", "initial_deviation", "standard deviation of matrices before training").range(0, 1);
+    number("--batch N", "batch", "sequences or pictures per step").range(1, 65536);
+    number("--accumulation N", "accumulation", "equal parts of the batch that run one after another").range(1, 4096);
+    number("--steps N", "steps", "number of steps").atLeast(0);
+    number("--lr X", "learning_rate", "learning rate after the warm-up").range(0, 100);
+    number("--final-lr X", "final_learning_rate", "learning rate at the end").range(0, 100);
+    number("--warmup N", "warm_up", "steps of the warm-up").atLeast(0);
+    text("--schedule KIND", "schedule", "constant, inverse-square-root, cosine or linear");
+    text("--optimiser NAME", "optimiser", "adamw, adam or sgd");
+    number("--beta1 X", "beta1", "Adam's decay of the mean gradient").range(0, 0.99999);
+    number("--beta2 X", "beta2", "Adam's decay of the mean squared gradient").range(0, 0.9999999);
+    number("--weight-decay X", "weight_decay", "weight decay of matrices").range(0, 10);
+    number("--clip X", "clip", "largest norm of the gradient; 0: no limit").range(0, 1e6);
+    number("--smoothing X", "smoothing", "label smoothing").range(0, 0.999);
+    number("--dropout X", "dropout", "share of values that dropout sets to zero").range(0, 0.95);
+    command.flagAction(
+        "--gradient-checkpointing", [=] { options->fields["gradient_checkpointing"] = true; },
+        "recompute each layer's values in the backward pass: less memory, more time");
+    number("--seed N", "seed", "seed of parameters, examples and dropout");
+    number("--evaluate-every N", "evaluate_every", "steps between evaluations").atLeast(1);
+    number("--checkpoint-every N", "checkpoint_every", "steps between checkpoints").atLeast(1);
+    command.option("--export-batches FILE", options->exportBatches,
+                   "also write every batch to this .safetensors file, to repeat the training run elsewhere");
+    command.example("attention-cli train --task sort --steps 1000 --lr 3e-3 --beta2 0.98 --out runs/sort");
+    command.example("attention-cli train --task text --text book.txt --context 64 --layers 4 --width 128 --batch 12 "
+                    "--steps 2000 --out runs/book");
+    command.example("attention-cli train --task fashion-mnist --out runs/fashion");
+    command.example("attention-cli train --task images --data pictures --set size=64 --patch 8 --out runs/pictures");
+    command.action([=] { return train(*options); });
 }
 
-void addEval(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("eval", "measure what a training run has reached");
+void addEval(Command& command) {
     const auto options = std::make_shared<EvalOptions>();
-    command->add_option("DIR", options->path, "folder of the run, or one of its checkpoints")->required();
-    command->add_option("--split", options->split, "which examples")
-        ->check(CLI::IsMember({"validation", "test", "train"}))
-        ->capture_default_str();
-    command->add_option("--device", options->device, "index or part of the name of a Vulkan device");
-    command->add_option("--close", options->closed, "close the gate of a head, as layer.head (repeat for more)");
-    command->add_flag("--sweep-heads", options->sweepsHeads, "then measure it without each head in turn");
-    command->callback([=, &run] { run = [=] { return evaluate(*options); }; });
+    command.argument("DIR", options->path, "folder of a training run, one of its checkpoints, or a built-in model")
+        .required();
+    command.option("--split SPLIT", options->split, "examples to measure on").choices({"validation", "test", "train"});
+    addDevice(command, options->device);
+    command.option("--close LAYER.HEAD", options->closed,
+                   "remove this head first, for example 3.5; repeat it for more");
+    command.flag("--sweep-heads", options->sweepsHeads, "also measure without each head in turn");
+    command.example("attention-cli eval builtin:sort --sweep-heads");
+    command.action([=] { return evaluate(*options); });
 }
 
 } // namespace attn::cli

@@ -7,6 +7,8 @@
 #include "engine/analysis/patch_head_kinds.h"
 #include "engine/core/error.h"
 #include "engine/models/model_source.h"
+#include "engine/models/vision_source.h"
+#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 
@@ -16,27 +18,27 @@
 
 #include <unistd.h>
 
-// What `lens`, `ablate`, `patch` and `detect` say of a picture.
+// `lens`, `ablate`, `patch` and `detect` for a picture.
 
 namespace attn::cli {
 namespace {
 
 using Json = nlohmann::json;
 
-/// @throws Error for a model that reads texts, whose folder or name says nothing of pictures
+/// @throws Error for a model that reads text
 void requireVision(const std::string& path) {
     if (isVisionModel(path)) return;
     try {
         openModelSource(path);
     } catch (const Error&) {
-        return; // whoever opens it says why
+        return; // opening it reports what is wrong
     }
-    throw Error({.what = "this model reads texts and no pictures",
+    throw Error({.what = "this model reads text, not pictures",
                  .where = path,
-                 .hint = "leave --image out, or name a vision model"});
+                 .hint = "leave out --image, or name a vision model"});
 }
 
-/// A model with the patches of the picture that is asked about.
+/// A model with the patches of its picture.
 struct Asked {
     /// @param from another picture, which the model reads at the same size; empty: none
     explicit Asked(const VisionQuestion& asked, const std::string& from = {}) : question(asked) {
@@ -66,7 +68,7 @@ struct Asked {
         TargetName name{fmt::format("logit of \"{}\"", model->info().labelOf(target.token)),
                         {{"class", classJson(target.token)}}};
         if (target.other < 0) return name;
-        name.text += fmt::format(" less that of \"{}\"", model->info().labelOf(target.other));
+        name.text += fmt::format(" minus that of \"{}\"", model->info().labelOf(target.other));
         name.json["against"] = classJson(target.other);
         return name;
     }
@@ -116,7 +118,7 @@ void patchGradients(Asked& asked) {
     const TargetName target = asked.name(found->target);
     Json rows = Json::array();
     if (!asked.question.isJson)
-        fmt::print("{}: {:+.4f}, of the mean colour {:+.4f}\n{:>20} {:>20}\n", target.text,
+        fmt::print("{}: {:+.4f}; for a picture of the mean colour: {:+.4f}\n{:>20} {:>20}\n", target.text,
                    static_cast<double>(found->logit), static_cast<double>(found->baselineLogit), "gradient x input",
                    "integrated");
     const int64_t columns = asked.model->info().grid.width;
@@ -138,7 +140,7 @@ void patchGradients(Asked& asked) {
                {"patches", rows}});
 }
 
-/// Heads like one of them, and groups of like heads.
+/// Heads that are similar to one of them, and groups of similar heads.
 void compareHeads(const PatchHeadDetection& found, const VisionQuestion& question, const LikenessOptions& options,
                   Json& json) {
     if (!options.like.empty()) {
@@ -173,9 +175,10 @@ void compareHeads(const PatchHeadDetection& found, const VisionQuestion& questio
 
 int lensVision(const VisionQuestion& question, const std::string& what, int top) {
     if (what != "logit" && what != "attribution" && what != "gradients")
-        throw Error({.what = fmt::format("{} is a lens on text", what),
-                     .where = "--what",
-                     .hint = "give logit, attribution or gradients with --image; render draws rollout"});
+        throw Error({.what = fmt::format("--what {} needs text", what),
+                     .where = {},
+                     .hint = "with --image, choose logit, attribution or gradients; attention-cli render draws "
+                             "rollout"});
     Asked asked(question);
     if (what == "logit")
         classes(asked, top);

@@ -1,6 +1,8 @@
 #include "app/cli/command.h"
 #include "app/cli/vision_options.h"
 
+#include "engine/session/vision_model.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>

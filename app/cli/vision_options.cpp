@@ -4,6 +4,7 @@
 #include "app/figures/read_image.h"
 #include "engine/core/error.h"
 #include "engine/session/capture_file.h"
+#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 
@@ -16,11 +17,14 @@
 
 namespace attn::cli {
 
-void ImageOptions::addTo(CLI::App& app, bool isRequired) {
-    app.add_option("--image", image, "picture for a vision model: PNG, JPEG, PPM, BMP, WebP ...")->required(isRequired);
-    app.add_option("--size", size,
-                   "pixels at which a vision model reads it, e.g. 224 or 224x336 (height x width); positions are "
-                   "interpolated");
+void ImageOptions::addTo(Command& command, bool isRequired) {
+    command.option("--image FILE", image, "picture for a vision model: PNG, JPEG, PPM, BMP, WebP ...")
+        .required(isRequired);
+    command
+        .option("--size N", size,
+                "pixels at which the model reads the picture, for example 224 or 224x336 (height x width); positions "
+                "are interpolated")
+        .defaultText("the model's own size");
 }
 
 Image ImageOptions::read() const {
@@ -42,9 +46,10 @@ std::optional<ImageSize> ImageOptions::asked() const {
     const ImageSize result{number(text.substr(0, by)), number(text.substr(by == text.size() ? 0 : by + 1))};
     constexpr int64_t kMost = 8192;
     if (std::min(result.height, result.width) < 1 || std::max(result.height, result.width) > kMost)
-        throw Error({.what = fmt::format("\"{}\" is no size", size),
+        throw Error({.what = fmt::format("\"{}\" is not a size", size),
                      .where = "--size",
-                     .hint = fmt::format("give 224, or 224x336 for height and width, at most {}", kMost)});
+                     .hint = fmt::format(
+                         "write for example 224, or 224x336 (height x width); at most {} pixels on a side", kMost)});
     return result;
 }
 
@@ -56,9 +61,7 @@ std::unique_ptr<VisionModel> openVision(const ModelOptions& options, const std::
     };
     auto model = std::make_unique<VisionModel>(
         openVisionSource(options.path, size),
-        VisionModel::Options{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
-                             .validation = options.validation},
-        progress);
+        VisionModel::Options{.device = namedDevice(options.device), .validation = options.validation}, progress);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     for (const std::string& warning : model->info().warnings)
         fmt::print(stderr, "attention-cli: warning: {}\n", warning);

@@ -1,15 +1,19 @@
 #pragma once
 
-#include "engine/session/vision_model.h"
-
-#include <CLI/CLI.hpp>
+#include "engine/io/image.h"
 
 #include <memory>
 #include <optional>
 #include <string>
 
+namespace attn {
+class VisionModel;
+struct VisionInfo;
+} // namespace attn
+
 namespace attn::cli {
 
+class Command;
 struct ModelOptions;
 struct TargetOptions;
 
@@ -19,7 +23,7 @@ struct ImageOptions {
     std::string size;
 
     /// @param isRequired false where a prompt may be given instead
-    void addTo(CLI::App& app, bool isRequired);
+    void addTo(Command& command, bool isRequired);
     /// @throws Error if the file cannot be read as a picture
     Image read() const;
     /// "224", or "224x336" as height and width; empty: the model's own. @throws Error for anything else
@@ -29,17 +33,17 @@ struct ImageOptions {
 /// Opens a vision model, with its warnings and progress on standard error.
 std::unique_ptr<VisionModel> openVision(const ModelOptions& model, const std::optional<ImageSize>& size);
 
-/// Writes captured hooks, and the picture's numbers as "patches", as .safetensors or .npz. @throws Error
+/// Writes captured hooks, and the pixels of the picture as "patches", as .safetensors or .npz. @throws Error
 void captureVision(const ModelOptions& model, const ImageOptions& picture, const std::string& hooks,
                    const std::string& out);
 
-/// What `models` prints of a vision model.
+/// What `models` prints about a vision model.
 struct VisionListing {
     bool json = false, hooks = false, tensors = false;
 };
 void describeVision(const ModelOptions& model, const VisionListing& listing);
 
-/// What `render` draws of a vision model.
+/// What `render` draws.
 struct VisionView {
     std::string view = "attention", out, colours = "viridis", theme = "light", patch, fusion = "mean", label;
     int layer = 0, head = 0, width = 1000, height = 1000;
@@ -48,20 +52,20 @@ struct VisionView {
 };
 int renderVision(const ModelOptions& model, const ImageOptions& picture, const VisionView& view);
 
-/// A class by its number or its label. @throws Error naming what there is
+/// A class by its number or its label. @throws Error naming the valid ones
 int labelNamed(const std::string& text, const VisionInfo& info);
 
-/// What `lens`, `ablate` and `patch` are asked about a picture.
+/// The picture and target of `lens`, `ablate`, `patch` and `detect`.
 struct VisionQuestion {
     const ModelOptions& model;
     const ImageOptions& picture;
     const TargetOptions& target; ///< classes
     bool isJson = false;
 };
-/// @param what "logit", "attribution" or "gradients"  @param top how many classes of each layer
+/// @param what "logit", "attribution" or "gradients"  @param top number of classes per layer
 int lensVision(const VisionQuestion& question, const std::string& what, int top);
 int ablateVision(const VisionQuestion& question);
-/// @param from the picture that values are taken from  @param hook of each layer
+/// @param from the picture whose values are copied  @param hook the copied hook of each layer
 int patchVision(const VisionQuestion& question, const std::string& from, const std::string& hook);
 
 } // namespace attn::cli

@@ -6,6 +6,7 @@
 #include "engine/core/error.h"
 #include "engine/session/attention_rollout.h"
 #include "engine/session/patch_row.h"
+#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@
 namespace attn::cli {
 namespace {
 
-/// Whose row of a map is drawn: one token's, or the mean of all patches'.
+/// The row of a pattern that is drawn: that of one token, or the mean of the rows of all patches.
 struct Looking {
     std::optional<int> token;
     QString name;
@@ -29,12 +30,12 @@ int numberOf(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? value : -1;
 }
 
-/// "cls", "mean", "7" or "2,5" (row, column); CLS where nothing is said and there is one, else the mean.
-/// @throws Error naming what there is
+/// "cls", "mean", "7" or "2,5" (row, column). Empty: CLS if the model has one, else the mean.
+/// @throws Error naming the valid ones
 Looking lookingOf(const std::string& text, const VisionInfo& info) {
     const bool hasCls = !info.prefix.empty() && info.prefix.front() == "CLS";
     if (hasCls && (text.empty() || text == "cls")) return {0, "CLS"};
-    if (text.empty() || text == "mean") return {std::nullopt, "all patches, mean"};
+    if (text.empty() || text == "mean") return {std::nullopt, "all patches on average"};
     const auto columns = static_cast<int>(info.grid.width), rows = static_cast<int>(info.grid.height);
     const size_t comma = text.find(',');
     int row = -1, column = -1;
@@ -57,7 +58,11 @@ Looking lookingOf(const std::string& text, const VisionInfo& info) {
 void show(PatchOverlayFigure& figure, const VisionInfo& info, PatchRow row, const Looking& looking) {
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row.patches));
     const auto before = static_cast<int>(info.prefix.size());
-    if (before > 0) figure.note = QString("%1 % on tokens that are no patches").arg(row.elsewhere * 100, 0, 'f', 1);
+    if (before > 0)
+        figure.note = QString("%1 % of attention goes to %2")
+                          .arg(row.elsewhere * 100, 0, 'f', 1)
+                          .arg(before == 1 ? QString::fromStdString(info.prefix.front())
+                                           : QString("the %1 tokens before the patches").arg(before));
     if (looking.token && *looking.token >= before) figure.marked = *looking.token - before;
 }
 
@@ -67,19 +72,20 @@ void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<con
     const bool isLayer = view.layer >= 0 && view.layer < info.layers;
     const int heads = isLayer ? info.layerHeads[static_cast<size_t>(view.layer)] : info.heads;
     if (!isLayer || view.head < 0 || view.head >= heads)
-        throw Error({.what = fmt::format("there is no layer {} head {}", view.layer, view.head),
-                     .where = info.name,
-                     .hint = fmt::format("layers are 0 to {}, heads 0 to {}", info.layers - 1, heads - 1)});
+        throw Error(
+            {.what = fmt::format("there is no layer {}, head {}", view.layer, view.head),
+             .where = info.name,
+             .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.layers - 1, heads - 1)});
     const Looking looking = lookingOf(view.patch, info);
     const auto patterns = model.look(patches, view.layer).patterns;
     const LayerPattern& pattern = patterns[static_cast<size_t>(view.layer)];
     if (pattern.values.empty())
         throw Error({.what = fmt::format("layer {} forms no pattern", view.layer),
                      .where = info.name,
-                     .hint = "choose a layer whose attention weighs single tokens"});
+                     .hint = "choose a layer whose attention forms a pattern"});
     show(figure, info, patchRow(pattern, view.head, looking.token), looking);
     if (pattern.layout.tokens < info.tokens()) figure.tokens = pattern.layout.tokenOf;
-    figure.title = QString("Layer %1  Head %2  from %3").arg(view.layer).arg(view.head).arg(looking.name);
+    figure.title = QString("Layer %1, head %2: attention of %3").arg(view.layer).arg(view.head).arg(looking.name);
 }
 
 void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
@@ -92,15 +98,15 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
     if (without > 0)
         throw Error({.what = fmt::format("{} of {} layers form no pattern", without, info.layers),
                      .where = info.name,
-                     .hint = "rollout goes through the patterns of all layers"});
+                     .hint = "choose a model that forms a pattern in every layer, or --view attention"});
     if (!view.label.empty()) {
         const int label = labelNamed(view.label, info);
         show(figure, info, patchRow(gradientRollout(patterns, model.patternGradients(patches, label)), looking.token),
              looking);
-        figure.title = QString("Rollout of %1 layers for “%2”  from %3")
+        figure.title = QString("Rollout over %1 layers for “%2”: attention of %3")
                            .arg(info.layers)
                            .arg(QString::fromStdString(info.labelOf(label)), looking.name);
-        figure.note = "relevance, of no fixed sum: only what raises the class counts";
+        figure.note = "relevance: only what raises the class counts, so the sum varies";
         return;
     }
     const HeadFusion fusion = view.fusion == "max"   ? HeadFusion::Maximum
@@ -108,7 +114,7 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
                                                      : HeadFusion::Mean;
     show(figure, info, patchRow(attentionRollout(patterns, {.fusion = fusion, .discard = view.discard}), looking.token),
          looking);
-    figure.title = QString("Rollout of %1 layers  from %2").arg(info.layers).arg(looking.name);
+    figure.title = QString("Rollout over %1 layers: attention of %2").arg(info.layers).arg(looking.name);
 }
 
 } // namespace
@@ -126,11 +132,11 @@ int labelNamed(const std::string& text, const VisionInfo& info) {
 
 int renderVision(const ModelOptions& options, const ImageOptions& picture, const VisionView& view) {
     if (view.view != "attention" && view.view != "rollout")
-        throw Error({.what = fmt::format("the view \"{}\" is of text", view.view),
-                     .where = "--view",
-                     .hint = "of a picture there are attention and rollout"});
+        throw Error({.what = fmt::format("--view {} needs text", view.view),
+                     .where = {},
+                     .hint = "with --image, choose --view attention or --view rollout"});
     if (!view.label.empty() && view.view != "rollout")
-        throw Error({.what = "a class weights rollout alone", .where = "--class", .hint = "add --view rollout"});
+        throw Error({.what = "--class applies only to --view rollout", .where = {}, .hint = "add --view rollout"});
     const Image image = picture.read();
     const auto model = openVision(options, picture.asked());
     const std::vector<float> patches = model->patchesOf(image);

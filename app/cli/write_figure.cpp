@@ -16,7 +16,7 @@ void writeFigure(const Figure& figure, const QSize& size, const std::string& pat
     int argc = 1;
     std::string name = "attention-cli";
     char* argv[] = {name.data(), nullptr};
-    const QGuiApplication application(argc, argv); // fonts need one
+    const QGuiApplication application(argc, argv); // fonts need it
     if (const auto failure = exportFigure(figure, themeFromKey(theme), size, QString::fromStdString(path)))
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
 }

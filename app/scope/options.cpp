@@ -1,18 +1,14 @@
 #include "app/scope/options.h"
 
+#include "app/arguments/arguments.h"
 #include "app/scope/views/catalogue.h"
+#include "engine/models/bundled.h"
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <sstream>
 
 namespace attn::scope {
 namespace {
 
-constexpr int kUsage = 2;                  // as in attention-cli: the command line was wrong
 constexpr int kFramesBeforeScreenshot = 3; // layout settles in the first
 
 std::string readSize(const std::string& text, Options& options) {
@@ -34,7 +30,7 @@ std::string readRandom(const std::string& text, Options& options) {
     if (!(stream >> size[0] >> first >> size[1] >> second >> size[2]) || first != ',' || second != ',' ||
         stream >> rest || size[0] < 2 || size[0] > 1 << 17 || size[1] < 1 || size[1] > 128 || size[2] < 1 ||
         size[2] > 256)
-        return "'" + text + "' is not a size such as 32768,8,64; use at most 131072 tokens and 128 heads of width 256";
+        return "'" + text + "' is not tokens,heads,width; write for example 32768,8,64, at most 131072,128,256";
     options.random = size;
     return {};
 }
@@ -42,69 +38,88 @@ std::string readRandom(const std::string& text, Options& options) {
 } // namespace
 
 std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) {
-    CLI::App app{"Shows a model's attention, tensors and kernels directly from device memory, or the long patterns of "
-                 "random queries and keys.",
-                 "attention-scope"};
+    cli::Command program("attention-scope", "Look at attention, tensors and kernels straight in device memory",
+                         "attention-scope " ATTN_VERSION);
     Options options;
-    app.set_version_flag("--version", "attention-scope " ATTN_VERSION);
-    app.add_option("PATH", options.path, "model folder, .safetensors file or builtin:induction")->capture_default_str();
-    auto* prompt = app.add_option("--prompt", options.prompt, "text to start with; default: the model's own example");
-    app.add_option("--tokens", options.tokens, "token ids instead of text, e.g. 1,403,407")->excludes(prompt);
-    app.add_option_function<std::string>(
-           "--random",
-           [&](const std::string& text) {
-               if (const std::string mistake = readRandom(text, options); !mistake.empty())
-                   throw CLI::ValidationError("--random", mistake);
-           },
-           "show random queries and keys instead of a model, e.g. 32768,8,64 (tokens, heads, width)")
-        ->type_name("T,H,D");
+    program.about("Runs a model, or draws random queries and keys, and shows its patterns and other tensors from the "
+                  "buffers that the Vulkan engine wrote, without a copy to the host. Rows of a pattern are queries, "
+                  "columns are keys; masked cells are grey.");
+    program.argument("PATH", options.path,
+                     "model folder, .safetensors file, folder of a training run, or built-in model: " +
+                         builtinModelNames());
+    const cli::Option& prompt = program.option("--prompt TEXT", options.prompt, "text that the model reads")
+                                    .defaultText("the model's own example");
+    program.option("--tokens IDS", options.tokens, "token ids instead of text, for example 1,403,407").excludes(prompt);
+    program.textOption(
+        "--random T,H,D", [&](const std::string& text) { return readRandom(text, options); },
+        "instead of a model: random queries and keys of T tokens, H heads and head width D in the long-pattern view, "
+        "for example 32768,8,64");
     std::vector<std::string> views;
-    for (const ViewDescriptor& view : viewCatalogue()) views.emplace_back(view.name);
-    app.add_option("--view", options.view, "view to show first: " + fmt::format("{}", fmt::join(views, ", ")))
-        ->check([views](const std::string& name) {
-            return viewNamed(name) != nullptr
-                       ? std::string()
-                       : fmt::format("'{}' is not a view; choose {}", name, fmt::join(views, ", "));
-        })
-        ->type_name("VIEW");
-    app.add_flag("--present", options.presents, "start in full screen with only the figure, in large text");
-    app.add_flag("--light", options.isLight, "start with the light theme");
-    app.add_option("--follow", options.follow, "show what a program such as attention-lab sends over this local socket")
-        ->type_name("SOCKET");
-    app.add_option("--layer", options.layer, "layer to show first, from 0");
-    app.add_option("--head", options.head, "head to show first, from 0");
-    app.add_option("--device", options.device,
-                   "index or part of the name of a Vulkan device (see: attention-cli devices)");
-    app.add_option("--present-device", options.presentDevice,
-                   "device that drives the display, if the computing device cannot; images are copied between the "
-                   "two");
-    app.add_flag("--validation", options.validation, "load the Vulkan validation layer");
-    app.add_option("--frames", options.frames, "quit after this many frames and print the frame rate")
-        ->check(CLI::Range(1, 1000000));
-    app.add_option("--screenshot", options.screenshot, "write the last frame to a PNG file and quit");
-    app.add_option_function<std::string>(
-           "--size",
-           [&](const std::string& text) {
-               if (const std::string mistake = readSize(text, options); !mistake.empty())
-                   throw CLI::ValidationError("--size", mistake);
-           },
-           "size of the window, e.g. 1280x800")
-        ->type_name("WxH");
-    app.footer(
-        "Keys: 1 to 9 choose the view; arrows choose the layer (up, down) and head (left, right); Enter opens the "
-        "head selected in the grid;\n"
-        "Space generates one token; R runs or stops; Backspace returns to the prompt; 0 fits; B brightens faint "
-        "cells; T changes the theme;\n"
-        "P or F11 presents; F toggles full screen; Esc ends the presentation or quits; Q quits. The wheel zooms or "
-        "scrolls; dragging pans.");
-    std::ranges::reverse(arguments); // CLI11 takes them from the back
-    try {
-        app.parse(std::move(arguments));
-    } catch (const CLI::ParseError& error) {
-        std::ostringstream out, err;
-        const bool isFine = app.exit(error, out, err) == 0;
-        return Message{isFine ? out.str() : "attention-scope: " + err.str(), isFine ? 0 : kUsage};
+    std::vector<std::pair<std::string, std::string>> viewRows;
+    for (const ViewDescriptor& view : viewCatalogue()) {
+        views.emplace_back(view.name);
+        viewRows.emplace_back(view.name, view.help);
     }
+    program.option("--view VIEW", options.view, "view to show first")
+        .choices(std::move(views))
+        .defaultText("head; with --random, lens");
+    program.option("--layer N", options.layer, "layer to show first, counted from 0");
+    program.option("--head N", options.head, "head to show first, counted from 0");
+    program.flag("--present", options.presents, "start full screen, in large type, with nothing but the view");
+    program.flag("--light", options.isLight, "start with a light background");
+    program.option("--follow SOCKET", options.follow,
+                   "show what another program sends over this local socket, as attention-lab does");
+    program
+        .option("--device DEVICE", options.device,
+                "Vulkan device that computes, by index or by part of its name; see attention-cli devices")
+        .defaultText("ATTN_DEVICE, or the best device");
+    program
+        .option("--present-device DEVICE", options.presentDevice,
+                "Vulkan device that draws the window, if another one computes; tensors are then copied")
+        .defaultText("the device that computes, or the best one with a display");
+    program.flag("--validation", options.validation, "load the Vulkan validation layer");
+    program.option("--frames N", options.frames, "quit after this many frames and print how many were drawn per second")
+        .range(1, 1000000)
+        .defaultText("");
+    program.option("--screenshot FILE", options.screenshot, "write the last frame to a PNG file and quit");
+    program
+        .textOption(
+            "--size WxH", [&](const std::string& text) { return readSize(text, options); },
+            "size of the window in pixels")
+        .defaultText("960x800");
+    program.list("Views, in the order of their keys", std::move(viewRows));
+    program.list("Keys", {{"1 to 9", "choose a view"},
+                          {"Up, Down", "previous or next layer"},
+                          {"Left, Right", "previous or next head"},
+                          {"Enter", "open the head that is chosen in the grid"},
+                          {"Space", "write the most probable token; hold it for more"},
+                          {"R", "write token after token, or stop"},
+                          {"Backspace", "go back to the prompt"},
+                          {"Wheel, drag", "zoom (in the grid: scroll; with Ctrl: zoom), and pan"},
+                          {"0", "show the whole pattern"},
+                          {"B", "make faint cells brighter"},
+                          {"T", "switch between dark and light"},
+                          {"P, F11", "present: full screen, large type, nothing but the view"},
+                          {"F", "full screen"},
+                          {"Esc", "leave full screen, or quit"},
+                          {"Q", "quit"}});
+    program.list("Messages for --follow (one JSON object per line; missing keys keep their values)",
+                 {{"path, prompt", "model and text to show"},
+                  {"tokens, promptLength", "the whole text as token ids, and how many of them are the prompt"},
+                  {"step", "number of tokens to write"},
+                  {"edits", "changes to the run, as session files keep them"},
+                  {"gates", "gates of all heads, layer by layer; empty: all open"},
+                  {"layer, head, view", "what to show"},
+                  {"theme", "\"dark\" or \"light\""}});
+    program.list("Environment", {{"ATTN_DEVICE", "Vulkan device to use when --device is not given"},
+                                 {"ATTN_VALIDATION", "1 loads the Khronos validation layer"}});
+    program.list("Exit status", {{"0", "the window was closed"},
+                                 {"1", "the display, the device or the model failed; a message says what"},
+                                 {"2", "the command line is wrong"}});
+    program.example("attention-scope builtin:stories --view grid --present");
+    program.example("attention-scope --random 32768,8,64");
+    program.seeAlso({"attention-lab", "attention-cli"});
+    if (auto reply = program.parse(std::move(arguments))) return Message{std::move(reply->text), reply->exitCode};
     if (!options.screenshot.empty() && options.frames == 0) options.frames = kFramesBeforeScreenshot;
     return options;
 }

@@ -15,12 +15,12 @@ struct Options {
     std::string prompt;        ///< empty: the model's own example
     std::string tokens;        ///< ids instead of the prompt, for models without a tokenizer: "1,403,407"
     std::string device;        ///< empty: the best
-    std::string presentDevice; ///< device that drives the display; empty: the same, or the best that can
+    std::string presentDevice; ///< draws the window; empty: the same, or the best that can
     bool validation = false;
     std::optional<std::array<int64_t, 3>> random; ///< tokens, heads and width of random queries and keys, no model
-    std::string view; ///< name of the first view; empty: head, or long-pattern with `random`
+    std::string view; ///< name of the first view; empty: head, or long-pattern if `random` is set
     bool presents = false, isLight = false;
-    std::string follow; ///< a socket to read messages from (mirror_protocol.h)
+    std::string follow; ///< local socket whose messages it follows (mirror_protocol.h)
     int layer = 0, head = 0;
     int frames = 0;         ///< quit after this many; 0: when the window is closed
     std::string screenshot; ///< write the last frame to this file

@@ -22,21 +22,25 @@ std::vector<BundledModel> bundledModels() {
     return models;
 }
 
+std::string builtinModelNames() {
+    std::string names = "builtin:induction";
+    for (const BundledModel& model : bundledModels()) names += ", " + model.path;
+    return names;
+}
+
 fs::path modelFolder(const std::string& path) {
     constexpr std::string_view kBuiltin = "builtin:";
     if (path.starts_with(kBuiltin)) {
-        std::string all = "builtin:induction";
-        for (const BundledModel& model : bundledModels()) {
+        for (const BundledModel& model : bundledModels())
             if (path == model.path) return model.folder;
-            all += ", " + model.path;
-        }
         throw Error({.what = "there is no built-in model \"" + path.substr(kBuiltin.size()) + "\"",
                      .where = path,
-                     .hint = "choose one of " + all});
+                     .hint = "there are " + builtinModelNames()});
     }
     if (path.empty())
-        throw Error(
-            {.what = "no model is given", .where = {}, .hint = "give a Hugging Face folder or builtin:induction"});
+        throw Error({.what = "no model was named",
+                     .where = {},
+                     .hint = "name a model folder, or one of " + builtinModelNames()});
     std::error_code error;
     if (!fs::exists(fs::path(path) / "config.json", error) && !error) // an unfinished training run
         if (const auto all = checkpoints(path); !all.empty()) return all.back();

@@ -15,6 +15,9 @@ struct BundledModel {
 
 /// The bundled models by name, from the installed program or else from the source tree. Empty if both are missing.
 std::vector<BundledModel> bundledModels();
+/// What may be opened as "builtin:...", for help and messages: "builtin:induction, builtin:add, ...". The first is
+/// constructed, the others are bundled.
+std::string builtinModelNames();
 
 /// The folder of a model: that of a bundled model, the last checkpoint of an unfinished training run, or the path
 /// itself.

@@ -31,7 +31,7 @@ TEST_CASE("attention-cli perplexity: the mean of the tokens' losses", "[analysis
     CHECK(json.at("perplexity").get<double>() == Approx(std::exp(json.at("loss").get<double>())));
     const Answer one = runProgram("perplexity builtin:induction --prompt a", " 2>&1");
     CHECK(one.code == 1);
-    CHECK(one.text.find("one token has nothing to be told from") != std::string::npos);
+    CHECK(one.text.find("a single token cannot be scored: nothing precedes it") != std::string::npos);
 }
 
 TEST_CASE("attention-cli lens: every kind answers in JSON", "[analysis][cli][gpu]") {
@@ -104,7 +104,7 @@ TEST_CASE("attention-cli lens, ablate and patch: a picture", "[analysis][vision]
     CHECK(patching.at("effects").at(0).size() == 18);
     const Answer refused = runProgram("lens " + golden + " --image" + picture + " --what circuits", " 2>&1");
     CHECK(refused.code == 1);
-    CHECK(refused.text.find("circuits is a lens on text") != std::string::npos);
+    CHECK(refused.text.find("--what circuits needs text; with --image, choose logit") != std::string::npos);
     CHECK(runProgram("ablate " + golden + " --image" + picture + " --target nothing", " 2>&1")
               .text.find("there is no class \"nothing\"") != std::string::npos);
 }
@@ -174,7 +174,7 @@ TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read i
              "the file is not a picture in a known format");
         says(vision + " --image '" + (folder / "none.png").string() + "'", "there is no such file");
         says(" builtin:induction --image '" + (folder / "none.png").string() + "'",
-             "this model reads texts and no pictures; leave --image out, or name a vision model");
+             "this model reads text, not pictures; leave out --image, or name a vision model");
         says(" '" + (folder / "nowhere").string() + "' --image '" + (folder / "none.png").string() + "'",
              "there is no such file");
     }

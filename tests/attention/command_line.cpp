@@ -31,7 +31,7 @@ TEST_CASE("attention-cli attend: writes a window of an effective pattern of any 
     CHECK(SafetensorsFile(path).tensors().at("pattern").shape == std::vector<int64_t>{1, 32, 32});
     const Answer beyond = attend("normaliser=linear", "0:4097,0:128");
     CHECK(beyond.code == 1);
-    CHECK_THAT(beyond.text, CONTAINS("--window: \"0:4097,0:128\" is no part of 4096 queries and 4096 keys"));
+    CHECK_THAT(beyond.text, CONTAINS("--window: \"0:4097,0:128\" is not a window of 4096 queries and 4096 keys"));
     const Answer whole = attend("mask=causal", "0:128,0:128");
     CHECK(whole.code == 1);
     CHECK_THAT(whole.text, CONTAINS("not a product of features"));
@@ -87,13 +87,16 @@ TEST_CASE("attention-cli mask: what cannot be done is said, with the exit codes 
         {"causal --size 0", 2, "--size"},
         {"causal", 2, "--size is required"},
         {"--size 4", 2, "EXPRESSION is required"},
-        {"causal --size 65 ", 1, "--size: 65 x 65 cells are too many to print; give --out FILE or --count"},
-        {"causal --size 4 --head 1", 1, "--head: there is no head 1; heads are 0 to 0; --heads sets their number"},
+        {"causal --size 65 ", 1,
+         "--size: 65 x 65 cells are too many to print; write it with --out FILE, or count it with --count"},
+        {"causal --size 4 --head 1", 1, "--head: there is no head 1; choose a head from 0 to 0, or give more --heads"},
         {"causal --size 4 --out mask.jpg", 1,
-         "mask.jpg: the ending says no format; end the name in .png, .npz or .safetensors"},
+         "mask.jpg: the file ending is not a known format; end the name in .png, .npz or .safetensors"},
         {"causal --size 4 --out /no/such/folder/mask.png", 1, "/no/such/folder/mask.png: cannot be written"},
-        {"causal --size 65536 --out mask.npz", 1, "takes more than 1 GiB; write a .png, or a smaller mask"},
-        {"causal --size 65536 --out mask.png", 1, "too large; keep to 32767 pixels a side"},
+        {"causal --size 65536 --out mask.npz", 1,
+         "takes more than 1 GiB; write a .png file, or choose a smaller --size"},
+        {"causal --size 65536 --out mask.png", 1,
+         "too large; choose a smaller --cell or --size: at most 32767 pixels on a side"},
         {"causal --size 65537 --count", 2, "--size"},
     };
     for (const auto& [arguments, code, sentence] : cases) {

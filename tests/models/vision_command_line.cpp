@@ -78,7 +78,8 @@ TEST_CASE("attention-cli render: attention and rollout over a picture", "[models
     }
     for (const char* name : {"a.png", "b.svg", "c.pdf"}) CHECK(fs::file_size(folder / name) > 1000);
     const auto refused = [&](const std::string& rest) { return runProgram(start + "x.png' " + rest).text; };
-    CHECK_THAT(refused("--layer 2"), CONTAINS("there is no layer 2 head 0; layers are 0 to 1, heads 0 to 2"));
+    CHECK_THAT(refused("--layer 2"),
+               CONTAINS("there is no layer 2, head 0; choose a layer from 0 to 1 and a head from 0 to 2"));
     CHECK_THAT(
         refused("--patch 4,0"),
         CONTAINS("there is no patch \"4,0\"; cls is the class token; patches are 0 to 15, or row,column of 4 x 4"));
@@ -93,9 +94,9 @@ TEST_CASE("attention-cli render: attention and rollout over a picture", "[models
     CHECK(textOf("d.svg") != textOf("f.svg"));
     CHECK_THAT(refused("--view rollout --class 5"),
                CONTAINS("there is no class \"5\"; give a label, or a number from 0 to 4"));
-    CHECK_THAT(refused("--class 1"), CONTAINS("a class weights rollout alone"));
+    CHECK_THAT(refused("--class 1"), CONTAINS("--class applies only to --view rollout; add --view rollout"));
     CHECK_THAT(refused("--view heads"),
-               CONTAINS("the view \"heads\" is of text; of a picture there are attention and rollout"));
+               CONTAINS("--view heads needs text; with --image, choose --view attention or --view rollout"));
 }
 
 TEST_CASE("attention-cli models: describes a vision folder", "[models][vision][cli][gpu]") {
@@ -127,8 +128,8 @@ TEST_CASE("attention-cli: what cannot be done with a picture is said", "[models]
     CHECK_THAT(said("classify " + pathOf("vit") + " --image " + picture + " --size 30"),
                CONTAINS("cannot be cut into patches of 4 x 4"));
     CHECK_THAT(said("classify " + pathOf("vit") + " --image " + picture + " --size 30y"),
-               CONTAINS("\"30y\" is no size"));
+               CONTAINS("\"30y\" is not a size"));
     CHECK_THAT(said("generate " + pathOf("vit") + " --prompt x"), CONTAINS("which reads pictures and no text"));
     CHECK_THAT(said("render " + pathOf("gpt2") + " --tokens 1,2 --view rollout --out x.png"),
-               CONTAINS("rollout is drawn over a picture"));
+               CONTAINS("--view rollout needs a picture; give one with --image"));
 }

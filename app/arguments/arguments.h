@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The command line of a program: what it takes, and its help. CLI11 reads the arguments, and only arguments.cpp sees
+// it.
+
+namespace CLI {
+class App;
+class Option;
+} // namespace CLI
+
+namespace attn::cli {
+
+struct HelpPage;
+
+/// An option or argument that a command takes. The calls describe it further; help shows what they say.
+class Option {
+public:
+    Option& required(bool isRequired = true);
+    Option& range(double minimum, double maximum); ///< both included
+    Option& atLeast(double minimum);
+    Option& above(double minimum);
+    Option& choices(std::vector<std::string> choices);
+    /// What help shows as the default instead of the variable's value; empty: nothing.
+    Option& defaultText(std::string text);
+    /// Takes several values between commas.
+    Option& listed();
+    /// Takes exactly this many values.
+    Option& expects(int count);
+    Option& excludes(const Option& other);
+    Option& needs(const Option& other);
+    Option& hidden(); ///< from help
+
+private:
+    friend class Command;
+    /// "FILE (required; 1 to 5; default: 3)" after the help.
+    std::string text() const;
+
+    std::string name_, value_, help_, default_;
+    std::vector<std::string> choices_;
+    std::string range_; ///< "1 to 5"
+    bool isRequired_ = false, isHidden_ = false, isPositional_ = false;
+    CLI::Option* parsed_ = nullptr;
+};
+
+/// What a program prints instead of running: help, its version, or what is wrong with its arguments.
+struct Reply {
+    std::string text;
+    int exitCode = 0; ///< 2: the arguments are wrong
+};
+
+/// A program or one of its subcommands. Variables that options set must live until the command has run.
+class Command {
+public:
+    /// @param summary one line that begins with a verb, without a full stop
+    Command(std::string name, std::string summary, const std::string& version);
+    ~Command();
+    Command(const Command&) = delete;
+    Command& operator=(const Command&) = delete;
+
+    /// @param group title under which help lists it
+    Command& subcommand(const std::string& name, std::string summary, std::string group = "Commands");
+    void alias(const std::string& name); ///< another name, which help does not list
+
+    /// An option with a value. @param name with its placeholder: "--out FILE"
+    /// T: std::string, int, int64_t, uint64_t, float, double, and vectors of std::string and int.
+    template <class T> Option& option(const std::string& name, T& variable, std::string help);
+    /// A value that is told by its place. @param name "PATH", or "SPEC ..." for several; T as above
+    template <class T> Option& argument(const std::string& name, T& variable, std::string help);
+    Option& flag(const std::string& name, bool& variable, std::string help);
+    /// An option whose value `read` takes. @param read gives what is wrong with the text; empty: nothing
+    Option& textOption(const std::string& name, std::function<std::string(const std::string&)> read, std::string help);
+    Option& numberOption(const std::string& name, std::function<void(double)> read, std::string help);
+    Option& flagAction(const std::string& name, std::function<void()> act, std::string help);
+
+    void about(std::string paragraph); ///< of its help, below the usage
+    void list(std::string title, std::vector<std::pair<std::string, std::string>> rows); ///< of its help
+    void example(std::string commandLine);
+    void seeAlso(std::vector<std::string> programs);
+    /// What run() does when this command was chosen. @param act gives the exit code
+    void action(std::function<int()> act);
+
+    /// Reads the arguments. @param arguments without the program's name  @return nothing if the program should run
+    std::optional<Reply> parse(std::vector<std::string> arguments);
+    /// Runs the action of the chosen command, which parse() found.
+    int run() const;
+
+    HelpPage help() const;
+
+private:
+    Command(std::string path, std::string name, std::string summary, std::string group);
+    Option& added(const std::string& name, std::string help, CLI::Option* parsed, bool isPositional);
+    const Command& chosen() const;       ///< the innermost command that the arguments name
+    std::vector<HelpPage> pages() const; ///< its own, then those of all subcommands
+
+    std::string path_, name_, summary_, group_;
+    std::unique_ptr<CLI::App> owned_; ///< the program has it, subcommands do not
+    CLI::App* app_ = nullptr;
+    std::vector<std::unique_ptr<Option>> options_;
+    std::vector<std::unique_ptr<Command>> subcommands_;
+    std::vector<std::string> about_, examples_, seeAlso_;
+    std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> lists_;
+    std::function<int()> act_;
+    bool hasVersion_ = false;
+};
+
+} // namespace attn::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn::cli {
+
+/// A list of names with their meanings: options, environment variables, mask terms.
+struct HelpList {
+    struct Row {
+        std::string name, text;
+    };
+    std::string title;
+    std::vector<Row> rows;
+};
+
+/// The help of one command as data: `--help`, the manual and the documentation are written from it.
+struct HelpPage {
+    std::string path;                  ///< "attention-cli mask"
+    std::string summary;               ///< "Draw, write or count an attention mask", without a full stop
+    std::vector<std::string> usage;    ///< "attention-cli mask EXPRESSION --size N [options]"
+    std::vector<std::string> about;    ///< paragraphs
+    std::vector<HelpList> commands;    ///< subcommands by group
+    std::vector<HelpList> lists;       ///< arguments and options first
+    std::vector<std::string> examples; ///< command lines
+    std::vector<std::string> seeAlso;  ///< pages of the manual: "attention-lab"
+};
+
+/// The page as `--help` prints it, at most 96 columns wide whatever the terminal is.
+std::string plainText(const HelpPage& page);
+/// A chapter in Markdown, with headings of the second level and below: the program's page, then those of its commands.
+std::string markdownOf(std::span<const HelpPage> pages);
+/// A page of the manual in roff: the program's page first, then those of its commands.
+std::string manualOf(std::span<const HelpPage> pages);
+
+} // namespace attn::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "engine/attention/part.h"
+
+#include <string>
+
+namespace attn::cli {
+
+/// A part as a composition writes it, with names in place of its numbers: "window(w)", "permuted_blocks(b, order...)".
+inline std::string partForm(const Part& part) {
+    std::string form(part.id);
+    for (size_t i = 0; i < part.params.size(); ++i) form += (i == 0 ? "(" : ", ") + std::string(part.params[i].id);
+    if (!part.params.empty()) form += part.takesList ? "...)" : ")";
+    return form;
+}
+
+} // namespace attn::cli
