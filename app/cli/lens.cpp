@@ -68,7 +68,7 @@ int logit(const Asked& asked) {
                 rows.push_back({{"position", token},
                                 {"stage", lens->stages[stage]},
                                 {"entropy", lens->entropy[at]},
-                                {"rankOfFinal", lens->finalRank[at]},
+                                {"rankOfFinal", lens->finalRank[at] + 1},
                                 {"probabilityOfFinal", lens->finalProbability[at]},
                                 {"choices", choices}});
             else

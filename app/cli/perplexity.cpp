@@ -49,7 +49,7 @@ int perplexity(const Options& options) {
                 nlohmann::json each = tokenJson(*model, scores->tokens[token]);
                 each["loss"] = scores->loss[token];
                 each["entropy"] = scores->entropy[token];
-                each["rank"] = scores->rank[token];
+                each["rank"] = scores->rank[token] + 1;
                 json["each"].push_back(each);
             }
         print(json);

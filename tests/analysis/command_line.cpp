@@ -25,7 +25,10 @@ TEST_CASE("attention-cli perplexity: the mean of the tokens' losses", "[analysis
     REQUIRE(answer.code == 0);
     const auto json = jsonOf(answer);
     double sum = 0;
-    for (const auto& each : json.at("each")) sum += each.at("loss").get<double>();
+    for (const auto& each : json.at("each")) {
+        sum += each.at("loss").get<double>();
+        CHECK(each.at("rank").get<int>() >= 1); // as printed ranks, the best is 1
+    }
     CHECK(json.at("tokens") == json.at("each").size());
     CHECK(json.at("loss").get<double>() == Approx(sum / static_cast<double>(json.at("each").size())).margin(1e-5));
     CHECK(json.at("perplexity").get<double>() == Approx(std::exp(json.at("loss").get<double>())));
@@ -42,6 +45,8 @@ TEST_CASE("attention-cli lens: every kind answers in JSON", "[analysis][cli][gpu
         CHECK(answer.code == 0);
         CHECK(jsonOf(answer).is_object());
     }
+    const auto lens = jsonOf(runProgram("lens builtin:induction --prompt 'the quick fox the qu' --json", kJson));
+    CHECK(lens.at("rows").back().at("rankOfFinal") == 1); // the last stage is the prediction
     const auto parts = jsonOf(runProgram(
         "lens builtin:induction --prompt 'the quick fox the qu' --what attribution --target i --json", kJson));
     CHECK(parts.at("sum").get<double>() == Approx(parts.at("logit").get<double>()).margin(1e-4));
