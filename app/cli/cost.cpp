@@ -27,6 +27,9 @@ struct Options {
 const std::vector<std::string> kSpecs{"mask=causal", "mask=causal & window(256)", "mask=causal, normaliser=linear"};
 
 int cost(const Options& options) {
+    std::vector<std::pair<std::string, AttentionSpec>> specs; // all read before anything is printed
+    for (const std::string& text : options.specs.empty() ? kSpecs : options.specs)
+        specs.emplace_back(text, AttentionSpec::parse(text));
     std::optional<gpu::Context> context;
     std::optional<KernelLibrary> kernels;
     if (options.measures) {
@@ -40,8 +43,7 @@ int cost(const Options& options) {
     for (int64_t tokens = options.from; tokens <= options.to; tokens *= 2)
         figure.lengths.push_back(static_cast<int>(tokens));
     nlohmann::json report = nlohmann::json::array();
-    for (const std::string& text : options.specs.empty() ? kSpecs : options.specs) {
-        const AttentionSpec spec = AttentionSpec::parse(text);
+    for (const auto& [text, spec] : specs) {
         LengthFigure::Line line{.label = QString::fromStdString(text), .values = {}};
         fmt::print("{}\n{:>8} {:>12} {:>12} {:>11} {:>11} {:>11}\n", spec.text(), "tokens", "pairs", "MFLOP", "MiB",
                    "ms", "us/token");

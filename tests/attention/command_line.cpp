@@ -105,6 +105,10 @@ TEST_CASE("attention-cli mask: what cannot be done is said, with the exit codes 
         CHECK(answer.code == code);
         CHECK_THAT(answer.text, CONTAINS(sentence));
     }
+    // A misspelt composition is found before the first one is priced.
+    const Answer cost = runProgram("cost mask=causal 'mask=windw(2)' --to 64", " 2>/dev/null");
+    CHECK(cost.code == 1);
+    CHECK(cost.text.empty());
     const Answer help = runMask("--help");
     CHECK(help.code == 0);
     for (const Part* part : maskParts()) CHECK_THAT(help.text, CONTAINS("\n  " + std::string(part->id)));
