@@ -1,63 +1,74 @@
 #include "app/lab/launch_options.h"
 
-#include <QCommandLineParser>
+#include "app/arguments/arguments.h"
+#include "engine/models/bundled.h"
 
 namespace attn {
 
 std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList& arguments) {
-    QCommandLineParser parser;
-    parser.setApplicationDescription("Opens a transformer and shows its attention live.\n\nExamples:\n"
-                                     "  attention-lab\n"
-                                     "  attention-lab ~/models/stories260k --prompt \"Once upon a time\"\n"
-                                     "  attention-lab --theme projector lesson.attnlab");
-    const QCommandLineOption help = parser.addHelpOption(), version = parser.addVersionOption();
-    parser.addPositionalArgument("path", "Model folder, .safetensors file, .attnlab session or builtin:induction.",
-                                 "[path]");
-    const QCommandLineOption prompt("prompt", "Prompt for the model.", "text");
-    const QCommandLineOption device("device", "Vulkan device: its number or part of its name.", "device");
-    const QCommandLineOption screenshot(
-        "screenshot", "Write the first complete picture of the window to a PNG file and quit.", "file");
-    const QCommandLineOption size("size", "Size of the window, for example 1280x800.", "WxH");
-    const QCommandLineOption theme("theme", "Theme: light, dark or projector.", "theme");
-    const QCommandLineOption session("session", "Session file to open.", "file");
-    const QCommandLineOption lesson("lesson", "Lesson to open: its number, its name, or a lesson file.", "lesson");
-    QCommandLineOption startupTime("startup-time", "Print the time to the first picture.");
-    startupTime.setFlags(QCommandLineOption::HiddenFromHelp);
-    parser.addOptions({prompt, device, screenshot, size, theme, session, lesson, startupTime});
-    const auto mistake = [](const QString& text) {
-        return LaunchMessage{QStringLiteral("attention-lab: %1\nTry 'attention-lab --help'.\n").arg(text), 2};
-    };
-    if (!parser.parse(arguments)) return mistake(parser.errorText());
-    if (parser.isSet(help)) // no application exists yet, so Qt does not know the program's name
-        return LaunchMessage{parser.helpText().replace("<executable_name>", "attention-lab"), 0};
-    if (parser.isSet(version)) return LaunchMessage{QStringLiteral("attention-lab %1\n").arg(ATTN_VERSION), 0};
-    const QStringList paths = parser.positionalArguments();
-    if (paths.size() > 1) return mistake(QStringLiteral("give one path, not %1").arg(paths.size()));
-    LaunchOptions options{.path = paths.value(0),
-                          .prompt = parser.value(prompt),
-                          .device = parser.value(device),
-                          .screenshot = parser.value(screenshot),
-                          .size = {},
-                          .theme = {},
-                          .session = parser.value(session),
-                          .lesson = parser.value(lesson),
-                          .printsStartupTime = parser.isSet(startupTime)};
+    cli::Command program("attention-lab", "Open a transformer and see its attention live",
+                         "attention-lab " ATTN_VERSION);
+    std::string path, prompt, device, screenshot, session, lesson;
+    LaunchOptions options;
+    program.about("Writes text with a model, token by token, and shows what every attention head does: all heads as "
+                  "thumbnails, one head as a heatmap with its tokens, one cell as the arithmetic behind it. Models, "
+                  "pictures and sessions can also be dropped on the window.");
+    program
+        .argument("PATH", path,
+                  "model folder, .safetensors file, folder of a training run, .attnlab session, or built-in model: " +
+                      builtinModelNames())
+        .defaultText("builtin:stories");
+    program.option("--prompt TEXT", prompt, "prompt for the model").defaultText("the model's own example");
+    program
+        .option("--device DEVICE", device, "Vulkan device, by index or by part of its name; see attention-cli devices")
+        .defaultText("the one in Preferences, ATTN_DEVICE, or the best device");
+    program.textOption(
+        "--theme THEME",
+        [&](const std::string& text) {
+            const QString key = QString::fromStdString(text);
+            options.theme = themeFromKey(key);
+            return themeKey(*options.theme) == key ? std::string()
+                                                   : "'" + text + "' is unknown; choose light, dark or projector";
+        },
+        "light, dark or projector");
+    program.textOption(
+        "--size WxH",
+        [&](const std::string& text) {
+            const QStringList sides = QString::fromStdString(text).split('x');
+            options.size = QSize(sides.value(0).toInt(), sides.value(1).toInt());
+            return sides.size() == 2 && options.size->width() >= 100 && options.size->height() >= 100
+                       ? std::string()
+                       : "'" + text + "' is not a size; write for example 1280x800";
+        },
+        "size of the window in pixels, for example 1280x800");
+    program.option("--session FILE", session, "session file to open");
+    program.option("--lesson LESSON", lesson, "lesson to open: its number, its name, or a lesson file");
+    program.option("--screenshot FILE", screenshot,
+                   "write the first complete picture of the window to a PNG file and quit");
+    program.flag("--startup-time", options.printsStartupTime, "print the time to the first picture").hidden();
+    program.list("Environment", {{"ATTN_DEVICE", "Vulkan device to use when --device is not given"},
+                                 {"ATTN_VALIDATION", "1 loads the Khronos validation layer"},
+                                 {"XDG_CACHE_HOME", "compiled pipelines are kept in its folder attention-lab"}});
+    program.list("Exit status", {{"0", "the window was closed"},
+                                 {"1", "something failed; a message says what"},
+                                 {"2", "the command line is wrong"}});
+    program.example("attention-lab");
+    program.example("attention-lab ~/models/stories260k --prompt \"Once upon a time\"");
+    program.example("attention-lab --theme projector lesson.attnlab");
+    program.seeAlso({"attention-cli", "attention-scope"});
+
+    std::vector<std::string> words;
+    for (const QString& argument : arguments.mid(1)) words.push_back(argument.toStdString());
+    if (const auto reply = program.parse(std::move(words)))
+        return LaunchMessage{QString::fromStdString(reply->text), reply->exitCode};
+    options.path = QString::fromStdString(path);
+    options.prompt = QString::fromStdString(prompt);
+    options.device = QString::fromStdString(device);
+    options.screenshot = QString::fromStdString(screenshot);
+    options.session = QString::fromStdString(session);
+    options.lesson = QString::fromStdString(lesson);
     if (options.session.isEmpty() && options.path.endsWith(".attnlab"))
         options.session = std::exchange(options.path, {});
-    if (parser.isSet(size)) {
-        const QStringList sides = parser.value(size).split('x');
-        const QSize wanted(sides.value(0).toInt(), sides.value(1).toInt());
-        if (sides.size() != 2 || wanted.width() < 100 || wanted.height() < 100)
-            return mistake(
-                QStringLiteral("--size '%1' is not a size; write for example 1280x800").arg(parser.value(size)));
-        options.size = wanted;
-    }
-    if (parser.isSet(theme)) {
-        options.theme = themeFromKey(parser.value(theme));
-        if (themeKey(*options.theme) != parser.value(theme))
-            return mistake(
-                QStringLiteral("--theme '%1' is unknown; choose light, dark or projector").arg(parser.value(theme)));
-    }
     return options;
 }
 
