@@ -1,0 +1,145 @@
+#include "engine/models/bundled.h"
+#include "tests/support/program.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+// Help of the programs, and the pages that `./dev docs` writes from it.
+
+using namespace attn;
+using namespace attn::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The programs of this build, which need not have a display.
+std::vector<std::string> programs() {
+    std::vector<std::string> paths{ATTN_CLI_PROGRAM};
+#ifdef ATTN_SCOPE_PROGRAM
+    paths.emplace_back(ATTN_SCOPE_PROGRAM);
+#endif
+#ifdef ATTN_LAB_PROGRAM
+    paths.emplace_back(ATTN_LAB_PROGRAM);
+#endif
+    return paths;
+}
+
+std::string outputOf(const std::string& program, const std::string& arguments) {
+    FILE* pipe = popen(("'" + program + "' " + arguments).c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::string text;
+    char piece[4096];
+    for (size_t count = 0; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) text.append(piece, count);
+    REQUIRE(pclose(pipe) == 0);
+    return text;
+}
+
+std::string contentsOf(const fs::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    REQUIRE(stream);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Commands that `attention-cli --help` lists below the titles of groups.
+std::vector<std::string> commands() {
+    std::vector<std::string> names;
+    std::istringstream lines(outputOf(ATTN_CLI_PROGRAM, "--help"));
+    bool isInGroup = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (line == "Options:") break;
+        if (line.ends_with(':')) isInGroup = line != "Usage:";
+        if (isInGroup && line.starts_with("  ") && line[2] != ' ')
+            names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    }
+    return names;
+}
+
+size_t columnsOf(const std::string& line) {
+    size_t columns = 0;
+    for (const char c : line) columns += (c & '\xc0') != '\x80';
+    return columns;
+}
+
+} // namespace
+
+TEST_CASE("documentation: the manual pages are what the programs print", "[cli]") {
+    for (const std::string& program : programs()) {
+        const std::string name = fs::path(program).filename().string();
+        INFO(name << ": run ./dev docs and commit what it changes");
+        const bool isSame =
+            outputOf(program, "--help=man") == contentsOf(fs::path(ATTN_SOURCE_DIR) / "assets/man" / (name + ".1"));
+        CHECK(isSame);
+    }
+}
+
+TEST_CASE("documentation: docs/command-line.md is what the programs print", "[cli]") {
+    const std::string document = contentsOf(fs::path(ATTN_SOURCE_DIR) / "docs/command-line.md");
+    for (const std::string& program : programs()) {
+        const std::string chapter = "\n" + outputOf(program, "--help=markdown");
+        INFO(fs::path(program).filename().string() << ": run ./dev docs and commit what it changes");
+        const size_t begin = document.find(chapter);
+        REQUIRE(begin != std::string::npos);
+        const size_t end = begin + chapter.size(); // and nothing of a former version follows
+        const bool isWhole = end == document.size() || document.compare(end, 4, "\n## ") == 0;
+        CHECK(isWhole);
+    }
+}
+
+TEST_CASE("help: every command has a summary, a usage line, an example and lines that fit", "[cli]") {
+    REQUIRE(commands().size() >= 19);
+    for (const std::string& command : commands()) {
+        INFO(command);
+        const std::string help = outputOf(ATTN_CLI_PROGRAM, command + " --help");
+        CHECK_THAT(help, CONTAINS(".\n\nUsage:\n  attention-cli " + command));
+        CHECK_THAT(help, CONTAINS("\nOptions:\n"));
+        CHECK_THAT(help, CONTAINS("\nExamples:\n  attention-cli " + command));
+        std::istringstream lines(help.substr(0, help.find("\nExamples:")));
+        for (std::string line; std::getline(lines, line);) {
+            INFO(line);
+            CHECK(columnsOf(line) <= 96);
+        }
+    }
+}
+
+TEST_CASE("help: the list of commands is grouped and PATH names every built-in model", "[cli]") {
+    const std::string help = outputOf(ATTN_CLI_PROGRAM, "--help");
+    for (const std::string group :
+         {"Look at a model", "Change a model's run", "Attention by itself", "Train and evaluate", "System"})
+        CHECK_THAT(help, CONTAINS("\n" + group + ":\n  "));
+    for (const char* command : {"generate", "models", "classify", "detect"}) {
+        const std::string text = outputOf(ATTN_CLI_PROGRAM, std::string(command) + " --help");
+        CHECK_THAT(text, CONTAINS("builtin:induction"));
+        for (const BundledModel& model : bundledModels()) CHECK_THAT(text, CONTAINS(model.path));
+    }
+}
+
+TEST_CASE("help: a wrong command line names the mistake and the help that corrects it", "[cli]") {
+    const std::tuple<const char*, const char*> cases[] = {
+        {"", "attention-cli: name a command\nSee: attention-cli --help\n"},
+        {"mask causal", "attention-cli mask: --size is required\nSee: attention-cli mask --help\n"},
+        {"mask causal --size 0", "--size: 0 is out of range: give 1 to 65536"},
+        {"mask causal --size 0x0", "--size: 0x0 is out of range"},
+        {"mask causal --size x", "--size: \"x\" is not a number"},
+        {"nonsense", "attention-cli: there is no command \"nonsense\""},
+        {"bench train --shapes D", "there is no \"D\": choose A, B, C, ViT"},
+        {"lens builtin:induction --what nothing", "choose logit, attribution"},
+        {"devices --nonsense", "--nonsense"},
+    };
+    for (const auto& [arguments, sentence] : cases) {
+        INFO(arguments);
+        const Answer answer = runProgram(arguments);
+        CHECK(answer.code == 2);
+        CHECK_THAT(answer.text, CONTAINS(sentence));
+    }
+    CHECK(runProgram("bench lens --help").text == runProgram("bench long-pattern --help").text); // its former name
+}
+
+TEST_CASE("attention-cli parts: parts are listed as compositions write them", "[cli]") {
+    const std::string parts = outputOf(ATTN_CLI_PROGRAM, "parts --slot mask");
+    CHECK_THAT(parts, CONTAINS("  lsh(buckets, rounds, seed) "));
+    CHECK_THAT(parts, CONTAINS("  routing(clusters, members, rounds, seed) "));
+    CHECK_THAT(parts, CONTAINS("  causal "));
+}
