@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Takes the pictures of the documents from the running programs, which it drives by keys. `./dev screenshot` calls it on a
+# display of its own. Arguments: the folder of the programs, the folder of the pictures, and names to make only some.
+set -euo pipefail
+bin=$1 folder=$2
+shift 2
+wanted=" $* "
+
+home=$(mktemp -d) program=
+trap '[[ -z $program ]] || kill "$program" 2>/dev/null; rm -rf "$home"' EXIT
+export XDG_CONFIG_HOME=$home/config XDG_DATA_HOME=$home/data # the user's settings and training runs play no part
+readonly width=1440 height=900
+readonly panel=960x604+480+20 # the large place of the default layout, where Attention, Playground and Vision are
+
+wants() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
+
+capture() { import -silent -window "$window" "${@:2}" "$1"; }
+
+# Until two pictures in a row differ by no more than a text cursor.
+settle() {
+    local try
+    capture "$home/new.png"
+    for ((try = 0; try < 40; ++try)); do
+        mv "$home/new.png" "$home/old.png"
+        sleep 1
+        capture "$home/new.png"
+        if { compare -metric AE "$home/old.png" "$home/new.png" null: 2>&1 || true; } | awk '{ exit !($1 < 100) }'; then return; fi
+    done
+}
+
+# MODEL VIEW: opens a session, which needs no clicks. The program first opens another model; the session then opens its
+# own exactly once, and the view that it restores stays.
+session() {
+    printf '{"attnlab": 1, "model": "%s", "prompt": "", "view": %s, "layout": "", "locks": {},
+        "branches": {"nodes": [], "current": -1, "promptLength": 0},
+        "sampling": {"greedy": true, "temperature": 1, "topK": 0, "topP": 1, "minP": 0, "repetitionPenalty": 1, "seed": "0"}}' \
+        "$1" "$2" >"$home/picture.attnlab"
+    start builtin:induction --session "$home/picture.attnlab"
+}
+
+start() {
+    "$bin/attention-lab" --theme light --size "${width}x$height" "$@" &
+    program=$!
+    window=$(xdotool search --sync --onlyvisible --pid "$program" --name 'Attention Lab' | head -n 1)
+    xdotool windowfocus --sync "$window" mousemove --window "$window" $((width - 5)) $((height - 5))
+    settle
+}
+
+stop() {
+    kill "$program"
+    wait "$program" 2>/dev/null || true
+    program=
+}
+
+keys() { xdotool key --delay 200 "$@"; }
+
+# NAME [CROP]: the window, or a part of it, in 256 colours.
+picture() {
+    settle
+    convert "$home/new.png" ${2:+-crop "$2" +repage} "$home/picture.png"
+    pngquant --force --speed 1 --output "$folder/$1.png" 256 "$home/picture.png"
+    printf '%s: %s KB\n' "$folder/$1.png" $(($(stat -c %s "$folder/$1.png") / 1024))
+}
+
+if wants attention; then
+    session builtin:stories '{"attention": {"level": "head", "layer": 1, "head": 1, "scale": "linear", "colours": "viridis"}}'
+    picture attention "$panel"
+    stop
+fi
+
+if wants changes; then # layer 1, head 0 is removed
+    session builtin:induction-trained '{"interventions": {"gates": [1, 1, 0, 1]}}'
+    keys ctrl+shift+d
+    picture changes
+    stop
+fi
+
+if wants playground; then
+    start builtin:stories
+    keys alt+shift+3
+    picture playground "$panel"
+    stop
+fi
+
+if wants vision; then
+    start builtin:stories
+    keys alt+shift+4
+    picture vision "$panel"
+    stop
+fi
+
+if wants train; then # Sort, the task that the panel offers first
+    start builtin:stories
+    keys alt+9 F6
+    sleep 75
+    picture train
+    stop
+fi
+
+if wants writing; then # ten seconds
+    start builtin:stories --prompt 'Once upon a time, there was a clever girl named Ines.'
+    keys F5
+    for ((end = SECONDS + 10, count = 0; SECONDS < end; ++count)); do capture "$home/frame$((100 + count)).ppm"; done
+    convert -delay $((1000 / count)) "$home"/frame*.ppm -crop "$((width - 480))x$((height - 40))+480+20" +repage -resize 75% \
+        -loop 0 "$home/writing.gif"
+    gifsicle -O3 --lossy=40 --colors 128 "$home/writing.gif" -o "$folder/writing.gif"
+    printf '%s: %s KB\n' "$folder/writing.gif" $(($(stat -c %s "$folder/writing.gif") / 1024))
+    stop
+fi
