@@ -2,12 +2,16 @@
 
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
+#include "engine/session/edit_inputs.h"
+#include "engine/session/graph_sources.h"
 #include "engine/session/hook_edits.h"
 #include "engine/session/language_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace attn {
 namespace {
@@ -19,7 +23,84 @@ std::vector<float> logitsOf(LanguageModel& model, const std::vector<int>& tokens
     return {model.logits().begin(), model.logits().end()};
 }
 
+constexpr const char* kPattern = "attn.hook_pattern";
+
+/// Whether a hook with these axes has one row for each token.
+bool isByToken(const std::string& hook, const std::string& axes) {
+    return axes == "TC" || axes == "THD" || axes == "TGD" || (axes == "HTS" && hook == kPattern);
+}
+
+/// @throws Error that names the hooks that can be patched
+void checkPatchable(const LanguageModel& model, const std::string& hook) {
+    const std::vector<std::string> possible = patchableHooks(model);
+    if (std::ranges::find(possible, hook) != possible.end()) return;
+    const auto& names = model.info().hooks;
+    const bool isThere = std::ranges::all_of(std::views::iota(0, model.info().layers), [&](int layer) {
+        return std::ranges::find(names, fmt::format("blocks.{}.{}", layer, hook)) != names.end();
+    });
+    throw Error({.what = isThere ? fmt::format("{} cannot be patched token by token", hook)
+                                 : fmt::format("not every layer has a hook \"{}\"", hook),
+                 .where = model.info().name,
+                 .hint = fmt::format("use {}", fmt::join(possible, ", "))});
+}
+
+/// Makes hooks of all layers ready for patches, so that one plan serves them.
+HookEdits declared(const LanguageModel& model, HookEdits edits, const std::vector<CapturedHook>& values) {
+    const auto& info = model.info();
+    for (size_t at = 0; at < values.size(); ++at) {
+        const auto layer = static_cast<int>(at);
+        const Shape& shape = values[at].shape; // [T,C], [T,H,D] or, of patterns, [H,T,T]
+        if (values[at].name == attentionHook(layer, "pattern")) {
+            edits.declare(attentionHook(layer, "z"), info.heads, int64_t{info.heads} * info.headWidth);
+            if (!edits.editsPatternOf(layer)) edits.set({.layer = layer}); // no row of it yet
+        } else {
+            edits.declare(values[at].name, shape.rank() == 3 ? shape[1] : 1, shape.elements() / shape[0]);
+        }
+    }
+    return edits;
+}
+
+/// Puts one token's row of the other run in the place of the run's own: of a pattern, that query's row of all heads.
+HookEdits patched(HookEdits edits, int layer, const CapturedHook& from, size_t token) {
+    const auto rowOf = [&](size_t row, size_t width) {
+        const auto begin = from.values.begin() + static_cast<std::ptrdiff_t>(row * width);
+        return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(width));
+    };
+    if (from.name != attentionHook(layer, "pattern")) {
+        const auto width = static_cast<size_t>(from.shape.elements() / from.shape[0]);
+        edits.add(from.name,
+                  {.position = static_cast<int>(token), .keep = 0, .values = rowOf(token, width), .rows = 1});
+        return edits;
+    }
+    const auto count = static_cast<size_t>(from.shape[1]);
+    for (int head = 0; head < from.shape[0]; ++head) {
+        const auto known = edits.patterns().find({layer, head});
+        PatternEdit edit = known != edits.patterns().end() ? known->second : PatternEdit{.layer = layer, .head = head};
+        if (edit.kind != PatternEdit::Kind::Rows) continue; // the change gives both runs the same rows
+        edit.rows[static_cast<int>(token)] = rowOf(static_cast<size_t>(head) * count + token, count);
+        edits.set(std::move(edit));
+    }
+    return edits;
+}
+
 } // namespace
+
+std::vector<std::string> patchableHooks(const LanguageModel& model) {
+    const auto listing = buildForListing(model.config());
+    const auto& probes = listing.graph->probes();
+    const std::string first = "blocks.0.";
+    std::vector<std::string> hooks;
+    for (const std::string& name : model.info().hooks) {
+        if (!name.starts_with(first)) continue;
+        const std::string hook = name.substr(first.size());
+        const auto hasRows = [&](int layer) {
+            const auto probe = probes.find(fmt::format("blocks.{}.{}", layer, hook));
+            return probe != probes.end() && isByToken(hook, probe->second.axes);
+        };
+        if (std::ranges::all_of(std::views::iota(0, model.info().layers), hasRows)) hooks.push_back(hook);
+    }
+    return hooks;
+}
 
 std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
     const auto& info = model.info();
@@ -71,27 +152,23 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
             {.what = fmt::format("the prompt has {} tokens and the other text {}", count, others.size()),
              .where = "patch",
              .hint = "values are patched token by token: change a word so that both have the same number of tokens"});
+    checkPatchable(model, hook);
     auto result = std::make_shared<PatchSweep>();
     result->hook = hook;
     result->layers = info.layers;
     result->tokens = static_cast<int>(count);
     const HookEdits before = model.hookEdits();
-    const auto values = model.capture(others, "blocks.*." + hook);
-    if (static_cast<int>(values.size()) != info.layers)
-        throw Error(
-            {.what = fmt::format("some layers have no {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
+    std::vector<std::string> names;
+    for (int layer = 0; layer < info.layers; ++layer) names.push_back(fmt::format("blocks.{}.{}", layer, hook));
+    const auto values = model.capture(others, fmt::format("{}", fmt::join(names, ","))); // in the order of the layers
     const std::vector<float> otherLogits = logitsOf(model, others), ownLogits = logitsOf(model, input.tokens);
     result->compare(target, ownLogits, otherLogits);
 
-    HookEdits declared = before;
-    for (const CapturedHook& each : values) {
-        const auto width = each.shape.elements() / static_cast<int64_t>(count);
-        declared.declare(each.name, each.shape.rank() == 3 ? each.shape[1] : 1, width);
-    }
+    const HookEdits ready = declared(model, before, values);
     result->logits.resize(values.size() * count);
     result->effects.resize(values.size() * count);
     for (size_t layer = 0; layer < values.size(); ++layer) {
-        model.setHookEdits(declared);
+        model.setHookEdits(ready);
         logitsOf(model, input.tokens);
         // Starts at the last token, because the cache still holds the tokens before the patched one.
         for (size_t token = count; token-- > 0;) {
@@ -99,15 +176,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
                 input.report(static_cast<float>((layer + 1) * count - token) /
                                  static_cast<float>(values.size() * count),
                              "effect of each value");
-            const CapturedHook& from = values[layer];
-            const size_t width = from.values.size() / count;
-            const auto begin = from.values.begin() + static_cast<std::ptrdiff_t>(token * width);
-            HookEdits edits = declared;
-            edits.add(from.name, {.position = static_cast<int>(token),
-                                  .keep = 0,
-                                  .values = {begin, begin + static_cast<std::ptrdiff_t>(width)},
-                                  .rows = 1});
-            model.setHookEdits(std::move(edits));
+            model.setHookEdits(patched(ready, static_cast<int>(layer), values[layer], token));
             model.truncate(token);
             model.feed(std::span(input.tokens).subspan(token));
             const double logit = logitOf(result->target, model.logits());

@@ -1,0 +1,204 @@
+#include "engine/analysis/sweeps.h"
+#include "engine/core/error.h"
+#include "engine/models/bundled.h"
+#include "engine/models/vision_source.h"
+#include "engine/session/hook_edits.h"
+#include "engine/training/run.h"
+#include "tests/analysis/golden_case.h"
+#include "tests/io/files.h"
+#include "tests/support/program.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+// Patch sweeps of texts: every hook of every text model.
+
+using namespace attn;
+using namespace attn::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::unique_ptr<LanguageModel> opened(const std::string& path) {
+    return std::make_unique<LanguageModel>(openModelSource(path),
+                                           LanguageModel::Options{.softwareThreads = 0, .validation = true});
+}
+
+std::vector<float> logitsOf(LanguageModel& model, const std::vector<int>& tokens) {
+    model.truncate(0);
+    REQUIRE(model.feed(tokens));
+    return {model.logits().begin(), model.logits().end()};
+}
+
+/// Hooks without their layer, each once; those outside the layers as they are.
+std::set<std::string> hookKinds(const LanguageModel& model) {
+    std::set<std::string> kinds;
+    for (const std::string& hook : model.info().hooks)
+        kinds.insert(hook.starts_with("blocks.") ? hook.substr(hook.find('.', 7) + 1) : hook);
+    return kinds;
+}
+
+/// Two texts that the model reads as equally many tokens, and not as the same.
+struct Texts {
+    std::string own, other;
+    std::vector<int> ownTokens, otherTokens;
+};
+Texts texts(const LanguageModel& model, int count) {
+    Texts texts;
+    if (!model.tokenizer()) {
+        for (int at = 0; at < count; ++at) {
+            texts.ownTokens.push_back((3 + 2 * at) % model.info().vocabulary);
+            texts.otherTokens.push_back((4 + 3 * at) % model.info().vocabulary);
+        }
+        texts.own = textOf(texts.ownTokens);
+        texts.other = textOf(texts.otherTokens);
+        return texts;
+    }
+    texts.own = model.source().example();
+    texts.other = {texts.own.rbegin(), texts.own.rend()};
+    if (model.info().name == "stories") texts = {.own = "Lily had a dog. She", .other = "Lily had a cat. She"};
+    texts.ownTokens = tokensOf(model, texts.own);
+    texts.otherTokens = tokensOf(model, texts.other);
+    return texts;
+}
+
+std::shared_ptr<PatchSweep> swept(LanguageModel& model, const Texts& texts, const std::string& hook) {
+    PatchSweepAnalysis analysis;
+    analysis.hook = hook;
+    analysis.text = texts.other;
+    const HookEdits before = model.hookEdits();
+    auto result = std::static_pointer_cast<PatchSweep>(analysis.run(model, {.tokens = texts.ownTokens, .report = {}}));
+    model.setHookEdits(before);
+    return result;
+}
+
+/// Every hook gives finite numbers of the right shape or a refusal that names the hooks that can be patched.
+void checkHooks(LanguageModel& model, int count) {
+    const Texts both = texts(model, count);
+    const auto& [own, other] = std::tie(both.ownTokens, both.otherTokens);
+    REQUIRE(own.size() == other.size());
+    REQUIRE(own != other);
+    const std::vector<std::string> possible = patchableHooks(model);
+    CHECK(std::ranges::find(possible, "hook_resid_pre") != possible.end());
+    for (const std::string& hook : hookKinds(model)) {
+        INFO(hook);
+        if (std::ranges::find(possible, hook) != possible.end()) {
+            const auto found = swept(model, both, hook);
+            const size_t cells = static_cast<size_t>(model.info().layers) * own.size();
+            REQUIRE(found->logits.size() == cells);
+            REQUIRE(found->effects.size() == cells);
+            CHECK(std::ranges::all_of(found->logits, [](float value) { return std::isfinite(value); }));
+            CHECK(std::ranges::all_of(found->effects, [](float value) { return std::isfinite(value); }));
+            continue;
+        }
+        try {
+            swept(model, both, hook);
+            FAIL("patched");
+        } catch (const Error& error) {
+            for (const std::string& name : possible) CHECK(error.hint().find(name) != std::string::npos);
+        }
+    }
+    // All tokens of the first stream make the run the other one.
+    const std::vector<float> before = logitsOf(model, own), there = logitsOf(model, other);
+    model.setEdits({{{.kind = Intervention::Kind::Patch, .hook = "blocks.0.hook_resid_pre", .text = both.other}}, {}},
+                   own);
+    const std::vector<float> replaced = logitsOf(model, own);
+    CHECK(farthest(replaced, there) < 1e-4); // 1e-4: the same numbers by kernels of another length
+    CHECK(farthest(before, there) > 1e-3);
+    model.setEdits({}, own);
+}
+
+} // namespace
+
+TEST_CASE("patch sweep: every hook of every bundled text model gives numbers or a refusal", "[analysis][gpu]") {
+    std::vector<std::string> paths{"builtin:induction"};
+    for (const BundledModel& each : bundledModels())
+        if (!isVisionModel(each.path)) paths.push_back(each.path);
+    CHECK(paths.size() >= 5);
+    for (const std::string& path : paths) {
+        INFO(path);
+        checkHooks(*opened(path), 5);
+    }
+}
+
+TEST_CASE("patch sweep: every hook of every text family gives numbers or a refusal", "[analysis][gpu]") {
+    std::ifstream file(fs::path(ATTN_TEST_DIR) / "golden" / "cases.json");
+    for (const auto& each : nlohmann::json::parse(file).at("cases")) {
+        const auto name = each.at("name").get<std::string>();
+        INFO(name);
+        // 3: as many as a pattern of three tokens has rows and columns.
+        checkHooks(*opened((fs::path(ATTN_TEST_DIR) / "golden" / name).string()), 3);
+    }
+}
+
+TEST_CASE("patch sweep: every hook of composed models gives numbers or a refusal", "[analysis][gpu]") {
+    for (const char* attention :
+         {"position=alibi, mask=causal", "position=rope, normaliser=linear, mask=causal",
+          "heads=multi_query(2), position=transformer_xl, mask=causal; normaliser=aft, mask=causal"}) {
+        INFO(attention);
+        const TemporaryFolder folder;
+        Recipe recipe{.task = "reverse", .batch = 4};
+        recipe.architecture = {.layers = 2, .heads = 2, .width = 16, .attention = attention, .initialDeviation = 0.2};
+        recipe.schedule = {.rate = 3e-3, .warmUp = 2, .steps = 3};
+        TrainingRun run(folder.path() / "run", recipe, {.softwareThreads = 0, .validation = true}, false);
+        while (!run.isFinished()) run.advance();
+        run.finish();
+        const auto model = opened((folder.path() / "run").string());
+        CHECK(model->tokens().empty());
+        checkHooks(*model, 4);
+    }
+}
+
+TEST_CASE("patch sweep: a query's row of the pattern is taken for all heads at once", "[analysis][gpu]") {
+    for (const int count : {3, 7}) {
+        INFO(count);
+        const auto model = opened((fs::path(ATTN_TEST_DIR) / "golden" / "llama_gqa").string());
+        const Texts both = texts(*model, count);
+        const auto& [own, other] = std::tie(both.ownTokens, both.otherTokens);
+        const auto size = static_cast<size_t>(count);
+        const auto found = swept(*model, both, "attn.hook_pattern");
+        for (int layer = 0; layer < model->info().layers; ++layer) {
+            const std::string hook = "blocks." + std::to_string(layer) + ".attn.hook_pattern";
+            const std::vector<float> pattern = model->capture(other, hook).front().values; // [H,T,T]
+            for (size_t token = 0; token < size; ++token) {
+                Edits edits;
+                for (int head = 0; head < model->info().heads; ++head) {
+                    const auto row = pattern.begin() +
+                                     static_cast<std::ptrdiff_t>((static_cast<size_t>(head) * size + token) * size);
+                    PatternEdit edit{.layer = layer, .head = head};
+                    edit.rows[static_cast<int>(token)] = {row, row + count};
+                    edits.patterns.push_back(std::move(edit));
+                }
+                model->setEdits(edits, own);
+                INFO("layer " << layer << ", token " << token);
+                CHECK(found->logits[static_cast<size_t>(layer) * size + token] ==
+                      Approx(logitOf(found->target, logitsOf(*model, own))).margin(1e-4));
+                model->setEdits({}, own);
+            }
+        }
+        // The first token sees itself alone in both runs.
+        for (int layer = 0; layer < model->info().layers; ++layer)
+            CHECK(std::abs(found->effects[static_cast<size_t>(layer) * size]) < 1e-3);
+    }
+}
+
+TEST_CASE("attention-cli patch: patterns are patched, and scores are refused with the hooks that work",
+          "[analysis][cli][gpu]") {
+    const std::string asked = "patch builtin:stories --prompt 'Lily had a dog. She loved her' --from 'Lily had a cat. "
+                              "She loved her' --json --hook ";
+    const Answer patterns = runProgram(asked + "attn.hook_pattern", " 2>/dev/null");
+    REQUIRE(patterns.code == 0);
+    const auto effects = nlohmann::json::parse(patterns.text).at("effects");
+    CHECK(effects.size() >= 2);
+    for (const auto& layer : effects)
+        for (const auto& each : layer) CHECK(each.is_number());
+    const Answer scores = runProgram(asked + "attn.hook_attn_scores", " 2>&1");
+    CHECK(scores.code == 1);
+    CHECK(scores.text.find("attn.hook_attn_scores cannot be patched token by token") != std::string::npos);
+    CHECK(scores.text.find("attn.hook_pattern, attn.hook_z") != std::string::npos);
+    CHECK(runProgram(asked + "hook_nonsense", " 2>&1").text.find("not every layer has a hook \"hook_nonsense\"") !=
+          std::string::npos);
+}
