@@ -24,7 +24,7 @@ public:
 private:
     static constexpr int32_t kPlus = 10, kEquals = 11;
 
-    Sequence draw(Draws& draws) const override {
+    TaskSequence draw(Draws& draws) const override {
         std::vector<int32_t> a(digits_), b(digits_);
         for (int32_t& digit : a) digit = draws.below(10);
         for (int32_t& digit : b) digit = draws.below(10);
@@ -44,7 +44,7 @@ private:
         if (isReversed_) std::ranges::reverse(sum);
         sum.push_back(endToken());
 
-        Sequence sequence{.tokens = a};
+        TaskSequence sequence{.tokens = a};
         sequence.add(kPlus);
         sequence.add(b);
         sequence.add(kEquals);

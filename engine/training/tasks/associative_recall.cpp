@@ -33,13 +33,13 @@ private:
         return letterSymbols(values.integer("keys"), others);
     }
 
-    Sequence draw(Draws& draws) const override {
+    TaskSequence draw(Draws& draws) const override {
         std::vector<int32_t> keys(static_cast<size_t>(keys_));
         std::iota(keys.begin(), keys.end(), 0);
         draws.shuffle(std::span(keys));
         keys.resize(static_cast<size_t>(pairs_));
         std::vector<int32_t> valueOf(static_cast<size_t>(keys_));
-        Sequence sequence;
+        TaskSequence sequence;
         for (const int32_t key : keys) {
             const int32_t value = keys_ + draws.below(values_);
             valueOf[static_cast<size_t>(key)] = value;

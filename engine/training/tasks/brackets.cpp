@@ -32,8 +32,8 @@ private:
         return symbols;
     }
 
-    Sequence draw(Draws& draws) const override {
-        Sequence sequence;
+    TaskSequence draw(Draws& draws) const override {
+        TaskSequence sequence;
         std::vector<int32_t> open; // kinds
         const auto openOne = [&] {
             open.push_back(draws.below(kinds_));

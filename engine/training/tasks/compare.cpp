@@ -35,14 +35,14 @@ private:
         return numberSymbols(values.integer("values"), symbols);
     }
 
-    Sequence draw(Draws& draws) const override {
+    TaskSequence draw(Draws& draws) const override {
         std::vector<int32_t> list(static_cast<size_t>(length_));
         for (int32_t& value : list) value = draws.below(values_);
         const int first = draws.below(length_), second = (first + draws.between(1, length_ - 1)) % length_;
         int32_t &x = list[static_cast<size_t>(first)], &y = list[static_cast<size_t>(second)];
         if (draws.chance(1.0 / 3)) y = x; // otherwise "=" would be rare
         const int order = x < y ? 0 : x == y ? 1 : 2;
-        Sequence sequence{.tokens = list};
+        TaskSequence sequence{.tokens = list};
         sequence.add(values_ + 3 + first * length_ + second);
         sequence.addAnswer(std::array{values_ + order, endToken()});
         return sequence;

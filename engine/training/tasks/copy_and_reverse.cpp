@@ -22,10 +22,10 @@ public:
           isReversed_(isReversed) {}
 
 private:
-    Sequence draw(Draws& draws) const override {
+    TaskSequence draw(Draws& draws) const override {
         std::vector<int32_t> letters(static_cast<size_t>(isVaried_ ? draws.between(1, length_) : length_));
         for (int32_t& letter : letters) letter = draws.below(symbols_);
-        Sequence sequence{.tokens = letters};
+        TaskSequence sequence{.tokens = letters};
         sequence.add(symbols_);
         if (isReversed_) std::ranges::reverse(letters);
         letters.push_back(endToken());

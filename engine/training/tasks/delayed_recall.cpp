@@ -24,8 +24,8 @@ public:
 private:
     static constexpr int32_t kLetters = 26, kDot = kLetters, kEquals = kLetters + 1;
 
-    Sequence draw(Draws& draws) const override {
-        Sequence sequence;
+    TaskSequence draw(Draws& draws) const override {
+        TaskSequence sequence;
         std::vector<int32_t> items;
         int dots = delay_;
         while (static_cast<int>(items.size()) < items_ || dots > 0) {

@@ -22,7 +22,7 @@ public:
           symbols_(values.integer("symbols")) {}
 
 private:
-    Sequence draw(Draws& draws) const override {
+    TaskSequence draw(Draws& draws) const override {
         constexpr int kShortest = 4;
         const int longest = std::max(kShortest, std::min(symbols_, contextLength() / 2));
         const auto period = static_cast<size_t>(draws.between(kShortest, longest));
@@ -33,7 +33,7 @@ private:
         std::vector<int32_t> tokens;
         for (size_t i = 0; i <= static_cast<size_t>(contextLength()); ++i) tokens.push_back(letters[i % period]);
         const std::span<const int32_t> all(tokens);
-        Sequence sequence;
+        TaskSequence sequence;
         sequence.add(all.first(period + 1));
         sequence.addAnswer(all.subspan(period + 1));
         return sequence;

@@ -21,7 +21,7 @@ public:
           symbols_(values.integer("symbols")), length_(values.integer("length")), isVaried_(values.flag("varied")) {}
 
 private:
-    Sequence draw(Draws& draws) const override {
+    TaskSequence draw(Draws& draws) const override {
         std::vector<int32_t> letters(static_cast<size_t>(isVaried_ ? draws.between(1, length_) : length_));
         std::vector<int> counts;
         do {
@@ -31,7 +31,7 @@ private:
                 ++counts[static_cast<size_t>(letter)];
             }
         } while (std::ranges::count(counts, *std::ranges::max_element(counts)) > 1);
-        Sequence sequence{.tokens = letters};
+        TaskSequence sequence{.tokens = letters};
         sequence.add(symbols_); // "="
         const auto winner = static_cast<int32_t>(std::ranges::max_element(counts) - counts.begin());
         sequence.addAnswer(std::array{winner, endToken()});

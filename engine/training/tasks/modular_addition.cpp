@@ -20,9 +20,9 @@ public:
           modulus_(values.integer("modulus")) {}
 
 private:
-    Sequence draw(Draws& draws) const override {
+    TaskSequence draw(Draws& draws) const override {
         const int32_t a = draws.below(modulus_), b = draws.below(modulus_);
-        Sequence sequence{.tokens = {a, modulus_, b, modulus_ + 1}};
+        TaskSequence sequence{.tokens = {a, modulus_, b, modulus_ + 1}};
         sequence.addAnswer(std::array{(a + b) % modulus_, endToken()});
         sequence.identity = {std::min(a, b), std::max(a, b)}; // a + b and b + a are one example
         return sequence;

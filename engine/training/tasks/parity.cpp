@@ -22,8 +22,8 @@ public:
           length_(values.integer("length")), isRunning_(values.flag("running")) {}
 
 private:
-    Sequence draw(Draws& draws) const override {
-        Sequence sequence;
+    TaskSequence draw(Draws& draws) const override {
+        TaskSequence sequence;
         std::vector<int32_t> parities;
         int32_t parity = 0;
         for (int left = draws.between(1, length_); left > 0; --left) {

@@ -14,11 +14,11 @@ SequenceTask::SequenceTask(const std::vector<std::string>& symbols, int longest,
 
 /// Draws until an example belongs to the split. If none of 1,000 does, because a task with few examples leaves the
 /// split empty, uses the last one.
-Sequence SequenceTask::drawFrom(Split split, uint64_t index) const {
+TaskSequence SequenceTask::drawFrom(Split split, uint64_t index) const {
     constexpr uint32_t kMostTries = 1000;
     for (uint32_t attempt = 0;; ++attempt) {
         Draws draws(seed_, index, static_cast<uint32_t>(split) << 30 | attempt);
-        Sequence sequence = draw(draws);
+        TaskSequence sequence = draw(draws);
         const std::span<const int32_t> prompt(sequence.tokens.data(), sequence.answers.back().begin);
         const uint64_t hash = hashOf(sequence.identity.empty() ? prompt : std::span<const int32_t>(sequence.identity));
         if (attempt + 1 == kMostTries || splitOf(hash, trainShare_) == split) return sequence;
@@ -33,10 +33,10 @@ Batch SequenceTask::batch(Split split, uint64_t index, int rows) const {
                 .inputs = std::vector<int32_t>(count * columns, end_),
                 .targets = std::vector<int32_t>(count * columns, Batch::kIgnored)};
     for (size_t row = 0; row < count; ++row) {
-        const Sequence sequence = drawFrom(split, index * count + row);
+        const TaskSequence sequence = drawFrom(split, index * count + row);
         for (size_t i = 0; i < std::min(columns, sequence.tokens.size()); ++i)
             batch.inputs[row * columns + i] = sequence.tokens[i];
-        for (const Sequence::Answer& answer : sequence.answers)
+        for (const TaskSequence::Answer& answer : sequence.answers)
             for (size_t i = answer.begin; i < answer.end; ++i)
                 batch.targets[row * columns + i - 1] = sequence.tokens[i];
     }
@@ -44,7 +44,7 @@ Batch SequenceTask::batch(Split split, uint64_t index, int rows) const {
 }
 
 Example SequenceTask::example(Split split, uint64_t index) const {
-    const Sequence sequence = drawFrom(split, index);
+    const TaskSequence sequence = drawFrom(split, index);
     const auto [begin, end] = sequence.answers.back();
     const auto at = [&](size_t i) { return sequence.tokens.begin() + static_cast<std::ptrdiff_t>(i); };
     return {.prompt = {at(0), at(begin)}, .answer = {at(begin), at(end)}};

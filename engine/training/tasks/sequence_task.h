@@ -6,7 +6,7 @@
 namespace attn {
 
 /// A random example of a task with symbols.
-struct Sequence {
+struct TaskSequence {
     struct Answer {
         size_t begin, end; ///< range of tokens; the tokens before it are its prompt
     };
@@ -40,10 +40,10 @@ protected:
 
     int32_t endToken() const { return end_; }
     /// Draws an example of any split.
-    virtual Sequence draw(Draws& draws) const = 0;
+    virtual TaskSequence draw(Draws& draws) const = 0;
 
 private:
-    Sequence drawFrom(Split split, uint64_t index) const;
+    TaskSequence drawFrom(Split split, uint64_t index) const;
 
     int32_t end_;
     uint64_t seed_;

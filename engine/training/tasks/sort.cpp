@@ -20,10 +20,10 @@ public:
           values_(values.integer("values")), length_(values.integer("length")), isVaried_(values.flag("varied")) {}
 
 private:
-    Sequence draw(Draws& draws) const override {
+    TaskSequence draw(Draws& draws) const override {
         std::vector<int32_t> list(static_cast<size_t>(isVaried_ ? draws.between(1, length_) : length_));
         for (int32_t& value : list) value = draws.below(values_);
-        Sequence sequence{.tokens = list};
+        TaskSequence sequence{.tokens = list};
         sequence.add(values_); // "="
         std::ranges::sort(list);
         list.push_back(endToken());
