@@ -1,12 +1,12 @@
 #include "app/cli/command.h"
 
 #include "engine/attention/heads/heads.h"
-#include "engine/attention/random_features.h"
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/session/attention_run.h"
+#include "engine/session/playground_input.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -81,10 +81,12 @@ Inputs drawInputs(const std::string& sizes, const HeadCounts& counts, uint64_t s
         throw Error({.what = fmt::format("\"{}\" is not a number of tokens and a width", sizes),
                      .where = "--random",
                      .hint = "write for example --random 64,16; at most 65536 tokens and a width of 1024"});
+    AttentionNumbers numbers =
+        randomNumbers({.heads = counts.heads, .groups = counts.groups, .tokens = T, .width = D}, seed);
     return {.sizes = {.queries = T, .keys = T, .width = D},
-            .q = gaussianRows(counts.heads * T, D, 1, 3 * seed),
-            .k = gaussianRows(counts.groups * T, D, 1, 3 * seed + 1),
-            .v = gaussianRows(counts.groups * T, D, 1, 3 * seed + 2)};
+            .q = std::move(numbers.q),
+            .k = std::move(numbers.k),
+            .v = std::move(numbers.v)};
 }
 
 /// "Q0:Q1,K0:K1".

@@ -20,4 +20,10 @@ double uniform(uint64_t seed, uint64_t counter) {
     return static_cast<double>(bits) * 0x1p-53;
 }
 
+uint64_t streamSeed(uint64_t seed, std::string_view name) {
+    uint64_t hash = 14695981039346656037ull;
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+    return seed ^ hash;
+}
+
 } // namespace attn

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace attn {
 
@@ -11,5 +12,10 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint3
 
 /// A random number, uniform in [0, 1) with 53 bits, that depends only on seed and counter.
 double uniform(uint64_t seed, uint64_t counter);
+
+/// The seed of a random stream of its own for a named thing: each name and each seed draws other numbers.
+/// It is the same on every machine.
+/// @source Fowler, Noll and Vo, "The FNV Non-Cryptographic Hash Algorithm" (FNV-1a, 64 bits)
+uint64_t streamSeed(uint64_t seed, std::string_view name);
 
 } // namespace attn

@@ -1,8 +1,8 @@
 #include "engine/session/attention_cost.h"
 
 #include "engine/attention/mask/blocks.h"
-#include "engine/attention/random_features.h"
 #include "engine/graph/plan.h"
+#include "engine/session/playground_input.h"
 
 #include <algorithm>
 #include <chrono>
@@ -43,11 +43,13 @@ std::optional<AttentionCost> measureAttention(gpu::Context& context, KernelLibra
     AttentionCost cost = attentionCost(spec, sizes);
     const std::array<std::string, 1> wanted{"z"};
     AttentionRun attention(context, kernels, spec, sizes, wanted);
-    const auto numbers = [&](int64_t heads, int64_t rows, uint64_t seed) {
-        return gaussianRows(heads * rows, sizes.width, 1, seed);
-    };
-    attention.setInputs(numbers(attention.heads(), sizes.queries, 1), numbers(attention.groups(), sizes.keys, 2),
-                        numbers(attention.groups(), sizes.keys, 3));
+    const AttentionNumbers numbers = randomNumbers({.heads = attention.heads(),
+                                                    .groups = attention.groups(),
+                                                    .tokens = sizes.queries,
+                                                    .width = sizes.width,
+                                                    .keys = sizes.keys},
+                                                   0);
+    attention.setInputs(numbers.q, numbers.k, numbers.v);
     using Clock = std::chrono::steady_clock;
     std::vector<double> times;
     double total = 0;

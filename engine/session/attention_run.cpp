@@ -2,6 +2,7 @@
 
 #include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
+#include "engine/core/rng.h"
 #include "engine/runtime/gpu_executor.h"
 
 #include <fmt/format.h>
@@ -177,9 +178,10 @@ void AttentionRun::begin(const AttentionFlow& flow, uint64_t seed) {
     parameters_.clear();
     for (const FlowParameter& parameter : flow.parameters) {
         if (!impl_->isPlanned(parameter.name)) continue;
-        impl_->store.writeDense(parameter.name, initialNumbers(parameter, seed + parameters_.size()));
         parameters_.push_back(parameter);
-        parameters_.back().name.erase(0, kPrefix.size() + 1);
+        std::string& name = parameters_.back().name;
+        name.erase(0, kPrefix.size() + 1);
+        impl_->store.writeDense(parameter.name, initialNumbers(parameter, streamSeed(seed, name)));
     }
 }
 

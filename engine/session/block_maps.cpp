@@ -127,7 +127,7 @@ private:
             return found->values();
         if (const auto found = std::ranges::find(needs.parameters, name, &FlowParameter::name);
             found != needs.parameters.end())
-            return initialNumbers(*found, seed_ + static_cast<uint64_t>(found - needs.parameters.begin()));
+            return initialNumbers(*found, streamSeed(seed_, name));
         // A deviation that preserves lengths, so that sublayers are visible beside the embeddings.
         const double deviation = 1 / std::sqrt(static_cast<double>(shape.columns()));
         return initialWeights(static_cast<int64_t>(config_.layers.size()), name, shape,

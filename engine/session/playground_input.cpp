@@ -2,6 +2,7 @@
 
 #include "engine/attention/random_features.h"
 #include "engine/core/error.h"
+#include "engine/core/rng.h"
 
 #include <fmt/format.h>
 
@@ -22,18 +23,18 @@ void appendHead(std::vector<float>& to, std::span<const float> values, int64_t h
 } // namespace
 
 AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed) {
-    const auto rows = [&](int64_t count, uint64_t which) {
-        return gaussianRows(count, extents.width, 1, 3 * seed + which);
+    const auto rows = [&](int64_t count, const char* name) {
+        return gaussianRows(count, extents.width, 1, streamSeed(seed, name));
     };
     const int64_t keys = extents.groups * (extents.keys > 0 ? extents.keys : extents.tokens);
-    return {.q = rows(extents.heads * extents.tokens, 0), .k = rows(keys, 1), .v = rows(keys, 2)};
+    return {.q = rows(extents.heads * extents.tokens, "q"), .k = rows(keys, "k"), .v = rows(keys, "v")};
 }
 
 AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed) {
     const int64_t F = features.width, D = extents.width;
     const double deviation = 1 / std::sqrt(static_cast<double>(F));
-    const auto project = [&](uint64_t which) {
-        const std::vector<float> matrices = gaussianRows(extents.groups * F, D, deviation, 3 * seed + which);
+    const auto project = [&](const char* name) {
+        const std::vector<float> matrices = gaussianRows(extents.groups * F, D, deviation, streamSeed(seed, name));
         std::vector<float> result(static_cast<size_t>(extents.groups * extents.tokens * D), 0);
         for (int64_t g = 0; g < extents.groups; ++g)
             for (int64_t t = 0; t < extents.tokens; ++t)
@@ -45,7 +46,7 @@ AttentionNumbers projectedNumbers(const TokenFeatures& features, const Attention
                 }
         return result;
     };
-    AttentionNumbers numbers{.q = {}, .k = project(0), .v = project(1)};
+    AttentionNumbers numbers{.q = {}, .k = project("k"), .v = project("v")};
     for (int64_t h = 0; h < extents.heads; ++h)
         appendHead(numbers.q, numbers.k, h * extents.groups / extents.heads, extents.tokens, extents.tokens, D);
     return numbers;

@@ -3,6 +3,7 @@
 #include "engine/attention/flow.h"
 #include "engine/attention/heads/heads.h"
 #include "engine/attention/random_features.h"
+#include "engine/core/rng.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,7 +105,7 @@ private:
             parameters_[name.substr(kPrefix.size() + 1)] = std::move(dense);
         };
         for (const FlowParameter& parameter : flow.parameters)
-            keep(parameter.name, parameter.shape, initialNumbers(parameter, seed + parameters_.size()));
+            keep(parameter.name, parameter.shape, initialNumbers(parameter, streamSeed(seed, parameter.name)));
         for (const FlowConstant& constant : flow.constants) keep(constant.name, constant.shape, constant.values());
     }
 
@@ -212,7 +213,7 @@ PositionPictures positionPictures(const PositionQuery& query) {
     if (pictures.added) pictures.slopes = slopesOf(*pictures.added);
 
     ReferenceFlow equal = lab.flow();
-    const std::vector<float> vector = gaussianRows(lab.heads(), query.width, 1, query.seed);
+    const std::vector<float> vector = gaussianRows(lab.heads(), query.width, 1, streamSeed(query.seed, "equal"));
     for (Dense* x : {&equal.q, &equal.k})
         for (int64_t h = 0; h < lab.heads(); ++h)
             for (int64_t i = 0; i < query.tokens; ++i)

@@ -6,16 +6,6 @@
 #include <numbers>
 
 namespace attn {
-namespace {
-
-/// FNV-1a, which gives the same value on every machine, unlike std::hash.
-uint64_t hashOf(std::string_view text) {
-    uint64_t hash = 14695981039346656037ull;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-    return hash;
-}
-
-} // namespace
 
 std::vector<float> initialWeights(int64_t layers, const std::string& parameter, const Shape& shape,
                                   double initialDeviation, uint64_t seed) {
@@ -28,7 +18,7 @@ std::vector<float> initialWeights(int64_t layers, const std::string& parameter, 
     const bool writesResidual = parameter.ends_with("attn.W_O") || parameter.ends_with("mlp.W_out");
     const double deviation =
         writesResidual ? initialDeviation / std::sqrt(2.0 * static_cast<double>(layers)) : initialDeviation;
-    const uint64_t key = seed ^ hashOf(parameter);
+    const uint64_t key = streamSeed(seed, parameter);
     for (size_t i = 0; i < values.size(); ++i) { // Box and Muller 1958
         const double radius = std::sqrt(-2 * std::log(1 - uniform(key, 2 * i))),
                      angle = 2 * std::numbers::pi * uniform(key, 2 * i + 1);

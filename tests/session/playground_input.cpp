@@ -1,7 +1,11 @@
+#include "engine/session/playground_input.h"
+#include "engine/core/rng.h"
+#include "engine/session/attention_run.h"
 #include "engine/session/playground_session.h"
 #include "engine/session/session.h"
 #include "tests/support/catch.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace attn;
@@ -25,6 +29,43 @@ std::shared_ptr<const Snapshot> captured(Session& session, int layer) {
 }
 
 } // namespace
+
+TEST_CASE("playground input: random inputs and learned tables do not share numbers", "[session][gpu]") {
+    gpu::Context context({.validation = true});
+    KernelLibrary kernels(context);
+    const int64_t T = 9, D = 8; // as many rows as the table has
+    for (const uint64_t seed : {0, 1, 2}) {
+        INFO("seed " << seed);
+        AttentionNumbers numbers = randomNumbers({.tokens = T, .width = D}, seed);
+        CHECK(numbers.q != numbers.k);
+        CHECK(numbers.k != numbers.v);
+        AttentionRun run(context, kernels, AttentionSpec::parse("position=shaw(4)"),
+                         {.queries = T, .keys = T, .width = D}, {}, seed);
+        REQUIRE(run.parameters().size() == 2);
+        run.setInputs(numbers.q, numbers.k, numbers.v);
+        run.run();
+        const std::vector<float> z = run.result("z").values;
+        const auto begin = [&] {
+            run.become(AttentionSpec::parse("position=shaw(4)"), {.queries = T, .keys = T, .width = D}, {}, seed);
+        };
+        for (const FlowParameter& table : std::vector(run.parameters()))
+            for (std::vector<float> input : {numbers.q, numbers.k, numbers.v}) {
+                for (float& value : input) value *= static_cast<float>(table.initial.deviation);
+                begin();
+                run.setParameter(table.name, input);
+                run.run();
+                double farthest = 0;
+                for (size_t i = 0; i < z.size(); ++i)
+                    farthest = std::max(farthest, std::abs(static_cast<double>(run.result("z").values[i] - z[i])));
+                CHECK(farthest > 1e-3); // 1e-7 where the table has the input's stream
+            }
+        begin();
+        const FlowParameter keys = run.parameters().front();
+        run.setParameter(keys.name, initialNumbers(keys, streamSeed(seed, "position.keys")));
+        run.run();
+        CHECK(run.result("z").values == z);
+    }
+}
 
 TEST_CASE("playground input: a layer's own attention on its queries and keys gives the model's pattern",
           "[session][gpu]") {
