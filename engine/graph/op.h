@@ -68,8 +68,9 @@ struct Op {
     /// that have no gradient. Unused nodes cost nothing, because compile() drops them.
     std::vector<Tensor> (*gradient)(const GradientCall& call) = nullptr;
 
-    /// The number of floating-point operations over whole tensors, for ops that do more than one per element that they
-    /// read or write. A multiply-add counts as two.
+    /// The number of floating-point operations of one run over whole tensors. A multiply-add counts as two; a
+    /// function such as exp counts as one; copies, conversions and comparisons of indices count none. Null: one for
+    /// each element of output 0.
     double (*operations)(const OpTypes& types) = nullptr;
 
     /// Whether the attribute "residual" adds a last input, which is added to output 0.

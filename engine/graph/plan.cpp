@@ -294,10 +294,7 @@ double operationsOf(const Plan& plan, const PlannedOp& op) {
     for (uint32_t input : op.inputs) in.push_back(plan.tensors[input].type);
     for (uint32_t output : op.outputs) out.push_back(plan.tensors[output].type);
     if (node.op->operations) return node.op->operations({node.attributes, in, out});
-    double elements = 0;
-    for (const auto* types : {&in, &out})
-        for (const TensorType& type : *types) elements += static_cast<double>(type.shape.elements());
-    return elements;
+    return static_cast<double>(out.at(0).shape.elements());
 }
 
 } // namespace attn

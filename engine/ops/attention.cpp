@@ -243,17 +243,19 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
     return {result};
 }
 
-/// The operations of [T,H,D] against all S keys, including hidden ones. @param products per cell, of 2 D operations
-/// each
-double operationsOf(const Shape& q, int64_t keys, double products) {
-    return 2 * products * static_cast<double>(q.elements()) * static_cast<double>(keys);
+/// The operations of [T,H,D] against all S keys, including hidden ones.
+/// @param products of 2 D operations in a cell  @param others operations in a cell
+double operationsOf(const Shape& q, int64_t keys, double products, double others) {
+    return static_cast<double>(q.rows() * keys) * (products * 2 * static_cast<double>(q.columns()) + others);
 }
 double operationsScores(const OpTypes& types) {
-    return operationsOf(types.inputs[0].shape, types.inputs[1].shape[0], 1);
+    return operationsOf(types.inputs[0].shape, types.inputs[1].shape[0], 1, kScaleOperations);
 }
-double operationsMix(const OpTypes& types) { return operationsOf(types.outputs[0].shape, types.inputs[1].shape[0], 1); }
+double operationsMix(const OpTypes& types) {
+    return operationsOf(types.outputs[0].shape, types.inputs[1].shape[0], 1, 0);
+}
 double operationsFused(const OpTypes& types) {
-    return operationsOf(types.inputs[0].shape, types.inputs[1].shape[0], 2);
+    return operationsOf(types.inputs[0].shape, types.inputs[1].shape[0], 2, kScaleOperations + kSoftmaxOperations);
 }
 
 } // namespace

@@ -111,14 +111,27 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return result;
 }
 
+double operationsMixTransposed(const OpTypes& types) {
+    return 2 * static_cast<double>(types.inputs[0].shape.elements() * types.inputs[1].shape.columns());
+}
+/// Seven products of 2 D operations in a cell: scores and products are computed twice.
+double operations(const OpTypes& types) {
+    const Shape& q = types.inputs[0].shape;
+    return 7 * 2 * static_cast<double>(q.elements()) * static_cast<double>(types.inputs[1].shape[0]);
+}
+
 } // namespace
 
 const Op kAttentionMixTransposed{.name = "attention_mix_transposed",
                                  .infer = inferMixTransposed,
                                  .reference = referenceMixTransposed,
-                                 .dispatch = dispatchMixTransposed};
-const Op kFusedAttentionGradient{
-    .name = "fused_attention_gradient", .infer = infer, .reference = reference, .dispatch = dispatch};
+                                 .dispatch = dispatchMixTransposed,
+                                 .operations = operationsMixTransposed};
+const Op kFusedAttentionGradient{.name = "fused_attention_gradient",
+                                 .infer = infer,
+                                 .reference = reference,
+                                 .dispatch = dispatch,
+                                 .operations = operations};
 
 Tensor attentionMixTransposed(Tensor pattern, Tensor x, int64_t groups) {
     return pattern.graph->add(kAttentionMixTransposed, {pattern, x}, {{"groups", static_cast<double>(groups)}});

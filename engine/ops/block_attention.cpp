@@ -154,16 +154,19 @@ std::vector<Tensor> gradient(const GradientCall& call) {
     return result;
 }
 
-/// The operations of the tiles in the lists. @param products per cell, of 2 D operations each
-double operationsOf(const OpTypes& types, double products) {
+/// The operations of the tiles in the lists. @param products of 2 D operations in a cell  @param others operations in a
+/// cell
+double operationsOf(const OpTypes& types, double products, double others) {
     const Shape& q = types.inputs[Q].shape;
     const double lists = static_cast<double>(q[0] * q[1]) / static_cast<double>(types.inputs[Begins].shape[0]);
     const double tiles = static_cast<double>(types.inputs[Tiles].shape[0]) / 2 * lists;
-    return tiles * static_cast<double>(kQueries * kKeys) * products * 2 * static_cast<double>(q[3]);
+    return tiles * static_cast<double>(kQueries * kKeys) * (products * 2 * static_cast<double>(q[3]) + others);
 }
-double operations(const OpTypes& types) { return operationsOf(types, 2); }
-double gradientOperations(const OpTypes& types) { return operationsOf(types, 7); } // scores and products twice
-double biasGradientOperations(const OpTypes& types) { return operationsOf(types, 2); }
+double operations(const OpTypes& types) {
+    return operationsOf(types, 2, kScaleOperations + kSoftmaxOperations + (types.attributes.flag("bias") ? 1 : 0));
+}
+double gradientOperations(const OpTypes& types) { return operationsOf(types, 7, 0); } // scores and products twice
+double biasGradientOperations(const OpTypes& types) { return operationsOf(types, 2, 0); }
 
 // block_attention_gradient: q, k, v, lists, z, statistics, dz, bias -> dq, dk, dv, statistics with z . dz in column 2 -
 

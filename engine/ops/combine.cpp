@@ -181,7 +181,8 @@ const Op kSelect{.name = "select",
                  .infer = inferSelect,
                  .reference = referenceSelect,
                  .dispatch = dispatchSelect,
-                 .gradient = gradientSelect};
+                 .gradient = gradientSelect,
+                 .operations = noOperations};
 
 Tensor binary(Tensor a, Tensor b, Binary function) {
     if (a.shape() == b.shape() && function == Binary::Add) return add(a, b);

@@ -64,13 +64,18 @@ std::vector<Tensor> gradientBack(const GradientCall& call) {
 
 } // namespace
 
-const Op kDiagonals{
-    .name = "diagonals", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientOf};
+const Op kDiagonals{.name = "diagonals",
+                    .infer = infer,
+                    .reference = reference,
+                    .dispatch = dispatch,
+                    .gradient = gradientOf,
+                    .operations = noOperations};
 const Op kUndiagonals{.name = "undiagonals",
                       .infer = inferBack,
                       .reference = referenceBack,
                       .dispatch = dispatchBack,
-                      .gradient = gradientBack};
+                      .gradient = gradientBack,
+                      .operations = noOperations};
 
 Tensor diagonals(Tensor x, int64_t keys) {
     return x.graph->add(kDiagonals, {x}, {{"keys", static_cast<double>(keys)}});

@@ -76,8 +76,12 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
 
 } // namespace
 
-const Op kEmbedding{
-    .name = "embedding", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientEmbedding};
+const Op kEmbedding{.name = "embedding",
+                    .infer = infer,
+                    .reference = reference,
+                    .dispatch = dispatch,
+                    .gradient = gradientEmbedding,
+                    .operations = noOperations};
 const Op kEmbeddingGradient{.name = "embedding_gradient",
                             .infer = inferGradient,
                             .reference = referenceGradient,

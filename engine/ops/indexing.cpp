@@ -140,11 +140,23 @@ std::vector<Dispatch> dispatchArgmax(const OpTypes& types, const KernelTraits&) 
 
 } // namespace
 
-const Op kTake{
-    .name = "take", .infer = inferTake, .reference = referenceTake, .dispatch = dispatchTake, .gradient = gradientTake};
-const Op kPut{
-    .name = "put", .infer = inferPut, .reference = referencePut, .dispatch = dispatchPut, .gradient = gradientPut};
-const Op kArgmax{.name = "argmax", .infer = inferArgmax, .reference = referenceArgmax, .dispatch = dispatchArgmax};
+const Op kTake{.name = "take",
+               .infer = inferTake,
+               .reference = referenceTake,
+               .dispatch = dispatchTake,
+               .gradient = gradientTake,
+               .operations = noOperations};
+const Op kPut{.name = "put",
+              .infer = inferPut,
+              .reference = referencePut,
+              .dispatch = dispatchPut,
+              .gradient = gradientPut,
+              .operations = oneForEachInput};
+const Op kArgmax{.name = "argmax",
+                 .infer = inferArgmax,
+                 .reference = referenceArgmax,
+                 .dispatch = dispatchArgmax,
+                 .operations = noOperations};
 
 Tensor take(Tensor x, Tensor ids) {
     if (x.shape().rank() != 2 || ids.shape().rank() == 1) return x.graph->add(kTake, {x, ids});

@@ -112,20 +112,25 @@ double liveAttribute(Tensor x) { return liveSlot(x.type()); }
 
 } // namespace
 
-const Op kLastRow{
-    .name = "last_row", .infer = inferLastRow, .reference = referenceLastRow, .dispatch = dispatchLastRow};
+const Op kLastRow{.name = "last_row",
+                  .infer = inferLastRow,
+                  .reference = referenceLastRow,
+                  .dispatch = dispatchLastRow,
+                  .operations = noOperations};
 const Op kReshape{.name = "reshape",
                   .infer = inferReshape,
                   .reference = referenceReshape,
                   .dispatch = dispatchReshape,
                   .aliasOf = aliasReshape,
-                  .gradient = gradientReshape};
+                  .gradient = gradientReshape,
+                  .operations = noOperations};
 const Op kAssign{.name = "assign",
                  .infer = inferAssign,
                  .reference = referenceAssign,
                  .dispatch = dispatchAssign,
                  .aliasOf = aliasAssign,
-                 .writesInPlace = true};
+                 .writesInPlace = true,
+                 .operations = noOperations};
 
 Tensor lastRow(Tensor x) { return x.graph->add(kLastRow, {x}, {{"liveSlot", liveAttribute(x)}}); }
 

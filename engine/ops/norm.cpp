@@ -49,6 +49,12 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
              .x = GridAxis::fixed(u32((out.shape.rows() + rowsPerGroup - 1) / rowsPerGroup))}};
 }
 
+/// Of the mean (1), the squares of what differs from it (3), the result (2) and w and b (2); the root mean square has
+/// no mean and no b.
+double operations(const OpTypes& types) {
+    return (types.inputs.size() == 3 ? 8 : 4) * static_cast<double>(types.outputs[0].shape.elements());
+}
+
 std::vector<Tensor> gradientNorm(const GradientCall& call) {
     const bool centres = call.inputs.size() == 3;
     const Tensor x = call.inputs[0], statistics = call.outputs[1], dy = call.outputGradients[0];
@@ -127,10 +133,18 @@ std::vector<Dispatch> dispatchWeightGradient(const OpTypes& types, const KernelT
 
 } // namespace
 
-const Op kLayerNorm{
-    .name = "layer_norm", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientNorm};
-const Op kRmsNorm{
-    .name = "rms_norm", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientNorm};
+const Op kLayerNorm{.name = "layer_norm",
+                    .infer = infer,
+                    .reference = reference,
+                    .dispatch = dispatch,
+                    .gradient = gradientNorm,
+                    .operations = operations};
+const Op kRmsNorm{.name = "rms_norm",
+                  .infer = infer,
+                  .reference = reference,
+                  .dispatch = dispatch,
+                  .gradient = gradientNorm,
+                  .operations = operations};
 const Op kNormGradient{.name = "norm_gradient",
                        .infer = inferGradient,
                        .reference = referenceGradient,

@@ -285,24 +285,32 @@ const Op kPermute{.name = "permute",
                   .infer = inferPermute,
                   .reference = referencePermute,
                   .dispatch = dispatchPermute,
-                  .gradient = gradientPermute};
+                  .gradient = gradientPermute,
+                  .operations = noOperations};
 const Op kSlice{.name = "slice",
                 .infer = inferSlice,
                 .reference = referenceSlice,
                 .dispatch = dispatchSlice,
-                .gradient = gradientSlice};
-const Op kPad{
-    .name = "pad", .infer = inferPad, .reference = referencePad, .dispatch = dispatchPad, .gradient = gradientPad};
+                .gradient = gradientSlice,
+                .operations = noOperations};
+const Op kPad{.name = "pad",
+              .infer = inferPad,
+              .reference = referencePad,
+              .dispatch = dispatchPad,
+              .gradient = gradientPad,
+              .operations = noOperations};
 const Op kConcatenate{.name = "concatenate",
                       .infer = inferConcatenate,
                       .reference = referenceConcatenate,
                       .dispatch = dispatchConcatenate,
-                      .gradient = gradientConcatenate};
+                      .gradient = gradientConcatenate,
+                      .operations = noOperations};
 const Op kBroadcast{.name = "broadcast",
                     .infer = inferBroadcast,
                     .reference = referenceBroadcast,
                     .dispatch = dispatchBroadcast,
-                    .gradient = gradientBroadcast};
+                    .gradient = gradientBroadcast,
+                    .operations = noOperations};
 
 Tensor permute(Tensor x, std::vector<int> order) {
     std::vector<int64_t> axes;

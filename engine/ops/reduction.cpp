@@ -59,13 +59,18 @@ std::vector<Tensor> gradientExpand(const GradientCall& call) {
 
 } // namespace
 
-const Op kSum{
-    .name = "sum", .infer = inferSum, .reference = referenceSum, .dispatch = dispatchSum, .gradient = gradientSum};
+const Op kSum{.name = "sum",
+              .infer = inferSum,
+              .reference = referenceSum,
+              .dispatch = dispatchSum,
+              .gradient = gradientSum,
+              .operations = oneForEachInput};
 const Op kExpand{.name = "expand",
                  .infer = inferExpand,
                  .reference = referenceExpand,
                  .dispatch = dispatchExpand,
-                 .gradient = gradientExpand};
+                 .gradient = gradientExpand,
+                 .operations = noOperations};
 
 Tensor sum(Tensor x) {
     if (x.shape().paddedElements() <= 1 << 20) return x.graph->add(kSum, {x}); // by one subgroup

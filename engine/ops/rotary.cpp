@@ -56,6 +56,12 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
              .x = groupsOf(q.shape.paddedElements() + k.shape.paddedElements(), 64)}};
 }
 
+/// Two multiplications and an addition for each feature that is rotated.
+double operations(const OpTypes& types) {
+    const auto heads = types.inputs[0].shape.rows() + types.inputs[1].shape.rows();
+    return 3 * static_cast<double>(heads * types.inputs[2].shape.columns());
+}
+
 /// A rotation's transpose is the rotation back; cosines and sines that are scaled stay scaled.
 std::vector<Tensor> gradientRotary(const GradientCall& call) {
     Attributes attributes = call.attributes;
@@ -69,8 +75,12 @@ std::vector<Tensor> gradientRotary(const GradientCall& call) {
 
 } // namespace
 
-const Op kRotary{
-    .name = "rotary", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientRotary};
+const Op kRotary{.name = "rotary",
+                 .infer = infer,
+                 .reference = reference,
+                 .dispatch = dispatch,
+                 .gradient = gradientRotary,
+                 .operations = operations};
 
 Rotated rotary(Tensor q, Tensor k, Tensor table, Tensor positions, bool interleaved) {
     const Tensor first =

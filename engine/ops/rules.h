@@ -35,6 +35,17 @@ inline void requireInputs(std::span<const TensorType> inputs, size_t count, std:
     require(inputs.size() == count, op, fmt::format("needs {} inputs, got {}", count, inputs.size()));
 }
 
+/// Op::operations of ops that only copy, convert or order numbers.
+inline double noOperations(const OpTypes&) { return 0; }
+/// Op::operations of ops that do one for each element of input 0, such as sums.
+inline double oneForEachInput(const OpTypes& types) { return static_cast<double>(types.inputs[0].shape.elements()); }
+
+/// The operations of a softmax per cell: the comparison for the maximum, its subtraction, the exponential, the addition
+/// to the sum, and the division by it.
+inline constexpr double kSoftmaxOperations = 5;
+/// The operations per cell that turn a product into a score: the multiplication by the scale.
+inline constexpr double kScaleOperations = 1;
+
 /// Converts a shape to the attributes of a node, and back.
 inline constexpr std::array<std::string_view, 6> kExtents{"0", "1", "2", "3", "4", "5"};
 inline Attributes shapeAttributes(const Shape& shape) {

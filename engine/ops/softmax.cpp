@@ -39,6 +39,10 @@ std::vector<Tensor> gradientSoftmax(const GradientCall& call) {
     return {call.graph.add(kSoftmaxGradient, {call.outputs[0], call.outputGradients[0]})};
 }
 
+double operations(const OpTypes& types) {
+    return kSoftmaxOperations * static_cast<double>(types.outputs[0].shape.elements());
+}
+
 // softmax_gradient: y, dy --------------------------------------------------------------------------------------------
 
 std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes&) {
@@ -67,12 +71,22 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
              .x = groupsOf(y.rows(), kRowsPerGroup)}};
 }
 
+/// A dot product of the rows, a subtraction and a multiplication.
+double operationsGradient(const OpTypes& types) { return 4 * static_cast<double>(types.outputs[0].shape.elements()); }
+
 } // namespace
 
-const Op kSoftmax{
-    .name = "softmax", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradientSoftmax};
-const Op kSoftmaxGradient{
-    .name = "softmax_gradient", .infer = inferGradient, .reference = referenceGradient, .dispatch = dispatchGradient};
+const Op kSoftmax{.name = "softmax",
+                  .infer = infer,
+                  .reference = reference,
+                  .dispatch = dispatch,
+                  .gradient = gradientSoftmax,
+                  .operations = operations};
+const Op kSoftmaxGradient{.name = "softmax_gradient",
+                          .infer = inferGradient,
+                          .reference = referenceGradient,
+                          .dispatch = dispatchGradient,
+                          .operations = operationsGradient};
 
 Tensor softmax(Tensor x) { return x.graph->add(kSoftmax, {x}); }
 

@@ -91,9 +91,16 @@ std::vector<Dispatch> dispatchInverse(const OpTypes& types, const KernelTraits&)
 
 } // namespace
 
-const Op kSortOrder{.name = "sort_order", .infer = inferSort, .reference = referenceSort, .dispatch = dispatchSort};
-const Op kInverseOrder{
-    .name = "inverse_order", .infer = inferInverse, .reference = referenceInverse, .dispatch = dispatchInverse};
+const Op kSortOrder{.name = "sort_order",
+                    .infer = inferSort,
+                    .reference = referenceSort,
+                    .dispatch = dispatchSort,
+                    .operations = noOperations};
+const Op kInverseOrder{.name = "inverse_order",
+                       .infer = inferInverse,
+                       .reference = referenceInverse,
+                       .dispatch = dispatchInverse,
+                       .operations = noOperations};
 
 Tensor sortOrder(Tensor x) { return x.graph->add(kSortOrder, {x}); }
 Tensor inverseOrder(Tensor order) { return order.graph->add(kInverseOrder, {order}); }

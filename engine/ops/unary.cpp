@@ -201,18 +201,21 @@ const Op kToReal{.name = "to_real",
                  .infer = inferConversion<DType::I32>,
                  .reference = referenceConversion,
                  .dispatch = dispatchConversion,
-                 .gradient = noGradient};
+                 .gradient = noGradient,
+                 .operations = noOperations};
 const Op kToInteger{.name = "to_integer",
                     .infer = inferConversion<DType::F32>,
                     .reference = referenceConversion,
                     .dispatch = dispatchConversion,
-                    .gradient = noGradient};
+                    .gradient = noGradient,
+                    .operations = noOperations};
 const Op kStopGradient{.name = "stop_gradient",
                        .infer = inferStop,
                        .reference = nullptr,
                        .dispatch = nullptr,
                        .aliasOf = aliasStop,
-                       .gradient = noGradient};
+                       .gradient = noGradient,
+                       .operations = noOperations};
 
 Tensor unary(Tensor x, Unary function) { return addUnary(x, function, 0, 0); }
 Tensor affine(Tensor x, double factor, double offset) { return addUnary(x, kAffine, factor, offset); }

@@ -1,6 +1,9 @@
+#include "engine/graph/plan.h"
+#include "engine/ops/tensor_ops.h"
 #include "engine/session/cost_session.h"
 #include "tests/support/catch.h"
 
+#include <array>
 #include <cmath>
 
 using namespace attn;
@@ -14,7 +17,51 @@ std::shared_ptr<const CostSnapshot> answerTo(CostSession& session, const CostQue
 }
 AttentionSpec specOf(const char* text) { return AttentionSpec::parse(text); }
 
+double operationsOf(const Plan& plan) {
+    double sum = 0;
+    for (const PlannedOp& op : plan.ops) sum += operationsOf(plan, op);
+    return sum;
+}
+
+/// Of the attention whose pattern is formed.
+double formedOperations(const AttentionSpec& spec, const AttentionSizes& sizes) {
+    const AttentionGraph built = attentionGraph(spec, sizes, false);
+    return operationsOf(*compile(built.graph, {{"z", built.flow.z}}));
+}
+
 } // namespace
+
+TEST_CASE("cost: softmax attention counts two products and a softmax for each cell, fused and formed", "[session]") {
+    const double H = 2, T = 64, S = 96, D = 16, scale = 1, softmax = 5; // maximum, subtraction, exp, sum, division
+    const double cell = 2 * D + scale + softmax + 2 * D, expected = H * T * S * cell;
+    const AttentionSizes sizes{.queries = 64, .keys = 96, .width = 16};
+    const AttentionSpec full = specOf("heads=multi_head(2)");
+    CHECK(attentionCost(full, sizes).operations == expected);
+    CHECK(formedOperations(full, sizes) == expected);
+    // Keys and values that heads share are copied, not computed.
+    const AttentionSpec shared = specOf("heads=multi_query(2)");
+    CHECK(attentionCost(shared, sizes).operations == expected);
+    CHECK(formedOperations(shared, sizes) == expected);
+    // A bias by distance adds one to each cell; fused or formed, it is the same cells.
+    const double slopes = formedOperations(specOf("heads=multi_head(2), position=alibi"), sizes);
+    CHECK(attentionCost(specOf("heads=multi_head(2), position=alibi"), sizes).operations == expected + H * T * S);
+    CHECK(slopes >= expected + H * T * S);
+    // The fused kernel leaves out tiles of 8 x 32 cells that a mask hides. Of eight rows of tiles, four see one tile and
+    // four see two.
+    const double tiles = H * (4 * 1 + 4 * 2) * 8 * 32;
+    const AttentionSizes square{.queries = 64, .keys = 64, .width = 16};
+    CHECK(attentionCost(specOf("heads=multi_head(2), mask=causal"), square).operations == tiles * cell);
+}
+
+TEST_CASE("cost: copies count nothing", "[session]") {
+    const auto graph = std::make_shared<Graph>();
+    const Tensor x = graph->input("x", {.shape = {3, 4, 5}});
+    const std::array parts{slice(permute(x, {1, 0, 2}), 1, 0, 2), broadcast(slice(x, 0, 0, 1), {4, 4, 5})};
+    const Tensor copied = concatenate(parts, 1);
+    CHECK(operationsOf(*compile(graph, {{"y", copied}})) == 0);
+    CHECK(operationsOf(*compile(graph, {{"y", affine(copied, 2, 0)}})) == 4 * 6 * 5);
+    CHECK(operationsOf(*compile(graph, {{"y", reduce(x, Reduction::Sum, {2})}})) == 3 * 4 * 5);
+}
 
 TEST_CASE("cost: formulas count the pairs, and grow with the length as the mask does", "[session]") {
     CostSession session({});
