@@ -16,7 +16,7 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct AttendOptions {
     std::string spec, input, random, out, device, window;
     int64_t pixels = 256;
     uint64_t seed = 0;
@@ -107,7 +107,7 @@ PatternWindow readWindow(const std::string& text, const AttentionSizes& sizes, i
     return boundedWindow(window, sizes.queries, sizes.keys, pixels);
 }
 
-int attend(const Options& options) {
+int attend(const AttendOptions& options) {
     const AttentionSpec spec = readSpec(options.spec);
     const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
     if (options.input.empty() == options.random.empty())
@@ -150,7 +150,7 @@ int attend(const Options& options) {
 } // namespace
 
 void addAttend(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<AttendOptions>();
     command.about("Writes scores, pattern and output, and other tensors that the parts form; their names and shapes "
                   "go to standard error. attention-cli parts lists the parts, attention-cli mask --help the masks.");
     command.option("--spec SPEC", options->spec, "composition, or a .json file that holds one").required();

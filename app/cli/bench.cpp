@@ -15,6 +15,11 @@
 
 namespace attn::cli {
 
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
 void addBenchTrain(Command& command);
 void addBenchLongPattern(Command& command);
 
@@ -23,11 +28,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
 
 /// A model of GPT-2 small's shape with random parameters: speed does not depend on their values.
 class RandomGpt2 : public ModelSource {
@@ -157,14 +157,14 @@ int64_t peakBytes() {
     return 0;
 }
 
-struct Options {
+struct BenchOptions {
     std::string path, device;
     std::vector<std::string> only;
     bool json = false, profile = false;
 };
 
 /// Where the time of writing one token goes, by shader.
-void printProfile(const Options& options, const std::optional<std::string>& device) {
+void printProfile(const BenchOptions& options, const std::optional<std::string>& device) {
     LanguageModel model(openModelSource(options.path), {.device = device, .profiles = true, .inspects = false});
     std::map<std::string, std::pair<int, double>> shaders;
     constexpr int kSteps = 64;
@@ -181,7 +181,7 @@ void printProfile(const Options& options, const std::optional<std::string>& devi
                    total.second * 1e3 / kSteps);
 }
 
-int bench(const Options& options) {
+int bench(const BenchOptions& options) {
     nlohmann::json results = nlohmann::json::object();
     const auto wants = [&](const char* name) {
         return options.only.empty() || std::ranges::find(options.only, name) != options.only.end();
@@ -239,7 +239,7 @@ int bench(const Options& options) {
 } // namespace
 
 void addBench(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<BenchOptions>();
     command.about("Without a COMMAND: times kernels, decoding, prefill and, with a PATH, the thumbnails of that "
                   "model's heads. Timings of shared machines vary: quote the median of several runs.");
     const Option& path = command.argument("PATH", options->path, "also measure this model");

@@ -13,14 +13,14 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct BenchLongPatternOptions {
     std::string device;
     int64_t tokens = 32768, heads = 8, width = 64;
     int size = 512;
     bool isFull = false, json = false;
 };
 
-int benchLongPattern(const Options& options) {
+int benchLongPattern(const BenchLongPatternOptions& options) {
     using Clock = std::chrono::steady_clock;
     gpu::Context context({.device = namedDevice(options.device)});
     KernelLibrary kernels(context);
@@ -97,7 +97,7 @@ int benchLongPattern(const Options& options) {
 } // namespace
 
 void addBenchLongPattern(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<BenchLongPatternOptions>();
     command.about("Draws random queries and keys and times the long-pattern view of one head: coarse and exact, pooled "
                   "by largest and by mean, and cell by cell. The formed pattern would need 4 GiB per head.");
     addDevice(command, options->device);

@@ -21,7 +21,7 @@
 namespace attn::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using TrainClock = std::chrono::steady_clock;
 
 struct StepShape {
     const char* name;
@@ -35,16 +35,11 @@ constexpr std::array kShapes{StepShape{"A", 2, 4, 64, 64, 32, 0, 7}, StepShape{"
 constexpr int kClasses = 10;
 constexpr int kTurns = 3;
 
-struct Options {
+struct BenchTrainOptions {
     std::string device, python = "python3";
     std::vector<std::string> shapes;
     bool profile = false, json = false;
 };
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
 
 /// A file in the temporary folder, which the destructor removes.
 class TemporaryFile {
@@ -182,7 +177,7 @@ void printProfile(const Trainer& trainer) {
                    100 * total.second / all);
 }
 
-int benchTrain(const Options& options) {
+int benchTrain(const BenchTrainOptions& options) {
     const TemporaryFile text("txt", randomLetters(200000));
     const RandomPictures pictures;
     const auto device = namedDevice(options.device);
@@ -199,9 +194,9 @@ int benchTrain(const Options& options) {
         for (int turn = 0; turn < kTurns; ++turn) {
             trainer.step(); // warms caches, and at first compiles kernels
             for (int i = 0; i < shape.steps; ++i) {
-                const auto start = Clock::now();
+                const auto start = TrainClock::now();
                 trainer.step();
-                ours.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+                ours.push_back(std::chrono::duration<double>(TrainClock::now() - start).count());
             }
             if (options.profile) break;
             const auto seconds =
@@ -249,7 +244,7 @@ int benchTrain(const Options& options) {
 } // namespace
 
 void addBenchTrain(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<BenchTrainOptions>();
     command.about("A step is forward, backward, clipping, AdamW and reading the loss, of the same model on both sides: "
                   "decoders, and a vision transformer over 4 x 4 patches of 28 x 28 pixels with a CLS token. Attention "
                   "Lab also cuts the patches. The two programs take turns.");

@@ -13,14 +13,14 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct ClassifyOptions {
     ModelOptions model;
     ImageOptions picture;
     int top = 5;
     bool json = false;
 };
 
-int classify(const Options& options) {
+int classify(const ClassifyOptions& options) {
     const Image image = options.picture.read();
     const auto model = openVision(options.model, options.picture.asked());
     const VisionInfo& info = model->info();
@@ -52,7 +52,7 @@ int classify(const Options& options) {
 } // namespace
 
 void addClassify(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ClassifyOptions>();
     command.about("Prints the most probable classes with their probabilities. Reads ViT, DeiT, DINOv2 and Swin in the "
                   "layouts of Hugging Face and timm.");
     options->model.addTo(command);

@@ -16,7 +16,7 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct CostOptions {
     std::vector<std::string> specs;
     int64_t from = 64, to = 16384, width = 32;
     bool measures = false;
@@ -26,7 +26,7 @@ struct Options {
 /// The attentions that are compared when none is named.
 const std::vector<std::string> kSpecs{"mask=causal", "mask=causal & window(256)", "mask=causal, normaliser=linear"};
 
-int cost(const Options& options) {
+int cost(const CostOptions& options) {
     std::vector<std::pair<std::string, AttentionSpec>> specs; // all read before anything is printed
     for (const std::string& text : options.specs.empty() ? kSpecs : options.specs)
         specs.emplace_back(text, AttentionSpec::parse(text));
@@ -89,7 +89,7 @@ int cost(const Options& options) {
 } // namespace
 
 void addCost(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<CostOptions>();
     command.about("For each attention and length: pairs of query and key, millions of floating-point operations, MiB "
                   "of memory and, with --measure, milliseconds on the device.");
     command.argument("SPEC ...", options->specs, "compositions to compare, for example 'position=alibi, mask=causal'")

@@ -8,14 +8,14 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct DetectOptions {
     ModelOptions model;
     ImageOptions picture;
     bool json = false;
     LikenessOptions likeness;
 };
 
-int detect(const Options& options) {
+int detect(const DetectOptions& options) {
     if (!options.picture.image.empty())
         return detectVision({options.model, options.picture, TargetOptions{}, options.json}, options.likeness);
     const auto model = openForText(options.model, "detect");
@@ -78,7 +78,7 @@ void printGroups(std::span<const std::vector<std::pair<int, int>>> groups, nlohm
 }
 
 void addDetect(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<DetectOptions>();
     command.about("Text models are measured on random tokens that repeat and on a short text; vision models on the "
                   "picture, and on the same picture with its patches shuffled.");
     options->model.addTo(command);

@@ -13,7 +13,7 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct ExtrapolateOptions {
     std::string task = "text", text, out, device;
     std::vector<std::string> specs;
     int64_t steps = 0; ///< 0: as many as suit the task
@@ -37,7 +37,7 @@ struct Plan {
     int64_t steps; ///< unless --steps says otherwise
 };
 
-Plan planOf(const Options& options) {
+Plan planOf(const ExtrapolateOptions& options) {
     if (options.task == "text")
         return {.settings = {.values = {{"context", 64}}, .seed = options.seed, .text = options.text},
                 .lengths = {64, 128, 256},
@@ -58,7 +58,7 @@ TaskSettings atLength(const Plan& plan, const std::string& task, int length) {
     return settings;
 }
 
-int extrapolate(const Options& options) {
+int extrapolate(const ExtrapolateOptions& options) {
     const Task& task = taskNamed(options.task);
     const Plan plan = planOf(options);
     const int64_t steps = options.steps > 0 ? options.steps : plan.steps;
@@ -116,7 +116,7 @@ int extrapolate(const Options& options) {
 } // namespace
 
 void addExtrapolate(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ExtrapolateOptions>();
     command.about("text: trained on 64 characters, tested on 64, 128 and 256; prints the loss in nats. copy: trained "
                   "on up to 12 tokens, tested on 6, 12 and 24; prints the share of tokens copied correctly.");
     command.option("--task TASK", options->task, "task to train").choices({"text", "copy"});

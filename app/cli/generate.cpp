@@ -13,7 +13,7 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct GenerateOptions {
     ModelOptions model;
     PromptOptions prompt;
     Sampling sampling{.greedy = false};
@@ -21,7 +21,7 @@ struct Options {
     bool json = false;
 };
 
-int generate(const Options& options) {
+int generate(const GenerateOptions& options) {
     const auto model = options.model.open(false);
     const Tokenizer* tokenizer = model->tokenizer();
     std::vector<int> tokens = options.prompt.encode(*model);
@@ -94,7 +94,7 @@ int generate(const Options& options) {
 } // namespace
 
 void addGenerate(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GenerateOptions>();
     Sampling& sampling = options->sampling;
     options->model.addTo(command);
     options->prompt.addTo(command);

@@ -17,7 +17,7 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct LensOptions {
     ModelOptions model;
     PromptOptions prompt;
     ImageOptions picture;
@@ -30,7 +30,7 @@ struct Options {
 using Json = nlohmann::json;
 
 struct Asked {
-    const Options& options;
+    const LensOptions& options;
     LanguageModel& model;
     std::vector<int> tokens;
     std::string text(int token) const { return tokenText(model, token); }
@@ -235,7 +235,7 @@ constexpr std::array<std::pair<const char*, int (*)(const Asked&)>, 7> kLenses{{
 } // namespace
 
 void addLens(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<LensOptions>();
     options->model.addTo(command);
     options->prompt.addTo(command);
     options->picture.addTo(command, false);

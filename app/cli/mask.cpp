@@ -22,7 +22,7 @@ constexpr int64_t kMaxLength = 65536, kMaxTextLength = 64, kMaxPixels = 32767;
 constexpr int64_t kMaxTensorCells = int64_t{1} << 28; // 1 GiB of float32
 constexpr int kSmallestPicture = 512;                 // least pixels of the longer side, unless --cell is given
 
-struct Options {
+struct MaskOptions {
     std::string expression, out;
     MaskSize size{.queries = 0, .keys = 0};
     int cell = 0;
@@ -107,7 +107,7 @@ void printCounts(const MaskExpression& mask, const MaskSize& size) {
     fmt::print("seen: {} of {:.0f} ({:.4g} %)\n", all, cells, 100 * static_cast<double>(all) / cells);
 }
 
-int mask(const Options& options) {
+int mask(const MaskOptions& options) {
     MaskSize size = options.size;
     if (size.keys == 0) size.keys = size.queries;
     if (size.head >= size.heads)
@@ -137,7 +137,7 @@ int mask(const Options& options) {
 } // namespace
 
 void addMask(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<MaskOptions>();
     command.about("Masks of up to 64 tokens are printed: ■ is a key that the query of this row may see. Larger masks "
                   "need --out or --count.");
     command

@@ -13,14 +13,14 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct PerplexityOptions {
     ModelOptions model;
     PromptOptions prompt;
     std::string file;
     bool json = false, each = false;
 };
 
-int perplexity(const Options& options) {
+int perplexity(const PerplexityOptions& options) {
     const auto model = options.model.open(false);
     PromptOptions prompt = options.prompt;
     if (!options.file.empty()) {
@@ -68,7 +68,7 @@ int perplexity(const Options& options) {
 } // namespace
 
 void addPerplexity(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<PerplexityOptions>();
     command.about(
         "Texts longer than the context are read in windows that overlap by half. Ranks count from 1: the most "
         "probable token has rank 1.");

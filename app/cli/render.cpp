@@ -15,7 +15,7 @@
 namespace attn::cli {
 namespace {
 
-struct Options {
+struct RenderOptions {
     ModelOptions model;
     PromptOptions prompt;
     ImageOptions picture;
@@ -30,7 +30,7 @@ std::vector<QString> labelsOf(const LanguageModel& model) {
     return labels;
 }
 
-int renderText(const Options& options) {
+int renderText(const RenderOptions& options) {
     const VisionView& view = options.view;
     if (view.view == "rollout")
         throw Error({.what = "--view rollout needs a picture", .where = {}, .hint = "give one with --image"});
@@ -78,7 +78,7 @@ int renderText(const Options& options) {
 } // namespace
 
 void addRender(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RenderOptions>();
     VisionView& view = options->view;
     command.about("Draws the heatmap of a head for a prompt, or attention over a picture.");
     options->model.addTo(command);

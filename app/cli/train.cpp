@@ -23,14 +23,14 @@ using Clock = std::chrono::steady_clock;
 volatile std::sig_atomic_t stopRequested = 0;
 void requestStop(int) { stopRequested = 1; }
 
-struct Options {
+struct TrainOptions {
     std::string recipe, out, device, exportBatches;
     bool resumes = false;
     nlohmann::json fields = nlohmann::json::object(); // of the recipe, as named on the command line
     std::vector<std::string> values;                  // "id=number" of the task
 };
 
-Recipe recipeOf(const Options& options) {
+Recipe recipeOf(const TrainOptions& options) {
     const fs::path kept = fs::path(options.out) / "recipe.json";
     if (options.resumes) return readRecipe(kept);
     const std::string task = options.fields.value("task", Recipe{}.task);
@@ -110,7 +110,7 @@ std::string batchText(const Trainer& trainer) {
                             : fmt::format("{} x {} tokens", rows, trainer.sequences()->instance().contextLength());
 }
 
-int train(const Options& options) {
+int train(const TrainOptions& options) {
     const Recipe recipe = recipeOf(options);
     TrainingRun run(options.out, recipe, {.device = namedDevice(options.device)}, options.resumes);
     Trainer& trainer = run.trainer();
@@ -198,7 +198,7 @@ int evaluate(const EvalOptions& options) {
 } // namespace
 
 void addTrain(Command& command) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<TrainOptions>();
     const Recipe initial;
     std::vector<std::string> tasks;
     for (const Task* task : taskCatalogue()) tasks.emplace_back(task->id);

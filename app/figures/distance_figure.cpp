@@ -11,11 +11,10 @@
 namespace attn {
 namespace {
 
-struct Text {
+struct DistanceText {
     Q_DECLARE_TR_FUNCTIONS(attn::DistanceFigure)
 };
 
-double smallLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(theme.smallFont()).height()); }
 double gapOf(const FigureTheme& theme) { return std::round(theme.size * 0.5); }
 
 } // namespace
@@ -80,11 +79,11 @@ QString DistanceFigure::reading(int item) const {
     if (!has(item)) return {}; // this layer has fewer heads
     const auto [layer, head] = headOf(item);
     const float distance = distances[static_cast<size_t>(layer)][static_cast<size_t>(head)];
-    return std::isfinite(distance) ? Text::tr("Layer %1, head %2: %3 pixels")
+    return std::isfinite(distance) ? DistanceText::tr("Layer %1, head %2: %3 pixels")
                                          .arg(layer)
                                          .arg(head)
                                          .arg(formatNumber(static_cast<double>(distance), 1))
-                                   : Text::tr("Layer %1, head %2: looks at no patch").arg(layer).arg(head);
+                                   : DistanceText::tr("Layer %1, head %2: looks at no patch").arg(layer).arg(head);
 }
 
 void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
@@ -123,7 +122,7 @@ void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
                      QString::number(layer), theme.smallFont(), theme.faint);
     }
     drawLine(painter, {at.left(), at.bottom() + 2 + line, at.width(), line}, Qt::AlignCenter,
-             Text::tr("layer; the line is the mean over its heads"), theme.smallFont(), theme.faint);
+             DistanceText::tr("layer; the line is the mean over its heads"), theme.smallFont(), theme.faint);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme.faint, theme.size > 14 ? 2 : 1));
     painter.drawPolyline(means);

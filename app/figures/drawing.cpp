@@ -65,6 +65,8 @@ QColor seriesColour(size_t index) {
     return QColor(kColours.at(index % kColours.size()));
 }
 
+double smallLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(theme.smallFont()).height()); }
+
 double textWidth(const QString& text, const QFont& font) {
     return std::ceil(QFontMetricsF(font).horizontalAdvance(text));
 }

@@ -34,6 +34,9 @@ void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, c
 /// The colour of a line in a plot, for any index. Okabe and Ito's palette, ordered so that neighbours look different.
 QColor seriesColour(size_t index);
 
+/// The height of a line of small text, in whole pixels.
+double smallLine(const FigureTheme& theme);
+
 double textWidth(const QString& text, const QFont& font);
 
 /// A readable number with this many decimals and a true minus sign.

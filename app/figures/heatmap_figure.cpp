@@ -16,11 +16,9 @@ constexpr double kLargestCell = 96; ///< pixels; keeps a sequence of one token f
 constexpr double kVectorCells =
     64.0 * 64.0; ///< up to this many cells are drawn as rectangles, which are sharp in SVG and PDF
 
-struct Text {
+struct HeatmapText {
     Q_DECLARE_TR_FUNCTIONS(attn::HeatmapFigure)
 };
-
-double labelLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(theme.smallFont()).height()); }
 
 } // namespace
 
@@ -92,7 +90,7 @@ bool HeatmapFigure::keyLabelsLieFlat(double cellWidth, const FigureTheme& theme)
 HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
     result.window = window.isNull() ? wholeWindow() : window;
-    const double line = labelLine(theme), gap = std::round(theme.size * 0.4);
+    const double line = smallLine(theme), gap = std::round(theme.size * 0.4);
     const bool isRoomy = area.width() > 18 * theme.size && area.height() > 15 * theme.size;
     const double gutter =
         std::min(widestLabel(theme), std::max(2.5 * theme.size, std::min(area.width(), area.height()) * 0.2));
@@ -149,15 +147,15 @@ std::optional<Cell> HeatmapFigure::cellAt(const QPointF& point, const Layout& la
 }
 
 void HeatmapFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, Text::tr("Nothing to show yet."), theme);
+    if (isEmpty()) return drawMessage(painter, area, HeatmapText::tr("Nothing to show yet."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);
     painter.setRenderHint(QPainter::TextAntialiasing);
     const Layout at = layout(area, theme);
     drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
-    drawLine(painter, at.keyTitle, Qt::AlignLeft | Qt::AlignVCenter, Text::tr("key →"), theme.smallFont(), theme.key);
-    drawUpwards(painter, at.queryTitle, Qt::AlignRight | Qt::AlignVCenter, Text::tr("← query"), theme.smallFont(),
+    drawLine(painter, at.keyTitle, Qt::AlignLeft | Qt::AlignVCenter, HeatmapText::tr("key →"), theme.smallFont(), theme.key);
+    drawUpwards(painter, at.queryTitle, Qt::AlignRight | Qt::AlignVCenter, HeatmapText::tr("← query"), theme.smallFont(),
                 theme.query);
     paintAxis(painter, at, theme, true);
     paintAxis(painter, at, theme, false);
@@ -216,7 +214,7 @@ void HeatmapFigure::paintValues(QPainter& painter, const Layout& at, const Figur
     if (!tile->isExact() || image().isEmpty()) return;
     const QFont font = theme.smallFont();
     const QString widest = before ? QStringLiteral("+0.00") : QStringLiteral("0.00");
-    if (at.cellWidth() < textWidth(widest, font) + 4 || at.cellHeight() < labelLine(theme)) return;
+    if (at.cellWidth() < textWidth(widest, font) + 4 || at.cellHeight() < smallLine(theme)) return;
     const TileImage& picture = image();
     painter.save();
     painter.setClipRect(at.plot, Qt::IntersectClip);
@@ -267,7 +265,7 @@ void HeatmapFigure::paintMarks(QPainter& painter, const Layout& at, const Figure
 
 void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureTheme& theme, bool isKeyAxis) const {
     const QFont font = theme.smallFont();
-    const double line = labelLine(theme), cell = isKeyAxis ? at.cellWidth() : at.cellHeight();
+    const double line = smallLine(theme), cell = isKeyAxis ? at.cellWidth() : at.cellHeight();
     const bool isFlat = isKeyAxis && keyLabelsLieFlat(cell, theme);
     const double begin = isKeyAxis ? at.window.left() : at.window.top(),
                  end = isKeyAxis ? at.window.right() : at.window.bottom();
@@ -321,7 +319,7 @@ void HeatmapFigure::paintBar(QPainter& painter, const Layout& at, const FigureTh
                  {0.5, QStringLiteral(".01")},
                  {0.75, QStringLiteral(".1")},
                  {1, QStringLiteral("1")}};
-    if (scale.kind == ScaleKind::RowMaximum) ticks = {{0, QStringLiteral("0")}, {1, Text::tr("row max")}};
+    if (scale.kind == ScaleKind::RowMaximum) ticks = {{0, QStringLiteral("0")}, {1, HeatmapText::tr("row max")}};
     if (before) {
         const QString end = formatNumber(static_cast<double>(range()), 2);
         ticks = {{0, QStringLiteral("−") + end}, {0.5, QStringLiteral("0")}, {1, QStringLiteral("+") + end}};

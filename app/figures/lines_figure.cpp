@@ -13,11 +13,9 @@ namespace {
 
 constexpr size_t kMostNamed = 12; ///< lines with a label of their own
 
-struct Text {
+struct LinesText {
     Q_DECLARE_TR_FUNCTIONS(attn::LinesFigure)
 };
-
-double smallLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(theme.smallFont()).height()); }
 
 int decimalsFor(double end) { return end < 0.095 ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0; }
 
@@ -77,7 +75,7 @@ std::optional<int> LinesFigure::indexAt(const QPointF& point, const Layout& at) 
 }
 
 void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? Text::tr("Nothing to show yet.") : note, theme);
+    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? LinesText::tr("Nothing to show yet.") : note, theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);
@@ -93,7 +91,7 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
         const double from = std::clamp(at.x(*beyond - firstPlace) - at.step / 2, at.plot.left(), at.plot.right());
         painter.fillRect(QRectF(QPointF(from, at.plot.top()), at.plot.bottomRight()), theme.plot);
         drawLine(painter, {from + 3, at.plot.top(), at.plot.right() - from - 3, smallLine(theme)},
-                 Qt::AlignLeft | Qt::AlignVCenter, Text::tr("beyond the trained length"), theme.smallFont(),
+                 Qt::AlignLeft | Qt::AlignVCenter, LinesText::tr("beyond the trained length"), theme.smallFont(),
                  theme.faint);
     }
     const double line = smallLine(theme), gap = std::round(theme.size * 0.4);

@@ -13,11 +13,9 @@ namespace {
 
 constexpr double kLargestCell = 64; ///< pixels
 
-struct Text {
+struct MatrixText {
     Q_DECLARE_TR_FUNCTIONS(attn::MatrixFigure)
 };
-
-double smallLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(theme.smallFont()).height()); }
 
 } // namespace
 
@@ -128,7 +126,7 @@ std::optional<Cell> MatrixFigure::cellAt(const QPointF& point, const Layout& at)
 }
 
 void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? Text::tr("Nothing to show yet.") : note, theme);
+    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? MatrixText::tr("Nothing to show yet.") : note, theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

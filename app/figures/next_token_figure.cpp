@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-struct Text {
+struct NextTokenText {
     Q_DECLARE_TR_FUNCTIONS(attn::NextTokenFigure)
 };
 
@@ -29,7 +29,7 @@ QRectF NextTokenFigure::barRow(int index, const QRectF& area, const FigureTheme&
 
 void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (bars.empty())
-        return drawMessage(painter, area, Text::tr("Run a prompt to see what the model expects next."), theme);
+        return drawMessage(painter, area, NextTokenText::tr("Run a prompt to see what the model expects next."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);
@@ -47,9 +47,9 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
              Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
     const QRectF names(right + margin, first.top() - theme.lineHeight(), percentWidth, theme.lineHeight());
     drawLine(painter, names.adjusted(-percentWidth, 0, 0, 0), Qt::AlignRight | Qt::AlignVCenter,
-             Text::tr("probability"), theme.smallFont(), theme.faint);
+             NextTokenText::tr("probability"), theme.smallFont(), theme.faint);
     drawLine(painter, QRectF(names.right() + margin, names.top(), logitWidth, names.height()),
-             Qt::AlignRight | Qt::AlignVCenter, Text::tr("logit"), theme.smallFont(), theme.faint);
+             Qt::AlignRight | Qt::AlignVCenter, NextTokenText::tr("logit"), theme.smallFont(), theme.faint);
     for (size_t i = 0; i < bars.size(); ++i) {
         const QRectF row = barRow(static_cast<int>(i), area, theme);
         if (row.bottom() > area.bottom() + 0.5) break;
@@ -66,7 +66,7 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
             theme.prediction);
         drawLine(painter, QRectF(right + margin, row.top(), percentWidth, row.height()),
                  Qt::AlignRight | Qt::AlignVCenter,
-                 bar.probability > 0 ? percent(bar.probability) : Text::tr("excluded"), theme.textFont(), ink);
+                 bar.probability > 0 ? percent(bar.probability) : NextTokenText::tr("excluded"), theme.textFont(), ink);
         drawLine(painter, QRectF(names.right() + margin, row.top(), logitWidth, row.height()),
                  Qt::AlignRight | Qt::AlignVCenter, formatNumber(static_cast<double>(bar.logit), 2), theme.smallFont(),
                  theme.faint);

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-struct Text {
+struct PatchOverlayText {
     Q_DECLARE_TR_FUNCTIONS(attn::PatchOverlayFigure)
 };
 
@@ -119,7 +119,7 @@ void PatchOverlayFigure::drawBorders(QPainter& painter, const Layout& at) const 
 }
 
 void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, Text::tr("Open a vision model to see where it looks."), theme);
+    if (isEmpty()) return drawMessage(painter, area, PatchOverlayText::tr("Open a vision model to see where it looks."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

@@ -14,7 +14,7 @@ namespace {
 constexpr qint64 kMostPixels = 100'000'000;
 constexpr int kMostMebibytes = 1024; ///< 100 million pixels of 16 bits a colour
 
-struct Text {
+struct ReadImageText {
     Q_DECLARE_TR_FUNCTIONS(attn::readImage)
 };
 
@@ -25,9 +25,9 @@ std::string formats() {
 
 /// Checks the size that a file claims to have. @return the problem; empty if it can be read
 QString objectionTo(const QSize& size) {
-    if (size.isEmpty()) return Text::tr("the picture is %1 x %2 pixels").arg(size.width()).arg(size.height());
+    if (size.isEmpty()) return ReadImageText::tr("the picture is %1 x %2 pixels").arg(size.width()).arg(size.height());
     if (static_cast<qint64>(size.width()) * size.height() > kMostPixels)
-        return Text::tr("the picture has %1 x %2 pixels; at most %3 million can be read")
+        return ReadImageText::tr("the picture has %1 x %2 pixels; at most %3 million can be read")
             .arg(size.width())
             .arg(size.height())
             .arg(kMostPixels / 1'000'000);
@@ -41,22 +41,22 @@ std::variant<Image, Failure> readImage(const QString& path) {
         return Failure{.what = what.toStdString(), .where = path.toStdString(), .hint = hint};
     };
     const QFileInfo file(path);
-    if (!file.exists()) return failure(Text::tr("there is no such file"), "check the path");
-    if (!file.isFile()) return failure(Text::tr("is not a file"), "choose a picture");
-    if (file.size() == 0) return failure(Text::tr("the file is empty"), "choose another picture");
+    if (!file.exists()) return failure(ReadImageText::tr("there is no such file"), "check the path");
+    if (!file.isFile()) return failure(ReadImageText::tr("is not a file"), "choose a picture");
+    if (file.size() == 0) return failure(ReadImageText::tr("the file is empty"), "choose another picture");
     QImageReader::setAllocationLimit(kMostMebibytes);
     QImageReader reader(path);
     reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);
     if (!reader.canRead())
-        return failure(Text::tr("the file is not a picture in a known format"),
+        return failure(ReadImageText::tr("the file is not a picture in a known format"),
                        "use one of these formats: " + formats());
     if (const QSize size = reader.size(); size.isValid()) // some formats know it only after decoding
         if (const QString objection = objectionTo(size); !objection.isEmpty())
             return failure(objection, "make it smaller");
     const QImage image = reader.read();
     if (image.isNull())
-        return failure(Text::tr("the picture is damaged: %1").arg(reader.errorString()), "fetch the file again");
+        return failure(ReadImageText::tr("the picture is damaged: %1").arg(reader.errorString()), "fetch the file again");
     if (const QString objection = objectionTo(image.size()); !objection.isEmpty())
         return failure(objection, "make it smaller");
     return imageFrom(image);

@@ -11,16 +11,14 @@
 namespace attn {
 namespace {
 
-struct Text {
+struct RotationText {
     Q_DECLARE_TR_FUNCTIONS(attn::RotationFigure)
 };
-
-double smallLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(theme.smallFont()).height()); }
 
 } // namespace
 
 void RotationFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, Text::tr("Nothing to show yet."), theme);
+    if (isEmpty()) return drawMessage(painter, area, RotationText::tr("Nothing to show yet."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

@@ -15,7 +15,7 @@ namespace {
 constexpr double kGap = 5;
 constexpr double kSmallest = 22, kLargest = 200; ///< pixels across a thumbnail
 
-struct Text {
+struct ThumbnailGridText {
     Q_DECLARE_TR_FUNCTIONS(attn::ThumbnailGridFigure)
 };
 
@@ -158,7 +158,7 @@ const QImage& ThumbnailGridFigure::pixels(int layer, int column, const QSize& si
 }
 
 void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, Text::tr("Type a prompt to see where each head looks."), theme);
+    if (isEmpty()) return drawMessage(painter, area, ThumbnailGridText::tr("Type a prompt to see where each head looks."), theme);
     painter.save();
     painter.fillRect(area, theme.background);
     const Layout at = layout(area, theme);
@@ -179,8 +179,8 @@ void ThumbnailGridFigure::paintHeader(QPainter& painter, const Layout& at, const
         const QRectF below = thumbnailRect(at, 0, column);
         const QRectF rect(below.left() - kGap / 2, at.header.top(), below.width() + kGap, at.header.height());
         const QString text = column < grid_->heads    ? QStringLiteral("H%1").arg(column)
-                             : column == grid_->heads ? Text::tr("mean")
-                                                      : Text::tr("max");
+                             : column == grid_->heads ? ThumbnailGridText::tr("mean")
+                                                      : ThumbnailGridText::tr("max");
         drawLine(painter, rect, Qt::AlignCenter, text, font, theme.faint);
     }
     const int size = groupSize();
@@ -192,7 +192,7 @@ void ThumbnailGridFigure::paintHeader(QPainter& painter, const Layout& at, const
         painter.drawPolyline(
             QPolygonF{QPointF(left, y + 4), QPointF(left, y), QPointF(right, y), QPointF(right, y + 4)});
         const QRectF room(left, at.brackets.top(), right - left, at.brackets.height() - 4);
-        const QString full = Text::tr("key/value %1").arg(group);
+        const QString full = ThumbnailGridText::tr("key/value %1").arg(group);
         drawLine(painter, room, Qt::AlignCenter,
                  textWidth(full, font) <= room.width() ? full : QStringLiteral("KV%1").arg(group), font, theme.key);
     }

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-constexpr double kGap = 2; ///< between tiles, in pixels
+constexpr double kTileGap = 2; ///< between tiles, in pixels
 
 } // namespace
 
@@ -26,7 +26,7 @@ TilesFigure::Layout TilesFigure::layout(const QRectF& area, const FigureTheme& t
     const QSizeF size = tiles.front().size();
     const auto scaleFor = [&](int across) {
         const int down = (items() + across - 1) / across;
-        return std::min((room.width() / across - kGap) / size.width(), (room.height() / down - kGap) / size.height());
+        return std::min((room.width() / across - kTileGap) / size.width(), (room.height() / down - kTileGap) / size.height());
     };
     at.columns = columns > 0 ? columns : 1;
     if (columns == 0)
@@ -34,12 +34,12 @@ TilesFigure::Layout TilesFigure::layout(const QRectF& area, const FigureTheme& t
             if (scaleFor(across) > scaleFor(at.columns)) at.columns = across;
     const double scale = std::max(scaleFor(at.columns), 0.5 / std::max(size.width(), size.height()));
     at.first = {room.topLeft(), size * scale};
-    at.stepX = at.first.width() + kGap;
-    at.stepY = at.first.height() + kGap;
+    at.stepX = at.first.width() + kTileGap;
+    at.stepY = at.first.height() + kTileGap;
     if (range) {
         const int down = (items() + at.columns - 1) / at.columns;
         at.bar = {at.first.left() + at.columns * at.stepX + gap, at.first.top() + line / 2,
-                  std::round(theme.size * 0.8), std::max(1.0, down * at.stepY - kGap - line)};
+                  std::round(theme.size * 0.8), std::max(1.0, down * at.stepY - kTileGap - line)};
     }
     return at;
 }

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-struct Text {
+struct WeightText {
     Q_DECLARE_TR_FUNCTIONS(attn::WeightFigure)
 };
 
@@ -78,14 +78,14 @@ std::optional<WeightFigure::Element> WeightFigure::elementAt(const QPointF& poin
 }
 
 void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, Text::tr("Choose a parameter to see its values."), theme);
+    if (isEmpty()) return drawMessage(painter, area, WeightText::tr("Choose a parameter to see its values."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);
     const double margin = theme.size * 0.7, width = area.width() - 2 * margin;
     drawLine(painter, {area.left() + margin, area.top() + theme.size * 0.3, width, theme.lineHeight() * 1.25},
              Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(weight->name), theme.titleFont(), theme.text);
-    const QString facts = Text::tr("%1    mean %2    deviation %3    from %4 to %5")
+    const QString facts = WeightText::tr("%1    mean %2    deviation %3    from %4 to %5")
                               .arg(shapeText(weight->shape), formatNumber(static_cast<double>(weight->mean), 4),
                                    formatNumber(static_cast<double>(weight->standardDeviation), 4),
                                    formatNumber(static_cast<double>(weight->minimum), 4),

@@ -2,6 +2,7 @@
 
 #include "app/lab/gif_writer.h"
 #include "app/lab/widget_export.h"
+#include "engine/io/run_folder.h"
 
 #include <QTimer>
 #include <QWidget>
@@ -9,7 +10,7 @@
 namespace attn {
 namespace {
 
-constexpr int kFrameMs = 120, kSettleMs = 60; ///< kSettleMs: until the widgets have been laid out and drawn
+constexpr int kFrameMs = 120, kFrameSettleMs = 60; ///< kFrameSettleMs: until the widgets have been laid out and drawn
 constexpr int kWidestGif = 900;
 
 } // namespace
@@ -21,7 +22,7 @@ RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidg
     connect(&training_, &TrainingBridge::momentShown, this, [this](const QString& shown) {
         if (awaited_.empty() || shown.toStdString() != awaited_) return;
         awaited_.clear();
-        QTimer::singleShot(kSettleMs, this, &RunAnimation::take);
+        QTimer::singleShot(kFrameSettleMs, this, &RunAnimation::take);
     });
     connect(&views, &SessionBridge::failed, this, [this](const Failure& failure) {
         emit failed(failure);

@@ -11,7 +11,7 @@ namespace attn {
 namespace {
 
 /// A resized picture has at most so many pixels on a side: a picture of 1 x 10000 would become 224 x 2240000.
-constexpr int64_t kMostPixels = 1 << 15;
+constexpr int64_t kMostPixelsOnSide = 1 << 15;
 
 Image cropped(const Image& image, const ImageSize& size) {
     Image result{.height = size.height,
@@ -64,7 +64,7 @@ Image fitted(const Image& image, const ImagePreprocessing& preprocessing) {
                      .where = "the picture",
                      .hint = "choose one that has pixels"});
     const ImageSize size = resizedSize(image, preprocessing);
-    if (std::max(size.height, size.width) > kMostPixels)
+    if (std::max(size.height, size.width) > kMostPixelsOnSide)
         throw Error({.what = fmt::format("{} x {} pixels would become {} x {}", image.width, image.height, size.width,
                                          size.height),
                      .where = "the picture",

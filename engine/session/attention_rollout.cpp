@@ -51,7 +51,7 @@ void addResidual(std::vector<float>& map, const LayerLayout& layout) {
 }
 
 /// @param map of one layer  @param flow [T, columns]  @return [T, columns]
-std::vector<float> product(const std::vector<float>& map, const LayerLayout& layout, const std::vector<float>& flow,
+std::vector<float> productOf(const std::vector<float>& map, const LayerLayout& layout, const std::vector<float>& flow,
                            int64_t columns) {
     std::vector<float> result(flow.size(), 0);
     layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
@@ -119,7 +119,7 @@ TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const
             weighted.values[at] = std::max(0.0f, weighted.values[at] * gradients[layer][at]);
         carry(relevance, weighted.layout);
         const std::vector<float> added =
-            product(fused(weighted, HeadFusion::Mean), weighted.layout, relevance.values, relevance.columns.tokens);
+            productOf(fused(weighted, HeadFusion::Mean), weighted.layout, relevance.values, relevance.columns.tokens);
         for (size_t cell = 0; cell < added.size(); ++cell) relevance.values[cell] += added[cell];
     }
     return relevance;
@@ -138,7 +138,7 @@ TokenMap attentionRollout(std::span<const LayerPattern> patterns, const RolloutO
         discardLowest(map, options.discard);
         addResidual(map, pattern.layout);
         carry(flow, pattern.layout);
-        flow.values = product(map, pattern.layout, flow.values, flow.columns.tokens);
+        flow.values = productOf(map, pattern.layout, flow.values, flow.columns.tokens);
     }
     return flow;
 }

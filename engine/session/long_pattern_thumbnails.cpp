@@ -12,15 +12,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kHeadsOfRun = 8;
 constexpr int64_t kRowsOfBand = int64_t{1} << LensBand::kMostLevel; ///< queries in one run
-constexpr double kBandMs = 15; ///< target time of a band, the longest that a command waits
-constexpr double kFirstCellsPerMs = 40'000;
+constexpr double kThumbnailBandMs = 15; ///< target time of a band, the longest that a command waits
+constexpr double kFirstThumbnailCellsPerMs = 40'000;
 
 } // namespace
 
 LongPatternThumbnails::LongPatternThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
                                              std::vector<LongPatternSource> layers, int size)
     : context_(context), kernels_(kernels), store_(store), layers_(std::move(layers)), size_(size),
-      sets_(lensSets(kernelTraits(context.traits()))), cellsPerMs_(kFirstCellsPerMs) {
+      sets_(lensSets(kernelTraits(context.traits()))), cellsPerMs_(kFirstThumbnailCellsPerMs) {
     grid_.layers = static_cast<int>(layers_.size());
     grid_.heads = static_cast<int>(layers_.front().heads);
     for (size_t layer = 0; layer < layers_.size(); ++layer)
@@ -95,7 +95,7 @@ bool LongPatternThumbnails::drawBand() {
     const double keys =
         2.0 * group.heads *
         static_cast<double>(layers_[group.layer].rule.causal ? std::min(firstQuery + kRowsOfBand, tokens_) : tokens_);
-    const auto fitting = static_cast<int64_t>(cellsPerMs_ * kBandMs / keys) / cells;
+    const auto fitting = static_cast<int64_t>(cellsPerMs_ * kThumbnailBandMs / keys) / cells;
     const int rows = grid_.tiles.front().rows;
     const int band =
         static_cast<int>(std::clamp<int64_t>(fitting, 1, std::min<int64_t>(kRowsOfBand / cells, rows - group.exact)));

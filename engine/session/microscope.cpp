@@ -127,7 +127,7 @@ std::unique_ptr<LongPatternView> Microscope::longPatternView(int layer) {
 
 namespace {
 
-constexpr const char *kTensor = "looked at", *kStatistics = "statistics";
+constexpr const char *kTensor = "looked at", *kTensorStatistics = "statistics";
 
 TensorStatistics statisticsIn(std::span<const float> values) {
     return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
@@ -186,7 +186,7 @@ GpuExecutor& Microscope::runHook(const std::string& name) {
             .isCut = isCut,
             .axes = axes,
             .edited = model_.editedHooks(),
-            .executor = executorOf(graph.graph, {{kTensor, tensor}, {kStatistics, tensorStatistics(tensor, live)}})});
+            .executor = executorOf(graph.graph, {{kTensor, tensor}, {kTensorStatistics, tensorStatistics(tensor, live)}})});
     }
     model_.writeWhole(*looked_->executor, model_.tokens());
     looked_->executor->run(paramsOf(model_.tokens().size()));
@@ -207,14 +207,14 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
                 .byteOffset = at.byteOffset,
                 .byteSize = at.byteSize,
                 .rowStride = at.shape.rowStride(),
-                .statistics = statisticsIn(executor.result(kStatistics))};
+                .statistics = statisticsIn(executor.result(kTensorStatistics))};
     }
     const TensorStore::Entry& entry = model_.store().entry(name);
     looked_ = nullptr;
     const auto graph = std::make_shared<Graph>();
     const Tensor weight = graph->parameter(name, entry.shape);
     looked_ = std::make_unique<Looking>(
-        Looking{.name = name, .executor = executorOf(graph, {{kStatistics, tensorStatistics(weight)}})});
+        Looking{.name = name, .executor = executorOf(graph, {{kTensorStatistics, tensorStatistics(weight)}})});
     looked_->executor->run({});
     return {.name = name,
             .shape = entry.shape,
@@ -223,7 +223,7 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
             .byteOffset = entry.byteOffset,
             .byteSize = entry.byteSize,
             .rowStride = entry.shape.rowStride(),
-            .statistics = statisticsIn(looked_->executor->result(kStatistics))};
+            .statistics = statisticsIn(looked_->executor->result(kTensorStatistics))};
 }
 
 float Microscope::value(int64_t row, int64_t column) const {
@@ -263,7 +263,7 @@ Microscope::DeviceTensor Microscope::residualNorms() {
             .axes = "LT",
             .edited = model_.editedHooks(),
             .executor = executorOf(graph.graph, {{kNorms, permute(all, {1, 0})},
-                                                 {kStatistics, tensorStatistics(all, StepScalar::QueryLength)}})});
+                                                 {kTensorStatistics, tensorStatistics(all, StepScalar::QueryLength)}})});
     }
     GpuExecutor& executor = *norms_->executor;
     model_.writeWhole(executor, model_.tokens());
@@ -276,7 +276,7 @@ Microscope::DeviceTensor Microscope::residualNorms() {
             .byteOffset = at.byteOffset,
             .byteSize = at.byteSize,
             .rowStride = at.shape.rowStride(),
-            .statistics = statisticsIn(executor.result(kStatistics))};
+            .statistics = statisticsIn(executor.result(kTensorStatistics))};
 }
 
 float Microscope::residualNorm(int64_t row, int64_t token) const {

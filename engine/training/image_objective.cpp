@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-constexpr uint64_t kExamples = 6; ///< example pictures in the folder of a model
+constexpr uint64_t kExamplePictures = 6; ///< example pictures in the folder of a model
 
 } // namespace
 
@@ -115,7 +115,7 @@ void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {
 
 void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
     VisionFolderText text{.labels = instance_->labels(), .preprocessing = instance_->preprocessing()};
-    for (uint64_t i = 0; i < std::min(kExamples, instance_->rowCount(Split::Test).value_or(kExamples)); ++i) {
+    for (uint64_t i = 0; i < std::min(kExamplePictures, instance_->rowCount(Split::Test).value_or(kExamplePictures)); ++i) {
         LabelledImage example = instance_->example(Split::Test, i);
         std::string name = fmt::format("{} {}", i + 1, instance_->labels()[static_cast<size_t>(example.label)]);
         std::ranges::replace(name, '/', '-');

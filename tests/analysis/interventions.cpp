@@ -12,8 +12,8 @@ using namespace attn::test;
 
 namespace {
 
-constexpr int kLayer = 1, kHead = 2, kPosition = 12;
-constexpr const char* kModels[] = {"gpt2", "llama_gqa"};
+constexpr int kEditedLayer = 1, kEditedHead = 2, kEditedPosition = 12;
+constexpr const char* kEditedModels[] = {"gpt2", "llama_gqa"};
 const std::string kZ = "blocks.1.attn.hook_z";
 
 std::vector<float> logitsOf(LanguageModel& model, const std::vector<int>& tokens) {
@@ -41,7 +41,7 @@ std::string sentenceOf(LanguageModel& model, const Edits& edits) {
 
 TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") {
     using Kind = Intervention::Kind;
-    for (const char* name : kModels) {
+    for (const char* name : kEditedModels) {
         INFO(name);
         GoldenCase golden(name);
         const std::string other = textOf(golden.others), own = textOf(golden.tokens);
@@ -50,24 +50,24 @@ TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") 
             INFO(what);
             CHECK(farthest(changedLogits(golden, edits), golden.values(what)) < 1e-4);
         };
-        agrees("changed.zero", {{{.kind = Kind::Zero, .hook = kZ, .head = kHead, .amount = 0.75f}}, {}});
-        agrees("changed.mean", {{{.kind = Kind::Mean, .hook = kZ, .head = kHead}}, {}});
+        agrees("changed.zero", {{{.kind = Kind::Zero, .hook = kZ, .head = kEditedHead, .amount = 0.75f}}, {}});
+        agrees("changed.mean", {{{.kind = Kind::Mean, .hook = kZ, .head = kEditedHead}}, {}});
         agrees("changed.patch",
-               {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kPosition, .text = other}}, {}});
+               {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kEditedPosition, .text = other}}, {}});
         agrees(
             "changed.steer",
             {{{.kind = Kind::Steer, .hook = "blocks.0.hook_mlp_out", .amount = 1.5f, .text = other, .contrast = own}},
              {}});
-        agrees("changed.pin", {{}, {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Pin, .key = 3}}});
-        agrees("changed.uniform", {{}, {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Uniform}}});
+        agrees("changed.pin", {{}, {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Pin, .key = 3}}});
+        agrees("changed.uniform", {{}, {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Uniform}}});
         CHECK(golden.model.isEdited());
         CHECK(changedLogits(golden, {}) == before); // bit by bit
         CHECK_FALSE(golden.model.isEdited());
 
         // Token by token through the cache as at once.
         golden.model.setEdits(
-            {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kPosition, .text = other}},
-             {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Pin, .key = 3}}},
+            {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kEditedPosition, .text = other}},
+             {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Pin, .key = 3}}},
             golden.tokens);
         const std::vector<float> atOnce = logitsOf(golden.model, golden.tokens);
         golden.model.truncate(0);
@@ -77,7 +77,7 @@ TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") 
 }
 
 TEST_CASE("interventions: a patch with the run's own values changes no bit", "[analysis][gpu]") {
-    for (const char* name : kModels) {
+    for (const char* name : kEditedModels) {
         INFO(name);
         GoldenCase golden(name);
         const std::vector<float> before = logitsOf(golden.model, golden.tokens);
@@ -87,7 +87,7 @@ TEST_CASE("interventions: a patch with the run's own values changes no bit", "[a
             Edits edits;
             edits.interventions.push_back({.kind = Intervention::Kind::Patch, .hook = hook});
             const std::vector<float> whole = changedLogits(golden, edits);
-            edits.interventions.front().position = kPosition;
+            edits.interventions.front().position = kEditedPosition;
             edits.interventions.front().text = textOf(golden.tokens);
             CHECK(changedLogits(golden, edits) == whole);
             CHECK(whole == before);
@@ -106,28 +106,28 @@ TEST_CASE("interventions: a text of one token patches that token alone", "[analy
 
 TEST_CASE("interventions: rows set by hand are what views show and what the model runs on", "[analysis][gpu]") {
     GoldenCase golden("llama_gqa");
-    PatternEdit edit{.layer = kLayer, .head = kHead};
+    PatternEdit edit{.layer = kEditedLayer, .head = kEditedHead};
     edit.rows[5] = {0.25f, 0, 0, 0.75f};
     golden.model.setEdits({{}, {edit}}, golden.tokens);
     logitsOf(golden.model, golden.tokens);
-    const PatternTile tile = golden.model.patternTile({.layer = kLayer, .head = kHead});
+    const PatternTile tile = golden.model.patternTile({.layer = kEditedLayer, .head = kEditedHead});
     CHECK(tile.at(5, 0) == 0.25f);
     CHECK(tile.at(5, 1) == 0);
     CHECK(tile.at(5, 3) == 0.75f);
     const auto captured = golden.model.capture(golden.tokens, "blocks.1.attn.hook_pattern");
     const auto count = golden.tokens.size();
     for (size_t cell = 0; cell < count * count; ++cell)
-        CHECK(captured.front().values[kHead * count * count + cell] == Approx(tile.values[cell]).margin(1e-5));
+        CHECK(captured.front().values[kEditedHead * count * count + cell] == Approx(tile.values[cell]).margin(1e-5));
     logitsOf(golden.model, golden.tokens);
-    const CellExplanation cell = golden.model.explain({.layer = kLayer, .head = kHead, .query = 5, .key = 3});
+    const CellExplanation cell = golden.model.explain({.layer = kEditedLayer, .head = kEditedHead, .query = 5, .key = 3});
     CHECK(cell.displayed == 0.75f);
     CHECK_FALSE(cell.remark.empty());
-    const PatternTile mean = golden.model.patternTile({.layer = kLayer, .aggregate = HeadAggregate::Mean});
+    const PatternTile mean = golden.model.patternTile({.layer = kEditedLayer, .aggregate = HeadAggregate::Mean});
     double sum = 0;
     for (int key = 0; key <= 5; ++key) sum += static_cast<double>(mean.at(5, key));
     CHECK(sum == Approx(1).margin(1e-5));
     const PatternGrid grid = golden.model.patternGrid(64);
-    CHECK(grid.at(kLayer, kHead).at(5, 3) == 0.75f);
+    CHECK(grid.at(kEditedLayer, kEditedHead).at(5, 3) == 0.75f);
 }
 
 TEST_CASE("interventions: a whole layer that is removed adds nothing to the stream", "[analysis][gpu]") {
@@ -136,7 +136,7 @@ TEST_CASE("interventions: a whole layer that is removed adds nothing to the stre
         INFO(name);
         const auto folder = std::filesystem::path(ATTN_TEST_DIR) / "golden" / name;
         LanguageModel model(openModelSource(folder.string()), {.validation = true});
-        model.setEdits({wholeLayer({}, kLayer, true), {}}, tokens);
+        model.setEdits({wholeLayer({}, kEditedLayer, true), {}}, tokens);
         const auto streams = model.capture(tokens, "blocks.1.hook_resid_pre,blocks.1.hook_resid_post");
         REQUIRE(streams.size() == 2);
         CHECK(streams[0].values == streams[1].values);

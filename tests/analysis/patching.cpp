@@ -27,7 +27,7 @@ std::unique_ptr<LanguageModel> opened(const std::string& path) {
                                            LanguageModel::Options{.softwareThreads = 0, .validation = true});
 }
 
-std::vector<float> logitsOf(LanguageModel& model, const std::vector<int>& tokens) {
+std::vector<float> freshLogits(LanguageModel& model, const std::vector<int>& tokens) {
     model.truncate(0);
     REQUIRE(model.feed(tokens));
     return {model.logits().begin(), model.logits().end()};
@@ -102,10 +102,10 @@ void checkHooks(LanguageModel& model, int count) {
         }
     }
     // All tokens of the first stream make the run the other one.
-    const std::vector<float> before = logitsOf(model, own), there = logitsOf(model, other);
+    const std::vector<float> before = freshLogits(model, own), there = freshLogits(model, other);
     model.setEdits({{{.kind = Intervention::Kind::Patch, .hook = "blocks.0.hook_resid_pre", .text = both.other}}, {}},
                    own);
-    const std::vector<float> replaced = logitsOf(model, own);
+    const std::vector<float> replaced = freshLogits(model, own);
     CHECK(farthest(replaced, there) < 1e-4); // 1e-4: the same numbers by kernels of another length
     CHECK(farthest(before, there) > 1e-3);
     model.setEdits({}, own);
@@ -175,7 +175,7 @@ TEST_CASE("patch sweep: a query's row of the pattern is taken for all heads at o
                 model->setEdits(edits, own);
                 INFO("layer " << layer << ", token " << token);
                 CHECK(found->logits[static_cast<size_t>(layer) * size + token] ==
-                      Approx(logitOf(found->target, logitsOf(*model, own))).margin(1e-4));
+                      Approx(logitOf(found->target, freshLogits(*model, own))).margin(1e-4));
                 model->setEdits({}, own);
             }
         }

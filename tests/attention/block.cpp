@@ -75,7 +75,7 @@ struct BlockCase {
     }
 };
 
-double worstOf(const std::vector<double>& found, const std::vector<double>& expected) {
+double worstFiniteOf(const std::vector<double>& found, const std::vector<double>& expected) {
     REQUIRE(found.size() == expected.size());
     double worst = 0;
     for (size_t i = 0; i < found.size(); ++i) {
@@ -99,7 +99,7 @@ TEST_CASE("every part of a block equals its plain loops", "[attention]") {
     for (const Part* part : builtParts()) {
         INFO(nameOf(part->slot) << " " << part->id);
         BlockCase test(*part);
-        CHECK(worstOf(test.onHost({{"y", test.y}}).at("y"), test.expected(*part).data) <= 1e-9);
+        CHECK(worstFiniteOf(test.onHost({{"y", test.y}}).at("y"), test.expected(*part).data) <= 1e-9);
     }
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("every part of a block on the device equals its plain loops", "[attent
         test::AttentionCase numbers{.spec = {}};
         numbers.graph = test.graph;
         numbers.values = test.values;
-        CHECK(worstOf(test::onDevice(device, numbers, {{"y", test.y}}).at("y"), test.expected(*part).data) <= 1e-4);
+        CHECK(worstFiniteOf(test::onDevice(device, numbers, {{"y", test.y}}).at("y"), test.expected(*part).data) <= 1e-4);
     }
 }
 
@@ -156,8 +156,8 @@ TEST_CASE("reversible blocks recover their input", "[attention]") {
     BlockCase test(partNamed(Slot::Residual, "reversible"));
     REQUIRE(test.undone);
     const auto found = test.onHost({{"undone", test.undone}, {"y", test.y}});
-    CHECK(worstOf(found.at("undone"), test.values.at("x")) <= 1e-12);
-    CHECK(worstOf(found.at("y"), test.values.at("x")) > 0.1);
+    CHECK(worstFiniteOf(found.at("undone"), test.values.at("x")) <= 1e-12);
+    CHECK(worstFiniteOf(found.at("y"), test.values.at("x")) > 0.1);
 }
 
 TEST_CASE("feed-forward layers in chunks give the same numbers", "[attention]") {

@@ -12,7 +12,7 @@ using namespace attn;
 
 namespace {
 
-constexpr QSize kSize(500, 420);
+constexpr QSize kExportSize(500, 420);
 
 HeatmapFigure sample() {
     useFigures();
@@ -33,9 +33,9 @@ QByteArray contents(const QString& path) {
 TEST_CASE("export: PNG has twice the pixels of the screen", "[figures]") {
     const QTemporaryDir folder;
     const QString path = folder.filePath("figure.PNG");
-    REQUIRE_FALSE(exportFigure(sample(), FigureTheme::light(), kSize, path));
+    REQUIRE_FALSE(exportFigure(sample(), FigureTheme::light(), kExportSize, path));
     const QImage image(path);
-    CHECK(image.size() == kSize * 2);
+    CHECK(image.size() == kExportSize * 2);
 }
 
 TEST_CASE("export: SVG draws what the screen shows", "[figures]") {
@@ -43,15 +43,15 @@ TEST_CASE("export: SVG draws what the screen shows", "[figures]") {
     const QString path = folder.filePath("figure.svg");
     const FigureTheme theme = FigureTheme::light();
     const HeatmapFigure figure = sample();
-    REQUIRE_FALSE(exportFigure(figure, theme, kSize, path));
+    REQUIRE_FALSE(exportFigure(figure, theme, kExportSize, path));
     QSvgRenderer renderer(path);
     REQUIRE(renderer.isValid());
-    QImage image(kSize, QImage::Format_ARGB32);
+    QImage image(kExportSize, QImage::Format_ARGB32);
     image.fill(Qt::red);
     QPainter painter(&image);
-    renderer.render(&painter, QRectF(QPointF(0, 0), kSize));
+    renderer.render(&painter, QRectF(QPointF(0, 0), kExportSize));
     painter.end();
-    const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
+    const auto layout = figure.layout(QRectF(QPointF(0, 0), kExportSize), theme);
     for (int query = 0; query < 8; ++query)
         for (int key = 0; key <= query; ++key) {
             const QPoint point = (layout.cellRect({query, key}).topLeft() + QPointF(4, 4)).toPoint();
@@ -63,7 +63,7 @@ TEST_CASE("export: SVG draws what the screen shows", "[figures]") {
 TEST_CASE("export: PDF is one page of the figure's own size", "[figures]") {
     const QTemporaryDir folder;
     const QString path = folder.filePath("figure.pdf");
-    REQUIRE_FALSE(exportFigure(sample(), FigureTheme::light(), kSize, path));
+    REQUIRE_FALSE(exportFigure(sample(), FigureTheme::light(), kExportSize, path));
     const QByteArray bytes = contents(path);
     CHECK(bytes.startsWith("%PDF-"));
     CHECK(bytes.contains("/MediaBox [0 0 375")); // 500 px at 96 dpi in points
@@ -85,7 +85,7 @@ TEST_CASE("export: a path that cannot be written names itself and the remedy", "
     const QTemporaryDir folder;
     const QString missing = folder.filePath("absent/figure.png"), unknown = folder.filePath("figure.bmp");
     for (const QString& path : {missing, unknown}) {
-        const auto failure = exportFigure(sample(), FigureTheme::light(), kSize, path);
+        const auto failure = exportFigure(sample(), FigureTheme::light(), kExportSize, path);
         REQUIRE(failure);
         CHECK(failure->where == path.toStdString());
         CHECK_FALSE(failure->hint.empty());

@@ -26,7 +26,7 @@ QRgb colourAt(const QImage& image, const QPointF& point) {
 /// A point of a cell where no number is written.
 QPointF corner(const QRectF& cell) { return cell.topLeft() + QPointF(2, 2); }
 
-constexpr QSize kSize(600, 500);
+constexpr QSize kHeatmapSize(600, 500);
 
 } // namespace
 
@@ -35,8 +35,8 @@ TEST_CASE("heatmap: every cell has the colour of its value", "[figures]") {
     HeatmapFigure figure = figureOf(9);
     figure.colours = map;
     const FigureTheme theme = FigureTheme::light();
-    const QImage image = painted(figure, theme, kSize);
-    const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
+    const QImage image = painted(figure, theme, kHeatmapSize);
+    const auto layout = figure.layout(QRectF(QPointF(0, 0), kHeatmapSize), theme);
     for (int query = 0; query < 9; ++query)
         for (int key = 0; key < 9; ++key) {
             INFO("query " << query << ", key " << key);
@@ -64,7 +64,7 @@ TEST_CASE("heatmap: a point hits the cell that is drawn there, at every zoom", "
     const FigureTheme theme = FigureTheme::light();
     for (const QRectF& window : {QRectF(), QRectF(3.25, 10.5, 12, 12), QRectF(30, 30, 5, 5)}) {
         figure.window = window;
-        const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
+        const auto layout = figure.layout(QRectF(QPointF(0, 0), kHeatmapSize), theme);
         const int first = window.isNull() ? 0 : static_cast<int>(std::ceil(window.left())),
                   top = window.isNull() ? 0 : static_cast<int>(std::ceil(window.top()));
         const int count = static_cast<int>(layout.window.width()) - 1;
@@ -106,8 +106,8 @@ TEST_CASE("heatmap: a tile of a part lies in its place", "[figures]") {
         for (int key = 5; key < 10; ++key) part.values.push_back(samples::weightOf(query, key, 4));
     figure.tile = std::make_shared<const PatternTile>(part);
     const FigureTheme theme = FigureTheme::dark();
-    const QImage image = painted(figure, theme, kSize);
-    const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
+    const QImage image = painted(figure, theme, kHeatmapSize);
+    const auto layout = figure.layout(QRectF(QPointF(0, 0), kHeatmapSize), theme);
     CHECK(colourAt(image, layout.cellRect({12, 8}).center()) ==
           ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(12, 8, 4)));
     CHECK(colourAt(image, layout.cellRect({3, 1}).center()) == theme.plot.rgb());
@@ -145,8 +145,8 @@ TEST_CASE("heatmap: marks frame the hovered row, column and the selected cell", 
     const FigureTheme theme = FigureTheme::light();
     figure.hovered = Cell{6, 2};
     figure.selected = Cell{8, 4};
-    const QImage image = painted(figure, theme, kSize);
-    const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
+    const QImage image = painted(figure, theme, kHeatmapSize);
+    const auto layout = figure.layout(QRectF(QPointF(0, 0), kHeatmapSize), theme);
     const auto touches = [&](const QRectF& rect, const QColor& colour) {
         for (int y = static_cast<int>(rect.top()) - 3; y <= static_cast<int>(rect.bottom()) + 3; ++y)
             for (int x = static_cast<int>(rect.left()) - 3; x <= static_cast<int>(rect.right()) + 3; ++x)

@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-const QSize kSize(300, 200);
+const QSize kLinesSize(300, 200);
 
 LinesFigure bars() {
     LinesFigure figure;
@@ -27,7 +27,7 @@ TEST_CASE("lines figure: bars are as high as their numbers, and the place pointe
     const FigureTheme theme = FigureTheme::light();
     const QRectF area(0, 0, 300, 200);
     const auto at = figure.layout(area, theme);
-    const QImage image = painted(figure, theme, kSize);
+    const QImage image = painted(figure, theme, kLinesSize);
     const auto colour = [&](int place, double height) {
         return image.pixelColor(static_cast<int>(at.x(place)),
                                 static_cast<int>(at.plot.bottom() - height * at.plot.height()));
@@ -58,7 +58,7 @@ TEST_CASE("lines figure: what lies beyond the trained length has another ground,
     figure.beyond = 2;
     for (const FigureTheme& theme : {FigureTheme::light(), FigureTheme::dark(), FigureTheme::projector()}) {
         const auto at = figure.layout(QRectF(0, 0, 300, 200), theme);
-        const QImage image = painted(figure, theme, kSize);
+        const QImage image = painted(figure, theme, kLinesSize);
         const int y = static_cast<int>(at.plot.top() + at.plot.height() * 0.75);
         CHECK(image.pixelColor(static_cast<int>(at.x(0)) + 3, y) == theme.background);
         CHECK(image.pixelColor(static_cast<int>(at.plot.right()) - 3, y) == theme.plot);
@@ -73,7 +73,7 @@ TEST_CASE("rotation figure: its numbers name plane and place", "[figures]") {
     CHECK(figure.csv() == "plane,place,x,y\r\n\"features 0, 1\",0,1,0\r\n\"features 0, 1\",1,0,1\r\n");
     REQUIRE(figure.numbers().size() == 1);
     CHECK(figure.numbers()[0].shape == std::vector<int64_t>{1, 2, 2});
-    CHECK(painted(figure, FigureTheme::light(), kSize) != painted(RotationFigure(), FigureTheme::light(), kSize));
+    CHECK(painted(figure, FigureTheme::light(), kLinesSize) != painted(RotationFigure(), FigureTheme::light(), kLinesSize));
 }
 
 } // namespace attn

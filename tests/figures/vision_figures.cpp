@@ -7,9 +7,9 @@
 namespace attn {
 namespace {
 
-const FigureTheme kTheme = FigureTheme::light();
-const QSize kSize(360, 280);
-const QRectF kArea{QPointF(), QSizeF(kSize)};
+const FigureTheme kVisionTheme = FigureTheme::light();
+const QSize kVisionSize(360, 280);
+const QRectF kVisionArea{QPointF(), QSizeF(kVisionSize)};
 
 /// Three layers of two heads.
 DistanceFigure distances() {
@@ -40,14 +40,14 @@ TilesFigure tiles() {
 TEST_CASE("distance figure: dots stand as high as their numbers, and are found where they are", "[figures][vision]") {
     useFigures();
     const DistanceFigure figure = distances();
-    const QRectF plot = figure.plot(kArea, kTheme);
+    const QRectF plot = figure.plot(kVisionArea, kVisionTheme);
     CHECK(figure.dot(1, plot).y() == Approx(plot.center().y())); // 10 of 20
     CHECK(figure.dot(0, plot).x() == figure.dot(1, plot).x());
     CHECK(figure.dot(4, plot).x() > figure.dot(2, plot).x());
     for (const int item : {0, 1, 2, 4, 5})
-        CHECK(figure.itemAt(figure.dot(item, plot) + QPointF(1, 0), kArea, kTheme) == item);
-    CHECK_FALSE(figure.itemAt(plot.topLeft() + QPointF(20, 20), kArea, kTheme));
-    const QImage image = painted(figure, kTheme, kSize);
+        CHECK(figure.itemAt(figure.dot(item, plot) + QPointF(1, 0), kVisionArea, kVisionTheme) == item);
+    CHECK_FALSE(figure.itemAt(plot.topLeft() + QPointF(20, 20), kVisionArea, kVisionTheme));
+    const QImage image = painted(figure, kVisionTheme, kVisionSize);
     CHECK(image.pixelColor(figure.dot(0, plot).toPoint()) == QColor(0x00, 0x72, 0xB2)); // the first head's colour
     CHECK(image.pixelColor(figure.dot(2, plot).toPoint()) == QColor(0x00, 0x72, 0xB2));
     CHECK(figure.reading(1) == "Layer 0, head 1: 10.0 pixels");
@@ -58,7 +58,7 @@ TEST_CASE("distance figure: dots stand as high as their numbers, and are found w
     CHECK(figure.moved(4, 1, 0) == 4);
     CHECK(figure.csv() == "layer,head,pixels\r\n0,0,2\r\n0,1,10\r\n1,0,15\r\n1,1,\r\n2,0,18\r\n2,1,19\r\n");
     CHECK(figure.numbers().front().shape == std::vector<int64_t>{3, 2});
-    painted(DistanceFigure{}, kTheme, kSize);
+    painted(DistanceFigure{}, kVisionTheme, kVisionSize);
 }
 
 TEST_CASE("tiles: each has its own range, and stands where the pointer finds it", "[figures][vision]") {
@@ -69,18 +69,18 @@ TEST_CASE("tiles: each has its own range, and stands where the pointer finds it"
     CHECK(figure.tiles[1].pixelColor(0, 1).red() == 128); // 2 of 4
     for (const int columns : {0, 2, 5}) {
         figure.columns = columns;
-        const auto at = figure.layout(kArea, kTheme);
-        const QImage image = painted(figure, kTheme, kSize);
+        const auto at = figure.layout(kVisionArea, kVisionTheme);
+        const QImage image = painted(figure, kVisionTheme, kVisionSize);
         for (int item = 0; item < 5; ++item) {
             const QRectF rect = at.tile(item);
-            CHECK(kArea.contains(rect));
-            CHECK(figure.itemAt(rect.center(), kArea, kTheme) == item);
+            CHECK(kVisionArea.contains(rect));
+            CHECK(figure.itemAt(rect.center(), kVisionArea, kVisionTheme) == item);
             CHECK(image.pixelColor((rect.bottomRight() - QPointF(3, 3)).toPoint()) == QColor(Qt::white));
             CHECK(image.pixelColor((rect.topLeft() + QPointF(3, 3)).toPoint()) == QColor(Qt::black));
         }
     }
     figure.columns = 2;
-    painted(figure, kTheme, kSize);
+    painted(figure, kVisionTheme, kVisionSize);
     CHECK(figure.moved(0, 1, 0) == 1);
     CHECK(figure.moved(1, 1, 0) == 1); // the row ends
     CHECK(figure.moved(1, 0, 1) == 3);
@@ -89,9 +89,9 @@ TEST_CASE("tiles: each has its own range, and stands where the pointer finds it"
     CHECK(figure.numbers().front().values.size() == 20);
     TilesFigure empty;
     empty.emptyText = "Nothing";
-    CHECK_FALSE(empty.itemAt(kArea.center(), kArea, kTheme));
+    CHECK_FALSE(empty.itemAt(kVisionArea.center(), kVisionArea, kVisionTheme));
     CHECK(empty.csv().isEmpty());
-    painted(empty, kTheme, kSize);
+    painted(empty, kVisionTheme, kVisionSize);
 }
 
 TEST_CASE("tiles: three channels are colours, and a shared range has a map", "[figures][vision]") {

@@ -18,7 +18,7 @@ using namespace attn;
 
 namespace {
 
-constexpr const char* kPrompt = "the quick fox the qu";
+constexpr const char* kComparePrompt = "the quick fox the qu";
 
 /// Of 120 tokens: more than a thumbnail has pixels.
 std::string longPrompt() {
@@ -31,7 +31,7 @@ std::string longPrompt() {
 } // namespace
 
 TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
-    LabWindow lab("builtin:induction", kPrompt);
+    LabWindow lab("builtin:induction", kComparePrompt);
     REQUIRE(lab.settle());
     lab.showPanel("compare");
     auto& panel = lab.find<ComparePanel>("compare");
@@ -92,7 +92,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
 }
 
 TEST_CASE("lab: panels have the pictures that they show, whatever Attention shows", "[lab]") {
-    LabWindow lab("builtin:induction", kPrompt);
+    LabWindow lab("builtin:induction", kComparePrompt);
     REQUIRE(lab.settle());
     lab.window().selectHead(1, 0);
     QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier); // one cell: no picture of its own

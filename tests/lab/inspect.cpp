@@ -26,7 +26,7 @@ using namespace attn;
 
 namespace {
 
-constexpr const char* kPrompt = "the quick fox the qu";
+constexpr const char* kInspectPrompt = "the quick fox the qu";
 
 void click(QWidget& widget) { QTest::mouseClick(&widget, Qt::LeftButton); }
 
@@ -39,7 +39,7 @@ QStringList firstColumn(const QTreeWidget& table) {
 } // namespace
 
 TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[lab]") {
-    LabWindow lab("builtin:induction", kPrompt);
+    LabWindow lab("builtin:induction", kInspectPrompt);
     REQUIRE(lab.settle());
     lab.showPanel("interventions");
     const std::vector<float> before = lab.snapshot().next->logits;
@@ -91,7 +91,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
 }
 
 TEST_CASE("lab: every view shows the model before its changes, and with them again", "[lab]") {
-    LabWindow lab("builtin:induction", kPrompt);
+    LabWindow lab("builtin:induction", kInspectPrompt);
     REQUIRE(lab.settle());
     lab.showPanel("interventions");
     const std::vector<float> whole = lab.snapshot().next->logits;
@@ -283,7 +283,7 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
 }
 
 TEST_CASE("lab: a pattern is pinned, levelled and painted, and the model runs on it", "[lab]") {
-    LabWindow lab("builtin:induction", kPrompt);
+    LabWindow lab("builtin:induction", kInspectPrompt);
     REQUIRE(lab.settle());
     lab.showPanel("interventions");
     lab.find<QSpinBox>("interventionLayer").setValue(1);
@@ -368,7 +368,7 @@ TEST_CASE("lab: every lens answers", "[lab]") {
 }
 
 TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
-    LabWindow lab("builtin:induction", kPrompt);
+    LabWindow lab("builtin:induction", kInspectPrompt);
     REQUIRE(lab.settle());
     lab.showPanel("kinds");
     auto& heads = lab.find<QListWidget>("kindHeads");

@@ -20,7 +20,7 @@
 namespace attn {
 namespace {
 
-using State = TrainingSnapshot::State;
+using ImageState = TrainingSnapshot::State;
 
 /// A run over pictures that takes seconds.
 void setSmallRecipe(LabWindow& lab) {
@@ -32,14 +32,14 @@ void setSmallRecipe(LabWindow& lab) {
     lab.window().setRecipe(recipe);
 }
 
-const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().training().snapshot(); }
+const TrainingSnapshot& imageTraining(LabWindow& lab) { return *lab.window().training().snapshot(); }
 VisionPanel& vision(LabWindow& lab) { return *lab.window().findChild<VisionPanel*>(); }
 
 bool trains(LabWindow& lab) {
     REQUIRE(lab.settle());
     setSmallRecipe(lab);
     lab.press(lab.action("trainPlay"));
-    return lab.waitFor([&] { return training(lab).state == State::Finished; }, 60'000);
+    return lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 60'000);
 }
 
 /// Whether the vision panel has an answer of this moment.
@@ -78,7 +78,7 @@ TEST_CASE("lab: training on pictures fills the samples and the vision panel foll
     QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(view.model().index(1)).center());
     REQUIRE(lab.waitFor([&] {
         const auto& picture = vision(lab).setup().picture;
-        return picture && *picture == training(lab).sights->examples[1].example.picture;
+        return picture && *picture == imageTraining(lab).sights->examples[1].example.picture;
     }));
     REQUIRE(lab.waitFor([&] { return vision(lab).shown()->query.picture == vision(lab).setup().picture; }));
 }
@@ -133,8 +133,8 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
     recipe.schedule.steps = 2;
     lab.window().setRecipe(recipe);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).failure.has_value(); }));
-    CHECK(training(lab).failure->what.find("no training pictures") != std::string::npos);
+    REQUIRE(lab.waitFor([&] { return imageTraining(lab).failure.has_value(); }));
+    CHECK(imageTraining(lab).failure->what.find("no training pictures") != std::string::npos);
     for (const char* name : {"dark", "light"})
         for (int i = 0; i < 40; ++i) {
             std::filesystem::create_directories(data / name);
@@ -142,7 +142,7 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
                      {.height = 16, .width = 16, .rgb = std::vector<uint8_t>(768, *name == 'd' ? 10 : 240)});
         }
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Finished; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 30'000));
     CHECK(lab.window().runs().runs().size() == 1);
 }
 

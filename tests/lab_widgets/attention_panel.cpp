@@ -39,11 +39,11 @@ struct Bench {
 };
 
 /// An attention panel on a model of 3 layers, 4 heads that share 2 key/value heads, and 10 tokens.
-struct Fixture : Bench {
+struct AttentionFixture : Bench {
     std::unique_ptr<AttentionPanel> panel;
     std::shared_ptr<const Snapshot> shown = samples::snapshot(3, 4, 10, 2);
 
-    Fixture() {
+    AttentionFixture() {
         useWidgets();
         panel = std::make_unique<AttentionPanel>(context);
         present(*panel, {900, 700});
@@ -68,7 +68,7 @@ struct Fixture : Bench {
 
 } // namespace
 
-TEST_CASE_METHOD(Fixture, "attention panel: three scales are one click apart", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: three scales are one click apart", "[lab]") {
     CHECK(last<SetViewCommand>().thumbnailSize > 0);
     CHECK_FALSE(last<SetViewCommand>().detail);
     openHead(2, 3);
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: three scales are one click apart", "
     CHECK(grid()->isVisible());
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: shortcuts change the scale", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: shortcuts change the scale", "[lab]") {
     for (const auto& [key, level] :
          {std::pair{Qt::Key_2, AttentionLevel::OneHead}, std::pair{Qt::Key_3, AttentionLevel::OneCell},
           std::pair{Qt::Key_1, AttentionLevel::AllHeads}}) {
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: shortcuts change the scale", "[lab]"
     }
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: a clicked cell is explained, again when the head or the text changes",
+TEST_CASE_METHOD(AttentionFixture, "attention panel: a clicked cell is explained, again when the head or the text changes",
                  "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     clickCell({7, 2});
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: a clicked cell is explained, again w
     CHECK(count<ExplainCellCommand>() == 3);
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: a late answer does not take back a newer choice", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: a late answer does not take back a newer choice", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     clickCell({7, 2});
     clickCell({8, 3});
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: a late answer does not take back a n
     CHECK(count<ExplainCellCommand>() == 2);
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: writing text does not explain a cell with every token", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: writing text does not explain a cell with every token", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     clickCell({7, 2});
     for (int tokens = 11; tokens < 20; ++tokens) {
@@ -146,7 +146,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: writing text does not explain a cell
     CHECK(count<ExplainCellCommand>() == 2);
 }
 
-TEST_CASE_METHOD(Fixture,
+TEST_CASE_METHOD(AttentionFixture,
                  "attention panel: scale, colours, aggregate and hiding act at once, undo and reset take them back",
                  "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(Fixture,
     CHECK(panel->settings().scale == Scale{ScaleKind::Log, true});
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: reset also ends a zoom", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: reset also ends a zoom", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     heatmap()->zoomAt(heatmap()->figureLayout().plot.center(), 3);
     auto* reset = find<QPushButton>("attentionReset");
@@ -185,7 +185,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: reset also ends a zoom", "[lab]") {
     CHECK_FALSE(reset->isEnabled());
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: tokens, rows and columns are linked both ways", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: tokens, rows and columns are linked both ways", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     QSignalSpy hovered(&context, &PanelContext::tokenHovered);
     emit heatmap()->hovered(6, 5);
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: tokens, rows and columns are linked 
     CHECK(heatmap()->figure().linkedToken == 8);
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: a head chosen elsewhere is shown here", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: a head chosen elsewhere is shown here", "[lab]") {
     QSignalSpy selected(&context, &PanelContext::headSelected);
     context.selectHead(1, 2);
     CHECK(panel->settings().choice == HeadChoice{1, 2, HeadAggregate::None});
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: a head chosen elsewhere is shown her
     CHECK(selected.count() == 2);
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: asks for no picture while it is hidden", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: asks for no picture while it is hidden", "[lab]") {
     panel->hide();
     CHECK(last<SetViewCommand>().thumbnailSize == 0);
     CHECK_FALSE(last<SetViewCommand>().detail);
@@ -224,7 +224,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: asks for no picture while it is hidd
     CHECK(last<SetViewCommand>().thumbnailSize > 0);
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: asks for a part only where the whole does not fit", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: asks for a part only where the whole does not fit", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     heatmap()->zoomAt(heatmap()->figureLayout().plot.center(), 2);
     CHECK(last<SetViewCommand>().queryEnd == 0);
@@ -250,7 +250,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: asks for a part only where the whole
     CHECK(last<SetViewCommand>().keyEnd == view.keyEnd);
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: the view travels through a session file", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: the view travels through a session file", "[lab]") {
     openHead(2, 1);
     clickCell({5, 4});
     find<QComboBox>("attentionScale")->setCurrentIndex(2);
@@ -268,14 +268,14 @@ TEST_CASE_METHOD(Fixture, "attention panel: the view travels through a session f
     CHECK_FALSE(copy.settings().cell);
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: locked controls hold against the picture too", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: locked controls hold against the picture too", "[lab]") {
     find<QSpinBox>("attentionLayer")->parentWidget()->parentWidget()->setEnabled(false);
     openHead(2, 3);
     CHECK(panel->settings().choice == HeadChoice{});
     CHECK(grid()->figure().selected == HeadChoice{});
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: exports what is on screen", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: exports what is on screen", "[lab]") {
     CHECK(panel->figure() == grid());
     CHECK(panel->csv().startsWith("layer,head,key"));
     panel->setLevel(AttentionLevel::OneHead);
@@ -285,7 +285,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: exports what is on screen", "[lab]")
     CHECK(panel->figure() == find<CellView>("attentionCell"));
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: every control and view has an accessible name", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: every control and view has an accessible name", "[lab]") {
     for (const QWidget* widget : panel->findChildren<QWidget*>()) {
         const bool isControl = widget->focusPolicy() != Qt::NoFocus && !widget->objectName().startsWith("qt_") &&
                                !qobject_cast<const QScrollArea*>(widget);
@@ -294,7 +294,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: every control and view has an access
     }
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: empty, tiny and large models stay usable", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: empty, tiny and large models stay usable", "[lab]") {
     panel->setSnapshot(std::make_shared<Snapshot>());
     for (AttentionLevel level : {AttentionLevel::AllHeads, AttentionLevel::OneHead, AttentionLevel::OneCell}) {
         panel->setLevel(level);
@@ -316,7 +316,7 @@ TEST_CASE_METHOD(Fixture, "attention panel: empty, tiny and large models stay us
     }
 }
 
-TEST_CASE_METHOD(Fixture, "attention panel: each theme reaches the views", "[lab]") {
+TEST_CASE_METHOD(AttentionFixture, "attention panel: each theme reaches the views", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     for (ThemeId theme : {ThemeId::Dark, ThemeId::Projector, ThemeId::Light}) {
         applyTheme(theme, 100);

@@ -9,10 +9,10 @@ namespace {
 
 constexpr int kTokens = 30;
 
-struct Fixture {
+struct HeatmapFixture {
     HeatmapView view;
 
-    explicit Fixture(int tokens = kTokens) {
+    explicit HeatmapFixture(int tokens = kTokens) {
         view.setLabels(tokenLabels(samples::sequence(tokens).get()));
         view.setTile(samples::sharedTile(tokens), tokens);
         view.setTitle("Layer 0, head 0");
@@ -34,7 +34,7 @@ struct WithApplication {
 } // namespace
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: what is on screen has the pattern's colours", "[lab]") {
-    Fixture at;
+    HeatmapFixture at;
     const QImage image = at.view.grab().toImage();
     const auto layout = at.view.figureLayout();
     for (int query = 0; query < kTokens; query += 3)
@@ -47,7 +47,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: what is on screen has the patte
 }
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: a click selects the cell under it", "[lab]") {
-    Fixture at;
+    HeatmapFixture at;
     QSignalSpy selected(&at.view, &HeatmapView::cellSelected);
     QTest::mouseClick(&at.view, Qt::LeftButton, {}, at.pointOf({17, 5}));
     REQUIRE(selected.count() == 1);
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: a click selects the cell under 
 }
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: arrow keys move the selected cell and stop at the edges", "[lab]") {
-    Fixture at;
+    HeatmapFixture at;
     QSignalSpy selected(&at.view, &HeatmapView::cellSelected), opened(&at.view, &HeatmapView::cellActivated);
     QTest::mouseClick(&at.view, Qt::LeftButton, {}, at.pointOf({4, 1}));
     QTest::keyClick(&at.view, Qt::Key_Right);
@@ -74,7 +74,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: arrow keys move the selected ce
 }
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: the wheel keeps the cell under the cursor", "[lab]") {
-    Fixture at;
+    HeatmapFixture at;
     for (const Cell& cell : {Cell{20, 7}, Cell{3, 2}, Cell{28, 27}}) {
         at.view.resetZoom();
         const QPoint point = at.pointOf(cell);
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: the wheel keeps the cell under 
 }
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: dragging moves the picture with the pointer", "[lab]") {
-    Fixture at;
+    HeatmapFixture at;
     at.view.zoomAt(at.pointOf({15, 15}), 3);
     QSignalSpy selected(&at.view, &HeatmapView::cellSelected);
     const QPoint from = at.view.figureLayout().plot.center().toPoint(), to = from + QPoint(60, 40);
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: dragging moves the picture with
 }
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: a double click and Home show everything again", "[lab]") {
-    Fixture at;
+    HeatmapFixture at;
     QSignalSpy windows(&at.view, &HeatmapView::windowChanged);
     at.view.zoomAt(at.pointOf({10, 4}), 4);
     REQUIRE(at.view.isZoomed());
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: a double click and Home show ev
 }
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: hovering tells query and key, leaving takes it back", "[lab]") {
-    Fixture at;
+    HeatmapFixture at;
     QSignalSpy hovered(&at.view, &HeatmapView::hovered), left(&at.view, &HeatmapView::hoverLeft);
     QTest::mouseMove(&at.view, at.pointOf({12, 3}));
     REQUIRE(QTest::qWaitFor([&] { return hovered.count() > 0; }));
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: hovering tells query and key, l
 }
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: a shorter text drops what pointed past its end", "[lab]") {
-    Fixture at;
+    HeatmapFixture at;
     at.view.setSelected(Cell{29, 29});
     at.view.zoomAt(at.pointOf({28, 28}), 5);
     at.view.setTile(samples::sharedTile(4), 4);
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: a shorter text drops what point
 
 TEST_CASE_METHOD(WithApplication, "heatmap view: one token and 512 tokens draw", "[lab]") {
     const int tokens = GENERATE(1, 512);
-    Fixture at(tokens);
+    HeatmapFixture at(tokens);
     CHECK(at.view.figure().cellAt(at.pointOf({0, 0}), at.view.figureLayout()));
     QTest::keyClick(&at.view, Qt::Key_Plus);
     QTest::keyClick(&at.view, Qt::Key_Down);

@@ -6,9 +6,9 @@ using namespace attn;
 
 namespace {
 
-struct Fixture {
+struct ThumbnailFixture {
     ThumbnailGridView& view;
-    explicit Fixture(ThumbnailGridView& v, int layers = 3, int heads = 4) : view(v) {
+    explicit ThumbnailFixture(ThumbnailGridView& v, int layers = 3, int heads = 4) : view(v) {
         view.setGrid(samples::grid(layers, heads, 6), 2);
         view.setNewest(samples::newest(layers, heads, 6));
         present(view, {700, 480});
@@ -23,7 +23,7 @@ struct Fixture {
 TEST_CASE("grid view: a click chooses a head and opens it", "[lab]") {
     useWidgets();
     ThumbnailGridView view;
-    const Fixture at(view);
+    const ThumbnailFixture at(view);
     QSignalSpy selected(&view, &ThumbnailGridView::selected), activated(&view, &ThumbnailGridView::activated);
     QTest::mouseClick(&view, Qt::LeftButton, {}, at.pointOf(2, 1));
     REQUIRE(selected.count() == 1);
@@ -38,7 +38,7 @@ TEST_CASE("grid view: a click chooses a head and opens it", "[lab]") {
 TEST_CASE("grid view: arrow keys move the frame and Return opens", "[lab]") {
     useWidgets();
     ThumbnailGridView view;
-    const Fixture at(view);
+    const ThumbnailFixture at(view);
     QSignalSpy activated(&view, &ThumbnailGridView::activated);
     QTest::keyClick(&view, Qt::Key_Right);
     QTest::keyClick(&view, Qt::Key_Down);
@@ -54,7 +54,7 @@ TEST_CASE("grid view: arrow keys move the frame and Return opens", "[lab]") {
 TEST_CASE("grid view: the framed head's picture is on screen", "[lab]") {
     useWidgets();
     ThumbnailGridView view;
-    const Fixture at(view);
+    const ThumbnailFixture at(view);
     view.setSelected({1, 3, HeadAggregate::None});
     const QImage image = view.grab().toImage();
     const QRectF rect = view.figure().thumbnailRect(view.figureLayout(), 1, 3);
@@ -68,7 +68,7 @@ TEST_CASE("grid view: the framed head's picture is on screen", "[lab]") {
 TEST_CASE("grid view: the newest row lights up when a token is added, then rests", "[lab]") {
     useWidgets();
     ThumbnailGridView view;
-    const Fixture at(view);
+    const ThumbnailFixture at(view);
     CHECK(view.figure().glow == 0);
     view.setNewest(samples::newest(3, 4, 7));
     CHECK(QTest::qWaitFor([&] { return view.figure().glow > 0.3; }, 400));

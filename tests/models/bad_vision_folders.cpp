@@ -18,7 +18,7 @@ std::string afterwards(const std::string& model, const Change& change, std::opti
     return sentenceOf([&] { openVisionSource(folder.path().string(), size); });
 }
 
-std::string withField(const std::string& model, const char* field, const json& value) {
+std::string withVisionField(const std::string& model, const char* field, const json& value) {
     return afterwards(model,
                       [&](auto& folder) { folder.edit("config.json", [&](json& config) { config[field] = value; }); });
 }
@@ -36,40 +36,40 @@ std::vector<std::string> warningsOf(const VisionFolderCopy& folder) {
 } // namespace
 
 TEST_CASE("bad vision folders: fields of config.json", "[models][vision]") {
-    CHECK_THAT(withField("vit", "num_channels", 4),
+    CHECK_THAT(withVisionField("vit", "num_channels", 4),
                CONTAINS("config.json: \"num_channels\" is 4 but pictures have 3 channels (colour) or 1 (grey)"));
     CHECK_THAT(
-        withField("vit", "num_channels", 1),
+        withVisionField("vit", "num_channels", 1),
         CONTAINS("tensor \"vit.embeddings.patch_embeddings.projection.weight\" is [24, 3, 4, 4] but the config asks "
                  "for [24, 16]"));
-    CHECK_THAT(withField("vit", "image_size", 18),
+    CHECK_THAT(withVisionField("vit", "image_size", 18),
                CONTAINS("\"image_size\" is 18 x 18, which patches of 4 x 4 do not divide"));
     CHECK_THAT(
-        withField("vit", "image_size", 20),
+        withVisionField("vit", "image_size", 20),
         CONTAINS("tensor \"vit.embeddings.position_embeddings\" is [1, 17, 24] but the config asks for [26, 24]"));
-    CHECK_THAT(withField("vit", "image_size", json::array({16, 16, 3})),
+    CHECK_THAT(withVisionField("vit", "image_size", json::array({16, 16, 3})),
                CONTAINS("must be a list of a height and a width"));
-    CHECK_THAT(withField("vit", "patch_size", json::array({4, 2})), CONTAINS("only square patches are supported"));
-    CHECK_THAT(withField("vit", "num_attention_heads", 5),
+    CHECK_THAT(withVisionField("vit", "patch_size", json::array({4, 2})), CONTAINS("only square patches are supported"));
+    CHECK_THAT(withVisionField("vit", "num_attention_heads", 5),
                CONTAINS("\"num_attention_heads\" is 5, which does not divide"));
-    CHECK_THAT(withField("vit", "hidden_act", "selu"), CONTAINS("the unknown activation \"selu\""));
-    CHECK_THAT(withField("dinov2_swiglu", "mlp_ratio", 0), CONTAINS("\"mlp_ratio\" leaves no room"));
+    CHECK_THAT(withVisionField("vit", "hidden_act", "selu"), CONTAINS("the unknown activation \"selu\""));
+    CHECK_THAT(withVisionField("dinov2_swiglu", "mlp_ratio", 0), CONTAINS("\"mlp_ratio\" leaves no room"));
     CHECK_THAT(
-        withField("vit", "model_type", "resnet"),
+        withVisionField("vit", "model_type", "resnet"),
         CONTAINS("not a supported vision model; supported: vit, deit, dinov2, dinov2_with_registers, swin, timm_vit"));
-    CHECK_THAT(withField("timm_vit", "global_pool", "map"),
+    CHECK_THAT(withVisionField("timm_vit", "global_pool", "map"),
                CONTAINS("\"global_pool\" is \"map\"; supported: token, avg"));
-    CHECK(withField("vit", "image_size", json::array({16, 16})) == "accepted");
+    CHECK(withVisionField("vit", "image_size", json::array({16, 16})) == "accepted");
 }
 
 TEST_CASE("bad vision folders: stages and windows of a Swin Transformer", "[models][vision]") {
-    CHECK_THAT(withField("swin", "depths", 2), CONTAINS("\"depths\" is not a list of 1 to 8 whole numbers"));
-    CHECK_THAT(withField("swin", "depths", json::array({2, 0})), CONTAINS("values other than whole numbers"));
-    CHECK_THAT(withField("swin", "num_heads", json::array({2})), CONTAINS("has 1 stages, but depths has 2"));
-    CHECK_THAT(withField("swin", "num_heads", json::array({3, 4})), CONTAINS("does not divide the width 16"));
-    CHECK_THAT(withField("swin", "mlp_ratio", 0), CONTAINS("\"mlp_ratio\" leaves no room"));
-    CHECK_THAT(withField("swin", "mlp_ratio", 1e30), CONTAINS("\"mlp_ratio\""));
-    CHECK_THAT(withField("swin", "depths", json::array({2, 3})), CONTAINS("encoder.layers.1.blocks.2"));
+    CHECK_THAT(withVisionField("swin", "depths", 2), CONTAINS("\"depths\" is not a list of 1 to 8 whole numbers"));
+    CHECK_THAT(withVisionField("swin", "depths", json::array({2, 0})), CONTAINS("values other than whole numbers"));
+    CHECK_THAT(withVisionField("swin", "num_heads", json::array({2})), CONTAINS("has 1 stages, but depths has 2"));
+    CHECK_THAT(withVisionField("swin", "num_heads", json::array({3, 4})), CONTAINS("does not divide the width 16"));
+    CHECK_THAT(withVisionField("swin", "mlp_ratio", 0), CONTAINS("\"mlp_ratio\" leaves no room"));
+    CHECK_THAT(withVisionField("swin", "mlp_ratio", 1e30), CONTAINS("\"mlp_ratio\""));
+    CHECK_THAT(withVisionField("swin", "depths", json::array({2, 3})), CONTAINS("encoder.layers.1.blocks.2"));
     const std::string table = "swin.encoder.layers.0.blocks.1.attention.self.relative_position_bias_table";
     CHECK_THAT(afterwards("swin",
                           [&](auto& folder) {
@@ -78,7 +78,7 @@ TEST_CASE("bad vision folders: stages and windows of a Swin Transformer", "[mode
                CONTAINS("has 14 rows, which is not the square of an odd number"));
     CHECK_THAT(afterwards("swin", [&](auto& folder) { folder.editHeader([&](json& header) { header.erase(table); }); }),
                CONTAINS("tensor \"" + table.substr(5) + "\" is missing"));
-    CHECK(withField("swin", "image_size", 14) == "accepted"); // its preprocessing makes 16 of all pictures
+    CHECK(withVisionField("swin", "image_size", 14) == "accepted"); // its preprocessing makes 16 of all pictures
 }
 
 TEST_CASE("bad vision folders: tensors that are missing or of a variant that is not supported", "[models][vision]") {

@@ -47,8 +47,8 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "sort_order",
                                              "inverse_order"};
 
-std::map<std::string, Builder> builders() {
-    std::map<std::string, Builder> all;
+std::map<std::string, GradientBuilder> gradientBuilders() {
+    std::map<std::string, GradientBuilder> all;
     all["embedding"] = [](Case& t) { t.expect("y", embedding(t.integers("ids", {7}, 5), t.real("table", {5, 6}))); };
     all["matmul"] = [](Case& t) {
         const int64_t M = randomSize(6), N = randomSize(9), K = randomSize(9);
@@ -125,7 +125,7 @@ bool isFixed(const std::string& name) {
     return kFixed.contains(name);
 }
 
-void check(const std::string& op, const Builder& build) {
+void check(const std::string& op, const GradientBuilder& build) {
     Case t;
     build(t);
     const Tensor y = t.outputs.at("y");
@@ -185,7 +185,7 @@ void check(const std::string& op, const Builder& build) {
 } // namespace
 
 TEST_CASE("every op has a gradient that is tested, or is named as having none", "[ops]") {
-    const auto all = builders();
+    const auto all = gradientBuilders();
     for (const Op* op : opCatalogue()) {
         INFO(op->name);
         CHECK((op->gradient != nullptr) == all.contains(std::string(op->name)));
@@ -194,7 +194,7 @@ TEST_CASE("every op has a gradient that is tested, or is named as having none", 
 }
 
 TEST_CASE("every gradient equals central finite differences in double", "[ops]") {
-    for (const auto& [op, build] : builders())
+    for (const auto& [op, build] : gradientBuilders())
         for (int round = 0; round < 4; ++round) check(op, build);
 }
 

@@ -12,9 +12,9 @@ using namespace attn;
 
 namespace {
 
-Session::Options options() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
+Session::Options inputOptions() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
 
-std::shared_ptr<const PlaygroundSnapshot> answer(PlaygroundSession& session, const PlaygroundQuery& query) {
+std::shared_ptr<const PlaygroundSnapshot> inputAnswer(PlaygroundSession& session, const PlaygroundQuery& query) {
     session.show(query);
     REQUIRE(session.waitIdle());
     return session.latest();
@@ -69,7 +69,7 @@ TEST_CASE("playground input: random inputs and learned tables do not share numbe
 
 TEST_CASE("playground input: a layer's own attention on its queries and keys gives the model's pattern",
           "[session][gpu]") {
-    Session session(options());
+    Session session(inputOptions());
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
     session.post(SetViewCommand{.layer = 1, .head = 0});
     session.post(CaptureInputsCommand{.layer = 1});
@@ -85,7 +85,7 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
 
     PlaygroundSession playground({.device = {}, .softwareThreads = 0, .validation = true});
     const auto shown =
-        answer(playground, {.spec = AttentionSpec::parse("heads=" + inputs.headsText() + ", mask=causal"),
+        inputAnswer(playground, {.spec = AttentionSpec::parse("heads=" + inputs.headsText() + ", mask=causal"),
                             .tokens = inputs.tokens,
                             .width = inputs.width,
                             .layer = snapshot->layerInputs});
@@ -102,7 +102,7 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
 }
 
 TEST_CASE("playground input: capturing leaves the sequence, the logits and the views as they are", "[session][gpu]") {
-    Session session(options());
+    Session session(inputOptions());
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
     REQUIRE(session.waitIdle());
     const auto before = session.latest();
@@ -119,7 +119,7 @@ TEST_CASE("playground input: capturing leaves the sequence, the logits and the v
 }
 
 TEST_CASE("playground input: a layer that there is not is a sentence", "[session][gpu]") {
-    Session session(options());
+    Session session(inputOptions());
     const auto snapshot = captured(session, 7);
     REQUIRE(snapshot->failure);
     CHECK(snapshot->failure->what == "there is no layer 7");
@@ -151,7 +151,7 @@ TEST_CASE("playground input: tokens with the same features attend to each other 
     auto features =
         std::make_shared<TokenFeatures>(TokenFeatures{.tokens = 3, .width = 2, .values = {1, -1, 1, -1, -1, 1}});
     PlaygroundSession playground({.device = {}, .softwareThreads = 0, .validation = true});
-    const auto shown = answer(playground, {.spec = {}, .tokens = 3, .width = 8, .features = features});
+    const auto shown = inputAnswer(playground, {.spec = {}, .tokens = 3, .width = 8, .features = features});
     REQUIRE_FALSE(shown->failure);
     const auto weights = findMap(shown->maps, "pattern")->at(0);
     CHECK(weights[0] == Approx(weights[1]));

@@ -14,7 +14,7 @@ using attn::test::textGoldens;
 
 namespace {
 
-Tokenizer golden(const std::string& name) { return Tokenizer::fromJson(goldenCase(name)["tokenizer"].dump(), name); }
+Tokenizer goldenStream(const std::string& name) { return Tokenizer::fromJson(goldenCase(name)["tokenizer"].dump(), name); }
 
 std::string randomText(std::mt19937& random, size_t characters) {
     constexpr std::array<char32_t, 6> kLimits{0x7F, 0x7F, 0x3FF, 0x3000, 0xFFFF, 0x10FFFF};
@@ -34,7 +34,7 @@ TEST_CASE("text: every text comes back from its ids", "[text]") {
     std::mt19937 random(11);
     // Without normalizers: no byte may be lost. SentencePiece's decoder writes its mark U+2581 as a space.
     for (const char* name : {"gpt2", "llama3", "o200k", "deepseek", "starcoder", "llama"}) {
-        const Tokenizer tokenizer = golden(name);
+        const Tokenizer tokenizer = goldenStream(name);
         for (int i = 0; i < 300; ++i) {
             std::string text = randomText(random, 1 + random() % 80);
             if (text.find("\u2581") != std::string::npos) continue;
@@ -45,7 +45,7 @@ TEST_CASE("text: every text comes back from its ids", "[text]") {
 }
 
 TEST_CASE("text: every character of Unicode comes back from its ids", "[text]") {
-    const Tokenizer bytes = golden("gpt2"), pieces = golden("llama");
+    const Tokenizer bytes = goldenStream("gpt2"), pieces = goldenStream("llama");
     for (char32_t first = 0; first < 0x110000; first += 0x400) {
         std::string text = "a";
         for (char32_t code = first; code < first + 0x400; ++code)
@@ -64,7 +64,7 @@ TEST_CASE("text: a play comes back from its ids", "[text]") {
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     for (const char* name : {"gpt2", "llama3", "llama"}) {
-        const Tokenizer tokenizer = golden(name);
+        const Tokenizer tokenizer = goldenStream(name);
         CHECK((tokenizer.decode(tokenizer.encode(text).ids, true) == text));
     }
 }
@@ -89,7 +89,7 @@ TEST_CASE("stream decoder: the pieces are whole characters and add up to the dec
 }
 
 TEST_CASE("stream decoder: a character appears with its last byte", "[text]") {
-    const Tokenizer tokenizer = golden("gpt2"); // ids below 256 are bytes
+    const Tokenizer tokenizer = goldenStream("gpt2"); // ids below 256 are bytes
     StreamDecoder stream(tokenizer, true);
     CHECK(stream.push('a') == "a");
     CHECK(stream.push(0xE4).empty());
@@ -103,7 +103,7 @@ TEST_CASE("stream decoder: a character appears with its last byte", "[text]") {
 }
 
 TEST_CASE("stream decoder: byte fallback shows a character at once and keeps the first space out", "[text]") {
-    const Tokenizer tokenizer = golden("llama");
+    const Tokenizer tokenizer = goldenStream("llama");
     const auto byte = [&](const char* token) { return tokenizer.idOf(token).value(); };
     StreamDecoder stream(tokenizer, true);
     CHECK(stream.push(byte("\u2581the")) == "the");
@@ -137,7 +137,7 @@ TEST_CASE("text: very long words and runs take no quadratic time", "[text]") {
     const std::string same(100'000, 'a');
     const auto begin = std::chrono::steady_clock::now();
     for (const char* name : {"gpt2", "llama3", "qwen2", "o200k", "llama", "metaspace_always", "added_flags"}) {
-        const Tokenizer tokenizer = golden(name);
+        const Tokenizer tokenizer = goldenStream(name);
         for (const std::string& text : {letters, same, spaces, newlines, spaces + "x"}) {
             CAPTURE(name, text.size(), text[0]);
             CHECK((tokenizer.decode(tokenizer.encode(text).ids, true) == text ||

@@ -1,5 +1,6 @@
 #include "app/lab/bridge/training_bridge.h"
 
+#include "engine/models/memory_source.h"
 #include "engine/models/vision_source.h"
 
 #include <algorithm>

@@ -41,14 +41,22 @@ QString numbers(const QJsonValue& value, qsizetype count) {
     return isRight ? QString() : QStringLiteral("it takes a list of %1 numbers").arg(count);
 }
 
-QString ids(const QJsonValue& value, std::initializer_list<const char*> known) {
-    QStringList names;
-    for (const char* name : known) names << QString::fromLatin1(name);
+QString oneOf(const QJsonValue& value, const QStringList& names) {
     if (names.contains(value.toString())) return {};
     return QStringLiteral("it takes one of %1").arg(names.join(QStringLiteral(", ")));
 }
 
+QString ids(const QJsonValue& value, std::initializer_list<const char*> known) {
+    QStringList names;
+    for (const char* name : known) names << QString::fromLatin1(name);
+    return oneOf(value, names);
+}
+
 } // namespace lesson_argument
+
+QStringList playgroundTabs() { return {"maps", "paint", "cards", "positions", "cost"}; }
+
+QString playgroundTabProblem(const QJsonValue& value) { return lesson_argument::oneOf(value, playgroundTabs()); }
 
 namespace {
 
@@ -137,17 +145,12 @@ void setPlayground(MainWindow& window, const QJsonValue& value) {
     panel.restoreView(merged(merged(panel.saveView(), plain), value.toObject()));
 }
 
-QString tabProblem(const QJsonValue& value) {
-    return argument::ids(value, {"maps", "paint", "cards", "positions", "cost"});
-}
-
 void setTab(MainWindow& window, const QJsonValue& value) {
-    const QStringList tabs{"maps", "paint", "cards", "positions", "cost"};
     if (auto* views = window.findChild<QTabWidget*>("playViews"))
-        views->setCurrentIndex(static_cast<int>(tabs.indexOf(value.toString())));
+        views->setCurrentIndex(static_cast<int>(playgroundTabs().indexOf(value.toString())));
 }
 
-QString samplingProblem(const QJsonValue& value) {
+QString samplingFieldsProblem(const QJsonValue& value) {
     return fieldsOf(value, {"greedy", "temperature", "topK", "topP", "minP", "repetitionPenalty", "seed"});
 }
 
@@ -200,8 +203,8 @@ constexpr LessonAction kActions[] = {
     {"gatesOn", argument::flag, openGates},
     {"attention", attentionProblem, setAttention},
     {"playground", playgroundProblem, setPlayground},
-    {"playgroundTab", tabProblem, setTab},
-    {"sampling", samplingProblem, setSampling},
+    {"playgroundTab", playgroundTabProblem, setTab},
+    {"sampling", samplingFieldsProblem, setSampling},
     {"recipe", recipeProblem, setRecipe},
     {"stop", argument::flag, stop},
 };

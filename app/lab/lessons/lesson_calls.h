@@ -39,7 +39,13 @@ QString flag(const QJsonValue& value); ///< only `true` is valid
 QString count(const QJsonValue& value);
 QString object(const QJsonValue& value);
 QString numbers(const QJsonValue& value, qsizetype count);
+QString oneOf(const QJsonValue& value, const QStringList& names);
 QString ids(const QJsonValue& value, std::initializer_list<const char*> known); ///< one of them
 } // namespace lesson_argument
+
+/// The keys of the playground's tabs, in their order.
+QStringList playgroundTabs();
+/// Describes a wrong key of a tab; empty: it is valid.
+QString playgroundTabProblem(const QJsonValue& value);
 
 } // namespace attn

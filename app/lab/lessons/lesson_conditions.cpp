@@ -4,6 +4,8 @@
 #include "app/lab/main_window.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/widgets/spec_line.h"
+#include "engine/attention/mask/bit_row.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 
 #include <QJsonArray>
@@ -168,14 +170,9 @@ bool hasWidth(MainWindow& window, const QJsonValue& value) {
     return !shown.maps.empty() && static_cast<double>(shown.query.width) >= value.toDouble();
 }
 
-QString tabProblem(const QJsonValue& value) {
-    return argument::ids(value, {"maps", "paint", "cards", "positions", "cost"});
-}
-
 bool isTab(MainWindow& window, const QJsonValue& value) {
-    const QStringList tabs{"maps", "paint", "cards", "positions", "cost"};
     const auto* views = window.findChild<QTabWidget*>("playViews");
-    return views && views->currentIndex() == tabs.indexOf(value.toString());
+    return views && views->currentIndex() == playgroundTabs().indexOf(value.toString());
 }
 
 bool isAverage(MainWindow& window, const QJsonValue& value) {
@@ -216,7 +213,7 @@ constexpr LessonCondition kConditions[] = {
     {"position", argument::text, hasPosition},
     {"seedIsNot", seedProblem, hasOtherSeed},
     {"widthAtLeast", argument::count, hasWidth},
-    {"playgroundTab", tabProblem, isTab},
+    {"playgroundTab", playgroundTabProblem, isTab},
     {"average", argument::count, isAverage},
     {"trained", argument::count, hasTrained},
     {"moment", argument::count, isMoment},

@@ -1,5 +1,6 @@
 #include "app/lab/panels/curves_panel.h"
 
+#include "app/lab/widgets/engine_text.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/theme.h"
 #include "engine/training/tasks/catalogue.h"
@@ -50,7 +51,7 @@ QString sharedMetric(const std::vector<RunListModel::Run>& runs) {
         if (task == tasks.end() || (!shared.empty() && shared != (*task)->metricName)) return {};
         shared = (*task)->metricName;
     }
-    QString title = QString::fromUtf8(shared.data(), static_cast<qsizetype>(shared.size()));
+    QString title = fromEngine(shared);
     if (!title.isEmpty()) title[0] = title[0].toUpper();
     return title;
 }

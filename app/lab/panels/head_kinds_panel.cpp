@@ -1,5 +1,6 @@
 #include "app/lab/panels/head_kinds_panel.h"
 
+#include "app/lab/widgets/engine_text.h"
 #include "app/figures/difference.h"
 #include "app/figures/tile_image.h"
 #include "app/lab/panels/front_watch.h"
@@ -56,7 +57,7 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     order_->addItem(tr("Grouped by similar pattern"), kByGroup);
     for (size_t kind = 0; kind < kHeadKinds; ++kind) {
         const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
-        order_->addItem(tr("By “%1”").arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))),
+        order_->addItem(tr("By “%1”").arg(fromEngine(name)),
                         static_cast<int>(kind));
     }
     detect_->setObjectName("kindDetect");
@@ -220,7 +221,7 @@ void HeadKindsPanel::explain() {
     QStringList reasons;
     for (HeadKind kind : head.labels()) {
         const std::string_view name = attn::nameOf(kind);
-        reasons << tr("%1: %2").arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())),
+        reasons << tr("%1: %2").arg(fromEngine(name),
                                     QString::fromStdString(head.explanation(kind)));
     }
     QString text = tr("Layer %1, head %2 – ").arg(head.layer).arg(head.head) +
@@ -232,7 +233,7 @@ void HeadKindsPanel::explain() {
             const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
             if (change != 0)
                 scores << QStringLiteral("%1 %2 %").arg(
-                    QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())), formatSigned(change, 0));
+                    fromEngine(name), formatSigned(change, 0));
         }
         text += ' ' + tr("Original: %1. Difference in scores: %2.")
                           .arg(QString::fromStdString(before->title()),
@@ -252,7 +253,7 @@ QString HeadKindsPanel::csv() const {
     QString text = "layer,head,title";
     for (size_t kind = 0; kind < kHeadKinds; ++kind) {
         const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
-        text += "," + QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+        text += "," + fromEngine(name);
     }
     text += '\n';
     for (const HeadScores& head : found_->all) {

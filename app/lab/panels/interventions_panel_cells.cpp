@@ -23,7 +23,7 @@ namespace attn {
 namespace {
 
 constexpr size_t kMostCells = 256; ///< most tokens of a text that are shown
-constexpr int kTypingPauseMs = 300;
+constexpr int kCellTypingPauseMs = 300;
 
 bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b) {
     return std::ranges::equal(a, b, [](const Intervention& x, const Intervention& y) {
@@ -48,7 +48,7 @@ QWidget* InterventionsPanel::makeCells() {
     cellsHint_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     askTokens_ = new QTimer(this);
     askTokens_->setSingleShot(true);
-    askTokens_->setInterval(kTypingPauseMs);
+    askTokens_->setInterval(kCellTypingPauseMs);
     connect(askTokens_, &QTimer::timeout, this, [this] {
         auto analysis = std::make_shared<TextTokensAnalysis>();
         analysis->text = text_->text().toStdString();

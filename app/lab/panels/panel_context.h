@@ -22,6 +22,8 @@ class PlaygroundBridge;
 class RunListModel;
 class TrainingBridge;
 class VisionBridge;
+struct AttentionSpec;
+struct Image;
 
 /// Run that the views show: After is the changed run, Before the original run, Difference changed minus original.
 enum class ShownRun { After, Before, Difference };

@@ -25,7 +25,7 @@ constexpr float kLeastSimilarity = 0.9f;
 
 QString translated(const char* text) { return QCoreApplication::translate("attn::Lens", text); }
 
-QString percent(float share) { return PatchHeadTable::tr("%1 %").arg(qRound(share * 100)); }
+QString wholePercent(float share) { return PatchHeadTable::tr("%1 %").arg(qRound(share * 100)); }
 
 /// The scores of a head, one line for each kind that has a score.
 QString scoresOf(const PatchHeadScores& head) {
@@ -35,9 +35,9 @@ QString scoresOf(const PatchHeadScores& head) {
         const QString title = translated(textOf(static_cast<PatchHeadKind>(kind)).title);
         const auto each = static_cast<PatchHeadKind>(kind);
         lines << (each == PatchHeadKind::Content || each == PatchHeadKind::WholePicture
-                      ? PatchHeadTable::tr("%1: %2").arg(title, percent(head.scores[kind]))
+                      ? PatchHeadTable::tr("%1: %2").arg(title, wholePercent(head.scores[kind]))
                       : PatchHeadTable::tr("%1: %2, %3 above an even spread")
-                            .arg(title, percent(head.scores[kind]), percent(head.beyond[kind])));
+                            .arg(title, wholePercent(head.scores[kind]), wholePercent(head.beyond[kind])));
     }
     return lines.join('\n');
 }
@@ -49,13 +49,13 @@ public:
     HeadItem(const PatchHeadScores& head, int index, int group, float similarity)
         : QTreeWidgetItem({PatchHeadTable::tr("L%1 H%2").arg(head.layer).arg(head.head),
                            QString::fromStdString(head.title()),
-                           head.kind() ? percent(head.of(*head.kind())) : QStringLiteral("–")}),
+                           head.kind() ? wholePercent(head.of(*head.kind())) : QStringLiteral("–")}),
           index_(index), group_(group), similarity_(similarity),
           kind_(head.kind() ? static_cast<int>(*head.kind()) : static_cast<int>(kPatchHeadKinds)),
           score_(head.kind() ? head.of(*head.kind()) : -1) {
         setData(Head, Qt::UserRole, index);
         setText(Group, group > 0 ? QString::number(group) : QStringLiteral("–"));
-        setText(Similarity, similarity >= 0 ? percent(similarity) : QString());
+        setText(Similarity, similarity >= 0 ? wholePercent(similarity) : QString());
         for (const Column column : {Score, Group, Similarity})
             setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
         const QString scores = scoresOf(head);
@@ -99,13 +99,13 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     table_->headerItem()->setToolTip(Kind, tr("The most specific kind whose score is high enough"));
     table_->headerItem()->setToolTip(Score, tr("The score for that kind"));
     table_->headerItem()->setToolTip(
-        Group, tr("Heads with the same number have similar patterns (at least %1)").arg(percent(kLeastSimilarity)));
+        Group, tr("Heads with the same number have similar patterns (at least %1)").arg(wholePercent(kLeastSimilarity)));
     table_->headerItem()->setToolTip(Similarity, tr("Similarity to the head that all are compared with"));
     table_->header()->setStretchLastSection(false);
     table_->header()->setSectionResizeMode(QHeaderView::Fixed);
     table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
     for (const Column each : {Head, Score, Group, Similarity}) { // no room for the sort arrow: kinds need it more
-        const QString widest = each == Head ? QStringLiteral("L00 H00") : percent(1);
+        const QString widest = each == Head ? QStringLiteral("L00 H00") : wholePercent(1);
         table_->header()->resizeSection(each,
                                         std::max(fontMetrics().horizontalAdvance(table_->headerItem()->text(each)),
                                                  fontMetrics().horizontalAdvance(widest)) +

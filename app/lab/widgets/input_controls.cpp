@@ -3,6 +3,7 @@
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/picture_patches.h"
+#include "engine/session/snapshot.h"
 
 #include <QComboBox>
 #include <QCoreApplication>

@@ -11,6 +11,7 @@ class QLabel;
 namespace attn {
 
 class ParamControls;
+struct Snapshot;
 
 /// Controls that choose where queries, keys and values come from: random numbers, a sentence in one layer of the open
 /// model, or the patches of a picture.

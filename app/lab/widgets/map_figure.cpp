@@ -1,5 +1,7 @@
 #include "app/lab/widgets/map_figure.h"
 
+#include "engine/attention/part.h"
+
 #include <QCoreApplication>
 
 #include <algorithm>
@@ -9,7 +11,7 @@
 namespace attn {
 namespace {
 
-using Kind = MatrixFigure::Kind;
+using MapKind = MatrixFigure::Kind;
 
 struct Text {
     Q_DECLARE_TR_FUNCTIONS(attn::MapFigure)
@@ -18,7 +20,7 @@ struct Text {
 struct MapText {
     std::string_view name;
     const char *title, *note; ///< marked for translation
-    Kind kind = Kind::Signed;
+    MapKind kind = MapKind::Signed;
     const char *rows = QT_TRANSLATE_NOOP("attn::MapFigure", "query"),
                *columns = QT_TRANSLATE_NOOP("attn::MapFigure", "key");
 };
@@ -33,23 +35,23 @@ constexpr std::array kMaps{
     MapText{"scores", QT_TRANSLATE_NOOP("attn::MapFigure", "Scores"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "with every bias, before the normaliser")},
     MapText{"mask", QT_TRANSLATE_NOOP("attn::MapFigure", "Mask"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: the query sees this key"), Kind::Cells},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: the query sees this key"), MapKind::Cells},
     MapText{"pattern", QT_TRANSLATE_NOOP("attn::MapFigure", "Pattern"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "attention weights"), Kind::Weights},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "attention weights"), MapKind::Weights},
     MapText{"z", QT_TRANSLATE_NOOP("attn::MapFigure", "Output"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the result for each token"), Kind::Signed, kToken, kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the result for each token"), MapKind::Signed, kToken, kFeature},
     MapText{"position.bias", QT_TRANSLATE_NOOP("attn::MapFigure", "Position bias"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "what the position part adds to the scores")},
     MapText{"mask.content", QT_TRANSLATE_NOOP("attn::MapFigure", "Mask by content"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: query and key share a bucket or cluster"), Kind::Cells},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: query and key share a bucket or cluster"), MapKind::Cells},
     MapText{"mask.factor", QT_TRANSLATE_NOOP("attn::MapFigure", "Soft mask"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each weight is kept"), Kind::Weights},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each weight is kept"), MapKind::Weights},
     MapText{"lsh.buckets", QT_TRANSLATE_NOOP("attn::MapFigure", "Hash buckets"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the bucket of each token"), Kind::Weights, kHead, kToken},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the bucket of each token"), MapKind::Weights, kHead, kToken},
     MapText{"lsh.order", QT_TRANSLATE_NOOP("attn::MapFigure", "Order by bucket"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the token at each place"), Kind::Weights, kHead, kToken},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the token at each place"), MapKind::Weights, kHead, kToken},
     MapText{"routing.clusters", QT_TRANSLATE_NOOP("attn::MapFigure", "Clusters"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the cluster of each token"), Kind::Weights, kHead, kToken},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the cluster of each token"), MapKind::Weights, kHead, kToken},
     MapText{"shaw.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Query with relative key"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "the part of the scores that depends on distance")},
     MapText{"xl.content", QT_TRANSLATE_NOOP("attn::MapFigure", "(a) content"),
@@ -62,56 +64,57 @@ constexpr std::array kMaps{
             QT_TRANSLATE_NOOP("attn::MapFigure", "v with distance")},
     MapText{"fnet.cosine", QT_TRANSLATE_NOOP("attn::MapFigure", "Cosine matrix"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "the Fourier transform along the tokens; no pattern is formed"),
-            Kind::Signed, kToken, kToken},
+            MapKind::Signed, kToken, kToken},
     MapText{"fnet.sine", QT_TRANSLATE_NOOP("attn::MapFigure", "Sine matrix"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the sine half of the transform; no pattern is formed"), Kind::Signed,
-            kToken, kToken},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the sine half of the transform; no pattern is formed"),
+            MapKind::Signed, kToken, kToken},
     MapText{"mlp_mixer.influence", QT_TRANSLATE_NOOP("attn::MapFigure", "Influence"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "how much each output changes with each input; no pattern is formed"),
-            Kind::Signed, kToken, kToken},
+            MapKind::Signed, kToken, kToken},
     MapText{"fast_weights.states", QT_TRANSLATE_NOOP("attn::MapFigure", "State"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the sum of k v after a step; choose the step above"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the sum of k v after a step; choose the step above"), MapKind::Signed,
             kFeature, kFeature},
     MapText{"fast_weights.recurrent", QT_TRANSLATE_NOOP("attn::MapFigure", "Output by recurrence"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "computed step by step; equals the output computed at once"),
-            Kind::Signed, kToken, kFeature},
+            MapKind::Signed, kToken, kFeature},
     MapText{"output.gate", QT_TRANSLATE_NOOP("attn::MapFigure", "Gate"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each output passes"), Kind::Weights, kToken, kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each output passes"), MapKind::Weights, kToken, kFeature},
     MapText{"efficient.queries", QT_TRANSLATE_NOOP("attn::MapFigure", "Softmax of queries"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "over the features"), Kind::Weights, kToken, kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "over the features"), MapKind::Weights, kToken, kFeature},
     MapText{"efficient.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Softmax of keys"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "over the tokens"), Kind::Weights, kToken, kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "over the tokens"), MapKind::Weights, kToken, kFeature},
     MapText{"xcit.channels", QT_TRANSLATE_NOOP("attn::MapFigure", "Channel map"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "feature to feature; no pattern of tokens is formed"), Kind::Weights,
-            kFeature, kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "feature to feature; no pattern of tokens is formed"),
+            MapKind::Weights, kFeature, kFeature},
     MapText{"aft.channels", QT_TRANSLATE_NOOP("attn::MapFigure", "Pattern of a channel"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "one for each feature; choose the channel above"), Kind::Weights},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "one for each feature; choose the channel above"), MapKind::Weights},
     MapText{"linformer.weights", QT_TRANSLATE_NOOP("attn::MapFigure", "Weights of the projected keys"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the low-rank factor that is formed"), Kind::Weights, kQuery,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the low-rank factor that is formed"), MapKind::Weights, kQuery,
             QT_TRANSLATE_NOOP("attn::MapFigure", "projected key")},
     MapText{"linformer.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected keys"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "a few keys that summarise all keys"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "a few keys that summarise all keys"), MapKind::Signed,
             QT_TRANSLATE_NOOP("attn::MapFigure", "projected key"), kFeature},
     MapText{"linformer.values", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected values"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "a few values that summarise all values"), Kind::Signed,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "a few values that summarise all values"), MapKind::Signed,
             QT_TRANSLATE_NOOP("attn::MapFigure", "projected value"), kFeature},
     MapText{"norm.before", QT_TRANSLATE_NOOP("attn::MapFigure", "Before the norm"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "tokens whose vectors grow longer from top to bottom"), Kind::Signed,
-            kToken, kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "tokens whose vectors grow longer from top to bottom"),
+            MapKind::Signed, kToken, kFeature},
     MapText{"norm.after", QT_TRANSLATE_NOOP("attn::MapFigure", "After the norm"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the same tokens, with vectors of equal length"), Kind::Signed, kToken,
-            kFeature},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "the same tokens, with vectors of equal length"), MapKind::Signed,
+            kToken, kFeature},
     MapText{"feed_forward.hidden", QT_TRANSLATE_NOOP("attn::MapFigure", "Hidden layer"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "features of an untrained feed-forward layer"), Kind::Signed, kToken,
-            QT_TRANSLATE_NOOP("attn::MapFigure", "hidden feature")},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "features of an untrained feed-forward layer"), MapKind::Signed,
+            kToken, QT_TRANSLATE_NOOP("attn::MapFigure", "hidden feature")},
     MapText{"residual.lengths", QT_TRANSLATE_NOOP("attn::MapFigure", "Length of the residual stream"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "root mean square after each sublayer of six untrained layers"),
-            Kind::Weights, QT_TRANSLATE_NOOP("attn::MapFigure", "sublayer"), kToken},
+            MapKind::Weights, QT_TRANSLATE_NOOP("attn::MapFigure", "sublayer"), kToken},
     MapText{"layers.updates", QT_TRANSLATE_NOOP("attn::MapFigure", "Layer updates"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "cosines between the updates of six untrained layers"), Kind::Signed,
-            QT_TRANSLATE_NOOP("attn::MapFigure", "layer"), QT_TRANSLATE_NOOP("attn::MapFigure", "layer")},
+            QT_TRANSLATE_NOOP("attn::MapFigure", "cosines between the updates of six untrained layers"),
+            MapKind::Signed, QT_TRANSLATE_NOOP("attn::MapFigure", "layer"),
+            QT_TRANSLATE_NOOP("attn::MapFigure", "layer")},
     MapText{"memory.retrieved", QT_TRANSLATE_NOOP("attn::MapFigure", "From the memory"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "what each token read from the memory"), Kind::Signed, kToken,
+            QT_TRANSLATE_NOOP("attn::MapFigure", "what each token read from the memory"), MapKind::Signed, kToken,
             kFeature},
 };
 
@@ -168,8 +171,8 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
         figure.note = Text::tr("head %1: %2").arg(std::min<int64_t>(head, map.heads - 1)).arg(figure.note);
     if (isKnown) figure.kind = known->kind;
     // A kernel's weights may be negative.
-    if (figure.kind == Kind::Weights && std::ranges::any_of(values, [](float value) { return value < 0; }))
-        figure.kind = Kind::Signed;
+    if (figure.kind == MapKind::Weights && std::ranges::any_of(values, [](float value) { return value < 0; }))
+        figure.kind = MapKind::Signed;
     figure.rowTitle = Text::tr(isKnown ? known->rows : "row");
     figure.columnTitle = Text::tr(isKnown ? known->columns : "column");
     const auto countsTokens = [&](const char* title, int64_t count) {

@@ -3,6 +3,7 @@
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/hint_label.h"
 #include "engine/attention/catalogue.h"
+#include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/painted.h"
 #include "engine/attention/mask/reach.h"
 #include "engine/core/error.h"

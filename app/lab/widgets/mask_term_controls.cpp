@@ -1,6 +1,7 @@
 #include "app/lab/widgets/mask_term_controls.h"
 
 #include "app/lab/widgets/param_controls.h"
+#include "engine/attention/mask/catalogue.h"
 
 #include <QLabel>
 #include <QVBoxLayout>

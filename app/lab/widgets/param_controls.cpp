@@ -1,5 +1,6 @@
 #include "app/lab/widgets/param_controls.h"
 
+#include "app/lab/widgets/engine_text.h"
 #include <QCheckBox>
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
@@ -35,7 +36,7 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
     for (const Param& param : params) {
         const int row = grid->rowCount();
         Control& made = controls_.emplace_back(Control{.param = param});
-        const QString id = QString::fromUtf8(param.id.data(), static_cast<qsizetype>(param.id.size()));
+        const QString id = fromEngine(param.id);
         const QString title = text(param.title), help = text(param.help);
         if (param.kind == Param::Kind::Toggle) {
             auto* box = new QCheckBox(title, this);

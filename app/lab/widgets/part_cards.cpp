@@ -1,8 +1,10 @@
 #include "app/lab/widgets/part_cards.h"
 
+#include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/map_figure.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/attention/catalogue.h"
+#include "engine/attention/mask/catalogue.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -17,8 +19,6 @@ namespace {
 
 constexpr int kPartRole = Qt::UserRole;
 constexpr int64_t kTokens = 64;
-
-QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 bool isOfBlock(const Part& part) { return std::ranges::find(kBlockSlots, part.slot) != kBlockSlots.end(); }
 
@@ -65,21 +65,22 @@ const PlaygroundMap* pictureOf(const Part& part, const std::vector<PlaygroundMap
 
 QString cardText(const Part& part) {
     const auto line = [](const QString& name, std::string_view text) {
-        return text.empty() ? QString()
-                            : QStringLiteral("<p><b>%1</b> %2</p>").arg(name.toHtmlEscaped(), qt(text).toHtmlEscaped());
+        return text.empty()
+                   ? QString()
+                   : QStringLiteral("<p><b>%1</b> %2</p>").arg(name.toHtmlEscaped(), fromEngine(text).toHtmlEscaped());
     };
-    QString text =
-        QStringLiteral("<h3>%1</h3><p>%2</p><p><code>%3</code></p>")
-            .arg(qt(part.title).toHtmlEscaped(), qt(part.idea).toHtmlEscaped(), qt(part.formula).toHtmlEscaped());
+    QString text = QStringLiteral("<h3>%1</h3><p>%2</p><p><code>%3</code></p>")
+                       .arg(fromEngine(part.title).toHtmlEscaped(), fromEngine(part.idea).toHtmlEscaped(),
+                            fromEngine(part.formula).toHtmlEscaped());
     const Citation& source = part.source;
     text += QStringLiteral("<p><i>%1 (%2). %3. %4. %5</i></p>")
-                .arg(qt(source.authors).toHtmlEscaped())
+                .arg(fromEngine(source.authors).toHtmlEscaped())
                 .arg(source.year)
-                .arg(qt(source.title).toHtmlEscaped(), qt(source.where).toHtmlEscaped(),
-                     qt(source.address).toHtmlEscaped());
+                .arg(fromEngine(source.title).toHtmlEscaped(), fromEngine(source.where).toHtmlEscaped(),
+                     fromEngine(source.address).toHtmlEscaped());
     text += line(PartCards::tr("Time:"), part.time) + line(PartCards::tr("Memory:"), part.memory) +
             line(PartCards::tr("Caution:"), part.caution);
-    for (const Param& param : part.params) text += line(qt(param.title) + ':', param.help);
+    for (const Param& param : part.params) text += line(fromEngine(param.title) + ':', param.help);
     return text;
 }
 
@@ -99,10 +100,10 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     for (const Part* part : partCatalogue()) {
         if (nameOf(part->slot) != slot) {
             slot = nameOf(part->slot);
-            group = new QTreeWidgetItem(list_, {qt(slot).replace('_', ' ')});
+            group = new QTreeWidgetItem(list_, {fromEngine(slot).replace('_', ' ')});
             group->setFlags(Qt::ItemIsEnabled);
         }
-        auto* item = new QTreeWidgetItem(group, {qt(part->title)});
+        auto* item = new QTreeWidgetItem(group, {fromEngine(part->title)});
         item->setData(0, kPartRole, QVariant::fromValue(static_cast<const void*>(part)));
     }
     list_->expandAll();

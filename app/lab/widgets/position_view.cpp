@@ -1,9 +1,11 @@
 #include "app/lab/widgets/position_view.h"
 
+#include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/param_controls.h"
+#include "engine/attention/part.h"
 
 #include <QGridLayout>
 #include <QLabel>
@@ -21,8 +23,6 @@ constexpr std::array kLengths{
           Param::Kind::Integer, 2, 128, 1, 32},
     Param{"places", "Places", "Number of places and distances to show", Param::Kind::Integer, 4, 128, 1, 64}};
 constexpr int64_t kWaves = 6; ///< features that are drawn as waves
-
-QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 LinesFigure byDistance(const PlaygroundMap& map, const QString& title, const QString& note, int trained) {
     LinesFigure figure;
@@ -144,7 +144,7 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
     shown_ = snapshot->positions;
     const PositionPictures& pictures = *shown_;
     const Part& part = pictures.query.spec.part(Slot::Position);
-    title_->setText(QStringLiteral("%1: %2").arg(qt(part.title), qt(part.formula)));
+    title_->setText(QStringLiteral("%1: %2").arg(fromEngine(part.title), fromEngine(part.formula)));
     std::vector<QWidget*> shown;
     if (pictures.encodings) {
         showEncodings(*pictures.encodings);

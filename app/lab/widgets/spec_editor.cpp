@@ -1,10 +1,12 @@
 #include "app/lab/widgets/spec_editor.h"
 
+#include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/mask_term_controls.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/spec_line.h"
 #include "engine/attention/catalogue.h"
+#include "engine/attention/mask/catalogue.h"
 #include "engine/core/error.h"
 
 #include <QComboBox>
@@ -21,8 +23,6 @@
 
 namespace attn {
 namespace {
-
-QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 QString slotTitle(Slot slot) {
     static const std::map<Slot, const char*> kTitles{
@@ -104,7 +104,7 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
     auto* title = new QLabel(slotTitle(slot));
     title->setMinimumWidth(titleWidth(fontMetrics()));
     row.choice = new QComboBox;
-    row.choice->setObjectName("slot." + qt(nameOf(slot)));
+    row.choice->setObjectName("slot." + fromEngine(nameOf(slot)));
     row.choice->setAccessibleName(slotTitle(slot));
     row.choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     row.choice->setMinimumContentsLength(12);
@@ -112,8 +112,8 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
     if (isOfBlock) row.choice->addItem(tr("the model's own"), QString());
     for (const Part* part : partCatalogue()) {
         if (part->slot != slot) continue;
-        row.choice->addItem(qt(part->title), qt(part->id));
-        row.choice->setItemData(row.choice->count() - 1, qt(part->idea), Qt::ToolTipRole);
+        row.choice->addItem(fromEngine(part->title), fromEngine(part->id));
+        row.choice->setItemData(row.choice->count() - 1, fromEngine(part->idea), Qt::ToolTipRole);
     }
     title->setBuddy(row.choice);
     line->addWidget(title);
@@ -132,7 +132,7 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
             next.parts.erase(slot);
         else
             next.set(slot, id);
-        change(next, qt(nameOf(slot)));
+        change(next, fromEngine(nameOf(slot)));
     });
 }
 
@@ -161,13 +161,13 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
     maskPick_->setMinimumContentsLength(12);
     maskPick_->addItem(tr("Choose a mask…"));
     for (const Part* part : maskParts()) {
-        maskPick_->addItem(qt(part->title), QString::fromStdString(termText(*part, initialValues(*part))));
-        maskPick_->setItemData(maskPick_->count() - 1, qt(part->idea), Qt::ToolTipRole);
+        maskPick_->addItem(fromEngine(part->title), QString::fromStdString(termText(*part, initialValues(*part))));
+        maskPick_->setItemData(maskPick_->count() - 1, fromEngine(part->idea), Qt::ToolTipRole);
     }
     maskPick_->insertSeparator(maskPick_->count());
     for (const MaskRecipe& recipe : maskRecipes()) {
-        maskPick_->addItem(qt(recipe.title), qt(recipe.expression));
-        maskPick_->setItemData(maskPick_->count() - 1, qt(recipe.expression), Qt::ToolTipRole);
+        maskPick_->addItem(fromEngine(recipe.title), fromEngine(recipe.expression));
+        maskPick_->setItemData(maskPick_->count() - 1, fromEngine(recipe.expression), Qt::ToolTipRole);
     }
     maskError_ = makeHintLabel("maskError");
     maskTerms_ = new MaskTermControls;
@@ -246,10 +246,10 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
     if (!row.isShown || row.shown != id) {
         row.isShown = true;
         row.shown = id;
-        row.choice->setCurrentIndex(row.choice->findData(qt(id)));
-        row.choice->setToolTip(part ? QStringLiteral("%1\n%2").arg(qt(part->idea), qt(part->formula))
+        row.choice->setCurrentIndex(row.choice->findData(fromEngine(id)));
+        row.choice->setToolTip(part ? QStringLiteral("%1\n%2").arg(fromEngine(part->idea), fromEngine(part->formula))
                                     : tr("The model around the attention decides"));
-        showSentence(row.caution, part ? qt(part->caution) : QString());
+        showSentence(row.caution, part ? fromEngine(part->caution) : QString());
         if (row.controls) {
             // It may be the sender of the signal that is being handled.
             row.controls->hide();
@@ -263,7 +263,7 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
             connect(row.controls, &ParamControls::valueChanged, this, [this, slot](const QString& param, double value) {
                 AttentionSpec next = spec_;
                 next.setValue(slot, param.toStdString(), value);
-                change(next, qt(nameOf(slot)) + '.' + param);
+                change(next, fromEngine(nameOf(slot)) + '.' + param);
             });
         }
     }

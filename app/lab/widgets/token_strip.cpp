@@ -16,7 +16,7 @@
 
 namespace attn {
 namespace {
-constexpr int kMargin = 4, kGap = 2, kPadding = 4;
+constexpr int kStripMargin = 4, kStripGap = 2, kStripPadding = 4;
 constexpr int kMostLines = 3; ///< shown without scrolling
 } // namespace
 
@@ -68,23 +68,23 @@ void TokenStrip::setShades(std::vector<float> shades, bool isChange) {
 
 void TokenStrip::layOut() {
     const QFontMetrics metrics(theme_.textFont());
-    const int right = viewport()->width() - kMargin, height = lineHeight();
-    int x = kMargin, y = kMargin, lines = 1;
+    const int right = viewport()->width() - kStripMargin, height = lineHeight();
+    int x = kStripMargin, y = kStripMargin, lines = 1;
     for (Chip& chip : chips_) {
-        const int width = std::min(metrics.horizontalAdvance(chip.label) + 2 * kPadding, std::max(20, right - kMargin));
-        if (x + width > right && x > kMargin) {
-            x = kMargin;
-            y += height + kGap;
+        const int width = std::min(metrics.horizontalAdvance(chip.label) + 2 * kStripPadding, std::max(20, right - kStripMargin));
+        if (x + width > right && x > kStripMargin) {
+            x = kStripMargin;
+            y += height + kStripGap;
             ++lines;
         }
         chip.rect = QRect(x, y, width, height);
-        x += width + kGap;
+        x += width + kStripGap;
     }
     if (lines = std::min(lines, kMostLines); lines != lines_) {
         lines_ = lines;
         updateGeometry();
     }
-    const int contentHeight = chips_.empty() ? 0 : chips_.back().rect.bottom() + kMargin;
+    const int contentHeight = chips_.empty() ? 0 : chips_.back().rect.bottom() + kStripMargin;
     verticalScrollBar()->setPageStep(viewport()->height());
     verticalScrollBar()->setSingleStep(height);
     verticalScrollBar()->setRange(0, std::max(0, contentHeight - viewport()->height()));
@@ -136,7 +136,7 @@ void TokenStrip::paintEvent(QPaintEvent*) {
         if (i == query_) frame(theme_.query, 1);
         if (i == key_) frame(theme_.key, i == query_ ? 3 : 1);
         if (i == hovered_ && i != query_ && i != key_) frame(theme_.faint, 1);
-        drawLine(painter, rect.adjusted(kPadding - 1, 0, -kPadding + 1, 0), Qt::AlignCenter,
+        drawLine(painter, rect.adjusted(kStripPadding - 1, 0, -kStripPadding + 1, 0), Qt::AlignCenter,
                  chips_[static_cast<size_t>(i)].label, theme_.textFont(), ink);
     }
 }
@@ -165,9 +165,9 @@ void TokenStrip::keyPressEvent(QKeyEvent* event) {
     if (count() > 0 && isMove) {
         const int next = std::clamp(hovered_ + (event->key() == Qt::Key_Left ? -1 : 1), 0, count() - 1);
         const QRect rect = tokenRect(next);
-        if (rect.top() < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.top() - kMargin);
+        if (rect.top() < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.top() - kStripMargin);
         if (rect.bottom() > viewport()->height())
-            verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.bottom() + kMargin -
+            verticalScrollBar()->setValue(verticalScrollBar()->value() + rect.bottom() + kStripMargin -
                                           viewport()->height());
         setAccessibleDescription(tr("Token %1: %2").arg(next).arg(chips_[static_cast<size_t>(next)].label));
         return hover(next);
@@ -197,7 +197,7 @@ bool TokenStrip::viewportEvent(QEvent* event) {
     return QAbstractScrollArea::viewportEvent(event);
 }
 
-QSize TokenStrip::sizeHint() const { return {400, lines_ * (lineHeight() + kGap) + 2 * kMargin}; }
-QSize TokenStrip::minimumSizeHint() const { return {80, lineHeight() + 2 * kMargin}; }
+QSize TokenStrip::sizeHint() const { return {400, lines_ * (lineHeight() + kStripGap) + 2 * kStripMargin}; }
+QSize TokenStrip::minimumSizeHint() const { return {80, lineHeight() + 2 * kStripMargin}; }
 
 } // namespace attn

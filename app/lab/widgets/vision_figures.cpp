@@ -8,21 +8,21 @@
 namespace attn {
 namespace {
 
-struct Text {
+struct VisionFiguresText {
     Q_DECLARE_TR_FUNCTIONS(attn::VisionFigures)
 };
 
 QString waitingText(const VisionSnapshot& snapshot) {
-    return snapshot.model ? Text::tr("Reading the parameters…") : Text::tr("Open a vision model first.");
+    return snapshot.model ? VisionFiguresText::tr("Reading the parameters…") : VisionFiguresText::tr("Open a vision model first.");
 }
 
 } // namespace
 
 std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, int layer, int head) {
     auto figure = std::make_unique<DistanceFigure>();
-    figure->title = Text::tr("Attention distance");
+    figure->title = VisionFiguresText::tr("Attention distance");
     if (!snapshot.model || !snapshot.answer) {
-        figure->note = Text::tr("Open a vision model and a picture to see how far each head looks.");
+        figure->note = VisionFiguresText::tr("Open a vision model and a picture to see how far each head looks.");
         return figure;
     }
     const VisionInfo& info = *snapshot.model;
@@ -32,8 +32,8 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
     const bool isEmpty = std::ranges::all_of(figure->distances, &std::vector<float>::empty);
     if (isEmpty) figure->distances.clear();
     figure->note =
-        isEmpty ? Text::tr("No layer of this model forms a pattern.")
-                : Text::tr("mean distance in pixels; the picture's diagonal is %1").arg(qRound(figure->farthest));
+        isEmpty ? VisionFiguresText::tr("No layer of this model forms a pattern.")
+                : VisionFiguresText::tr("mean distance in pixels; the picture's diagonal is %1").arg(qRound(figure->farthest));
     if (head >= 0 && layer < figure->layers() && figure->has(figure->itemOf(layer, head)))
         figure->chosen = figure->itemOf(layer, head);
     return figure;
@@ -41,18 +41,18 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
 
 std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
     auto figure = std::make_unique<TilesFigure>();
-    figure->title = Text::tr("Position similarity");
+    figure->title = VisionFiguresText::tr("Position similarity");
     figure->emptyText = waitingText(snapshot);
     if (!snapshot.model || !snapshot.embedding) return figure;
     const VisionInfo& info = *snapshot.model;
     const std::vector<float>& similarity = snapshot.embedding->similarity;
     if (similarity.empty()) {
         figure->emptyText =
-            Text::tr("This model adds no position embeddings: only its attention can depend on where a patch is.");
+            VisionFiguresText::tr("This model adds no position embeddings: only its attention can depend on where a patch is.");
         return figure;
     }
-    figure->note = Text::tr("cosine similarity of %1 position embeddings")
-                       .arg(info.positions == "learned" ? Text::tr("learned") : Text::tr("sinusoidal"));
+    figure->note = VisionFiguresText::tr("cosine similarity of %1 position embeddings")
+                       .arg(info.positions == "learned" ? VisionFiguresText::tr("learned") : VisionFiguresText::tr("sinusoidal"));
     const auto rows = static_cast<int>(info.grid.height), columns = static_cast<int>(info.grid.width);
     const auto count = static_cast<size_t>(rows * columns);
     figure->columns = columns;
@@ -63,7 +63,7 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
         figure->tiles.push_back(tileOf(std::span(similarity).subspan(patch * count, count), rows, columns,
                                        *figure->range, figure->colours));
         figure->names.push_back(
-            Text::tr("Patch %1, %2").arg(static_cast<int>(patch) / columns).arg(static_cast<int>(patch) % columns));
+            VisionFiguresText::tr("Patch %1, %2").arg(static_cast<int>(patch) / columns).arg(static_cast<int>(patch) % columns));
     }
     figure->data = {.name = "position_similarity",
                     .shape = {static_cast<int64_t>(count), static_cast<int64_t>(count)},
@@ -74,14 +74,14 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
 std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool showsRaw) {
     auto figure = std::make_unique<TilesFigure>();
     figure->emptyText = waitingText(snapshot);
-    figure->title = showsRaw ? Text::tr("Patch filters") : Text::tr("Principal components of the filters");
+    figure->title = showsRaw ? VisionFiguresText::tr("Patch filters") : VisionFiguresText::tr("Principal components of the filters");
     if (!snapshot.model || !snapshot.embedding) return figure;
     const VisionInfo& info = *snapshot.model;
     const PrincipalComponents& components = snapshot.embedding->filters;
     const std::vector<float>& values = showsRaw ? snapshot.embedding->rawFilters : components.components;
     const auto each = static_cast<size_t>(info.channels * info.patch * info.patch), count = values.size() / each;
     if (count == 0) {
-        figure->emptyText = Text::tr("A single filter has no principal components.");
+        figure->emptyText = VisionFiguresText::tr("A single filter has no principal components.");
         return figure;
     }
     double sum = 0;
@@ -90,15 +90,15 @@ std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool 
             tileOf(std::span(values).subspan(i * each, each), info.channels, info.patch, info.patch));
         const auto number = static_cast<int>(i);
         if (showsRaw) {
-            figure->names.push_back(Text::tr("Filter %1").arg(number));
+            figure->names.push_back(VisionFiguresText::tr("Filter %1").arg(number));
         } else {
             figure->names.push_back(
-                Text::tr("Component %1: %2 % of the variance").arg(number).arg(components.shares[i] * 100, 0, 'f', 1));
+                VisionFiguresText::tr("Component %1: %2 % of the variance").arg(number).arg(components.shares[i] * 100, 0, 'f', 1));
             sum += components.shares[i];
         }
     }
-    figure->note = showsRaw ? Text::tr("%1 filters, each scaled to its own range").arg(count)
-                            : Text::tr("%1 components with %2 % of the variance, each scaled to its own range")
+    figure->note = showsRaw ? VisionFiguresText::tr("%1 filters, each scaled to its own range").arg(count)
+                            : VisionFiguresText::tr("%1 components with %2 % of the variance, each scaled to its own range")
                                   .arg(count)
                                   .arg(sum * 100, 0, 'f', 1);
     figure->data = {.name = showsRaw ? "filters" : "filter_components",

@@ -10,35 +10,35 @@
 namespace attn {
 namespace {
 
-struct Text {
+struct VisionLookText {
     Q_DECLARE_TR_FUNCTIONS(attn::VisionLook)
 };
 
 QString tokenName(const VisionInfo& info, std::optional<int> patch) {
     const auto columns = static_cast<int>(info.grid.width);
-    if (patch) return Text::tr("patch %1, %2").arg(*patch / columns).arg(*patch % columns);
-    return info.prefix.empty() ? Text::tr("mean of all patches") : QString::fromStdString(info.prefix.front());
+    if (patch) return VisionLookText::tr("patch %1, %2").arg(*patch / columns).arg(*patch % columns);
+    return info.prefix.empty() ? VisionLookText::tr("mean of all patches") : QString::fromStdString(info.prefix.front());
 }
 
 /// @return the tokens before the patches: "CLS", "CLS and registers"
 QString otherTokens(const VisionInfo& info) {
     QStringList names;
     for (const std::string& token : info.prefix) {
-        const QString name = token.starts_with("register") ? Text::tr("registers") : QString::fromStdString(token);
+        const QString name = token.starts_with("register") ? VisionLookText::tr("registers") : QString::fromStdString(token);
         if (!names.contains(name)) names << name;
     }
     const QString last = names.takeLast();
-    return names.isEmpty() ? last : Text::tr("%1 and %2").arg(names.join(QStringLiteral(", ")), last);
+    return names.isEmpty() ? last : VisionLookText::tr("%1 and %2").arg(names.join(QStringLiteral(", ")), last);
 }
 
 QString nameOf(const VisionSnapshot& snapshot, const VisionLook& look) {
     const VisionInfo& info = *snapshot.model;
     if (look.isRollout && snapshot.query.rolloutClass)
-        return Text::tr("rollout for “%1”").arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
-    if (look.isRollout) return Text::tr("rollout of %1 layers").arg(info.layers);
-    if (look.head == VisionLook::Mean) return Text::tr("layer %1, mean of heads").arg(look.layer);
-    if (look.head == VisionLook::Maximum) return Text::tr("layer %1, maximum of heads").arg(look.layer);
-    return Text::tr("layer %1, head %2").arg(look.layer).arg(look.head);
+        return VisionLookText::tr("rollout for “%1”").arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
+    if (look.isRollout) return VisionLookText::tr("rollout of %1 layers").arg(info.layers);
+    if (look.head == VisionLook::Mean) return VisionLookText::tr("layer %1, mean of heads").arg(look.layer);
+    if (look.head == VisionLook::Maximum) return VisionLookText::tr("layer %1, maximum of heads").arg(look.layer);
+    return VisionLookText::tr("layer %1, head %2").arg(look.layer).arg(look.head);
 }
 
 } // namespace
@@ -91,15 +91,15 @@ PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLoo
     if (const auto& patterns = snapshot.answer->patterns;
         hasRow && !look.isRollout && patterns[layer].layout.tokens < info.tokens())
         figure.tokens = patterns[layer].layout.tokenOf;
-    figure.title = Text::tr("From %1: %2").arg(tokenName(info, look.patch), nameOf(snapshot, look));
+    figure.title = VisionLookText::tr("From %1: %2").arg(tokenName(info, look.patch), nameOf(snapshot, look));
     if (!hasRow)
-        figure.note = look.isRollout ? Text::tr("A layer of this model forms no pattern.")
-                                     : Text::tr("There is no pattern for this choice.");
+        figure.note = look.isRollout ? VisionLookText::tr("A layer of this model forms no pattern.")
+                                     : VisionLookText::tr("There is no pattern for this choice.");
     else if (look.isRollout && snapshot.query.rolloutClass)
-        figure.note = Text::tr("relevance: attention that raises the class");
+        figure.note = VisionLookText::tr("relevance: attention that raises the class");
     else if (!info.prefix.empty())
         figure.note =
-            Text::tr("%1 % of attention goes to %2").arg(row.elsewhere * 100, 0, 'f', 1).arg(otherTokens(info));
+            VisionLookText::tr("%1 % of attention goes to %2").arg(row.elsewhere * 100, 0, 'f', 1).arg(otherTokens(info));
     return figure;
 }
 
@@ -119,7 +119,7 @@ PatchOverlayFigure differenceFigure(const std::shared_ptr<const VisionSnapshot>&
     figure.isSigned = true;
     figure.opacity = std::max(look.opacity, 0.75);
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), difference(after, before));
-    figure.title = Text::tr("%1, changed − original").arg(figure.title);
+    figure.title = VisionLookText::tr("%1, changed − original").arg(figure.title);
     return figure;
 }
 

@@ -12,7 +12,7 @@
 namespace attn::scope {
 namespace {
 
-constexpr ImGuiWindowFlags kPane = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+constexpr ImGuiWindowFlags kPlanPane = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                                    ImGuiWindowFlags_NoBackground;
 constexpr double kGoldenTurn = 0.61803398875; // successive hues are far apart
@@ -154,7 +154,7 @@ void PlanView::draw(const Area& area, const Look&, Wishes&) {
     if (!plan_) return;
     ImGui::SetNextWindowPos({area.x, area.y});
     ImGui::SetNextWindowSize({area.width, std::max(area.height, 1.0f)});
-    ImGui::Begin("plan view", nullptr, kPane);
+    ImGui::Begin("plan view", nullptr, kPlanPane);
     const float em = ImGui::GetFontSize(), map = std::clamp(area.height * 0.42f, 6 * em, 24 * em);
     drawMap({area.x, area.y, area.width, map});
     ImGui::SetCursorScreenPos({area.x + em * 0.6f, area.y + map});

@@ -11,7 +11,7 @@
 namespace attn::scope {
 namespace {
 
-constexpr ImGuiWindowFlags kPane = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+constexpr ImGuiWindowFlags kTensorPane = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
 
 bool containsText(const std::string& text, const char* wanted) {
@@ -43,7 +43,7 @@ void TensorView::choose(const std::string& name) {
 void TensorView::drawList(const Area& area) {
     ImGui::SetNextWindowPos({area.x, area.y});
     ImGui::SetNextWindowSize({area.width, area.height});
-    ImGui::Begin("tensors", nullptr, kPane);
+    ImGui::Begin("tensors", nullptr, kTensorPane);
     ImGui::SetNextItemWidth(-1);
     ImGui::InputTextWithHint("##filter", "filter", filter_.data(), filter_.size());
     tip("Show only names that contain this text");
