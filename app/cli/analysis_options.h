@@ -57,7 +57,7 @@ void printContributions(const TargetName& target, float logit, std::span<const L
                         nlohmann::json more, const std::string& where, bool isJson);
 
 /// Which heads `detect` compares.
-struct LikenessOptions {
+struct SimilarityOptions {
     std::vector<int> like; ///< layer and head that others are compared with; empty: none
     std::string in;        ///< model whose heads are compared with it; empty: the same
     double cluster = 0;    ///< least similarity within a group; 0: no groups
@@ -65,12 +65,12 @@ struct LikenessOptions {
     void addTo(Command& command);
 };
 /// Prints the heads that are similar to the one of the options. @param json to which they are added
-void printLike(const LikenessOptions& options, std::span<const SimilarHead> heads, nlohmann::json& json, bool isJson);
+void printLike(const SimilarityOptions& options, std::span<const SimilarHead> heads, nlohmann::json& json, bool isJson);
 /// Prints groups of similar heads. @param groups layers and heads  @param json to which they are added
 void printGroups(std::span<const std::vector<std::pair<int, int>>> groups, nlohmann::json& json, bool isJson);
 
 struct VisionQuestion;
 /// `detect` for a picture. @param question its target is ignored
-int detectVision(const VisionQuestion& question, const LikenessOptions& likeness);
+int detectVision(const VisionQuestion& question, const SimilarityOptions& similarity);
 
 } // namespace attn::cli

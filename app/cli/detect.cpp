@@ -12,12 +12,12 @@ struct DetectOptions {
     ModelOptions model;
     ImageOptions picture;
     bool json = false;
-    LikenessOptions likeness;
+    SimilarityOptions similarity;
 };
 
 int detect(const DetectOptions& options) {
     if (!options.picture.image.empty())
-        return detectVision({options.model, options.picture, TargetOptions{}, options.json}, options.likeness);
+        return detectVision({options.model, options.picture, TargetOptions{}, options.json}, options.similarity);
     const auto model = openForText(options.model, "detect");
     const auto found = analyse<HeadDetection>(*model, {}, HeadDetectionAnalysis{});
     nlohmann::json json{{"model", model->info().name}, {"period", found->period}, {"text", found->text}};
@@ -31,24 +31,24 @@ int detect(const DetectOptions& options) {
             fmt::print("layer {:2}, head {:2}  {:16}  {}\n", head.layer, head.head, head.title(),
                        labels.empty() ? "" : head.explanation(labels.front()));
     }
-    if (const auto& [like, in, cluster] = options.likeness; !like.empty()) {
+    if (const auto& [like, in, cluster] = options.similarity; !like.empty()) {
         auto others = found;
         if (!in.empty()) {
             ModelOptions other = options.model;
             other.path = in;
             others = analyse<HeadDetection>(*openForText(other, "detect"), {}, HeadDetectionAnalysis{});
         }
-        printLike(options.likeness, headsLike(*found, like[0], like[1], *others), json, options.json);
+        printLike(options.similarity, similarHeads(*found, like[0], like[1], *others), json, options.json);
     }
-    if (options.likeness.cluster > 0)
-        printGroups(headClusters(*found, static_cast<float>(options.likeness.cluster)), json, options.json);
+    if (options.similarity.cluster > 0)
+        printGroups(headClusters(*found, static_cast<float>(options.similarity.cluster)), json, options.json);
     if (options.json) print(json);
     return kDone;
 }
 
 } // namespace
 
-void LikenessOptions::addTo(Command& command) {
+void SimilarityOptions::addTo(Command& command) {
     const Option& to =
         command.option("--like LAYER HEAD", like, "also list heads by how similar they are to this one").expects(2);
     command.option("--in PATH", in, "model whose heads --like lists").defaultText("the same model").needs(to);
@@ -57,7 +57,8 @@ void LikenessOptions::addTo(Command& command) {
         .defaultText("no groups");
 }
 
-void printLike(const LikenessOptions& options, std::span<const SimilarHead> heads, nlohmann::json& json, bool isJson) {
+void printLike(const SimilarityOptions& options, std::span<const SimilarHead> heads, nlohmann::json& json,
+               bool isJson) {
     if (!isJson) fmt::print("\nheads similar to layer {}, head {}:\n", options.like[0], options.like[1]);
     for (const SimilarHead& head : heads) {
         json["like"].push_back({{"layer", head.layer}, {"head", head.head}, {"similarity", head.similarity}});
@@ -83,7 +84,7 @@ void addDetect(Command& command) {
                   "picture, and on the same picture with its patches shuffled.");
     options->model.addTo(command);
     options->picture.addTo(command, false);
-    options->likeness.addTo(command);
+    options->similarity.addTo(command);
     addJson(command, options->json);
     command.example("attention-cli detect builtin:induction-trained --like 1 0");
     command.example("attention-cli detect builtin:vit-shapes --image circle.png --cluster 0.8");

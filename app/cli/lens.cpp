@@ -29,29 +29,29 @@ struct LensOptions {
 
 using Json = nlohmann::json;
 
-struct Asked {
+struct LensInput {
     const LensOptions& options;
     LanguageModel& model;
     std::vector<int> tokens;
     std::string text(int token) const { return tokenText(model, token); }
 };
 
-Json tokensJson(const Asked& asked, const std::vector<int>& tokens) {
+Json tokensJson(const LensInput& input, const std::vector<int>& tokens) {
     Json json = Json::array();
-    for (int token : tokens) json.push_back(tokenJson(asked.model, token));
+    for (int token : tokens) json.push_back(tokenJson(input.model, token));
     return json;
 }
 
-int logit(const Asked& asked) {
+int logit(const LensInput& input) {
     LogitLensAnalysis analysis;
-    analysis.choices = asked.options.top;
-    const auto lens = analyse<LogitLens>(asked.model, asked.tokens, analysis);
-    if (!asked.options.json)
+    analysis.choices = input.options.top;
+    const auto lens = analyse<LogitLens>(input.model, input.tokens, analysis);
+    if (!input.options.json)
         fmt::print("{:>4} {:16} {:10}  {:>6} {:>8}  most probable next tokens\n", "pos", "token", "stage", "rank",
                    "p(final)");
     Json rows = Json::array();
     for (int token = 0; token < lens->tokens; ++token) {
-        if (asked.options.position >= 0 && token != asked.options.position) continue;
+        if (input.options.position >= 0 && token != input.options.position) continue;
         for (size_t stage = 0; stage < lens->stages.size(); ++stage) {
             const size_t at = stage * static_cast<size_t>(lens->tokens) + static_cast<size_t>(token);
             std::string says;
@@ -59,12 +59,12 @@ int logit(const Asked& asked) {
             for (size_t choice = 0; choice < static_cast<size_t>(lens->choices); ++choice) {
                 const int id = lens->ids[at * static_cast<size_t>(lens->choices) + choice];
                 const float share = lens->probabilities[at * static_cast<size_t>(lens->choices) + choice];
-                says += fmt::format("{} {:.0f} %  ", asked.text(id), static_cast<double>(share) * 100);
-                Json each = tokenJson(asked.model, id);
+                says += fmt::format("{} {:.0f} %  ", input.text(id), static_cast<double>(share) * 100);
+                Json each = tokenJson(input.model, id);
                 each["probability"] = share;
                 choices.push_back(each);
             }
-            if (asked.options.json)
+            if (input.options.json)
                 rows.push_back({{"position", token},
                                 {"stage", lens->stages[stage]},
                                 {"entropy", lens->entropy[at]},
@@ -73,103 +73,103 @@ int logit(const Asked& asked) {
                                 {"choices", choices}});
             else
                 fmt::print("{:4} {:16} {:10}  {:6} {:8.4f}  {}\n", token,
-                           asked.text(asked.tokens[static_cast<size_t>(token)]), lens->stages[stage],
+                           input.text(input.tokens[static_cast<size_t>(token)]), lens->stages[stage],
                            lens->finalRank[at] + 1, static_cast<double>(lens->finalProbability[at]), says);
         }
     }
-    if (asked.options.json) print({{"tokens", tokensJson(asked, asked.tokens)}, {"rows", rows}});
+    if (input.options.json) print({{"tokens", tokensJson(input, input.tokens)}, {"rows", rows}});
     return kDone;
 }
 
-int attribution(const Asked& asked) {
+int attribution(const LensInput& input) {
     LogitAttributionAnalysis analysis;
-    analysis.position = asked.options.position;
-    analysis.target = asked.options.target.read(asked.model);
-    const auto found = analyse<LogitAttribution>(asked.model, asked.tokens, analysis);
-    printContributions({targetText(asked.model, found->target), targetJson(asked.model, found->target)}, found->logit,
+    analysis.position = input.options.position;
+    analysis.target = input.options.target.read(input.model);
+    const auto found = analyse<LogitAttribution>(input.model, input.tokens, analysis);
+    printContributions({targetText(input.model, found->target), targetJson(input.model, found->target)}, found->logit,
                        found->components, {{"position", found->position}},
-                       fmt::format(" after token {}", found->position), asked.options.json);
+                       fmt::format(" after token {}", found->position), input.options.json);
     return kDone;
 }
 
 /// Prints one or two numbers for each token of the input.
-int byToken(const Asked& asked, const char* first, const std::vector<float>& a, const char* second,
+int byToken(const LensInput& input, const char* first, const std::vector<float>& a, const char* second,
             const std::vector<float>& b, Json json) {
-    if (!asked.options.json) fmt::print("{:>20} {:>20}\n", first, b.empty() ? "" : second);
+    if (!input.options.json) fmt::print("{:>20} {:>20}\n", first, b.empty() ? "" : second);
     Json rows = Json::array();
     for (size_t token = 0; token < a.size(); ++token) {
-        Json row = tokenJson(asked.model, asked.tokens[token]);
+        Json row = tokenJson(input.model, input.tokens[token]);
         row[first] = a[token];
         if (!b.empty()) row[second] = b[token];
         rows.push_back(row);
-        if (asked.options.json) continue;
+        if (input.options.json) continue;
         fmt::print("{:20.4f} {:>20}  {}\n", static_cast<double>(a[token]),
                    b.empty() ? "" : fmt::format("{:.4f}", static_cast<double>(b[token])),
-                   asked.text(asked.tokens[token]));
+                   input.text(input.tokens[token]));
     }
     json["tokens"] = rows;
-    if (asked.options.json) print(json);
+    if (input.options.json) print(json);
     return kDone;
 }
 
-int gradients(const Asked& asked) {
+int gradients(const LensInput& input) {
     InputAttributionAnalysis analysis;
-    analysis.position = asked.options.position;
-    analysis.target = asked.options.target.read(asked.model);
-    const auto found = analyse<InputAttribution>(asked.model, asked.tokens, analysis);
-    if (!asked.options.json)
+    analysis.position = input.options.position;
+    analysis.target = input.options.target.read(input.model);
+    const auto found = analyse<InputAttribution>(input.model, input.tokens, analysis);
+    if (!input.options.json)
         fmt::print("{} after token {}: {:+.4f}; with the mean embedding as input: {:+.4f}\n",
-                   targetText(asked.model, found->target), found->position, static_cast<double>(found->logit),
+                   targetText(input.model, found->target), found->position, static_cast<double>(found->logit),
                    static_cast<double>(found->baselineLogit));
-    return byToken(asked, "gradient x input", found->gradientTimesInput, "integrated", found->integratedGradients,
+    return byToken(input, "gradient x input", found->gradientTimesInput, "integrated", found->integratedGradients,
                    {{"position", found->position},
-                    {"target", targetJson(asked.model, found->target)},
+                    {"target", targetJson(input.model, found->target)},
                     {"logit", found->logit},
                     {"baselineLogit", found->baselineLogit},
                     {"steps", found->steps}});
 }
 
-int flow(const Asked& asked) {
+int flow(const LensInput& input) {
     TokenFlowAnalysis analysis;
-    analysis.query = asked.options.position;
-    const auto found = analyse<TokenFlow>(asked.model, asked.tokens, analysis);
-    return byToken(asked, "rollout", found->rollout, "flow", found->flow, {{"query", found->query}});
+    analysis.query = input.options.position;
+    const auto found = analyse<TokenFlow>(input.model, input.tokens, analysis);
+    return byToken(input, "rollout", found->rollout, "flow", found->flow, {{"query", found->query}});
 }
 
-int weighted(const Asked& asked) {
+int weighted(const LensInput& input) {
     WeightedAttentionAnalysis analysis;
-    analysis.layer = asked.options.layer;
-    analysis.head = asked.options.head;
-    const auto found = analyse<WeightedAttention>(asked.model, asked.tokens, analysis);
+    analysis.layer = input.options.layer;
+    analysis.head = input.options.head;
+    const auto found = analyse<WeightedAttention>(input.model, input.tokens, analysis);
     const int query =
-        asked.options.position < 0 ? found->tokens - 1 : std::min(asked.options.position, found->tokens - 1);
+        input.options.position < 0 ? found->tokens - 1 : std::min(input.options.position, found->tokens - 1);
     const auto row = [&](const std::vector<float>& map) {
         const auto begin = map.begin() + static_cast<std::ptrdiff_t>(query) * found->tokens;
         return std::vector<float>(begin, begin + found->tokens);
     };
     return byToken(
-        asked, "weight", row(found->pattern), "weight x norm", row(found->normWeighted),
+        input, "weight", row(found->pattern), "weight x norm", row(found->normWeighted),
         {{"layer", found->layer}, {"head", found->head}, {"query", query}, {"outputNorms", found->outputNorms}});
 }
 
-int circuits(const Asked& asked) {
+int circuits(const LensInput& input) {
     HeadCircuitsAnalysis analysis;
-    analysis.layer = asked.options.layer;
-    analysis.head = asked.options.head;
-    analysis.choices = asked.options.top;
-    const auto found = analyse<HeadCircuits>(asked.model, asked.tokens, analysis);
+    analysis.layer = input.options.layer;
+    analysis.head = input.options.head;
+    analysis.choices = input.options.top;
+    const auto found = analyse<HeadCircuits>(input.model, input.tokens, analysis);
     Json rows = Json::array();
-    if (!asked.options.json)
+    if (!input.options.json)
         fmt::print("layer {}, head {}: copying score {:+.3f}\n", found->layer, found->head,
                    static_cast<double>(found->copyingScore));
     for (size_t token = 0; token < found->tokens.size(); ++token) {
-        Json row = tokenJson(asked.model, found->tokens[token]);
+        Json row = tokenJson(input.model, found->tokens[token]);
         const auto list = [&](const HeadCircuits::Pairs& pairs, const char* name) {
             std::string text;
             for (size_t choice = 0; choice < static_cast<size_t>(found->choices); ++choice) {
                 const size_t at = token * static_cast<size_t>(found->choices) + choice;
-                text += fmt::format(" {} {:+.2f}", asked.text(pairs.ids[at]), static_cast<double>(pairs.values[at]));
-                Json each = tokenJson(asked.model, pairs.ids[at]);
+                text += fmt::format(" {} {:+.2f}", input.text(pairs.ids[at]), static_cast<double>(pairs.values[at]));
+                Json each = tokenJson(input.model, pairs.ids[at]);
                 each["value"] = pairs.values[at];
                 row[name].push_back(each);
             }
@@ -177,18 +177,18 @@ int circuits(const Asked& asked) {
         };
         const std::string reads = list(found->reads, "looksFor"), writes = list(found->writes, "raises");
         rows.push_back(row);
-        if (!asked.options.json)
-            fmt::print("{}\n  as query, looks for{}\n  as key, raises     {}\n", asked.text(found->tokens[token]),
+        if (!input.options.json)
+            fmt::print("{}\n  as query, looks for{}\n  as key, raises     {}\n", input.text(found->tokens[token]),
                        reads, writes);
     }
-    if (asked.options.json)
+    if (input.options.json)
         print(
             {{"layer", found->layer}, {"head", found->head}, {"copyingScore", found->copyingScore}, {"tokens", rows}});
     return kDone;
 }
 
-int composition(const Asked& asked) {
-    const auto found = analyse<CompositionScores>(asked.model, asked.tokens, CompositionScoresAnalysis{});
+int composition(const LensInput& input) {
+    const auto found = analyse<CompositionScores>(input.model, input.tokens, CompositionScoresAnalysis{});
     struct Pair {
         int kind, layer, head, earlierLayer, earlierHead;
         float value;
@@ -206,9 +206,9 @@ int composition(const Asked& asked) {
     constexpr std::array<const char*, 3> kNames{"Q", "K", "V"};
     Json rows = Json::array();
     const size_t shown =
-        asked.options.json ? pairs.size() : std::min(pairs.size(), static_cast<size_t>(asked.options.top) * 4);
+        input.options.json ? pairs.size() : std::min(pairs.size(), static_cast<size_t>(input.options.top) * 4);
     for (const Pair& pair : std::span(pairs).first(shown)) {
-        if (asked.options.json)
+        if (input.options.json)
             rows.push_back({{"kind", kNames[static_cast<size_t>(pair.kind)]},
                             {"layer", pair.layer},
                             {"head", pair.head},
@@ -220,17 +220,17 @@ int composition(const Asked& asked) {
                        kNames[static_cast<size_t>(pair.kind)], pair.layer, pair.head, pair.earlierLayer,
                        pair.earlierHead);
     }
-    if (asked.options.json) print({{"pairs", rows}});
+    if (input.options.json) print({{"pairs", rows}});
     return kDone;
 }
 
-constexpr std::array<std::pair<const char*, int (*)(const Asked&)>, 7> kLenses{{{"logit", logit},
-                                                                                {"attribution", attribution},
-                                                                                {"gradients", gradients},
-                                                                                {"flow", flow},
-                                                                                {"weighted", weighted},
-                                                                                {"circuits", circuits},
-                                                                                {"composition", composition}}};
+constexpr std::array<std::pair<const char*, int (*)(const LensInput&)>, 7> kLenses{{{"logit", logit},
+                                                                                    {"attribution", attribution},
+                                                                                    {"gradients", gradients},
+                                                                                    {"flow", flow},
+                                                                                    {"weighted", weighted},
+                                                                                    {"circuits", circuits},
+                                                                                    {"composition", composition}}};
 
 } // namespace
 
@@ -266,9 +266,9 @@ void addLens(Command& command) {
             return lensVision({options->model, options->picture, options->target, options->json}, options->what,
                               options->top);
         const auto model = openForText(options->model, "lens");
-        const Asked asked{*options, *model, options->prompt.encode(*model)};
+        const LensInput input{*options, *model, options->prompt.encode(*model)};
         const auto lens = std::ranges::find_if(kLenses, [&](const auto& each) { return options->what == each.first; });
-        return lens->second(asked);
+        return lens->second(input);
     });
 }
 

@@ -39,13 +39,14 @@ void requireVision(const std::string& path) {
 }
 
 /// A model with the patches of its picture.
-struct Asked {
+struct PictureInput {
     /// @param from another picture, which the model reads at the same size; empty: none
-    explicit Asked(const VisionQuestion& asked, const std::string& from = {}) : question(asked) {
-        requireVision(asked.model.path);
-        std::vector<Image> pictures{asked.picture.read()}; // before a large model is loaded
+    explicit PictureInput(const VisionQuestion& visionQuestion, const std::string& from = {})
+        : question(visionQuestion) {
+        requireVision(visionQuestion.model.path);
+        std::vector<Image> pictures{visionQuestion.picture.read()}; // before a large model is loaded
         if (!from.empty()) pictures.push_back(ImageOptions{.image = from, .size = {}}.read());
-        model = openVision(asked.model, asked.picture.asked());
+        model = openVision(visionQuestion.model, visionQuestion.picture.asked());
         patches = model->patchesOf(pictures.front());
         if (!from.empty()) other = model->patchesOf(pictures.back());
     }
@@ -78,8 +79,8 @@ struct Asked {
     std::vector<float> patches, other;
 };
 
-void classes(Asked& asked, int top) {
-    const auto lens = asked.run<ClassLens>(ClassLensAnalysis{});
+void classes(PictureInput& input, int top) {
+    const auto lens = input.run<ClassLens>(ClassLensAnalysis{});
     Json rows = Json::array();
     for (const ClassLens::Stage& stage : lens->stages) {
         std::vector<int> order(stage.probabilities.size());
@@ -91,48 +92,48 @@ void classes(Asked& asked, int top) {
         std::string says;
         Json choices = Json::array();
         for (const int index : order) {
-            says += fmt::format("  {} {:.1f} %", asked.model->info().labelOf(index),
+            says += fmt::format("  {} {:.1f} %", input.model->info().labelOf(index),
                                 static_cast<double>(shareOf(index)) * 100);
-            Json each = asked.classJson(index);
+            Json each = input.classJson(index);
             each["probability"] = shareOf(index);
             choices.push_back(each);
         }
         rows.push_back({{"stage", name}, {"choices", choices}});
-        if (!asked.question.isJson) fmt::print("{:10}{}\n", name, says);
+        if (!input.question.isJson) fmt::print("{:10}{}\n", name, says);
     }
-    if (asked.question.isJson) print({{"rows", rows}});
+    if (input.question.isJson) print({{"rows", rows}});
 }
 
-void contributions(Asked& asked) {
+void contributions(PictureInput& input) {
     ClassAttributionAnalysis analysis;
-    analysis.target = asked.target();
-    const auto found = asked.run<ClassAttribution>(analysis);
-    printContributions(asked.name(found->target), found->logit, found->components, Json::object(), "",
-                       asked.question.isJson);
+    analysis.target = input.target();
+    const auto found = input.run<ClassAttribution>(analysis);
+    printContributions(input.name(found->target), found->logit, found->components, Json::object(), "",
+                       input.question.isJson);
 }
 
-void patchGradients(Asked& asked) {
+void patchGradients(PictureInput& input) {
     PatchAttributionAnalysis analysis;
-    analysis.target = asked.target();
-    const auto found = asked.run<PatchAttribution>(analysis);
-    const TargetName target = asked.name(found->target);
+    analysis.target = input.target();
+    const auto found = input.run<PatchAttribution>(analysis);
+    const TargetName target = input.name(found->target);
     Json rows = Json::array();
-    if (!asked.question.isJson)
+    if (!input.question.isJson)
         fmt::print("{}: {:+.4f}; for a picture of the mean colour: {:+.4f}\n{:>20} {:>20}\n", target.text,
                    static_cast<double>(found->logit), static_cast<double>(found->baselineLogit), "gradient x input",
                    "integrated");
-    const int64_t columns = asked.model->info().grid.width;
+    const int64_t columns = input.model->info().grid.width;
     for (size_t patch = 0; patch < found->gradientTimesInput.size(); ++patch) {
         const int64_t row = static_cast<int64_t>(patch) / columns, column = static_cast<int64_t>(patch) % columns;
         rows.push_back({{"row", row},
                         {"column", column},
                         {"gradient x input", found->gradientTimesInput[patch]},
                         {"integrated", found->integratedGradients[patch]}});
-        if (!asked.question.isJson)
+        if (!input.question.isJson)
             fmt::print("{:20.4f} {:20.4f}  patch {}, {}\n", static_cast<double>(found->gradientTimesInput[patch]),
                        static_cast<double>(found->integratedGradients[patch]), row, column);
     }
-    if (asked.question.isJson)
+    if (input.question.isJson)
         print({{"target", target.json},
                {"logit", found->logit},
                {"baselineLogit", found->baselineLogit},
@@ -141,7 +142,7 @@ void patchGradients(Asked& asked) {
 }
 
 /// Heads that are similar to one of them, and groups of similar heads.
-void compareHeads(const PatchHeadDetection& found, const VisionQuestion& question, const LikenessOptions& options,
+void compareHeads(const PatchHeadDetection& found, const VisionQuestion& question, const SimilarityOptions& options,
                   Json& json) {
     if (!options.like.empty()) {
         const size_t own = found.indexOf(options.like[0], options.like[1]);
@@ -150,14 +151,15 @@ void compareHeads(const PatchHeadDetection& found, const VisionQuestion& questio
             ModelOptions model = question.model;
             model.path = options.in;
             const VisionQuestion there{model, question.picture, question.target, question.isJson};
-            Asked other(there);
+            PictureInput other(there);
             elsewhere = other.run<PatchHeadDetection>(PatchHeadAnalysis{});
         }
         const PatchHeadDetection& others = elsewhere ? *elsewhere : found;
-        const std::vector<float> likeness = likenessTo(found.prints[own], others);
+        const std::vector<float> similarities = similaritiesTo(found.prints[own], others);
         std::vector<SimilarHead> heads;
-        for (size_t at = 0; at < likeness.size(); ++at)
-            if (elsewhere || at != own) heads.push_back({others.heads[at].layer, others.heads[at].head, likeness[at]});
+        for (size_t at = 0; at < similarities.size(); ++at)
+            if (elsewhere || at != own)
+                heads.push_back({others.heads[at].layer, others.heads[at].head, similarities[at]});
         std::ranges::stable_sort(heads, std::ranges::greater(), &SimilarHead::similarity);
         printLike(options, heads, json, question.isJson);
     }
@@ -179,42 +181,42 @@ int lensVision(const VisionQuestion& question, const std::string& what, int top)
                      .where = {},
                      .hint = "with --image, choose logit, attribution or gradients; attention-cli render draws "
                              "rollout"});
-    Asked asked(question);
+    PictureInput input(question);
     if (what == "logit")
-        classes(asked, top);
+        classes(input, top);
     else if (what == "attribution")
-        contributions(asked);
+        contributions(input);
     else
-        patchGradients(asked);
+        patchGradients(input);
     return kDone;
 }
 
 int ablateVision(const VisionQuestion& question) {
-    Asked asked(question);
+    PictureInput input(question);
     ClassAblationAnalysis analysis;
-    analysis.target = asked.target();
-    const auto found = asked.run<ClassAblation>(analysis);
-    printEffects(asked.name(found->target), *found, question.isJson);
+    analysis.target = input.target();
+    const auto found = input.run<ClassAblation>(analysis);
+    printEffects(input.name(found->target), *found, question.isJson);
     return kDone;
 }
 
 int patchVision(const VisionQuestion& question, const std::string& from, const std::string& hook) {
-    Asked asked(question, from);
+    PictureInput input(question, from);
     ClassPatchSweepAnalysis analysis;
     analysis.hook = hook;
-    analysis.target = asked.target();
-    const auto found = asked.run<ClassPatchSweep>(analysis);
-    const VisionInfo& info = asked.model->info();
+    analysis.target = input.target();
+    const auto found = input.run<ClassPatchSweep>(analysis);
+    const VisionInfo& info = input.model->info();
     std::vector<std::string> names = info.prefix;
     for (int64_t patch = 0; patch < info.grid.area(); ++patch)
         names.push_back(fmt::format("patch {}, {}", patch / info.grid.width, patch % info.grid.width));
-    printPatching(asked.name(found->target), *found, names, question.isJson);
+    printPatching(input.name(found->target), *found, names, question.isJson);
     return kDone;
 }
 
-int detectVision(const VisionQuestion& question, const LikenessOptions& likeness) {
-    Asked asked(question);
-    const auto found = asked.run<PatchHeadDetection>(PatchHeadAnalysis{});
+int detectVision(const VisionQuestion& question, const SimilarityOptions& similarity) {
+    PictureInput input(question);
+    const auto found = input.run<PatchHeadDetection>(PatchHeadAnalysis{});
     Json kinds = Json::array(), heads = Json::array();
     std::array<bool, kPatchHeadKinds> isFound{};
     for (const PatchHeadScores& head : found->heads) {
@@ -240,8 +242,8 @@ int detectVision(const VisionQuestion& question, const LikenessOptions& likeness
         kinds.push_back({{"id", text.id}, {"title", text.title}, {"score", text.explanation}, {"source", text.source}});
         if (!question.isJson && isFound[each]) fmt::print("{}: {}\n", text.title, text.explanation);
     }
-    Json json{{"model", asked.model->info().name}, {"kinds", kinds}, {"heads", heads}};
-    compareHeads(*found, question, likeness, json);
+    Json json{{"model", input.model->info().name}, {"kinds", kinds}, {"heads", heads}};
+    compareHeads(*found, question, similarity, json);
     if (question.isJson) print(json);
     return kDone;
 }

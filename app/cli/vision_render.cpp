@@ -18,7 +18,7 @@ namespace attn::cli {
 namespace {
 
 /// The row of a pattern that is drawn: that of one token, or the mean of the rows of all patches.
-struct Looking {
+struct PatchChoice {
     std::optional<int> token;
     QString name;
 };
@@ -32,7 +32,7 @@ int numberOf(std::string_view text) {
 
 /// "cls", "mean", "7" or "2,5" (row, column). Empty: CLS if the model has one, else the mean.
 /// @throws Error naming the valid ones
-Looking lookingOf(const std::string& text, const VisionInfo& info) {
+PatchChoice patchChoiceOf(const std::string& text, const VisionInfo& info) {
     const bool hasCls = !info.prefix.empty() && info.prefix.front() == "CLS";
     if (hasCls && (text.empty() || text == "cls")) return {0, "CLS"};
     if (text.empty() || text == "mean") return {std::nullopt, "all patches on average"};
@@ -55,7 +55,7 @@ Looking lookingOf(const std::string& text, const VisionInfo& info) {
             QString("patch %1, %2").arg(row).arg(column)};
 }
 
-void show(PatchOverlayFigure& figure, const VisionInfo& info, PatchRow row, const Looking& looking) {
+void show(PatchOverlayFigure& figure, const VisionInfo& info, PatchRow row, const PatchChoice& choice) {
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row.patches));
     const auto before = static_cast<int>(info.prefix.size());
     if (before > 0)
@@ -63,7 +63,7 @@ void show(PatchOverlayFigure& figure, const VisionInfo& info, PatchRow row, cons
                           .arg(row.elsewhere * 100, 0, 'f', 1)
                           .arg(before == 1 ? QString::fromStdString(info.prefix.front())
                                            : QString("the %1 tokens before the patches").arg(before));
-    if (looking.token && *looking.token >= before) figure.marked = *looking.token - before;
+    if (choice.token && *choice.token >= before) figure.marked = *choice.token - before;
 }
 
 void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
@@ -76,23 +76,23 @@ void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<con
             {.what = fmt::format("there is no layer {}, head {}", view.layer, view.head),
              .where = info.name,
              .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.layers - 1, heads - 1)});
-    const Looking looking = lookingOf(view.patch, info);
-    const auto patterns = model.look(patches, view.layer).patterns;
+    const PatchChoice choice = patchChoiceOf(view.patch, info);
+    const auto patterns = model.patternsAndLogits(patches, view.layer).patterns;
     const LayerPattern& pattern = patterns[static_cast<size_t>(view.layer)];
     if (pattern.values.empty())
         throw Error({.what = fmt::format("layer {} forms no pattern", view.layer),
                      .where = info.name,
                      .hint = "choose a layer whose attention forms a pattern"});
-    show(figure, info, patchRow(pattern, view.head, looking.token), looking);
+    show(figure, info, patchRow(pattern, view.head, choice.token), choice);
     if (pattern.layout.tokens < info.tokens()) figure.tokens = pattern.layout.tokenOf;
-    figure.title = QString("Layer %1, head %2: attention of %3").arg(view.layer).arg(view.head).arg(looking.name);
+    figure.title = QString("Layer %1, head %2: attention of %3").arg(view.layer).arg(view.head).arg(choice.name);
 }
 
 void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
                  const VisionView& view) {
     const VisionInfo& info = model.info();
-    const Looking looking = lookingOf(view.patch, info);
-    const auto patterns = model.look(patches).patterns;
+    const PatchChoice choice = patchChoiceOf(view.patch, info);
+    const auto patterns = model.patternsAndLogits(patches).patterns;
     const auto without =
         std::ranges::count_if(patterns, [](const LayerPattern& pattern) { return pattern.values.empty(); });
     if (without > 0)
@@ -101,20 +101,20 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
                      .hint = "choose a model that forms a pattern in every layer, or --view attention"});
     if (!view.label.empty()) {
         const int label = labelNamed(view.label, info);
-        show(figure, info, patchRow(gradientRollout(patterns, model.patternGradients(patches, label)), looking.token),
-             looking);
+        show(figure, info, patchRow(gradientRollout(patterns, model.patternGradients(patches, label)), choice.token),
+             choice);
         figure.title = QString("Rollout over %1 layers for “%2”: attention of %3")
                            .arg(info.layers)
-                           .arg(QString::fromStdString(info.labelOf(label)), looking.name);
+                           .arg(QString::fromStdString(info.labelOf(label)), choice.name);
         figure.note = "relevance: only what raises the class counts, so the sum varies";
         return;
     }
     const HeadFusion fusion = view.fusion == "max"   ? HeadFusion::Maximum
                               : view.fusion == "min" ? HeadFusion::Minimum
                                                      : HeadFusion::Mean;
-    show(figure, info, patchRow(attentionRollout(patterns, {.fusion = fusion, .discard = view.discard}), looking.token),
-         looking);
-    figure.title = QString("Rollout over %1 layers: attention of %2").arg(info.layers).arg(looking.name);
+    show(figure, info, patchRow(attentionRollout(patterns, {.fusion = fusion, .discard = view.discard}), choice.token),
+         choice);
+    figure.title = QString("Rollout over %1 layers: attention of %2").arg(info.layers).arg(choice.name);
 }
 
 } // namespace

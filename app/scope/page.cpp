@@ -59,7 +59,7 @@ View* Page::view() {
     }
 }
 
-float Page::drawTools(bool isRunning, Wishes& wishes) {
+float Page::drawTools(bool isRunning, UserRequests& requests) {
     beginBar("tools", 0, 0);
     const ModelSubject* model = subject_.model();
     View* shown = view();
@@ -69,35 +69,37 @@ float Page::drawTools(bool isRunning, Wishes& wishes) {
             const std::string help = fmt::format("{} ({})", descriptor.help, key);
             ImGui::BeginDisabled(descriptor.needsModel && model == nullptr);
             if (toolButton(descriptor.title, help.c_str(), descriptor.id == shown_, key++ == 1))
-                wishes.view = descriptor.id;
+                requests.view = descriptor.id;
             ImGui::EndDisabled();
         }
     }
     if (shown && shown->looksAtHead()) {
-        choose("##layer", "Layer %d", "Layer (up and down arrows)", subject_.layer(), subject_.layers(), wishes.layer);
+        choose("##layer", "Layer %d", "Layer (up and down arrows)", subject_.layer(), subject_.layers(),
+               requests.layer);
         flow(chooserWidth());
-        choose("##head", "Head %d", "Head (left and right arrows)", subject_.head(), subject_.heads(), wishes.head);
+        choose("##head", "Head %d", "Head (left and right arrows)", subject_.head(), subject_.heads(), requests.head);
     }
     bool isFirst = !(shown && shown->looksAtHead()); // the next tool starts a line
     if (model != nullptr && shown && shown->looksAtTokens()) {
         if (toolButton("Generate a token", "Add the most probable token and its row (Space; hold for more)", false,
                        std::exchange(isFirst, false)))
-            ++wishes.tokens;
-        if (toolButton(isRunning ? "Stop" : "Run", "Generate tokens until you stop (R)", isRunning)) wishes.run = true;
-        if (toolButton("Reset", "Return to the prompt (Backspace)")) wishes.reset = true;
+            ++requests.tokens;
+        if (toolButton(isRunning ? "Stop" : "Run", "Generate tokens until you stop (R)", isRunning))
+            requests.run = true;
+        if (toolButton("Reset", "Return to the prompt (Backspace)")) requests.reset = true;
     }
     if (toolButton(look_.isLight ? "Dark" : "Light", "Switch between the dark and the light theme (T)", false, isFirst))
-        wishes.theme = true;
+        requests.theme = true;
     if (toolButton("Present", "Show only the figure, in full screen and large text (P, F11); press Esc to go back"))
-        wishes.present = true;
+        requests.present = true;
     if (shown && !shown->pictures().empty()) {
         if (toolButton("Fit", "Show the whole figure (0); the wheel zooms or scrolls, dragging pans"))
-            wishes.fit = true;
+            requests.fit = true;
         if (shown->looksAtHead() &&
             toolButton("Brighten", "Colour by the square root of the weight, to see faint cells (B)", look_.liftsFaint))
-            wishes.lift = true;
+            requests.lift = true;
     }
-    if (shown) shown->drawTools(wishes);
+    if (shown) shown->drawTools(requests);
     const float height = ImGui::GetWindowSize().y;
     ImGui::End();
     return height;
@@ -139,16 +141,16 @@ void Page::drawRefusal(const Area& area) const {
     ImGui::End();
 }
 
-void Page::draw(double frameMs, bool isRunning, Wishes& wishes) {
+void Page::draw(double frameMs, bool isRunning, UserRequests& requests) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     float top = 0, bottom = 0;
     if (!look_.isPresenting) {
-        top = drawTools(isRunning, wishes);
+        top = drawTools(isRunning, requests);
         bottom = drawFacts(frameMs);
     }
     const Area area{0, top, display.x, std::max(display.y - top - bottom, 0.0f)};
     if (View* shown = view())
-        shown->draw(area, look_, wishes);
+        shown->draw(area, look_, requests);
     else
         drawRefusal(area);
 }

@@ -16,8 +16,8 @@ public:
     Page(Subject& subject, ViewId view) : subject_(subject), shown_(view) {}
 
     /// Makes the widgets of one frame, between Gui::beginFrame and endFrame.
-    /// @param wishes what the frame's buttons ask for is added
-    void draw(double frameMs, bool isRunning, Wishes& wishes);
+    /// @param requests what the frame's buttons ask for is added
+    void draw(double frameMs, bool isRunning, UserRequests& requests);
     /// Like View::prepare, but turns a view's errors into the subject's notice. @throws gpu::DeviceLost
     bool prepare(const std::function<void()>& finishFrame);
     std::span<const Picture> pictures() const;
@@ -32,7 +32,7 @@ public:
 
 private:
     // Each returns its height.
-    float drawTools(bool isRunning, Wishes& wishes);
+    float drawTools(bool isRunning, UserRequests& requests);
     float drawFacts(double frameMs);
     void drawRefusal(const Area& area) const;
 

@@ -159,67 +159,67 @@ std::unique_ptr<LanguageModel> Scope::openModel(const Options& options, bool pre
 }
 
 void Scope::readKeys() {
-    Wishes wishes;
+    UserRequests requests;
     const std::vector<int> pressed = window_.takeKeys();
     if (gui_->wantsText()) return; // the user is typing
     for (int key : pressed) {
         const auto views = viewCatalogue();
         if (key >= GLFW_KEY_1 && key < GLFW_KEY_1 + static_cast<int>(views.size()))
-            wishes.view = views[static_cast<size_t>(key - GLFW_KEY_1)].id;
+            requests.view = views[static_cast<size_t>(key - GLFW_KEY_1)].id;
         switch (key) {
         case GLFW_KEY_UP:
-            --wishes.layers;
+            --requests.layers;
             break;
         case GLFW_KEY_DOWN:
-            ++wishes.layers;
+            ++requests.layers;
             break;
         case GLFW_KEY_LEFT:
-            --wishes.heads;
+            --requests.heads;
             break;
         case GLFW_KEY_RIGHT:
-            ++wishes.heads;
+            ++requests.heads;
             break;
         case GLFW_KEY_ENTER:
         case GLFW_KEY_KP_ENTER:
-            wishes.open = true;
+            requests.open = true;
             break;
         case GLFW_KEY_SPACE:
-            ++wishes.tokens;
+            ++requests.tokens;
             break;
         case GLFW_KEY_R:
-            wishes.run = true;
+            requests.run = true;
             break;
         case GLFW_KEY_BACKSPACE:
-            wishes.reset = true;
+            requests.reset = true;
             break;
         case GLFW_KEY_0:
         case GLFW_KEY_KP_0:
-            wishes.fit = true;
+            requests.fit = true;
             break;
         case GLFW_KEY_B:
-            wishes.lift = true;
+            requests.lift = true;
             break;
         case GLFW_KEY_T:
-            wishes.theme = true;
+            requests.theme = true;
             break;
         case GLFW_KEY_F:
-            wishes.fullScreen = true;
+            requests.fullScreen = true;
             break;
         case GLFW_KEY_P:
         case GLFW_KEY_F11:
-            wishes.present = true;
+            requests.present = true;
             break;
         case GLFW_KEY_Q:
-            wishes.quit = true;
+            requests.quit = true;
             break;
         case GLFW_KEY_ESCAPE:
-            (page_->look().isPresenting ? wishes.present : wishes.quit) = true;
+            (page_->look().isPresenting ? requests.present : requests.quit) = true;
             break;
         default:
             break;
         }
     }
-    fulfil(wishes);
+    fulfil(requests);
 }
 
 void Scope::readFollowed() {
@@ -299,27 +299,27 @@ void Scope::step() {
     if (!model->generate() || !model->notice().empty()) isRunning_ = false;
 }
 
-void Scope::fulfil(const Wishes& wishes) {
-    if (wishes.view) page_->show(*wishes.view);
-    subject_->select(wishes.layer.value_or(subject_->layer()) + wishes.layers,
-                     wishes.head.value_or(subject_->head()) + wishes.heads);
-    if (wishes.open && page_->shown() == ViewId::Grid) page_->show(ViewId::Head);
-    if (wishes.run) isRunning_ = !isRunning_ && subject_->model() != nullptr;
-    if (wishes.reset && subject_->model() != nullptr) {
+void Scope::fulfil(const UserRequests& requests) {
+    if (requests.view) page_->show(*requests.view);
+    subject_->select(requests.layer.value_or(subject_->layer()) + requests.layers,
+                     requests.head.value_or(subject_->head()) + requests.heads);
+    if (requests.open && page_->shown() == ViewId::Grid) page_->show(ViewId::Head);
+    if (requests.run) isRunning_ = !isRunning_ && subject_->model() != nullptr;
+    if (requests.reset && subject_->model() != nullptr) {
         isRunning_ = false;
         renderer_->finishFrame();
         subject_->model()->reset();
     }
-    for (int i = 0; i < wishes.tokens; ++i) step();
-    if (wishes.fit) page_->fit();
-    if (wishes.lift) page_->look().liftsFaint = !page_->look().liftsFaint;
-    if (wishes.theme) {
+    for (int i = 0; i < requests.tokens; ++i) step();
+    if (requests.fit) page_->fit();
+    if (requests.lift) page_->look().liftsFaint = !page_->look().liftsFaint;
+    if (requests.theme) {
         page_->look().isLight = !page_->look().isLight;
         isLookNew_ = true;
     }
-    if (wishes.present) present(!page_->look().isPresenting);
-    if (wishes.fullScreen) window_.toggleFullScreen();
-    if (wishes.quit) window_.close();
+    if (requests.present) present(!page_->look().isPresenting);
+    if (requests.fullScreen) window_.toggleFullScreen();
+    if (requests.quit) window_.close();
 }
 
 void Scope::compose() {
@@ -329,12 +329,12 @@ void Scope::compose() {
         renderer_->setLight(page_->look().isLight);
     }
     gui_->beginFrame();
-    Wishes wishes;
-    page_->draw(medianOf(frameMs_), isRunning_, wishes);
+    UserRequests requests;
+    page_->draw(medianOf(frameMs_), isRunning_, requests);
     gui_->endFrame();
     const bool isBetterLater = page_->prepare([this] { renderer_->finishFrame(); });
     isRefining_ = isBetterLater || isRunning_ || (subject_->model() != nullptr && subject_->model()->isGlowing());
-    fulfil(wishes); // visible in the next frame
+    fulfil(requests); // visible in the next frame
 }
 
 template <typename Draw> auto Scope::frame(const Draw& draw) {

@@ -55,7 +55,7 @@ private:
     void readFollowed();
     /// Applies a message. @throws Error at the first part that fails; the parts before it are applied
     void follow(const MirrorMessage& message);
-    void fulfil(const Wishes& wishes);
+    void fulfil(const UserRequests& requests);
     void present(bool isPresenting);
     void step();
     /// Makes the widgets of a frame, between Gui::beginFrame and endFrame.

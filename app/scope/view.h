@@ -25,7 +25,7 @@ struct Look {
 };
 
 /// What the reader asked for, by key or by button.
-struct Wishes {
+struct UserRequests {
     int layers = 0, heads = 0; ///< steps
     std::optional<int> layer, head;
     std::optional<ViewId> view;
@@ -40,9 +40,9 @@ public:
     virtual ~View() = default;
 
     /// Adds the view's own widgets to the tools.
-    virtual void drawTools(Wishes&) {}
-    /// Makes the widgets of one frame, between Gui::beginFrame and endFrame. @param wishes what they ask for is added
-    virtual void draw(const Area& area, const Look& look, Wishes& wishes) = 0;
+    virtual void drawTools(UserRequests&) {}
+    /// Makes the widgets of one frame, between Gui::beginFrame and endFrame. @param requests what they ask for is added
+    virtual void draw(const Area& area, const Look& look, UserRequests& requests) = 0;
     /// Updates the view's data on the device.
     /// @param finishFrame must be called before changing anything that the last frame may read
     /// @return whether more frames will improve the view

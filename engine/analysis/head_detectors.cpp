@@ -245,7 +245,8 @@ float similarity(std::span<const float> a, std::span<const float> b) {
     return static_cast<float>(overlap(a, b) / static_cast<double>(tokens));
 }
 
-std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, int head, const HeadDetection& others) {
+std::vector<SimilarHead> similarHeads(const HeadDetection& detection, int layer, int head,
+                                      const HeadDetection& others) {
     if (detection.printTokens != others.printTokens)
         throw Error({.what = fmt::format("fingerprints of {} tokens and of {} tokens cannot be compared",
                                          detection.printTokens, others.printTokens),

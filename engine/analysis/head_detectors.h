@@ -81,7 +81,7 @@ struct SimilarHead {
 };
 /// The heads of `others` by falling similarity to one head, without the head itself if both models are the same.
 /// @throws Error if there is no such head, or the fingerprints have different numbers of tokens
-std::vector<SimilarHead> headsLike(const HeadDetection& detection, int layer, int head, const HeadDetection& others);
+std::vector<SimilarHead> similarHeads(const HeadDetection& detection, int layer, int head, const HeadDetection& others);
 
 /// Groups of heads by averageLinkage(), with a mean similarity of at least `least`. @return (layer, head) pairs
 std::vector<std::vector<std::pair<int, int>>> headClusters(const HeadDetection& detection, float least);

@@ -54,10 +54,10 @@ enum class Role : uint8_t { Nothing, Itself, ClassToken, Register, Neighbour, Li
 
 struct Key {
     Role role = Role::Nothing;
-    size_t offset = 0;   ///< index of the offset, if the key is a patch with a place
-    bool isPair = false; ///< the key is another patch
-    double even = 0;     ///< its weight in an even distribution over the visible tokens
-    double likeness = 0; ///< for pairs, minus the query's mean
+    size_t offset = 0;          ///< index of the offset, if the key is a patch with a place
+    bool isPair = false;        ///< the key is another patch
+    double even = 0;            ///< its weight in an even distribution over the visible tokens
+    double pixelSimilarity = 0; ///< for pairs, minus the query's mean
 };
 
 /// Sums over the queries of one head.
@@ -110,9 +110,9 @@ public:
         }
         if (!layer_.shuffled.empty())
             set(PatchHeadKind::Positional, tally.kept / queries_, spread_ > 0 ? tally.keptBeyond / spread_ : 0);
-        if (likenessVariance_ > kNoSpread * likenessSquares_) {
+        if (similarityVariance_ > kNoSpread * similaritySquares_) {
             const double correlation = tally.variance > kNoSpread * tally.squares
-                                           ? tally.covariance / std::sqrt(tally.variance * likenessVariance_)
+                                           ? tally.covariance / std::sqrt(tally.variance * similarityVariance_)
                                            : 0;
             set(PatchHeadKind::Content, correlation, correlation);
         }
@@ -154,25 +154,25 @@ private:
             return layout.windows->regions[window + i] == layout.windows->regions[place];
         };
         size_t seen = 0, pairs = 0;
-        double likeness = 0;
+        double pixelSimilarity = 0;
         for (size_t i = 0; i < tokens.size(); ++i) {
             Key& key = keys_[i];
             place(key, query, tokens[i]);
             if (!isSeen(i)) continue;
             ++seen;
             key.even = 1;
-            key.isPair = !layer_.likeness.empty() && tokens[i] >= layout.prefix && tokens[i] != query;
+            key.isPair = !layer_.pixelSimilarity.empty() && tokens[i] >= layout.prefix && tokens[i] != query;
             if (!key.isPair) continue;
-            key.likeness = static_cast<double>(layer_.likeness[static_cast<size_t>(first) + i]);
-            likeness += key.likeness;
+            key.pixelSimilarity = static_cast<double>(layer_.pixelSimilarity[static_cast<size_t>(first) + i]);
+            pixelSimilarity += key.pixelSimilarity;
             ++pairs;
         }
         for (Key& key : keys_) {
             key.even /= static_cast<double>(seen);
             if (!key.isPair) continue;
-            likenessSquares_ += key.likeness * key.likeness;
-            key.likeness -= likeness / static_cast<double>(pairs);
-            likenessVariance_ += key.likeness * key.likeness;
+            similaritySquares_ += key.pixelSimilarity * key.pixelSimilarity;
+            key.pixelSimilarity -= pixelSimilarity / static_cast<double>(pairs);
+            similarityVariance_ += key.pixelSimilarity * key.pixelSimilarity;
         }
         return seen;
     }
@@ -232,7 +232,7 @@ private:
             const double weight = row[i] - sum / pairs;
             tally.squares += row[i] * row[i];
             tally.variance += weight * weight;
-            tally.covariance += weight * keys_[i].likeness;
+            tally.covariance += weight * keys_[i].pixelSimilarity;
         }
     }
 
@@ -244,7 +244,7 @@ private:
     std::vector<Key> keys_; ///< keys of the current query
     double queries_ = 0;    ///< number of patches
     double spread_ = 0;     ///< number of patches that see more than one token
-    double likenessVariance_ = 0, likenessSquares_ = 0;
+    double similarityVariance_ = 0, similaritySquares_ = 0;
 };
 
 /// The patches in the order of shuffledOrder().
@@ -297,7 +297,7 @@ std::vector<PatchHeadScores> patchHeadScores(const LayerPattern& pattern, const 
     return scores;
 }
 
-std::vector<float> patchLikeness(const LayerLayout& layout, std::span<const float> patches) {
+std::vector<float> patchSimilarity(const LayerLayout& layout, std::span<const float> patches) {
     const size_t width = patches.size() / layout.tokenOf.size(), tokens = static_cast<size_t>(layout.tokens);
     std::vector<float> means(tokens * width, 0), members(tokens, 0);
     for (const int32_t token : layout.tokenOf) ++members[static_cast<size_t>(token)];
@@ -305,7 +305,7 @@ std::vector<float> patchLikeness(const LayerLayout& layout, std::span<const floa
         const auto token = static_cast<size_t>(layout.tokenOf[patch]);
         for (size_t i = 0; i < width; ++i) means[token * width + i] += patches[patch * width + i] / members[token];
     }
-    std::vector<float> likeness(static_cast<size_t>(layout.cells()), 0);
+    std::vector<float> pixelSimilarity(static_cast<size_t>(layout.cells()), 0);
     layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
         const auto own = std::span(means).subspan(static_cast<size_t>(query) * width, width);
         for (size_t i = 0; query >= layout.prefix && i < keys.size(); ++i) {
@@ -313,10 +313,10 @@ std::vector<float> patchLikeness(const LayerLayout& layout, std::span<const floa
             const float* other = means.data() + static_cast<size_t>(keys[i]) * width;
             float sum = 0;
             for (size_t at = 0; at < width; ++at) sum += (own[at] - other[at]) * (own[at] - other[at]);
-            likeness[static_cast<size_t>(first) + i] = -std::sqrt(sum / static_cast<float>(width));
+            pixelSimilarity[static_cast<size_t>(first) + i] = -std::sqrt(sum / static_cast<float>(width));
         }
     });
-    return likeness;
+    return pixelSimilarity;
 }
 
 size_t PatchHeadDetection::indexOf(int layer, int head) const {
@@ -329,10 +329,10 @@ size_t PatchHeadDetection::indexOf(int layer, int head) const {
     return static_cast<size_t>(found - heads.begin());
 }
 
-std::vector<float> likenessTo(const PatchHeadPrint& head, const PatchHeadDetection& others) {
-    std::vector<float> likeness;
-    for (const PatchHeadPrint& other : others.prints) likeness.push_back(similarity(head, other));
-    return likeness;
+std::vector<float> similaritiesTo(const PatchHeadPrint& head, const PatchHeadDetection& others) {
+    std::vector<float> pixelSimilarity;
+    for (const PatchHeadPrint& other : others.prints) pixelSimilarity.push_back(similarity(head, other));
+    return pixelSimilarity;
 }
 
 std::vector<std::vector<size_t>> headGroups(const PatchHeadDetection& detection, float least) {
@@ -358,12 +358,13 @@ std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
         if (input.report) input.report(share, "head kinds");
     };
     report(0);
-    const std::vector<LayerPattern> patterns = model.look(input.patches).patterns;
+    const std::vector<LayerPattern> patterns = model.patternsAndLogits(input.patches).patterns;
     report(0.3f);
     const auto count = static_cast<int>(config.grid().area());
-    const std::vector<LayerPattern> shuffled = model.look(shuffledPatches(input.patches, count, seed)).patterns;
+    const std::vector<LayerPattern> shuffled =
+        model.patternsAndLogits(shuffledPatches(input.patches, count, seed)).patterns;
     auto result = std::make_shared<PatchHeadDetection>();
-    std::vector<float> likeness;
+    std::vector<float> pixelSimilarity;
     for (size_t layer = 0; layer < patterns.size(); ++layer) {
         report(0.6f + 0.4f * static_cast<float>(layer) / static_cast<float>(patterns.size()));
         const LayerPattern& pattern = patterns[layer];
@@ -371,14 +372,14 @@ std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
         const ImageSize grid = config.gridOf(static_cast<int64_t>(layer));
         // Pooled tokens differ from picture to picture.
         const bool isPooled = pattern.layout.tokens != pattern.layout.prefix + grid.area();
-        const bool isAsBefore = layer > 0 && !likeness.empty() && !pattern.layout.windows &&
+        const bool isAsBefore = layer > 0 && !pixelSimilarity.empty() && !pattern.layout.windows &&
                                 !patterns[layer - 1].layout.windows &&
                                 patterns[layer - 1].layout.tokenOf == pattern.layout.tokenOf;
-        if (!isAsBefore) likeness = patchLikeness(pattern.layout, input.patches);
+        if (!isAsBefore) pixelSimilarity = patchSimilarity(pattern.layout, input.patches);
         for (PatchHeadScores& head :
              patchHeadScores(pattern, {.grid = isPooled ? ImageSize{} : grid,
                                       .classTokens = config.positioned(),
-                                      .likeness = likeness,
+                                      .pixelSimilarity = pixelSimilarity,
                                       .shuffled = isPooled ? std::span<const float>() : shuffled[layer].values})) {
             head.layer = static_cast<int>(layer);
             result->heads.push_back(head);

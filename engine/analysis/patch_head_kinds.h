@@ -26,11 +26,11 @@ enum class PatchHeadKind : uint8_t {
                 ///< heads
     RowAndColumn, ///< weight on patches of the same row or column, without the neighbours
     Positional,   ///< 1 - half the sum of |difference of the weights| after shuffling the patches of the picture
-    Content,      ///< correlation of weight and patchLikeness() over pairs of different patches, both minus the mean of
-                  ///< the query; negative values count as 0
-    WholePicture  ///< entropy of the weights divided by the largest possible entropy.
-                  ///< @source Raghu et al. 2021, section 4: global heads; by entropy: Clark et al. 2019,
-                  ///< arXiv:1906.04341, section 3.2
+    Content, ///< correlation of weight and patchSimilarity() over pairs of different patches, both minus the mean of
+             ///< the query; negative values count as 0
+    WholePicture ///< entropy of the weights divided by the largest possible entropy.
+                 ///< @source Raghu et al. 2021, section 4: global heads; by entropy: Clark et al. 2019,
+                 ///< arXiv:1906.04341, section 3.2
 };
 inline constexpr size_t kPatchHeadKinds = 9;
 
@@ -74,7 +74,7 @@ private:
 struct PatchHeadLayer {
     ImageSize grid{};        ///< grid of the tokens after the prefix; empty if they have no places, as after pooling
     int64_t classTokens = 0; ///< class tokens at the start of the prefix; the rest of the prefix is registers
-    std::span<const float> likeness{}; ///< from patchLikeness(); empty: Content has no score
+    std::span<const float> pixelSimilarity{}; ///< from patchSimilarity(); empty: Content has no score
     std::span<const float> shuffled{}; ///< LayerPattern::values with shuffled patches; empty: Positional has no score
 };
 /// Scores the heads of one layer. @return one per head; their `layer` is 0  @throws Error if a size does not fit
@@ -84,7 +84,7 @@ std::vector<PatchHeadScores> patchHeadScores(const LayerPattern& pattern, const 
 /// patches has the mean of their pixels.
 /// @param patches [patches, values per patch]
 /// @return one value per cell of a head, in the order of LayerLayout::forRows(); 0 for tokens that are not patches
-std::vector<float> patchLikeness(const LayerLayout& layout, std::span<const float> patches);
+std::vector<float> patchSimilarity(const LayerLayout& layout, std::span<const float> patches);
 
 /// A random permutation of 0 to count - 1 that depends only on the seed.
 std::vector<int> shuffledOrder(int count, uint64_t seed);
@@ -99,7 +99,7 @@ struct PatchHeadDetection : VisionAnalysisResult {
 };
 
 /// The similarity of each head of `others` to a head. @return [others.heads]
-std::vector<float> likenessTo(const PatchHeadPrint& head, const PatchHeadDetection& others);
+std::vector<float> similaritiesTo(const PatchHeadPrint& head, const PatchHeadDetection& others);
 /// Groups of heads by averageLinkage(), with a mean similarity of at least `least`. @return indices of `heads`
 std::vector<std::vector<size_t>> headGroups(const PatchHeadDetection& detection, float least);
 

@@ -13,26 +13,27 @@
 namespace attn {
 
 class CostSession::Worker {
-    struct Asked {
+    struct NumberedQuery {
         CostQuery query;
         uint64_t number = 0; ///< number of the query
     };
 
 public:
     explicit Worker(Options options)
-        : options_(std::move(options)), thread_([this](std::variant<Asked> query) { run(std::get<Asked>(query)); }) {}
+        : options_(std::move(options)),
+          thread_([this](std::variant<NumberedQuery> query) { run(std::get<NumberedQuery>(query)); }) {}
     ~Worker() { cancel(); }
 
-    void ask(const CostQuery& query) { thread_.ask(Asked{query, ++asked_}); }
-    void cancel() { cancelled_ = asked_.load(); }
+    void ask(const CostQuery& query) { thread_.ask(NumberedQuery{query, ++lastNumber_}); }
+    void cancel() { cancelled_ = lastNumber_.load(); }
     Publisher<CostSnapshot>& snapshots() { return snapshots_; }
     bool waitIdle(double timeoutSeconds) { return thread_.waitIdle(timeoutSeconds); }
 
 private:
-    void run(const Asked& asked) {
+    void run(const NumberedQuery& request) {
         CostSnapshot next;
-        next.query = asked.query;
-        underway_ = asked.number;
+        next.query = request.query;
+        underway_ = request.number;
         next.isRunning = true;
         next.costs.resize(next.query.specs.size());
         next.remarks.resize(next.query.specs.size());
@@ -44,7 +45,7 @@ private:
     }
 
     /// True also if there is a newer query.
-    bool isCancelled() const { return cancelled_ >= underway_ || asked_ > underway_; }
+    bool isCancelled() const { return cancelled_ >= underway_ || lastNumber_ > underway_; }
 
     void answer(CostSnapshot& next) {
         const CostQuery& query = next.query;
@@ -101,9 +102,10 @@ private:
     uint64_t underway_ = 0;
 
     // Shared between threads.
-    std::atomic<uint64_t> asked_{0}, cancelled_{0}; ///< number of queries so far, and number of the last cancelled one
+    std::atomic<uint64_t> lastNumber_{0},
+        cancelled_{0}; ///< number of queries so far, and number of the last cancelled one
     Publisher<CostSnapshot> snapshots_;
-    QueryThread<Asked> thread_;
+    QueryThread<NumberedQuery> thread_;
 };
 
 CostSession::CostSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}

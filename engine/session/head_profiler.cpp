@@ -18,12 +18,12 @@ constexpr const char *kStatistics = "profile.statistics", *kView = "view", *kSlo
 constexpr const char *kDistances = "distances", *kReceived = "received", *kPixels = "pixels", *kTile = "tile";
 
 /// The states of a source in a graph, and the other inputs of the kernels of the long-pattern view.
-struct Scene {
+struct ProfileInputs {
     std::shared_ptr<Graph> graph = std::make_shared<Graph>();
     AttentionInputs in;
     Tensor slopes, statistics;
 
-    explicit Scene(const LongPatternSource& source) {
+    explicit ProfileInputs(const LongPatternSource& source) {
         const auto cache = [&](const std::string& name, int64_t heads) {
             return graph->state(name,
                                 {.shape = {source.capacity, heads, source.width}, .liveRows = StepScalar::KeyLength});
@@ -122,14 +122,14 @@ bool HeadProfiler::work(double milliseconds) {
 
 GpuExecutor& HeadProfiler::bandStep() {
     if (!band_) {
-        const Scene scene(source_);
-        const Tensor view = scene.words(kView);
-        const Tensor statistics = lensStatistics(scene.in, scene.slopes, view, source_.rule, kRows);
-        const Tensor kept = assign(scene.statistics, statistics, StepScalar::CacheOffset);
-        const Tensor distances = lensDistances(scene.in, scene.slopes, kept, view, source_.rule, kRows);
+        const ProfileInputs inputs(source_);
+        const Tensor view = inputs.words(kView);
+        const Tensor statistics = lensStatistics(inputs.in, inputs.slopes, view, source_.rule, kRows);
+        const Tensor kept = assign(inputs.statistics, statistics, StepScalar::CacheOffset);
+        const Tensor distances = lensDistances(inputs.in, inputs.slopes, kept, view, source_.rule, kRows);
         band_ = std::make_unique<GpuExecutor>(
             context_, kernels_, store_,
-            compile(scene.graph, std::map<std::string, Tensor>{{kStatistics, kept}, {kDistances, distances}}));
+            compile(inputs.graph, std::map<std::string, Tensor>{{kStatistics, kept}, {kDistances, distances}}));
         writeSlopes(*band_, source_);
     }
     return *band_;
@@ -138,11 +138,11 @@ GpuExecutor& HeadProfiler::bandStep() {
 GpuExecutor& HeadProfiler::tileStep(Pooling pooling, bool isFine) {
     std::unique_ptr<GpuExecutor>& step = tiles_[{pooling, isFine}];
     if (!step) {
-        const Scene scene(source_);
-        const Tensor pixels = lensTile(scene.in, scene.slopes, scene.statistics, scene.words(kView), source_.rule,
+        const ProfileInputs inputs(source_);
+        const Tensor pixels = lensTile(inputs.in, inputs.slopes, inputs.statistics, inputs.words(kView), source_.rule,
                                        pooling, isFine, kRows, kColumns);
         step = std::make_unique<GpuExecutor>(context_, kernels_, store_,
-                                             compile(scene.graph, std::map<std::string, Tensor>{{kPixels, pixels}}));
+                                             compile(inputs.graph, std::map<std::string, Tensor>{{kPixels, pixels}}));
         writeSlopes(*step, source_);
     }
     return *step;

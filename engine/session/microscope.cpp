@@ -157,10 +157,10 @@ std::unique_ptr<GpuExecutor> Microscope::executorOf(const std::shared_ptr<Graph>
 GpuExecutor& Microscope::runHook(const std::string& name) {
     // Without a cache, all tokens of the sequence are rows of one step, and no state of the model changes.
     const auto tokens = static_cast<int64_t>(model_.tokens().size());
-    const bool isKnown = looked_ && looked_->name == name && looked_->room > 0;
-    int64_t room = isKnown && !looked_->isCut ? tokens : roomFor(tokens, model_.capacity());
-    if (!isKnown || looked_->room != room || looked_->edited != model_.editedHooks()) {
-        looked_ = nullptr; // free its memory first
+    const bool isKnown = tensorPlan_ && tensorPlan_->name == name && tensorPlan_->room > 0;
+    int64_t room = isKnown && !tensorPlan_->isCut ? tokens : roomFor(tokens, model_.capacity());
+    if (!isKnown || tensorPlan_->room != room || tensorPlan_->edited != model_.editedHooks()) {
+        tensorPlan_ = nullptr; // free its memory first
         const auto graphOf = [&] {
             DecoderGraph graph = model_.wholeGraph(room);
             if (!graph.graph->probes().contains(name))
@@ -180,17 +180,18 @@ GpuExecutor& Microscope::runHook(const std::string& name) {
         }
         const Tensor tensor = graph.graph->probes().at(name).tensor;
         const auto live = isCut ? std::optional(StepScalar::QueryLength) : std::nullopt;
-        looked_ = std::make_unique<Looking>(Looking{
+        tensorPlan_ = std::make_unique<TensorPlan>(TensorPlan{
             .name = name,
             .room = room,
             .isCut = isCut,
             .axes = axes,
             .edited = model_.editedHooks(),
-            .executor = executorOf(graph.graph, {{kTensor, tensor}, {kTensorStatistics, tensorStatistics(tensor, live)}})});
+            .executor =
+                executorOf(graph.graph, {{kTensor, tensor}, {kTensorStatistics, tensorStatistics(tensor, live)}})});
     }
-    model_.writeWhole(*looked_->executor, model_.tokens());
-    looked_->executor->run(paramsOf(model_.tokens().size()));
-    return *looked_->executor;
+    model_.writeWhole(*tensorPlan_->executor, model_.tokens());
+    tensorPlan_->executor->run(paramsOf(model_.tokens().size()));
+    return *tensorPlan_->executor;
 }
 
 Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
@@ -199,10 +200,10 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
         GpuExecutor& executor = runHook(name);
         const GpuExecutor::DeviceResult at = executor.deviceResult(kTensor);
         std::vector<int64_t> extents = at.shape.extents();
-        if (looked_->isCut) extents.front() = static_cast<int64_t>(model_.tokens().size());
+        if (tensorPlan_->isCut) extents.front() = static_cast<int64_t>(model_.tokens().size());
         return {.name = name,
                 .shape = Shape(extents),
-                .axes = looked_->axes,
+                .axes = tensorPlan_->axes,
                 .buffer = at.buffer,
                 .byteOffset = at.byteOffset,
                 .byteSize = at.byteSize,
@@ -210,12 +211,12 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
                 .statistics = statisticsIn(executor.result(kTensorStatistics))};
     }
     const TensorStore::Entry& entry = model_.store().entry(name);
-    looked_ = nullptr;
+    tensorPlan_ = nullptr;
     const auto graph = std::make_shared<Graph>();
     const Tensor weight = graph->parameter(name, entry.shape);
-    looked_ = std::make_unique<Looking>(
-        Looking{.name = name, .executor = executorOf(graph, {{kTensorStatistics, tensorStatistics(weight)}})});
-    looked_->executor->run({});
+    tensorPlan_ = std::make_unique<TensorPlan>(
+        TensorPlan{.name = name, .executor = executorOf(graph, {{kTensorStatistics, tensorStatistics(weight)}})});
+    tensorPlan_->executor->run({});
     return {.name = name,
             .shape = entry.shape,
             .axes = {},
@@ -223,16 +224,16 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
             .byteOffset = entry.byteOffset,
             .byteSize = entry.byteSize,
             .rowStride = entry.shape.rowStride(),
-            .statistics = statisticsIn(looked_->executor->result(kTensorStatistics))};
+            .statistics = statisticsIn(tensorPlan_->executor->result(kTensorStatistics))};
 }
 
 float Microscope::value(int64_t row, int64_t column) const {
-    if (!looked_) throw Error({.what = "no tensor is open", .where = "tensor", .hint = "choose one"});
-    if (looked_->room > 0) {
-        const Shape& shape = looked_->executor->plan().result(kTensor).type.shape;
-        return looked_->executor->result(kTensor)[static_cast<size_t>(row * shape.rowStride() + column)];
+    if (!tensorPlan_) throw Error({.what = "no tensor is open", .where = "tensor", .hint = "choose one"});
+    if (tensorPlan_->room > 0) {
+        const Shape& shape = tensorPlan_->executor->plan().result(kTensor).type.shape;
+        return tensorPlan_->executor->result(kTensor)[static_cast<size_t>(row * shape.rowStride() + column)];
     }
-    const TensorStore::Entry& entry = model_.store().entry(looked_->name);
+    const TensorStore::Entry& entry = model_.store().entry(tensorPlan_->name);
     float value = 0;
     gpu::Transfer(model_.context())
         .download(model_.store().buffer(entry),
@@ -245,8 +246,8 @@ Microscope::DeviceTensor Microscope::residualNorms() {
     requireTokens(1);
     constexpr const char* kNorms = "residual norms";
     const int64_t room = roomFor(static_cast<int64_t>(model_.tokens().size()), model_.capacity());
-    if (!norms_ || norms_->room != room || norms_->edited != model_.editedHooks()) {
-        norms_ = nullptr;
+    if (!normsPlan_ || normsPlan_->room != room || normsPlan_->edited != model_.editedHooks()) {
+        normsPlan_ = nullptr;
         const DecoderGraph graph = model_.wholeGraph(room);
         std::vector<Tensor> columns;
         const auto add = [&](const std::string& hook) {
@@ -256,22 +257,23 @@ Microscope::DeviceTensor Microscope::residualNorms() {
         add("blocks.0.hook_resid_pre");
         for (int layer = 0; layer < model_.info().layers; ++layer) add(fmt::format("blocks.{}.hook_resid_post", layer));
         const Tensor all = concatenate(columns, 1); // [T, layers + 1]
-        norms_ = std::make_unique<Looking>(Looking{
-            .name = kNorms,
-            .room = room,
-            .isCut = true,
-            .axes = "LT",
-            .edited = model_.editedHooks(),
-            .executor = executorOf(graph.graph, {{kNorms, permute(all, {1, 0})},
-                                                 {kTensorStatistics, tensorStatistics(all, StepScalar::QueryLength)}})});
+        normsPlan_ = std::make_unique<TensorPlan>(
+            TensorPlan{.name = kNorms,
+                       .room = room,
+                       .isCut = true,
+                       .axes = "LT",
+                       .edited = model_.editedHooks(),
+                       .executor = executorOf(graph.graph,
+                                              {{kNorms, permute(all, {1, 0})},
+                                               {kTensorStatistics, tensorStatistics(all, StepScalar::QueryLength)}})});
     }
-    GpuExecutor& executor = *norms_->executor;
+    GpuExecutor& executor = *normsPlan_->executor;
     model_.writeWhole(executor, model_.tokens());
     executor.run(paramsOf(model_.tokens().size()));
     const GpuExecutor::DeviceResult at = executor.deviceResult(kNorms);
     return {.name = kNorms,
             .shape = {at.shape[0], static_cast<int64_t>(model_.tokens().size())},
-            .axes = norms_->axes,
+            .axes = normsPlan_->axes,
             .buffer = at.buffer,
             .byteOffset = at.byteOffset,
             .byteSize = at.byteSize,
@@ -280,17 +282,17 @@ Microscope::DeviceTensor Microscope::residualNorms() {
 }
 
 float Microscope::residualNorm(int64_t row, int64_t token) const {
-    if (!norms_) throw Error({.what = "there are no norms", .where = "norms", .hint = "compute them first"});
-    const Shape& shape = norms_->executor->plan().result(norms_->name).type.shape;
-    return norms_->executor->result(norms_->name)[static_cast<size_t>(row * shape.rowStride() + token)];
+    if (!normsPlan_) throw Error({.what = "there are no norms", .where = "norms", .hint = "compute them first"});
+    const Shape& shape = normsPlan_->executor->plan().result(normsPlan_->name).type.shape;
+    return normsPlan_->executor->result(normsPlan_->name)[static_cast<size_t>(row * shape.rowStride() + token)];
 }
 
 std::vector<MemoryUse> Microscope::memory() const {
     const ModelInfo& info = model_.info();
     uint64_t views = 0;
     for (const auto& [key, executor] : tiles_) views += executor->deviceBytes();
-    for (const auto* looking : {&looked_, &norms_})
-        if (*looking) views += (*looking)->executor->deviceBytes();
+    for (const auto* plan : {&tensorPlan_, &normsPlan_})
+        if (*plan) views += (*plan)->executor->deviceBytes();
     for (const auto& [queries, timed] : timed_) views += timed.executor->deviceBytes();
     const auto all = static_cast<int64_t>(model_.context().allocatedBytes()),
                store = static_cast<int64_t>(model_.store().bytes()), plans = model_.planBytes();

@@ -110,7 +110,7 @@ public:
     std::vector<MemoryUse> memory() const; ///< uses of device memory, largest first
 
 private:
-    struct Looking;
+    struct TensorPlan;
     /// A step with a timestamp after every dispatch.
     struct Timed {
         std::shared_ptr<const Plan> plan;
@@ -128,7 +128,7 @@ private:
     LanguageModel& model_;
     std::string refusal_;
     std::map<std::tuple<int, int, bool>, std::unique_ptr<GpuExecutor>> tiles_; ///< by layer, size and fineness
-    std::unique_ptr<Looking> looked_, norms_;
+    std::unique_ptr<TensorPlan> tensorPlan_, normsPlan_;
     std::map<int64_t, Timed> timed_; ///< by the largest number of queries
 };
 

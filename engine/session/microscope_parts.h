@@ -6,7 +6,7 @@
 namespace attn {
 
 /// A plan that computes one tensor to show.
-struct Microscope::Looking {
+struct Microscope::TensorPlan {
     std::string name;
     int64_t room = 0;   ///< largest number of tokens; 0: a parameter
     bool isCut = false; ///< only the rows of tokens are valid; else all rows are

@@ -209,11 +209,11 @@ std::vector<CapturedHook> VisionModel::capture(std::span<const float> patches, c
     return captured;
 }
 
-VisionModel::Look VisionModel::look(std::span<const float> patches, std::optional<int> only) {
-    Look look;
+VisionModel::PatternsAndLogits VisionModel::patternsAndLogits(std::span<const float> patches, std::optional<int> only) {
+    PatternsAndLogits result;
     const std::vector<LayerLayout> layouts = layerLayouts(config());
     for (size_t layer = 0; layer < layouts.size(); ++layer)
-        look.patterns.push_back({.layout = layouts[layer], .heads = info_.layerHeads[layer], .values = {}});
+        result.patterns.push_back({.layout = layouts[layer], .heads = info_.layerHeads[layer], .values = {}});
     const auto is = [](const std::string& hook, const char* end) { return hook.ends_with(end); };
     const auto isWanted = [&](const std::string& hook) {
         if (is(hook, ".hook_pattern")) return !only || splitParameter(hook).layer == *only;
@@ -222,20 +222,20 @@ VisionModel::Look VisionModel::look(std::span<const float> patches, std::optiona
     std::string hooks;
     for (const std::string& hook : info_.hooks)
         if (isWanted(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
-    if (hooks.empty()) return look;
+    if (hooks.empty()) return result;
     for (CapturedHook& hook : capture(patches, hooks)) {
         const auto layer = static_cast<size_t>(std::max(0, splitParameter(hook.name).layer));
         if (hook.name == "logits")
-            look.logits = std::move(hook.values);
+            result.logits = std::move(hook.values);
         else if (is(hook.name, ".hook_pattern"))
-            look.patterns[layer].values = std::move(hook.values);
+            result.patterns[layer].values = std::move(hook.values);
         else
             for (size_t later = layer; later < layouts.size(); ++later)
-                look.patterns[later].layout =
-                    pooledLayout(look.patterns[layer - 1].layout, {hook.values.begin(), hook.values.end()},
+                result.patterns[later].layout =
+                    pooledLayout(result.patterns[layer - 1].layout, {hook.values.begin(), hook.values.end()},
                                  config().tokensOf(static_cast<int64_t>(later)) - config().prefix());
     }
-    return look;
+    return result;
 }
 
 void VisionModel::requireHead() const {

@@ -88,14 +88,14 @@ public:
     std::vector<CapturedHook> capture(std::span<const float> patches, const std::string& hooks);
 
     /// The patterns and logits of a picture.
-    struct Look {
+    struct PatternsAndLogits {
         std::vector<LayerPattern> patterns; ///< one per layer; without values if it forms no pattern
         std::vector<float> logits;          ///< [classes]; empty without a classifier
     };
     /// Runs a picture. @param layer computes only the pattern of this layer, to save memory; no value: all, and the
     /// logits
     /// @throws Error if the size of the patches does not fit
-    Look look(std::span<const float> patches, std::optional<int> layer = {});
+    PatternsAndLogits patternsAndLogits(std::span<const float> patches, std::optional<int> layer = {});
 
     /// The gradient of the logit of a class with respect to all attention weights. Another class needs no new plan.
     /// @return one per layer, in the shape of LayerPattern::values; empty if cancelled

@@ -20,14 +20,14 @@ namespace attn {
 
 class VisionSession::Worker {
 public:
-    struct Asked {
+    struct AnalysisRequest {
         std::shared_ptr<const VisionAnalysis> analysis;
         uint64_t stops; ///< value of stops_ at that time
     };
 
     explicit Worker(Options options)
         : options_(std::move(options)),
-          thread_([this](const auto& asked) { std::visit([this](const auto& each) { on(each); }, asked); }) {}
+          thread_([this](const auto& query) { std::visit([this](const auto& each) { on(each); }, query); }) {}
 
     ~Worker() { stopAnalysis(); }
     Worker(const Worker&) = delete;
@@ -38,7 +38,7 @@ public:
         thread_.ask(query);
     }
     void analyse(std::shared_ptr<const VisionAnalysis> analysis) {
-        thread_.ask(Asked{.analysis = std::move(analysis), .stops = ++stops_});
+        thread_.ask(AnalysisRequest{.analysis = std::move(analysis), .stops = ++stops_});
     }
     void stopAnalysis() { ++stops_; }
     Publisher<VisionSnapshot>& snapshots() { return snapshots_; }
@@ -49,13 +49,13 @@ private:
 
     struct Cancelled {};
 
-    void on(const Asked& asked) {
+    void on(const AnalysisRequest& request) {
         if (!model_ || !snapshots_.latest()->answer) return;
         VisionSnapshot next = *snapshots_.latest();
         auto last = Clock::now();
-        const auto& analysis = asked.analysis;
+        const auto& analysis = request.analysis;
         const auto report = [&](float fraction, const std::string& what) {
-            if (stops_ != asked.stops) throw Cancelled{};
+            if (stops_ != request.stops) throw Cancelled{};
             if (next.analysing && Clock::now() - last < std::chrono::milliseconds(50)) return;
             last = Clock::now();
             next.analysing = VisionSnapshot::Analysing{.key = analysis->key(), .what = what, .fraction = fraction};
@@ -177,9 +177,9 @@ private:
                             .probabilities = {}};
         const std::vector<float> patches = patchesOf(query);
         const Clock::time_point start = Clock::now();
-        VisionModel::Look look = model_->look(patches);
-        answer.patterns = std::move(look.patterns);
-        answer.logits = std::move(look.logits);
+        VisionModel::PatternsAndLogits result = model_->patternsAndLogits(patches);
+        answer.patterns = std::move(result.patterns);
+        answer.logits = std::move(result.logits);
         const VisionInfo& info = model_->info();
         for (const LayerPattern& pattern : answer.patterns)
             answer.distances.push_back(pattern.values.empty()
@@ -230,7 +230,7 @@ private:
     // Shared between threads.
     std::atomic<uint64_t> stops_ = 0; ///< increases when the requested analysis must stop
     Publisher<VisionSnapshot> snapshots_;
-    QueryThread<VisionQuery, Asked> thread_;
+    QueryThread<VisionQuery, AnalysisRequest> thread_;
 };
 
 VisionSession::VisionSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}

@@ -111,7 +111,7 @@ void Session::Worker::run(const std::stop_token& stop) {
         } catch (const Cancelled&) {
             publishIdle();
         } catch (const gpu::DeviceLost& error) {
-            if (next_.model && !path_.tokens().empty()) lost_ = Lost{next_.model->path, path_, promptText_};
+            if (next_.model && !path_.tokens().empty()) lostTokens_ = LostTokens{next_.model->path, path_, promptText_};
             model_.reset();
             next_.model.reset();
             fail(error);

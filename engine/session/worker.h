@@ -99,13 +99,13 @@ private:
     std::unique_ptr<LanguageModel> model_;
     TokenPath path_;
     std::string promptText_;
-    struct Lost {
+    struct LostTokens {
         std::string model; ///< path
         TokenPath path;
         std::string promptText;
     };
     /// The tokens when the device was lost. Opening the same model again restores them.
-    std::optional<Lost> lost_;
+    std::optional<LostTokens> lostTokens_;
     Sampling sampling_;
     int weightSize_ = 0; ///< size of the shown parameter
     SetViewCommand view_;

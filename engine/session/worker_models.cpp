@@ -17,8 +17,9 @@ void Session::Worker::on(const OpenModelCommand& command) {
     adopt(load(openModelSource(command.path), command.path), command.path);
 
     const bool namesPrompt = !command.prompt.empty() || !command.promptTokens.empty();
-    if (lost_ && lost_->model == command.path && !namesPrompt) return moveTo(lost_->path, lost_->promptText);
-    lost_.reset();
+    if (lostTokens_ && lostTokens_->model == command.path && !namesPrompt)
+        return moveTo(lostTokens_->path, lostTokens_->promptText);
+    lostTokens_.reset();
     const std::string example = model_->source().example();
     if (namesPrompt || !example.empty()) {
         on(SetPromptCommand{namesPrompt ? command.prompt : example, command.promptTokens});
@@ -72,7 +73,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         return;
     }
     adopt(load(std::move(source), command.path), command.run);
-    lost_.reset();
+    lostTokens_.reset();
     describe(command.run, name);
     next_.shown = command;
     if (!command.promptTokens.empty() || !example.empty()) return on(SetPromptCommand{example, command.promptTokens});

@@ -63,7 +63,7 @@ void Session::Worker::moveTo(TokenPath path, std::string promptText) {
     std::swap(promptText_, promptText);
     try {
         runPath();
-        lost_.reset();
+        lostTokens_.reset();
     } catch (...) {
         std::swap(path_, path);
         std::swap(promptText_, promptText);

@@ -59,16 +59,16 @@ TEST_CASE("detectors: scores of a trained model are shares, and what is not clea
 
 TEST_CASE("detectors: heads like one are found in it and in another model", "[analysis][gpu]") {
     const auto constructed = detect("builtin:induction"), trained = detect("builtin:induction-trained");
-    const auto own = headsLike(*constructed, 1, 0, *constructed);
+    const auto own = similarHeads(*constructed, 1, 0, *constructed);
     REQUIRE(own.size() == 3);
     CHECK(std::ranges::none_of(own, [](const SimilarHead& head) { return head.layer == 1 && head.head == 0; }));
     CHECK(constructed->period != trained->period); // fewer letters, and yet:
-    const auto others = headsLike(*constructed, 1, 0, *trained);
+    const auto others = similarHeads(*constructed, 1, 0, *trained);
     REQUIRE(others.size() == 4);
     CHECK((others.front().layer == 1 && others.front().head == 0)); // the head that training formed
     CHECK(others.front().similarity > 0.7f);
     CHECK(others[1].similarity < 0.6f);
-    CHECK_THROWS_AS(headsLike(*constructed, 2, 0, *constructed), Error);
+    CHECK_THROWS_AS(similarHeads(*constructed, 2, 0, *constructed), Error);
     CHECK(similarity(constructed->printOf(0, 0), constructed->printOf(0, 0)) == Approx(1).margin(1e-4));
     const auto apart = headClusters(*constructed, 0.999f), together = headClusters(*constructed, 0);
     CHECK(apart.size() == 4);

@@ -39,7 +39,7 @@ LayerPattern patternOf(int prefix, const std::function<double(int patch, int tok
 
 PatchHeadScores scoresOf(const LayerPattern& pattern, int classTokens) {
     const auto scores = patchHeadScores(
-        pattern, {.grid = kGrid, .classTokens = classTokens, .likeness = {}, .shuffled = pattern.values});
+        pattern, {.grid = kGrid, .classTokens = classTokens, .pixelSimilarity = {}, .shuffled = pattern.values});
     REQUIRE(scores.size() == 1);
     return scores.front();
 }
@@ -144,10 +144,10 @@ TEST_CASE("patch head kinds: content is what goes with likeness, positional what
     std::vector<float> patches;
     for (int patch = 0; patch < 9; ++patch) patches.insert(patches.end(), 2, patch % 3 == 2 ? 1.0f : 0.0f);
     const auto isAlike = [](int a, int b) { return (a % 3 == 2) == (b % 3 == 2); };
-    const std::vector<float> likeness = patchLikeness(layoutOf(0), patches);
+    const std::vector<float> pixelSimilarity = patchSimilarity(layoutOf(0), patches);
     for (int patch = 0; patch < 9; ++patch)
         for (int other = 0; other < 9; ++other)
-            CHECK(likeness[static_cast<size_t>(patch * 9 + other)] == (isAlike(patch, other) ? 0.0f : -1.0f));
+            CHECK(pixelSimilarity[static_cast<size_t>(patch * 9 + other)] == (isAlike(patch, other) ? 0.0f : -1.0f));
     const auto contentOf = [&](bool looksAtAlike) {
         // Each has 5 others that are alike and 3 that are not, or 2 and 6. The one weight is as much above the other
         // in every row, so that weight is a line of likeness.
@@ -156,7 +156,9 @@ TEST_CASE("patch head kinds: content is what goes with likeness, positional what
             if (!looksAtAlike) return isAlike(patch, token) ? 0 : patch % 3 == 2 ? 0.15 : 0.3;
             return (isAlike(patch, token) ? 0.19 : 0) + (patch % 3 == 2 ? 0.57 / 8 : 0);
         });
-        return patchHeadScores(pattern, {.grid = {}, .classTokens = 0, .likeness = likeness, .shuffled = {}}).front();
+        return patchHeadScores(pattern,
+                               {.grid = {}, .classTokens = 0, .pixelSimilarity = pixelSimilarity, .shuffled = {}})
+            .front();
     };
     CHECK(contentOf(true).of(Kind::Content) == Approx(1));
     CHECK(contentOf(true).kind() == Kind::Content);
@@ -165,20 +167,21 @@ TEST_CASE("patch head kinds: content is what goes with likeness, positional what
         return 1.0 / 9 + (patch == token ? 0 : isAlike(patch, token) ? 1e-4 : -1e-4);
     });
     const auto nearlyEven =
-        patchHeadScores(faint, {.grid = {}, .classTokens = 0, .likeness = likeness, .shuffled = {}}).front();
+        patchHeadScores(faint, {.grid = {}, .classTokens = 0, .pixelSimilarity = pixelSimilarity, .shuffled = {}})
+            .front();
     CHECK(nearlyEven.of(Kind::Content) > 0.9f);
     CHECK(nearlyEven.kind() == Kind::WholePicture);
     CHECK_FALSE(hasReading(contentOf(true), Kind::Positional));
-    const std::vector<float> blank = patchLikeness(layoutOf(0), std::vector<float>(18, 1.0f));
+    const std::vector<float> blank = patchSimilarity(layoutOf(0), std::vector<float>(18, 1.0f));
     const LayerPattern any = patternOf(0, [](int, int token) { return token == 0 ? 1 : 0; });
-    CHECK_FALSE(
-        hasReading(patchHeadScores(any, {.grid = kGrid, .classTokens = 0, .likeness = blank, .shuffled = {}}).front(),
-                   Kind::Content)); // all patches are alike
+    CHECK_FALSE(hasReading(
+        patchHeadScores(any, {.grid = kGrid, .classTokens = 0, .pixelSimilarity = blank, .shuffled = {}}).front(),
+        Kind::Content)); // all patches are alike
 
     // All looked at patch 0; of the shuffled picture half of it looks elsewhere.
     const LayerPattern half = patternOf(0, [](int, int token) { return token < 2 ? 0.5 : 0; });
     const auto scores =
-        patchHeadScores(any, {.grid = kGrid, .classTokens = 0, .likeness = {}, .shuffled = half.values}).front();
+        patchHeadScores(any, {.grid = kGrid, .classTokens = 0, .pixelSimilarity = {}, .shuffled = half.values}).front();
     CHECK(scores.of(Kind::Positional) == Approx(0.5));
     CHECK(scores.beyond[static_cast<size_t>(Kind::Positional)] == Approx((0.5 - 1.0 / 9) / (1 - 1.0 / 9)));
     CHECK(scores.kind() == Kind::Positional);
@@ -187,7 +190,7 @@ TEST_CASE("patch head kinds: content is what goes with likeness, positional what
 TEST_CASE("patch head kinds: tokens without a place have readings of the rest", "[analysis][vision]") {
     const LayerPattern pattern = patternOf(1, [](int patch, int token) { return token == 1 + patch ? 1 : 0; });
     const auto scores =
-        patchHeadScores(pattern, {.grid = {}, .classTokens = 1, .likeness = {}, .shuffled = {}}).front();
+        patchHeadScores(pattern, {.grid = {}, .classTokens = 1, .pixelSimilarity = {}, .shuffled = {}}).front();
     for (const Kind kind : {Kind::Neighbours, Kind::RowAndColumn, Kind::OneOffset, Kind::Positional})
         CHECK_FALSE(hasReading(scores, kind));
     CHECK(scores.kind() == Kind::Itself);

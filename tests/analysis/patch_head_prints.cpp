@@ -112,7 +112,7 @@ TEST_CASE("patch head prints: every head of every kind of model has one", "[anal
             for (auto row = print.weights.begin(); row != print.weights.end(); row += columns)
                 CHECK(std::accumulate(row, row + columns, 0.0) == Approx(1).margin(1e-4));
             CHECK(found.alike[at * count + at] == Approx(1).margin(1e-4));
-            CHECK(likenessTo(print, found) ==
+            CHECK(similaritiesTo(print, found) ==
                   std::vector<float>(found.alike.begin() + static_cast<std::ptrdiff_t>(at * count),
                                      found.alike.begin() + static_cast<std::ptrdiff_t>((at + 1) * count)));
         }

@@ -1,6 +1,7 @@
 #include "tests/attention/attention_case.h"
 
 #include "engine/attention/heads/heads.h"
+#include "engine/attention/mask/catalogue.h"
 #include "engine/core/rng.h"
 #include "engine/runtime/cpu_executor.h"
 

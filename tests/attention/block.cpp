@@ -1,5 +1,6 @@
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/catalogue.h"
+#include "engine/attention/mask/catalogue.h"
 #include "engine/models/decoder.h"
 #include "engine/ops/gradient.h"
 #include "tests/attention/attention_case.h"
@@ -111,7 +112,8 @@ TEST_CASE("every part of a block on the device equals its plain loops", "[attent
         test::AttentionCase numbers{.spec = {}};
         numbers.graph = test.graph;
         numbers.values = test.values;
-        CHECK(worstFiniteOf(test::onDevice(device, numbers, {{"y", test.y}}).at("y"), test.expected(*part).data) <= 1e-4);
+        CHECK(worstFiniteOf(test::onDevice(device, numbers, {{"y", test.y}}).at("y"), test.expected(*part).data) <=
+              1e-4);
     }
 }
 

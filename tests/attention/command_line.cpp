@@ -1,3 +1,4 @@
+#include "engine/attention/mask/catalogue.h"
 #include "engine/io/safetensors.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/io/files.h"

@@ -1,3 +1,4 @@
+#include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/painted.h"
 #include "engine/attention/mask/terms.h"
 #include "engine/core/error.h"

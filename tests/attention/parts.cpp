@@ -1,5 +1,6 @@
 #include "tests/attention/attention_case.h"
 
+#include "engine/attention/mask/catalogue.h"
 #include "engine/ops/gradient.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/support/catch.h"

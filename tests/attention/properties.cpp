@@ -15,7 +15,7 @@ namespace {
 
 using Results = std::map<std::string, std::vector<double>>;
 
-AttentionCase caseOf(const std::string& spec, int64_t tokens = 8, int64_t width = 4) {
+AttentionCase maskedCaseOf(const std::string& spec, int64_t tokens = 8, int64_t width = 4) {
     AttentionCase test{.spec = AttentionSpec::parse(spec), .queries = tokens, .keys = tokens, .width = width};
     test.build();
     return test;
@@ -41,7 +41,7 @@ double distanceOf(const std::vector<double>& a, const std::vector<double>& b) {
 } // namespace
 
 TEST_CASE("causal scaled dot attention of four tokens is what one computes by hand", "[attention]") {
-    AttentionCase test = caseOf("mask=causal", 4, 4);
+    AttentionCase test = maskedCaseOf("mask=causal", 4, 4);
     // q = k rows of length 2 along one axis each, so q_i . k_i / sqrt(4) = 2 and all others 0.
     test.values["q"] = test.values["k"] = {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2};
     test.values["v"] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}; // z is the pattern itself
@@ -60,7 +60,7 @@ TEST_CASE("relative positions depend on nothing but the distance", "[attention]"
     for (const char* position : {"rope", "rope(interleaved = 1)", "rope(fraction = 0.5)", "alibi", "t5", "toeplitz(3)",
                                  "shaw(2)", "transformer_xl", "distance_aware"}) {
         INFO(position);
-        AttentionCase test = caseOf(fmt::format("heads=multi_head(2), position={}", position));
+        AttentionCase test = maskedCaseOf(fmt::format("heads=multi_head(2), position={}", position));
         for (const char* name : {"q", "k"})
             for (size_t h = 0; h < 2; ++h) {
                 std::vector<double> head(test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32),
@@ -82,7 +82,7 @@ TEST_CASE("relative positions depend on nothing but the distance", "[attention]"
 
 TEST_CASE("ALiBi subtracts the slope times the distance, whichever way keys lie", "[attention]") {
     for (const char* mask : {"causal", "full"}) {
-        AttentionCase test = caseOf(fmt::format("heads=multi_head(4), position=alibi, mask={}", mask));
+        AttentionCase test = maskedCaseOf(fmt::format("heads=multi_head(4), position=alibi, mask={}", mask));
         const auto bias = test.onHost().at("position.bias");
         for (size_t h = 0; h < 4; ++h)
             for (size_t t = 0; t < 8; ++t)
@@ -106,7 +106,7 @@ TEST_CASE("moving a sinusoid by a distance is the same rotation everywhere", "[a
 }
 
 TEST_CASE("Transformer-XL's four terms add up to its score", "[attention]") {
-    const Results found = caseOf("position=transformer_xl").onHost();
+    const Results found = maskedCaseOf("position=transformer_xl").onHost();
     for (size_t t = 0; t < 8; ++t)
         for (size_t s = 0; s < 8; ++s)
             requireNear(found.at("xl.content")[t * 8 + s] + found.at("xl.content_position")[t * 8 + s] +
@@ -118,8 +118,8 @@ TEST_CASE("linear forms carry their sums over chunks as if the pattern had been 
     for (const char* normaliser : {"linear", "favor(16)", "rfa(16)", "efficient_running"}) {
         INFO(normaliser);
         constexpr int64_t kTokens = 150; // three chunks, the last one short
-        const Results found = caseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens).onHost();
-        AttentionCase test = caseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens);
+        const Results found = maskedCaseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens).onHost();
+        AttentionCase test = maskedCaseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens);
         const auto& pattern = found.at("pattern");
         for (int64_t t = 0; t < kTokens; t += 7)
             for (int64_t d = 0; d < 4; ++d) {
@@ -133,14 +133,14 @@ TEST_CASE("linear forms carry their sums over chunks as if the pattern had been 
 }
 
 TEST_CASE("fast weights read step by step equal their parallel form", "[attention]") {
-    const Results found = caseOf("mixer=fast_weights, mask=causal", 70).onHost();
+    const Results found = maskedCaseOf("mixer=fast_weights, mask=causal", 70).onHost();
     for (size_t i = 0; i < found.at("z").size(); ++i)
         requireNear(found.at("fast_weights.recurrent")[i], found.at("z")[i], 1e-9);
 }
 
 TEST_CASE("random features come closer to softmax as one over the root of their number", "[attention]") {
     const auto softmaxPattern = [](double scale) {
-        AttentionCase test = caseOf("mask=full", 12, 4);
+        AttentionCase test = maskedCaseOf("mask=full", 12, 4);
         for (const char* name : {"q", "k"})
             for (double& value : test.values[name]) value *= scale;
         return test.onHost().at("pattern");
@@ -151,7 +151,7 @@ TEST_CASE("random features come closer to softmax as one over the root of their 
         const auto error = [&](int features) {
             double sum = 0;
             for (int seed = 0; seed < 8; ++seed) {
-                AttentionCase test = caseOf("normaliser=" + fmt::format(fmt::runtime(form), features, seed), 12, 4);
+                AttentionCase test = maskedCaseOf("normaliser=" + fmt::format(fmt::runtime(form), features, seed), 12, 4);
                 for (const char* name : {"q", "k"})
                     for (double& value : test.values[name]) value *= kScale;
                 sum += distanceOf(test.onHost().at("pattern"), target) / 8;
@@ -169,14 +169,14 @@ TEST_CASE("a fully masked row gives zeros, not NaN", "[attention]") {
     for (const char* spec : {"mask=causal & ~blocks(8)", "mask=xlnet_query(0, 1, 2, 3, 4, 5, 6, 7)",
                              "normaliser=aft, mask=causal & ~blocks(8)"}) {
         INFO(spec);
-        const auto z = caseOf(spec).onHost().at("z");
+        const auto z = maskedCaseOf(spec).onHost().at("z");
         for (size_t d = 0; d < 4; ++d) CHECK(z[d] == 0);
         CHECK(std::ranges::all_of(z, [](double value) { return std::isfinite(value); }));
     }
 }
 
 TEST_CASE("LSH sorts every token once, by bucket", "[attention]") {
-    const Results found = caseOf("mask=lsh(8, 1, 3)", 40, 8).onHost();
+    const Results found = maskedCaseOf("mask=lsh(8, 1, 3)", 40, 8).onHost();
     const auto &order = found.at("lsh.order"), &bucket = found.at("lsh.buckets");
     std::vector<double> sorted = order;
     std::ranges::sort(sorted);
@@ -189,7 +189,7 @@ TEST_CASE("LSH sorts every token once, by bucket", "[attention]") {
 }
 
 TEST_CASE("XCiT does not mix tokens beyond their statistics: one channel map for all of them", "[attention]") {
-    const Results found = caseOf("normaliser=xcit").onHost();
+    const Results found = maskedCaseOf("normaliser=xcit").onHost();
     for (size_t row = 0; row < 4; ++row)
         requireNear(std::accumulate(found.at("xcit.channels").begin() + static_cast<std::ptrdiff_t>(row * 4),
                                     found.at("xcit.channels").begin() + static_cast<std::ptrdiff_t>(row * 4 + 4), 0.0),

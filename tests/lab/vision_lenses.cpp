@@ -109,14 +109,14 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     // Heads like the one that is selected: itself first, then by falling likeness.
     const QString own = table.currentItem()->text(0);
     QTest::mouseClick(&lab.find<QPushButton>("patchHeadAlike"), Qt::LeftButton);
-    const auto likeness = likenessTo(
+    const auto similarities = similaritiesTo(
         static_cast<const PatchHeadDetection&>(*result).prints[static_cast<const PatchHeadDetection&>(*result).indexOf(
             placeOf(own).front().toInt(), placeOf(own).back().toInt())],
         static_cast<const PatchHeadDetection&>(*result));
     CHECK_FALSE(table.isColumnHidden(4));
     CHECK(table.topLevelItem(0)->text(0) == own);
     CHECK(table.topLevelItem(0)->text(4) == "100 %");
-    std::vector<float> falling = likeness;
+    std::vector<float> falling = similarities;
     std::ranges::sort(falling, std::greater());
     for (int row = 0; row < table.topLevelItemCount(); ++row)
         CHECK(table.topLevelItem(row)->text(4) ==

@@ -12,19 +12,19 @@ using nlohmann::json;
 namespace {
 
 template <class Change>
-std::string afterwards(const std::string& model, const Change& change, std::optional<ImageSize> size = {}) {
+std::string afterVisionChange(const std::string& model, const Change& change, std::optional<ImageSize> size = {}) {
     VisionFolderCopy folder(model);
     change(folder);
     return sentenceOf([&] { openVisionSource(folder.path().string(), size); });
 }
 
 std::string withVisionField(const std::string& model, const char* field, const json& value) {
-    return afterwards(model,
+    return afterVisionChange(model,
                       [&](auto& folder) { folder.edit("config.json", [&](json& config) { config[field] = value; }); });
 }
 
 std::string withPreprocessor(const char* field, const json& value) {
-    return afterwards("vit", [&](auto& folder) {
+    return afterVisionChange("vit", [&](auto& folder) {
         folder.edit("preprocessor_config.json", [&](json& config) { config[field] = value; });
     });
 }
@@ -71,31 +71,31 @@ TEST_CASE("bad vision folders: stages and windows of a Swin Transformer", "[mode
     CHECK_THAT(withVisionField("swin", "mlp_ratio", 1e30), CONTAINS("\"mlp_ratio\""));
     CHECK_THAT(withVisionField("swin", "depths", json::array({2, 3})), CONTAINS("encoder.layers.1.blocks.2"));
     const std::string table = "swin.encoder.layers.0.blocks.1.attention.self.relative_position_bias_table";
-    CHECK_THAT(afterwards("swin",
+    CHECK_THAT(afterVisionChange("swin",
                           [&](auto& folder) {
                               folder.editHeader([&](json& header) { header[table]["shape"] = json::array({14, 7}); });
                           }),
                CONTAINS("has 14 rows, which is not the square of an odd number"));
-    CHECK_THAT(afterwards("swin", [&](auto& folder) { folder.editHeader([&](json& header) { header.erase(table); }); }),
+    CHECK_THAT(afterVisionChange("swin", [&](auto& folder) { folder.editHeader([&](json& header) { header.erase(table); }); }),
                CONTAINS("tensor \"" + table.substr(5) + "\" is missing"));
     CHECK(withVisionField("swin", "image_size", 14) == "accepted"); // its preprocessing makes 16 of all pictures
 }
 
 TEST_CASE("bad vision folders: tensors that are missing or of a variant that is not supported", "[models][vision]") {
-    CHECK_THAT(afterwards("deit",
+    CHECK_THAT(afterVisionChange("deit",
                           [](auto& folder) {
                               folder.editHeader(
                                   [](json& header) { header.erase("deit.embeddings.distillation_token"); });
                           }),
                CONTAINS("tensor \"embeddings.distillation_token\" is missing"));
-    CHECK_THAT(afterwards("vit",
+    CHECK_THAT(afterVisionChange("vit",
                           [](auto& folder) {
                               folder.editHeader([](json& header) {
                                   header.erase("vit.encoder.layer.1.attention.attention.key.bias");
                               });
                           }),
                CONTAINS("encoder.layer.1.attention.attention.key.bias\" is missing"));
-    CHECK_THAT(afterwards("timm_vit",
+    CHECK_THAT(afterVisionChange("timm_vit",
                           [](auto& folder) {
                               folder.editHeader([](json& header) {
                                   header["blocks.0.attn.q_norm.weight"] = header["norm.weight"];
@@ -108,7 +108,7 @@ TEST_CASE("bad vision folders: tensors that are missing or of a variant that is 
 TEST_CASE("bad vision folders: a size that patches do not divide", "[models][vision]") {
     const auto nothing = [](auto&) {};
     CHECK_THAT(
-        afterwards("vit", nothing, ImageSize{30, 32}),
+        afterVisionChange("vit", nothing, ImageSize{30, 32}),
         CONTAINS(
             "a picture of 32 x 30 pixels cannot be cut into patches of 4 x 4; choose sides that are multiples of 4"));
     CHECK_THAT(withPreprocessor("size", 18),
@@ -131,7 +131,7 @@ TEST_CASE("bad vision folders: preprocessor_config.json", "[models][vision]") {
     CHECK_THAT(withPreprocessor("size", json{{"longest_edge", 16}}),
                CONTAINS("\"size\" is {\"longest_edge\":16}; supported:"));
     CHECK_THAT(withPreprocessor("size", 0), CONTAINS("\"size\" is 0 but must be a whole number"));
-    CHECK_THAT(afterwards("vit", [](auto& broken) { writeFile(broken / "preprocessor_config.json", "{"); }),
+    CHECK_THAT(afterVisionChange("vit", [](auto& broken) { writeFile(broken / "preprocessor_config.json", "{"); }),
                CONTAINS("preprocessor_config.json: the file is not valid JSON"));
 }
 

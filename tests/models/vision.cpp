@@ -170,7 +170,7 @@ TEST_CASE("vision: tokens are pooled by K-means, and what is pooled is drawn whe
         for (size_t c = 0; c < kWidth; ++c)
             CHECK(static_cast<double>(after[(1 + k) * kWidth + c]) == Approx(centres[k][c]).margin(1e-5));
 
-    const auto patterns = model.look(patches).patterns;
+    const auto patterns = model.patternsAndLogits(patches).patterns;
     CHECK(patterns[0].layout.tokens == 1 + kTokens);
     CHECK(patterns[1].layout.tokens == 1 + kPooled);
     for (size_t i = 0; i < kTokens; ++i) CHECK(patterns[1].layout.tokenOf[i] == static_cast<int32_t>(1 + nearest[i]));

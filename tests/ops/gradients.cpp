@@ -47,8 +47,8 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "sort_order",
                                              "inverse_order"};
 
-std::map<std::string, GradientBuilder> gradientBuilders() {
-    std::map<std::string, GradientBuilder> all;
+std::map<std::string, Builder> gradientBuilders() {
+    std::map<std::string, Builder> all;
     all["embedding"] = [](Case& t) { t.expect("y", embedding(t.integers("ids", {7}, 5), t.real("table", {5, 6}))); };
     all["matmul"] = [](Case& t) {
         const int64_t M = randomSize(6), N = randomSize(9), K = randomSize(9);
@@ -125,7 +125,7 @@ bool isFixed(const std::string& name) {
     return kFixed.contains(name);
 }
 
-void check(const std::string& op, const GradientBuilder& build) {
+void check(const std::string& op, const Builder& build) {
     Case t;
     build(t);
     const Tensor y = t.outputs.at("y");

@@ -13,7 +13,7 @@ using namespace attn::test;
 namespace {
 
 /// Random queries and keys, and the pattern that they make in plain loops.
-struct Scene {
+struct PatternInputs {
     int64_t tokens, heads, groups, width;
     AttentionRule rule{};
     std::vector<float> slopes{}, q{}, k{};
@@ -117,14 +117,14 @@ TEST_CASE("long-pattern view: pooled exactly at every level, for every rule, as 
          {std::pair(AttentionRule{.causal = true}, false), std::pair(AttentionRule{.causal = false}, false),
           std::pair(AttentionRule{.causal = true, .window = 100}, false),
           std::pair(AttentionRule{.causal = true}, true), std::pair(AttentionRule{.causal = false}, true)}) {
-        Scene scene{.tokens = 2048, .heads = 4, .groups = 2, .width = 32, .rule = rule};
-        if (hasSlopes) scene.slopes = slopes;
+        PatternInputs inputs{.tokens = 2048, .heads = 4, .groups = 2, .width = 32, .rule = rule};
+        if (hasSlopes) inputs.slopes = slopes;
         TensorStore store(device.context);
-        scene.fill(store);
-        LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+        inputs.fill(store);
+        LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
         CAPTURE(rule.causal, rule.window, hasSlopes);
         for (const int head : {0, 3}) {
-            const std::vector<double> pattern = scene.pattern(head);
+            const std::vector<double> pattern = inputs.pattern(head);
             for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
                 for (const LongPatternRegion& view :
                      {LongPatternRegion{.level = 2, .rows = 512, .columns = 512},
@@ -141,7 +141,7 @@ TEST_CASE("long-pattern view: pooled exactly at every level, for every rule, as 
                     }
                     REQUIRE(longPattern.picture().isWhole());
                     CAPTURE(view.level, pooling == Pooling::Mean, head);
-                    CHECK(worstPixel(longPattern.picture(), pattern, scene.tokens) < 1e-5);
+                    CHECK(worstPixel(longPattern.picture(), pattern, inputs.tokens) < 1e-5);
                 }
             const std::vector<float> row = longPattern.row(head, 1500, 4);
             REQUIRE(row.size() == 128);
@@ -157,14 +157,14 @@ TEST_CASE("long-pattern view: pooled exactly at every level, for every rule, as 
 TEST_CASE("long-pattern view: a picture is there at once from one query in a pixel, and becomes exact from the top",
           "[session][gpu]") {
     Device device;
-    Scene scene{.tokens = 1500, .heads = 1, .groups = 1, .width = 8, .rule = {.causal = true}};
+    PatternInputs inputs{.tokens = 1500, .heads = 1, .groups = 1, .width = 8, .rule = {.causal = true}};
     TensorStore store(device.context);
-    scene.fill(store);
-    LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+    inputs.fill(store);
+    LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
     const LongPatternRegion view{.level = 4, .rows = 94, .columns = 94};
     longPattern.show(view);
     CHECK_FALSE(longPattern.picture().isWhole());
-    const std::vector<double> pattern = scene.pattern(0);
+    const std::vector<double> pattern = inputs.pattern(0);
     for (size_t y = 0; y < 93; ++y) // row y by the query in the middle of it
         for (size_t x = 0; x < 94; ++x) {
             const auto from = pattern.begin() + static_cast<std::ptrdiff_t>((y * 16 + 8) * 1500 + x * 16);
@@ -177,8 +177,8 @@ TEST_CASE("long-pattern view: a picture is there at once from one query in a pix
     }
     CHECK(worstPixel(longPattern.picture(), pattern, 1500) < 1e-5);
     // Other queries: what was known of them is not true any more.
-    scene.q.assign(scene.q.size(), 0.0f);
-    store.writeDense("q", scene.q);
+    inputs.q.assign(inputs.q.size(), 0.0f);
+    store.writeDense("q", inputs.q);
     longPattern.setTokens(1200);
     while (longPattern.work(1000)) {
     }
@@ -191,10 +191,10 @@ TEST_CASE(
     "long-pattern view: the picture on the device is that of the host, while it is coarse, exact and after more tokens",
     "[session][gpu]") {
     Device device;
-    Scene scene{.tokens = 1500, .heads = 2, .groups = 1, .width = 8, .rule = {.causal = true}};
+    PatternInputs inputs{.tokens = 1500, .heads = 2, .groups = 1, .width = 8, .rule = {.causal = true}};
     TensorStore store(device.context);
-    scene.fill(store);
-    LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+    inputs.fill(store);
+    LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
     longPattern.show({.level = 2, .rows = 375, .columns = 300});
     longPattern.keepOnDevice(); // a picture is there already
     gpu::Transfer transfer(device.context);
@@ -230,11 +230,11 @@ TEST_CASE("long-pattern view: the first token is left out exactly, at every leve
     Device device;
     for (const AttentionRule& rule : {AttentionRule{.causal = true}, AttentionRule{.causal = true, .window = 100},
                                       AttentionRule{.causal = false}}) {
-        Scene scene{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = rule};
+        PatternInputs inputs{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = rule};
         TensorStore store(device.context);
-        scene.fill(store);
-        LongPatternView longPattern(device.context, device.kernels, store, scene.source());
-        const std::vector<double> plain = scene.pattern(1), left = withoutFirst(plain, scene.tokens);
+        inputs.fill(store);
+        LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
+        const std::vector<double> plain = inputs.pattern(1), left = withoutFirst(plain, inputs.tokens);
         for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
             for (const int level : {0, 1, 2, 3, 4})
                 for (const bool hidesFirst : {true, false}) {
@@ -249,7 +249,7 @@ TEST_CASE("long-pattern view: the first token is left out exactly, at every leve
                     while (longPattern.work(1000)) {
                     }
                     // 2e-6: exponentials of 32-bit scores
-                    CHECK(worstPixel(longPattern.picture(), hidesFirst ? left : plain, scene.tokens) < 2e-6);
+                    CHECK(worstPixel(longPattern.picture(), hidesFirst ? left : plain, inputs.tokens) < 2e-6);
                     const auto row = longPattern.row(1, 150, level, pooling);
                     for (size_t x = 0; x < row.size(); ++x) {
                         double largest = 0, sum = 0;
@@ -271,21 +271,21 @@ TEST_CASE("long-pattern view: the first token is left out exactly, at every leve
 
 TEST_CASE("long-pattern view: rows that are set by hand are pooled in place of the head's own", "[session][gpu]") {
     Device device;
-    Scene scene{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = {.causal = true}};
+    PatternInputs inputs{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = {.causal = true}};
     TensorStore store(device.context);
-    scene.fill(store);
-    LongPatternSource source = scene.source();
-    source.byHand = scene.rowsByHand();
+    inputs.fill(store);
+    LongPatternSource source = inputs.source();
+    source.byHand = inputs.rowsByHand();
     LongPatternView longPattern(device.context, device.kernels, store, source);
     longPattern.keepOnDevice();
     gpu::Transfer transfer(device.context);
     for (const int head : {1, 0}) {
-        std::vector<double> pattern = scene.pattern(head);
-        for (int64_t t = 0; t < scene.tokens; ++t)
+        std::vector<double> pattern = inputs.pattern(head);
+        for (int64_t t = 0; t < inputs.tokens; ++t)
             if (const auto row = source.byHand(head, t); !row.empty())
                 for (size_t s = 0; s < row.size(); ++s)
-                    pattern[static_cast<size_t>(t * scene.tokens) + s] = static_cast<double>(row[s]);
-        const std::vector<double> left = withoutFirst(pattern, scene.tokens);
+                    pattern[static_cast<size_t>(t * inputs.tokens) + s] = static_cast<double>(row[s]);
+        const std::vector<double> left = withoutFirst(pattern, inputs.tokens);
         for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
             for (const int level : {0, 1, 2, 3, 4, 5})
                 for (const bool hidesFirst : {false, true}) {
@@ -302,7 +302,7 @@ TEST_CASE("long-pattern view: rows that are set by hand are pooled in place of t
                     while (longPattern.work(1)) {
                     }
                     REQUIRE(longPattern.picture().isWhole());
-                    CHECK(worstPixel(longPattern.picture(), hidesFirst ? left : pattern, scene.tokens) < 2e-6);
+                    CHECK(worstPixel(longPattern.picture(), hidesFirst ? left : pattern, inputs.tokens) < 2e-6);
                     std::vector<float> drawn(static_cast<size_t>(side) * LongPatternRegion::kMostSide);
                     transfer.download(longPattern.devicePixels(), 0, std::as_writable_bytes(std::span(drawn)));
                     for (int y = 0; y < side; ++y)
@@ -324,10 +324,10 @@ TEST_CASE("long-pattern view: rows that are set by hand are pooled in place of t
 
 TEST_CASE("long-pattern view: views that do not exist are refused", "[session][gpu]") {
     Device device;
-    Scene scene{.tokens = 64, .heads = 1, .groups = 1, .width = 4};
+    PatternInputs inputs{.tokens = 64, .heads = 1, .groups = 1, .width = 4};
     TensorStore store(device.context);
-    scene.fill(store);
-    LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+    inputs.fill(store);
+    LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
     CHECK_THROWS_WITH(longPattern.show({.rows = 0, .columns = 5}), CONTAINS("cannot be drawn"));
     CHECK_THROWS_WITH(longPattern.show({.head = 1, .rows = 5, .columns = 5}), CONTAINS("there is no head 1"));
     CHECK_THROWS_WITH(longPattern.show({.level = 10, .rows = 5, .columns = 5}), CONTAINS("levels 0 to 9"));
@@ -348,10 +348,10 @@ TEST_CASE("long-pattern view: the longest row that the device counts to is exact
         return;
     }
     const int64_t width = 128, most = lensTokens(traits, width);
-    Scene scene{.tokens = most, .heads = 1, .groups = 1, .width = width, .rule = {.causal = true}};
+    PatternInputs inputs{.tokens = most, .heads = 1, .groups = 1, .width = width, .rule = {.causal = true}};
     TensorStore store(device.context);
-    scene.fill(store);
-    LongPatternView longPattern(device.context, device.kernels, store, scene.source());
+    inputs.fill(store);
+    LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
     const std::vector<float> row = longPattern.row(0, most - 1, LensBand::kMostLevel, Pooling::Mean);
     double sum = 0;
     for (size_t x = 0; x < row.size(); ++x)
@@ -359,7 +359,7 @@ TEST_CASE("long-pattern view: the longest row that the device counts to is exact
                static_cast<double>(std::min<int64_t>(1 << LensBand::kMostLevel,
                                                      most - (static_cast<int64_t>(x) << LensBand::kMostLevel)));
     CHECK(sum == Approx(1).margin(1e-4));
-    LongPatternSource longer = scene.source();
+    LongPatternSource longer = inputs.source();
     longer.capacity = most + 1;
     TensorStore other(device.context);
     CHECK_THROWS_WITH(LongPatternView(device.context, device.kernels, other, longer), CONTAINS("use fewer"));

@@ -68,7 +68,7 @@ TEST_CASE("pattern gradients: PyTorch's of a class's logit within 1e-4, and the 
                 largest = std::max(largest, std::abs(static_cast<double>(value)));
         }
         CHECK(largest > 0.1); // 1e-4 tells something
-        CHECK(worstDifference(gradientRollout(model.look(patches).patterns, gradients).values,
+        CHECK(worstDifference(gradientRollout(model.patternsAndLogits(patches).patterns, gradients).values,
                               expected.values("relevance")) < 1e-4);
 
         // Another class on the same plan, then the first again.
@@ -108,18 +108,18 @@ TEST_CASE("pattern gradients: shifted windows are the composition of a mask and 
     const std::vector<float> patches = windows.patchesOf(Golden("swin").image());
     CHECK(worstDifference(windows.classify(patches), whole.classify(patches)) < 1e-5);
     const auto rolledOut = [&](VisionModel& model) {
-        return gradientRollout(model.look(patches).patterns, model.patternGradients(patches, 1));
+        return gradientRollout(model.patternsAndLogits(patches).patterns, model.patternGradients(patches, 1));
     };
     const TokenMap byWindows = rolledOut(windows), byMask = rolledOut(whole);
     CHECK(byWindows.rows.tokens == 16);
     CHECK(byWindows.columns.tokens == 64);
     CHECK(worstDifference(byWindows.values, byMask.values) < 1e-5);
     CHECK(std::ranges::max(byWindows.values) > 0.2501f); // a quarter is what patches bring along
-    CHECK(worstDifference(attentionRollout(windows.look(patches).patterns).values,
-                          attentionRollout(whole.look(patches).patterns).values) < 1e-5);
+    CHECK(worstDifference(attentionRollout(windows.patternsAndLogits(patches).patterns).values,
+                          attentionRollout(whole.patternsAndLogits(patches).patterns).values) < 1e-5);
     for (size_t layer = 0; layer < 4; ++layer)
-        CHECK(worstDifference(attentionDistances(windows.look(patches).patterns[layer], 8, 2),
-                              attentionDistances(whole.look(patches).patterns[layer], 8, 2)) < 1e-4);
+        CHECK(worstDifference(attentionDistances(windows.patternsAndLogits(patches).patterns[layer], 8, 2),
+                              attentionDistances(whole.patternsAndLogits(patches).patterns[layer], 8, 2)) < 1e-4);
 }
 
 TEST_CASE("pattern gradients: a head behind a gate changes nothing, and a class that is none is refused",

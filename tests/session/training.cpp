@@ -1,3 +1,4 @@
+#include "engine/io/run_folder.h"
 #include "engine/session/session.h"
 #include "engine/session/training_session.h"
 #include "tests/io/files.h"

@@ -1,9 +1,9 @@
 #include "app/lab/panels/head_kinds_panel.h"
 
-#include "app/lab/widgets/engine_text.h"
 #include "app/figures/difference.h"
 #include "app/figures/tile_image.h"
 #include "app/lab/panels/front_watch.h"
+#include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/hint_label.h"
 
 #include <QComboBox>
@@ -57,8 +57,7 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     order_->addItem(tr("Grouped by similar pattern"), kByGroup);
     for (size_t kind = 0; kind < kHeadKinds; ++kind) {
         const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
-        order_->addItem(tr("By “%1”").arg(fromEngine(name)),
-                        static_cast<int>(kind));
+        order_->addItem(tr("By “%1”").arg(fromEngine(name)), static_cast<int>(kind));
     }
     detect_->setObjectName("kindDetect");
     detect_->setAccessibleName(tr("Find the kind of each head"));
@@ -87,14 +86,14 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
     column->addWidget(explanation_);
     connect(detect_, &QPushButton::clicked, this, &HeadKindsPanel::detect);
     connect(order_, &QComboBox::activated, this, [this] {
-        likened_.reset();
+        reference_.reset();
         list();
     });
     connect(alike_, &QPushButton::clicked, this, [this] {
         if (const QListWidgetItem* item = heads_->currentItem()) {
             const int at = item->data(Qt::UserRole).toInt();
-            likened_ =
-                Likened{found_, at / found_->heads, at % found_->heads, QString::fromStdString(snapshot_->model->name)};
+            reference_ = ReferenceHead{found_, at / found_->heads, at % found_->heads,
+                                       QString::fromStdString(snapshot_->model->name)};
         }
         list();
     });
@@ -134,7 +133,7 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
         context_.comparedAnalysis(*snapshot, HeadDetectionAnalysis{}.key()));
     if (!isNewModel && found == found_ && before == before_) return detectIfNew();
     before_ = before;
-    found_ = found; // likened_ stays, so that a new model is sorted by the head of the previous one
+    found_ = found; // reference_ stays, so that a new model is sorted by the head of the previous one
     list();
     detectIfNew();
 }
@@ -145,12 +144,14 @@ void HeadKindsPanel::list() {
     heads_->clear();
     if (found_) {
         std::vector<std::pair<HeadScores, QString>> rows;
-        if (likened_ && likened_->in->printTokens != found_->printTokens) likened_.reset(); // too small to compare
-        if (likened_) {
-            if (likened_->in == found_)
-                rows.emplace_back(found_->all[static_cast<size_t>(likened_->layer * found_->heads + likened_->head)],
-                                  tr("selected head"));
-            for (const SimilarHead& each : headsLike(*likened_->in, likened_->layer, likened_->head, *found_))
+        if (reference_ && reference_->in->printTokens != found_->printTokens)
+            reference_.reset(); // too small to compare
+        if (reference_) {
+            if (reference_->in == found_)
+                rows.emplace_back(
+                    found_->all[static_cast<size_t>(reference_->layer * found_->heads + reference_->head)],
+                    tr("selected head"));
+            for (const SimilarHead& each : similarHeads(*reference_->in, reference_->layer, reference_->head, *found_))
                 rows.emplace_back(found_->all[static_cast<size_t>(each.layer * found_->heads + each.head)],
                                   tr("%1 % similar").arg(qRound(each.similarity * 100)));
         } else if (order == kByGroup) {
@@ -203,12 +204,12 @@ void HeadKindsPanel::explain() {
         return;
     }
     const QListWidgetItem* item = heads_->currentItem();
-    if (!item && likened_) {
+    if (!item && reference_) {
         explanation_->setText(
             tr("Sorted by similarity to layer %1, head %2 of %3. Open another model to find similar heads there.")
-                .arg(likened_->layer)
-                .arg(likened_->head)
-                .arg(likened_->model));
+                .arg(reference_->layer)
+                .arg(reference_->head)
+                .arg(reference_->model));
         return;
     }
     if (!item) {
@@ -221,8 +222,7 @@ void HeadKindsPanel::explain() {
     QStringList reasons;
     for (HeadKind kind : head.labels()) {
         const std::string_view name = attn::nameOf(kind);
-        reasons << tr("%1: %2").arg(fromEngine(name),
-                                    QString::fromStdString(head.explanation(kind)));
+        reasons << tr("%1: %2").arg(fromEngine(name), QString::fromStdString(head.explanation(kind)));
     }
     QString text = tr("Layer %1, head %2 – ").arg(head.layer).arg(head.head) +
                    (reasons.isEmpty() ? tr("mixed: no kind reaches 40 % of its attention") : reasons.join("; ")) + ".";
@@ -231,9 +231,7 @@ void HeadKindsPanel::explain() {
         for (size_t kind = 0; kind < kHeadKinds; ++kind) {
             const int change = qRound((head.scores[kind] - before->scores[kind]) * 100);
             const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
-            if (change != 0)
-                scores << QStringLiteral("%1 %2 %").arg(
-                    fromEngine(name), formatSigned(change, 0));
+            if (change != 0) scores << QStringLiteral("%1 %2 %").arg(fromEngine(name), formatSigned(change, 0));
         }
         text += ' ' + tr("Original: %1. Difference in scores: %2.")
                           .arg(QString::fromStdString(before->title()),

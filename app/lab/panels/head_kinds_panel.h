@@ -40,12 +40,13 @@ private:
     QPushButton *detect_, *alike_;
     QListWidget* heads_;
     QLabel* explanation_;
-    struct Likened {
+    struct ReferenceHead {
         std::shared_ptr<const HeadDetection> in;
         int layer = 0, head = 0;
         QString model;
     };
-    std::optional<Likened> likened_; ///< the heads are sorted by similarity to this head; it may be of another model
+    std::optional<ReferenceHead>
+        reference_; ///< the heads are sorted by similarity to this head; it may be of another model
 };
 
 } // namespace attn

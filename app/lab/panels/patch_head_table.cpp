@@ -99,7 +99,8 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     table_->headerItem()->setToolTip(Kind, tr("The most specific kind whose score is high enough"));
     table_->headerItem()->setToolTip(Score, tr("The score for that kind"));
     table_->headerItem()->setToolTip(
-        Group, tr("Heads with the same number have similar patterns (at least %1)").arg(wholePercent(kLeastSimilarity)));
+        Group,
+        tr("Heads with the same number have similar patterns (at least %1)").arg(wholePercent(kLeastSimilarity)));
     table_->headerItem()->setToolTip(Similarity, tr("Similarity to the head that all are compared with"));
     table_->header()->setStretchLastSection(false);
     table_->header()->setSectionResizeMode(QHeaderView::Fixed);
@@ -173,8 +174,9 @@ void PatchHeadTable::list() {
     const QSignalBlocker quiet(table_);
     table_->clear();
     table_->setSortingEnabled(false); // once, when all are there
-    const std::vector<float> similarities =
-        reference_ && shown_ ? likenessTo(reference_->in->prints[reference_->index], *shown_) : std::vector<float>();
+    const std::vector<float> similarities = reference_ && shown_
+                                                ? similaritiesTo(reference_->in->prints[reference_->index], *shown_)
+                                                : std::vector<float>();
     for (size_t at = 0; shown_ && at < shown_->heads.size(); ++at)
         table_->addTopLevelItem(new HeadItem(shown_->heads[at], static_cast<int>(at), groups_[at],
                                              similarities.empty() ? -1 : similarities[at]));

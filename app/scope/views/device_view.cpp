@@ -99,7 +99,7 @@ void DeviceView::drawTraits() const {
     ImGui::EndTable();
 }
 
-void DeviceView::draw(const Area& area, const Look&, Wishes&) {
+void DeviceView::draw(const Area& area, const Look&, UserRequests&) {
     beginPane("device", area);
     drawMemory();
     ImGui::Dummy({0, ImGui::GetFontSize() * 0.5f});
@@ -107,7 +107,7 @@ void DeviceView::draw(const Area& area, const Look&, Wishes&) {
     ImGui::End();
 }
 
-void ShaderView::draw(const Area& area, const Look&, Wishes&) {
+void ShaderView::draw(const Area& area, const Look&, UserRequests&) {
     beginPane("shaders", area);
     ImGui::PushTextWrapPos(0);
     if (!gpu::offersPipelineFacts(subject_.context().physical()))

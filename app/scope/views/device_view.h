@@ -14,7 +14,7 @@ class DeviceView : public View {
 public:
     explicit DeviceView(Subject& subject) : subject_(subject) {}
 
-    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    void draw(const Area& area, const Look& look, UserRequests& requests) override;
     bool prepare(const std::function<void()>&) override { return false; }
     bool looksAtTokens() const override { return true; }
 
@@ -32,7 +32,7 @@ class ShaderView : public View {
 public:
     explicit ShaderView(Subject& subject) : subject_(subject) {}
 
-    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    void draw(const Area& area, const Look& look, UserRequests& requests) override;
     bool prepare(const std::function<void()>& finishFrame) override;
     std::string facts() const override;
     const std::vector<KernelUse>& kernels() const { return kernels_; }

@@ -37,7 +37,8 @@ void GridView::place(const Area& area, const Look& look) {
     tileSize_ = size;
 }
 
-void GridView::drawTile(int layer, int head, const Area& at, const Area& clip, const Look& look, Wishes& wishes) {
+void GridView::drawTile(int layer, int head, const Area& at, const Area& clip, const Look& look,
+                        UserRequests& requests) {
     const auto index = static_cast<size_t>(layer * subject_.heads() + head);
     ImGui::SetCursorScreenPos({at.x, at.y});
     ImGui::PushID(static_cast<int>(index));
@@ -45,9 +46,9 @@ void GridView::drawTile(int layer, int head, const Area& at, const Area& clip, c
     const bool isHovered = ImGui::IsItemHovered();
     ImGui::PopID();
     if (isOpened) {
-        wishes.layer = layer;
-        wishes.head = head;
-        wishes.view = ViewId::Head;
+        requests.layer = layer;
+        requests.head = head;
+        requests.view = ViewId::Head;
     }
     const bool isChosen = layer == subject_.layer() && head == subject_.head();
     if (isChosen && scrolledTo_ != static_cast<int>(index)) {
@@ -80,7 +81,7 @@ void GridView::drawTile(int layer, int head, const Area& at, const Area& clip, c
     places_[index] = picture.plot.isEmpty() ? Area{} : at;
 }
 
-void GridView::draw(const Area& area, const Look& look, Wishes& wishes) {
+void GridView::draw(const Area& area, const Look& look, UserRequests& requests) {
     const float em = ImGui::GetFontSize();
     pictures_.resize(static_cast<size_t>(subject_.layers() * subject_.heads()));
     places_.assign(pictures_.size(), Area{});
@@ -122,7 +123,7 @@ void GridView::draw(const Area& area, const Look& look, Wishes& wishes) {
             drawTile(layer, head,
                      {left + labels + step * static_cast<float>(head) + gap_ / 2,
                       top + labels + step * static_cast<float>(layer) + gap_ / 2, side_, side_},
-                     clip, look, wishes);
+                     clip, look, requests);
     ImGui::PopClipRect();
     if (!look.isPresenting) {
         ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -143,7 +144,7 @@ void GridView::draw(const Area& area, const Look& look, Wishes& wishes) {
     }
     ImGui::End();
     ImGui::PopStyleVar();
-    if (wishes.open) wishes.view = ViewId::Head;
+    if (requests.open) requests.view = ViewId::Head;
 }
 
 bool GridView::prepare(const std::function<void()>& finishFrame) {

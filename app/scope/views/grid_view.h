@@ -46,7 +46,7 @@ class GridView : public View {
 public:
     explicit GridView(ModelSubject& subject) : subject_(subject), tiles_(subject) {}
 
-    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    void draw(const Area& area, const Look& look, UserRequests& requests) override;
     bool prepare(const std::function<void()>& finishFrame) override;
     std::span<const Picture> pictures() const override { return pictures_; }
     std::string facts() const override;
@@ -59,7 +59,7 @@ public:
 
 private:
     void place(const Area& area, const Look& look);
-    void drawTile(int layer, int head, const Area& at, const Area& clip, const Look& look, Wishes& wishes);
+    void drawTile(int layer, int head, const Area& at, const Area& clip, const Look& look, UserRequests& requests);
 
     ModelSubject& subject_;
     GridTiles tiles_;

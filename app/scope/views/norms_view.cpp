@@ -16,7 +16,7 @@ std::string rowName(int row) { return row == 0 ? std::string("embedding") : fmt:
 
 } // namespace
 
-void NormsView::draw(const Area& area, const Look& look, Wishes&) {
+void NormsView::draw(const Area& area, const Look& look, UserRequests&) {
     if (!shown_) return;
     const float em = ImGui::GetFontSize();
     ImDrawList& list = *ImGui::GetBackgroundDrawList();

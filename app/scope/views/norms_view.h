@@ -13,7 +13,7 @@ class NormsView : public View {
 public:
     explicit NormsView(ModelSubject& subject) : subject_(subject) {}
 
-    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    void draw(const Area& area, const Look& look, UserRequests& requests) override;
     bool prepare(const std::function<void()>& finishFrame) override;
     std::span<const Picture> pictures() const override { return {&plot_.picture(), isPlaced_ ? 1u : 0u}; }
     void fit() override { plot_.fit(); }

@@ -4,7 +4,7 @@
 
 namespace attn::scope {
 
-void PatternPage::draw(const Area& area, const Look& look, Wishes&) {
+void PatternPage::draw(const Area& area, const Look& look, UserRequests&) {
     plot_.draw(area, look, subject_, *source_);
     if (const ModelSubject* model = subject_.model()) plot_.setGlow(model->tokenCount() - 1, model->glow());
 }

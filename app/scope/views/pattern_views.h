@@ -14,7 +14,7 @@ public:
     PatternPage(Subject& subject, std::unique_ptr<PatternSource> source)
         : subject_(subject), source_(std::move(source)) {}
 
-    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    void draw(const Area& area, const Look& look, UserRequests& requests) override;
     bool prepare(const std::function<void()>& finishFrame) override;
     std::span<const Picture> pictures() const override { return {&plot_.picture(), 1}; }
     std::string facts() const override { return source_->facts(); }

@@ -13,8 +13,8 @@ namespace attn::scope {
 namespace {
 
 constexpr ImGuiWindowFlags kPlanPane = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
-                                   ImGuiWindowFlags_NoBackground;
+                                       ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                                       ImGuiWindowFlags_NoBackground;
 constexpr double kGoldenTurn = 0.61803398875; // successive hues are far apart
 
 ImU32 colourOf(uint32_t index) {
@@ -45,7 +45,7 @@ std::vector<ArenaSpan> arenaSpans(const Plan& plan) {
     return spans;
 }
 
-void PlanView::drawTools(Wishes&) {
+void PlanView::drawTools(UserRequests&) {
     using enum Microscope::Phase;
     const auto choose = [&](const char* title, const char* help, Microscope::Phase phase) {
         if (!toolButton(title, help, phase_ == phase) || phase_ == phase) return;
@@ -150,7 +150,7 @@ void PlanView::drawTable(const Area& area) {
     ImGui::EndTable();
 }
 
-void PlanView::draw(const Area& area, const Look&, Wishes&) {
+void PlanView::draw(const Area& area, const Look&, UserRequests&) {
     if (!plan_) return;
     ImGui::SetNextWindowPos({area.x, area.y});
     ImGui::SetNextWindowSize({area.width, std::max(area.height, 1.0f)});

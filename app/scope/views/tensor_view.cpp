@@ -12,7 +12,7 @@ namespace attn::scope {
 namespace {
 
 constexpr ImGuiWindowFlags kTensorPane = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
+                                         ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
 
 bool containsText(const std::string& text, const char* wanted) {
     const std::string part = wanted;
@@ -98,7 +98,7 @@ std::string TensorView::describe(const Cell& cell) {
     return fmt::format("{}{} {}\n{:.6g}", place, last, cell.key, static_cast<double>(lastRead_->second));
 }
 
-void TensorView::draw(const Area& area, const Look& look, Wishes&) {
+void TensorView::draw(const Area& area, const Look& look, UserRequests&) {
     const float em = ImGui::GetFontSize();
     Area picture = area;
     if (!look.isPresenting && area.width > 24 * em) {

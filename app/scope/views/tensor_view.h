@@ -14,7 +14,7 @@ class TensorView : public View {
 public:
     explicit TensorView(ModelSubject& subject);
 
-    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    void draw(const Area& area, const Look& look, UserRequests& requests) override;
     bool prepare(const std::function<void()>& finishFrame) override;
     std::span<const Picture> pictures() const override { return {&plot_.picture(), isPlaced_ ? 1u : 0u}; }
     std::string facts() const override;

@@ -29,7 +29,7 @@ ImU32 colourOf(const std::string& name) {
 
 } // namespace
 
-void TimelineView::drawTools(Wishes&) {
+void TimelineView::drawTools(UserRequests&) {
     using enum Microscope::Phase;
     const auto choose = [&](const char* title, const char* help, Microscope::Phase phase) {
         if (!toolButton(title, help, phase_ == phase) || phase_ == phase) return;
@@ -149,7 +149,7 @@ void TimelineView::drawTable(const Area& area) {
     ImGui::EndTable();
 }
 
-void TimelineView::draw(const Area& area, const Look&, Wishes&) {
+void TimelineView::draw(const Area& area, const Look&, UserRequests&) {
     ImGui::SetNextWindowPos({area.x, area.y});
     ImGui::SetNextWindowSize({area.width, std::max(area.height, 1.0f)});
     ImGui::Begin("timeline", nullptr, kPane | ImGuiWindowFlags_NoBackground);

@@ -13,8 +13,8 @@ class TimelineView : public View {
 public:
     explicit TimelineView(ModelSubject& subject) : subject_(subject) {}
 
-    void drawTools(Wishes& wishes) override;
-    void draw(const Area& area, const Look& look, Wishes& wishes) override;
+    void drawTools(UserRequests& requests) override;
+    void draw(const Area& area, const Look& look, UserRequests& requests) override;
     bool prepare(const std::function<void()>& finishFrame) override;
     std::string facts() const override;
     bool looksAtTokens() const override { return true; }

@@ -34,7 +34,7 @@ constexpr std::array<Param, 5> kParams{{
 }};
 
 /// The description of a picture.
-struct Scene {
+struct PictureLayout {
     struct Item {
         int kind, colour;
         double x, y, turn;
@@ -58,17 +58,17 @@ public:
     LabelledImage example(Split split, uint64_t index) const override {
         Draws draws(seed_, index, kPictures + static_cast<uint32_t>(split));
         for (;;) { // draws until the scene belongs to the split
-            const Scene scene = drawScene(draws);
-            std::vector<int32_t> identity{scene.arrow};
-            for (const Scene::Item& item : scene.items)
+            const PictureLayout layout = drawLayout(draws);
+            std::vector<int32_t> identity{layout.arrow};
+            for (const PictureLayout::Item& item : layout.items)
                 identity.insert(identity.end(), {item.kind, item.colour, static_cast<int32_t>(item.x / kCell),
                                                  static_cast<int32_t>(item.y / kCell)});
-            if (splitOf(hashOf(identity)) == split) return {.picture = drawn(scene, draws), .label = scene.answer};
+            if (splitOf(hashOf(identity)) == split) return {.picture = drawn(layout, draws), .label = layout.answer};
         }
     }
 
 private:
-    Scene::Item item(Draws& draws, int kind, double x, double y) const {
+    PictureLayout::Item item(Draws& draws, int kind, double x, double y) const {
         const auto jitter = [&] { return (draws.below(101) - 50) / 50.0 * 1.5; };
         return {.kind = kind,
                 .colour = draws.below(static_cast<int>(kColours.size())),
@@ -78,42 +78,42 @@ private:
     }
     int anotherKind(Draws& draws, int kind) const { return (kind + 1 + draws.below(kinds_ - 1)) % kinds_; }
 
-    Scene drawScene(Draws& draws) const {
+    PictureLayout drawLayout(Draws& draws) const {
         const bool asksArrow = asksArrow_ && (!asksOdd_ || draws.chance(0.5));
-        return asksArrow ? drawArrowScene(draws) : drawOddScene(draws);
+        return asksArrow ? drawArrowLayout(draws) : drawOddLayout(draws);
     }
 
     /// Several shapes of one kind and one shape of another, in cells of a grid.
-    Scene drawOddScene(Draws& draws) const {
+    PictureLayout drawOddLayout(Draws& draws) const {
         std::array<int, kCells * kCells> cells{};
         for (size_t i = 0; i < cells.size(); ++i) cells[i] = static_cast<int>(i);
         draws.shuffle(std::span<int>(cells));
-        Scene scene{.answer = draws.below(kinds_)};
-        const int count = most_ < 3 ? 1 : draws.between(3, most_), many = anotherKind(draws, scene.answer);
+        PictureLayout layout{.answer = draws.below(kinds_)};
+        const int count = most_ < 3 ? 1 : draws.between(3, most_), many = anotherKind(draws, layout.answer);
         for (int i = 0; i < count; ++i) {
             const int cell = cells[static_cast<size_t>(i)];
-            scene.items.push_back(item(draws, i == 0 ? scene.answer : many, (cell % kCells + 0.5) * kCell,
-                                       (static_cast<double>(cell / kCells) + 0.5) * kCell));
+            layout.items.push_back(item(draws, i == 0 ? layout.answer : many, (cell % kCells + 0.5) * kCell,
+                                        (static_cast<double>(cell / kCells) + 0.5) * kCell));
         }
-        return scene;
+        return layout;
     }
 
     /// Shapes in a circle around an arrow that points at one of them.
-    Scene drawArrowScene(Draws& draws) const {
+    PictureLayout drawArrowLayout(Draws& draws) const {
         constexpr double kMiddle = kSide / 2.0, kReach = 22;
-        Scene scene{.arrow = draws.below(kDirections)};
+        PictureLayout layout{.arrow = draws.below(kDirections)};
         for (int direction = 0; direction < kDirections; ++direction) {
-            if (direction != scene.arrow && draws.chance(0.3)) continue;
+            if (direction != layout.arrow && draws.chance(0.3)) continue;
             const double angle = direction * 2 * std::numbers::pi / kDirections;
             const int kind = draws.below(kinds_);
-            if (direction == scene.arrow) scene.answer = kind;
-            scene.items.push_back(
+            if (direction == layout.arrow) layout.answer = kind;
+            layout.items.push_back(
                 item(draws, kind, kMiddle + kReach * std::cos(angle), kMiddle + kReach * std::sin(angle)));
         }
-        return scene;
+        return layout;
     }
 
-    Image drawn(const Scene& scene, Draws& draws) const {
+    Image drawn(const PictureLayout& layout, Draws& draws) const {
         Image image{.height = kSide, .width = kSide, .rgb = {}};
         const int ground = draws.between(20, 60), grain = static_cast<int>(clutter_ * 40);
         for (int64_t i = 0; i < image.size().area(); ++i) {
@@ -127,11 +127,11 @@ private:
             const auto grey = static_cast<uint8_t>(draws.between(80, 130));
             drawLine(image, x, y, x + (place() - kSide / 2.0) / 2, y + (place() - kSide / 2.0) / 2, {grey, grey, grey});
         }
-        for (const Scene::Item& item : scene.items)
+        for (const PictureLayout::Item& item : layout.items)
             drawShape(image, static_cast<ShapeKind>(item.kind), item.x, item.y, kRadius, item.turn,
                       kColours[static_cast<size_t>(item.colour)]);
-        if (scene.arrow >= 0)
-            drawArrow(image, kSide / 2.0, kSide / 2.0, 18, scene.arrow * 2 * std::numbers::pi / kDirections,
+        if (layout.arrow >= 0)
+            drawArrow(image, kSide / 2.0, kSide / 2.0, 18, layout.arrow * 2 * std::numbers::pi / kDirections,
                       kArrowColour);
         return image;
     }
