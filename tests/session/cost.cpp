@@ -46,8 +46,8 @@ TEST_CASE("cost: softmax attention counts two products and a softmax for each ce
     const double slopes = formedOperations(specOf("heads=multi_head(2), position=alibi"), sizes);
     CHECK(attentionCost(specOf("heads=multi_head(2), position=alibi"), sizes).operations == expected + H * T * S);
     CHECK(slopes >= expected + H * T * S);
-    // The fused kernel leaves out tiles of 8 x 32 cells that a mask hides. Of eight rows of tiles, four see one tile and
-    // four see two.
+    // The fused kernel leaves out tiles of 8 x 32 cells that a mask hides. Of eight rows of tiles, four see one tile
+    // and four see two.
     const double tiles = H * (4 * 1 + 4 * 2) * 8 * 32;
     const AttentionSizes square{.queries = 64, .keys = 64, .width = 16};
     CHECK(attentionCost(specOf("heads=multi_head(2), mask=causal"), square).operations == tiles * cell);
