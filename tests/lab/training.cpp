@@ -46,6 +46,19 @@ bool trainsToItsEnd(LabWindow& lab) {
 
 } // namespace
 
+TEST_CASE("lab: the Train panel says where a task comes from", "[lab][training]") {
+    LabWindow lab;
+    for (const char* id : {"add", "sort"}) {
+        const Task& task = taskNamed(id);
+        lab.window().setRecipe(suggestedRecipe(task));
+        REQUIRE(lab.settle());
+        const auto citation = QString::fromStdString(std::string(task.citation));
+        const QString hint = lab.find<QLabel>("trainHint").text();
+        CHECK(hint.contains("Source: ") != citation.isEmpty());
+        CHECK(hint.contains(citation));
+    }
+}
+
 TEST_CASE("lab: Train trains, every view follows, and the curves and samples fill", "[lab][training]") {
     LabWindow lab;
     REQUIRE(lab.settle());

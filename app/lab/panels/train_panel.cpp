@@ -364,7 +364,10 @@ void TrainPanel::updateButtons() {
         rate_->setValue(form_->recipe()->schedule.at(isHere ? training_->step : 0));
     }
     const auto* task = form_->recipe() ? &taskNamed(form_->recipe()->task) : nullptr;
-    hint_->setText(task ? QCoreApplication::translate("attn::Task", std::string(task->hint).c_str()) : QString());
+    QString hint = task ? QCoreApplication::translate("attn::Task", std::string(task->hint).c_str()) : QString();
+    if (task && !task->citation.empty())
+        hint += '\n' + tr("Source: %1").arg(QString::fromStdString(std::string(task->citation)));
+    hint_->setText(hint);
 }
 
 } // namespace attn
