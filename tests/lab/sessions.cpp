@@ -7,6 +7,7 @@
 #include "app/lab/widgets/banner.h"
 
 #include <QAction>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QFile>
 #include <QJsonArray>
@@ -132,6 +133,58 @@ TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", 
     CHECK(lab.window().document().locks.value("sampling") == ControlState::Locked);
     CHECK(lab.find<QWidget>("branchTree").isHidden());
     QFile::remove(path);
+}
+
+TEST_CASE("session file: what a menu stands at is kept by its key, and old files' numbers are read", "[lab]") {
+    LabWindow lab;
+    struct Menu {
+        const char *box, *panel, *field;
+        QStringList keys;
+        const char* inside = nullptr; ///< an object of the panel's
+    };
+    const Menu menus[]{
+        {"compareWith", "compare", "with", {"nothing", "unedited", "text", "model"}},
+        {"textShade", "text", "shade", {"loss", "entropy", "rank", "attention"}},
+        {"visionView", "vision", "view", {"attention", "rollout"}},
+        {"visionFusion", "vision", "fusion", {"mean", "maximum", "minimum"}},
+        {"visionBeside",
+         "vision",
+         "page",
+         {"heads", "distance", "positions", "filters", "compare", "changes", "lenses"},
+         "views"},
+        {"visionFilterKind", "vision", "filters", {"components", "all"}, "views"},
+    };
+    for (const Menu& menu : menus) {
+        INFO(menu.box);
+        auto& box = lab.find<QComboBox>(menu.box);
+        Panel& panel = lab.window().panel(menu.panel);
+        const auto saved = [&] {
+            const QJsonObject view = panel.saveView();
+            return menu.inside ? view[QLatin1String(menu.inside)].toObject() : view;
+        };
+        const auto restore = [&](const QJsonValue& value) {
+            QJsonObject view = panel.saveView(), part = saved();
+            part[QLatin1String(menu.field)] = value;
+            if (menu.inside) view[QLatin1String(menu.inside)] = part;
+            panel.restoreView(menu.inside ? view : part);
+        };
+        REQUIRE(box.count() == menu.keys.size());
+        for (int item = box.count() - 1; item >= 0; --item) {
+            box.setCurrentIndex(item);
+            CHECK(saved()[QLatin1String(menu.field)] == QJsonValue(menu.keys[item]));
+            box.setCurrentIndex((item + 1) % box.count());
+            restore(menu.keys[item]);
+            CHECK(box.currentIndex() == item);
+            box.setCurrentIndex((item + 1) % box.count());
+            restore(item); // as files had it before they had keys
+            CHECK(box.currentIndex() == item);
+        }
+        restore("no such key");
+        CHECK(box.currentIndex() == 0); // as it was
+        restore(99);
+        CHECK(box.currentIndex() == box.count() - 1);
+        restore(0);
+    }
 }
 
 TEST_CASE("lab: a broken session leaves the present one as it is", "[lab]") {

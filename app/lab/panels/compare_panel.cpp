@@ -7,6 +7,7 @@
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/session/sampling.h"
@@ -30,6 +31,7 @@
 namespace attn {
 namespace {
 
+constexpr const char* kWithKeys[] = {"nothing", "unedited", "text", "model"};
 constexpr int kMostTokens = 1024; ///< longest pattern that is shown cell by cell
 constexpr int kShownTokens = 10;
 constexpr int kMostExact = 256; ///< most tokens of a thumbnail with one pixel per token
@@ -95,6 +97,7 @@ ComparePanel::ComparePanel(PanelContext& context, QWidget* parent)
     name(with_, "compareWith", tr("Compare with"));
     with_->addItems({tr("No comparison"), tr("Same model without changes"), tr("Same model on another text"),
                      tr("Another model or checkpoint")});
+    setChoiceKeys(*with_, kWithKeys);
     name(text_, "compareText", tr("Text of run B"));
     text_->setPlaceholderText(tr("Type another text; tokens that match the prompt are compared"));
     name(path_, "comparePath", tr("Model of run B: a folder, a file or a built-in name"));
@@ -434,13 +437,13 @@ void ComparePanel::link(const std::optional<Cell>& cell) {
 }
 
 QJsonObject ComparePanel::saveView() const {
-    return {{"with", with_->currentIndex()}, {"text", text_->text()}, {"path", path_->text()}};
+    return {{"with", savedChoice(*with_)}, {"text", text_->text()}, {"path", path_->text()}};
 }
 
 void ComparePanel::restoreView(const QJsonObject& view) {
     text_->setText(view.value("text").toString());
     path_->setText(view.value("path").toString());
-    with_->setCurrentIndex(std::clamp(view.value("with").toInt(), 0, with_->count() - 1));
+    restoreChoice(*with_, view.value("with"), kWithKeys);
 }
 
 QString ComparePanel::csv() const {

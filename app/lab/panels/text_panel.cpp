@@ -5,6 +5,7 @@
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/token_strip.h"
@@ -26,6 +27,7 @@
 namespace attn {
 namespace {
 
+constexpr const char* kShadeKeys[] = {"loss", "entropy", "rank", "attention"};
 constexpr double kDarkestNats = 8; ///< loss with the darkest shade
 
 } // namespace
@@ -49,6 +51,7 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
     name(prompt_, "textPrompt", tr("Score the prompt and the text written after it"));
     name(shade_, "textShade", tr("What the shading shows"));
     shade_->addItems({tr("Loss"), tr("Entropy"), tr("Rank"), tr("Attention of the head")});
+    setChoiceKeys(*shade_, kShadeKeys);
     name(words_, "textWords", tr("Show whole words instead of tokens"),
          tr("Add up the loss and entropy of each word's tokens. Untick to see tokens."));
     name(strip_, "textTokens", tr("Shaded text"), tr("Click a token to see what the model predicted there"));
@@ -302,12 +305,12 @@ void TextPanel::read() {
 }
 
 QJsonObject TextPanel::saveView() const {
-    return {{"text", text_->toPlainText()}, {"shade", shade_->currentIndex()}, {"words", words_->isChecked()}};
+    return {{"text", text_->toPlainText()}, {"shade", savedChoice(*shade_)}, {"words", words_->isChecked()}};
 }
 
 void TextPanel::restoreView(const QJsonObject& view) {
     text_->setPlainText(view.value("text").toString());
-    shade_->setCurrentIndex(std::clamp(view.value("shade").toInt(), 0, shade_->count() - 1));
+    restoreChoice(*shade_, view.value("shade"), kShadeKeys);
     words_->setChecked(view.value("words").toBool());
 }
 

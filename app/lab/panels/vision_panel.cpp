@@ -7,6 +7,7 @@
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/vision_views.h"
 #include "app/lab/undo_commands.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "engine/io/run_folder.h"
@@ -437,10 +438,10 @@ void VisionPanel::dropEvent(QDropEvent* event) {
 QJsonObject VisionPanel::saveView() const {
     return {{"model", model_},
             {"picture", setup_.name},
-            {"view", view_->currentIndex()},
+            {"view", savedChoice(*view_)},
             {"layer", layerBox_->value()},
             {"head", head_->currentData().toInt()},
-            {"fusion", fusion_->currentIndex()},
+            {"fusion", savedChoice(*fusion_)},
             {"discard", discard_->value()},
             {"weighted", weighted_->currentData().toInt()},
             {"views", views_->saveView()},
@@ -454,8 +455,8 @@ void VisionPanel::restoreView(const QJsonObject& view) {
     if (view.isEmpty()) return;
     if (const QString path = view["model"].toString(); path != model_) openModel(path);
     if (const QString name = view["picture"].toString(); !name.isEmpty() && name != setup_.name) openPicture(name);
-    view_->setCurrentIndex(std::clamp(view["view"].toInt(), 0, view_->count() - 1));
-    fusion_->setCurrentIndex(std::clamp(view["fusion"].toInt(), 0, fusion_->count() - 1));
+    restoreChoice(*view_, view["view"], kViewKeys);
+    restoreChoice(*fusion_, view["fusion"], kFusionKeys);
     discard_->setValue(view["discard"].toInt());
     if (const int at = colours_->findData(view["colours"].toString()); at >= 0) colours_->setCurrentIndex(at);
     opacity_->setValue(view["opacity"].toInt(60));

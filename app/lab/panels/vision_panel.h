@@ -104,6 +104,9 @@ private:
     VisionLook look() const;
     bool showsRollout() const;
 
+    static constexpr const char* kViewKeys[] = {"attention", "rollout"};
+    static constexpr const char* kFusionKeys[] = {"mean", "maximum", "minimum"};
+
     PanelContext& context_;
     std::shared_ptr<const VisionSnapshot> shown_;
     QString model_, defaultModel_;

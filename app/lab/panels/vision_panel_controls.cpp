@@ -1,6 +1,7 @@
 #include "app/figures/read_image.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/panels/vision_views.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/file_dialog.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/picture_patches.h"
@@ -140,6 +141,7 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
     view_ =
         makeChoice("visionView", tr("View"), tr("Attention of one layer, or attention rolled out through all layers"),
                    {tr("Attention"), tr("Rollout")});
+    setChoiceKeys(*view_, kViewKeys);
     layerBox_ = new QSpinBox;
     layerBox_->setObjectName("visionLayer");
     layerBox_->setAccessibleName(tr("Layer"));
@@ -148,6 +150,7 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
     fusion_ = makeChoice("visionFusion", tr("Heads"),
                          tr("How the heads of a layer are combined before the layers are multiplied"),
                          {tr("Mean"), tr("Maximum"), tr("Minimum")});
+    setChoiceKeys(*fusion_, kFusionKeys);
     weighted_ = makeChoice("visionWeighted", tr("Weighted by"),
                            tr("Weight attention by the gradient of a class: only attention that raises its logit "
                               "counts (Chefer et al. 2021). Heads and Discard then have no effect"),

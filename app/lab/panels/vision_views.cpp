@@ -4,6 +4,7 @@
 #include "app/lab/panels/vision_changes.h"
 #include "app/lab/panels/vision_comparison.h"
 #include "app/lab/panels/vision_lenses.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/head_overlays_view.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "app/lab/widgets/vision_figures.h"
@@ -16,6 +17,12 @@
 #include <algorithm>
 
 namespace attn {
+namespace {
+
+constexpr const char* kPageKeys[] = {"heads", "distance", "positions", "filters", "compare", "changes", "lenses"};
+constexpr const char* kFilterKeys[] = {"components", "all"};
+
+} // namespace
 
 VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     : QWidget(parent), shown_(std::make_shared<VisionSnapshot>()), heads_(new HeadOverlaysView),
@@ -34,6 +41,7 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     filterKind_->setAccessibleName(tr("Filters to show"));
     filterKind_->setToolTip(tr("The directions in which the filters differ most, or the filters themselves"));
     filterKind_->addItems({tr("Principal components"), tr("All filters")});
+    setChoiceKeys(*filterKind_, kFilterKeys);
     auto* filters = new QWidget;
     auto* column = new QVBoxLayout(filters);
     column->setContentsMargins(0, 4, 0, 0);
@@ -58,6 +66,7 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     scroll->setMinimumWidth(changes_->minimumSizeHint().width() + 20);
     add(scroll, tr("Changes"), tr("Remove heads, replace values, set patterns"));
     add(lenses_, tr("Lenses"), tr("Predictions by layer, contributions to a class, and what each head does"));
+    setChoiceKeys(*page_, kPageKeys);
     page_->setToolTip(tr("The view beside the picture: every head, attention distance, positions, filters, a "
                          "comparison, changes or lenses"));
     auto* all = new QVBoxLayout(this);
@@ -185,8 +194,8 @@ std::vector<NumberArray> VisionViews::numbers() const {
 
 QJsonObject VisionViews::saveView() const {
     QJsonObject view = comparison_->saveView();
-    view["page"] = page_->currentIndex();
-    view["filters"] = filterKind_->currentIndex();
+    view["page"] = savedChoice(*page_);
+    view["filters"] = savedChoice(*filterKind_);
     view["lenses"] = lenses_->saveView();
     return view;
 }
@@ -194,8 +203,8 @@ QJsonObject VisionViews::saveView() const {
 void VisionViews::restoreView(const QJsonObject& view) {
     comparison_->restoreView(view);
     lenses_->restoreView(view["lenses"].toObject());
-    filterKind_->setCurrentIndex(std::clamp(view["filters"].toInt(), 0, filterKind_->count() - 1));
-    page_->setCurrentIndex(std::clamp(view["page"].toInt(), 0, page_->count() - 1));
+    restoreChoice(*filterKind_, view["filters"], kFilterKeys);
+    restoreChoice(*page_, view["page"], kPageKeys);
 }
 
 } // namespace attn
