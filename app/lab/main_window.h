@@ -99,6 +99,7 @@ public:
     VisionBridge& vision() { return vision_; }
     RunListModel& runs() { return runs_; }
     QUndoStack& undoStack() { return undoStack_; }
+    UndoSteps& undoSteps() { return context_.undoSteps(); }
     const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
     const Preferences& preferences() const { return preferences_; }
     SessionDocument document() const;

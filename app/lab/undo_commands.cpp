@@ -1,17 +1,27 @@
 #include "app/lab/undo_commands.h"
 
-#include "app/lab/session_file.h"
-
 #include <QCoreApplication>
 
 namespace attn {
-namespace {}
+namespace {
 
-PromptEdit::PromptEdit(PostCommand post, const Snapshot& before, SetPromptCommand after)
-    : QUndoCommand(QCoreApplication::translate("attn::Undo", "prompt edit")), post_(std::move(post)),
-      before_(SessionDocument::fromSnapshot(before).restoreCommand()), after_(std::move(after)) {
-    sinceEdit_.start();
+/// Runs of characters that are no spaces; token ids each count as one.
+size_t wordCount(const SetPromptCommand& prompt) {
+    size_t count = prompt.tokens.size();
+    bool wasSpace = true;
+    for (const char c : prompt.text) {
+        const bool isSpace = c == ' ' || c == '\n' || c == '\t';
+        count += wasSpace && !isSpace;
+        wasSpace = isSpace;
+    }
+    return count;
 }
+
+} // namespace
+
+PromptEdit::PromptEdit(PostCommand post, Command before, SetPromptCommand after, int step)
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "prompt edit")), post_(std::move(post)),
+      before_(std::move(before)), after_(std::move(after)), step_(step) {}
 
 void PromptEdit::undo() { post_(before_); }
 
@@ -19,20 +29,17 @@ void PromptEdit::redo() { post_(after_); }
 
 bool PromptEdit::mergeWith(const QUndoCommand* other) {
     const auto* next = static_cast<const PromptEdit*>(other); // the id says so
-    if (sinceEdit_.elapsed() > kMergePauseMs) return false;
+    if (next->step_ != step_ || wordCount(next->after_) > wordCount(after_)) return false;
     after_ = next->after_;
-    sinceEdit_.restart();
     return true;
 }
 
 BranchMove::BranchMove(PostCommand post, int fromNode, Command move, const QString& text)
     : QUndoCommand(text), post_(std::move(post)), fromNode_(fromNode), move_(std::move(move)) {}
 
-GateChange::GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after)
+GateChange::GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after, int step)
     : QUndoCommand(QCoreApplication::translate("attn::Undo", "gate change")), post_(std::move(post)),
-      before_(std::move(before)), after_(after) {
-    sinceEdit_.start();
-}
+      before_(std::move(before)), after_(after), step_(step) {}
 
 void GateChange::undo() {
     for (const SetHeadGateCommand& gate : before_) post_(gate);
@@ -40,10 +47,8 @@ void GateChange::undo() {
 
 bool GateChange::mergeWith(const QUndoCommand* other) {
     const auto* next = static_cast<const GateChange*>(other);
-    if (next->after_.layer != after_.layer || next->after_.head != after_.head || sinceEdit_.elapsed() > kMergePauseMs)
-        return false;
+    if (next->after_.layer != after_.layer || next->after_.head != after_.head || next->step_ != step_) return false;
     after_ = next->after_;
-    sinceEdit_.restart();
     return true;
 }
 

@@ -4,7 +4,6 @@
 #include "engine/session/commands.h"
 #include "engine/session/snapshot.h"
 
-#include <QElapsedTimer>
 #include <QUndoCommand>
 
 #include <functional>
@@ -14,13 +13,12 @@ namespace attn {
 
 using PostCommand = std::function<void(Command)>;
 
-inline constexpr qint64 kMergePauseMs = 1000; ///< a longer pause begins another step
-
-/// A new prompt. Undoing brings back the old one with every branch that was tried on it. Typing without a pause is one
-/// step.
+/// A new prompt. Undoing brings back the old one with every branch that was tried on it. Typing is one step for each
+/// word, and after each pause.
 class PromptEdit : public QUndoCommand {
 public:
-    PromptEdit(PostCommand post, const Snapshot& before, SetPromptCommand after);
+    /// @param before brings back what was there  @param step UndoSteps::step()
+    PromptEdit(PostCommand post, Command before, SetPromptCommand after, int step);
 
     void undo() override;
     void redo() override;
@@ -29,9 +27,9 @@ public:
 
 private:
     PostCommand post_;
-    RestoreBranchesCommand before_;
+    Command before_;
     SetPromptCommand after_;
-    QElapsedTimer sinceEdit_;
+    int step_;
 };
 
 /// A move in the branch tree: taking a token or going back to one. Undoing goes back to where it started.
@@ -51,8 +49,8 @@ private:
 /// Dragging one head's gate is one step.
 class GateChange : public QUndoCommand {
 public:
-    /// @param before the gates of all heads that the change touches
-    GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after);
+    /// @param before the gates of all heads that the change touches  @param step UndoSteps::step()
+    GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after, int step);
 
     void undo() override;
     void redo() override { post_(after_); }
@@ -63,29 +61,26 @@ private:
     PostCommand post_;
     std::vector<SetHeadGateCommand> before_;
     SetHeadGateCommand after_;
-    QElapsedTimer sinceEdit_;
+    int step_;
 };
 
-/// A change of a panel's settings. Changes of the same setting without a pause are one step.
+/// A change of a panel's settings. Changes of the same setting in the same step of undo are merged.
 /// @tparam kId identifies this kind of change, for merging
 template <class State, int kId> class StateEdit : public QUndoCommand {
 public:
     using Show = std::function<void(const State&)>;
-    /// @param text for the Edit menu  @param what names the setting that changed
-    StateEdit(const QString& text, Show show, State before, State after, QString what)
+    /// @param text for the Edit menu  @param what names the setting that changed  @param step UndoSteps::step()
+    StateEdit(const QString& text, Show show, State before, State after, QString what, int step)
         : QUndoCommand(text), show_(std::move(show)), before_(std::move(before)), after_(std::move(after)),
-          what_(std::move(what)) {
-        sinceEdit_.start();
-    }
+          what_(std::move(what)), step_(step) {}
 
     void undo() override { show_(before_); }
     void redo() override { show_(after_); }
     int id() const override { return kId; }
     bool mergeWith(const QUndoCommand* other) override {
         const auto* next = static_cast<const StateEdit*>(other);
-        if (next->what_ != what_ || sinceEdit_.elapsed() > kMergePauseMs) return false;
+        if (next->what_ != what_ || next->step_ != step_) return false;
         after_ = next->after_;
-        sinceEdit_.restart();
         return true;
     }
 
@@ -93,7 +88,7 @@ private:
     Show show_;
     State before_, after_;
     QString what_;
-    QElapsedTimer sinceEdit_;
+    int step_;
 };
 using PlaygroundEdit = StateEdit<PlaygroundSetup, 3>;
 

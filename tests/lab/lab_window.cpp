@@ -4,6 +4,9 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QSettings>
+#include <QTimer>
+
+#include <algorithm>
 
 namespace attn {
 namespace {
@@ -41,6 +44,7 @@ LabWindow::LabWindow(const QString& path, const QString& prompt) {
     window_ = std::make_unique<MainWindow>(std::move(setup));
     QObject::connect(&window_->bridge(), &SessionBridge::posted, window_.get(),
                      [this](const Command& command) { posted_.push_back(command); });
+    window_->undoSteps().setClock([this] { return undoTimeMs_; });
     window_->resize(1280, 800);
     window_->show();
     window_->activateWindow();
@@ -52,11 +56,14 @@ bool LabWindow::waitFor(const std::function<bool()>& condition, int timeoutMs) {
     return QTest::qWaitFor(condition, timeoutMs);
 }
 
+void LabWindow::pause() { undoTimeMs_ += UndoSteps::kPauseMs + 1; }
+
 bool LabWindow::settle() {
-    // A prompt that was just typed is posted after a short pause.
     QTest::qWait(100);
-    const bool isIdle = window_->bridge().waitIdle(60);
-    return isIdle &&
+    // What was just typed is posted after a short pause.
+    const bool isPosted = waitFor(
+        [this] { return std::ranges::none_of(window_->findChildren<QTimer*>("typingPause"), &QTimer::isActive); });
+    return isPosted && window_->bridge().waitIdle(120) &&
            waitFor([this] { return window_->snapshot() && window_->snapshot() == window_->bridge().latest(); });
 }
 
@@ -65,6 +72,13 @@ void LabWindow::showPanel(const char* id) {
     dock.show();
     dock.raise();
     QCoreApplication::processEvents();
+}
+
+void LabWindow::layOut() {
+    for (int round = 0; round < 10; ++round) {
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+        QCoreApplication::processEvents();
+    }
 }
 
 void LabWindow::press(const QAction& action) { QTest::keySequence(window_.get(), action.shortcut()); }

@@ -20,7 +20,9 @@ public:
 
     /// Runs the event loop until the condition holds.
     /// @return false after the time-out
-    bool waitFor(const std::function<bool()>& condition, int timeoutMs = 10'000);
+    bool waitFor(const std::function<bool()>& condition, int timeoutMs = 120'000);
+    /// The time that ends a step of undo goes by; the clock of undo stands still otherwise.
+    void pause();
     /// Until no command is waiting and the newest snapshot is on screen.
     bool settle();
 
@@ -34,6 +36,8 @@ public:
     }
     QAction& action(const char* name) { return find<QAction>(name); }
     void press(const QAction& action);
+    /// Until widgets stand where their contents put them.
+    void layOut();
     /// Brings a panel to the front.
     void showPanel(const char* id);
 
@@ -54,6 +58,7 @@ private:
     QTemporaryDir folder_;
     std::vector<Command> posted_;
     std::vector<QStringList> startedScopes_;
+    qint64 undoTimeMs_ = 0;
     std::unique_ptr<MainWindow> window_;
 };
 

@@ -1,6 +1,7 @@
 #include "app/lab/panels/generate_panel.h"
 
 #include "app/lab/control_groups.h"
+#include "app/lab/session_file.h"
 #include "app/lab/theme.h"
 #include "app/lab/undo_commands.h"
 #include "app/lab/widgets/generated_text.h"
@@ -97,6 +98,8 @@ GeneratePanel::GeneratePanel(PanelContext& context, QWidget* parent) : Panel(par
     text_->setShade(predictionColour(context_.theme()));
     connect(&context_, &PanelContext::themeChanged, this,
             [this](ThemeId theme) { text_->setShade(predictionColour(theme)); });
+    typing_.setParent(this);
+    typing_.setObjectName("typingPause");
     typing_.setSingleShot(true);
     typing_.setInterval(kTypingPauseMs);
     connect(&typing_, &QTimer::timeout, this, &GeneratePanel::postPrompt);
@@ -256,11 +259,11 @@ void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
 void GeneratePanel::postPrompt() {
     if (!snapshot_ || !snapshot_->model) return;
     const bool hasTokenizer = snapshot_->model->hasTokenizer;
-    SetPromptCommand command;
-    if (hasTokenizer)
-        command.text = prompt_->toPlainText().toStdString();
-    else
-        command.tokens = parseIds(prompt_->toPlainText());
+    const auto promptCommand = [&](const std::string& typed) {
+        return hasTokenizer ? SetPromptCommand{.text = typed}
+                            : SetPromptCommand{.tokens = parseIds(QString::fromStdString(typed))};
+    };
+    SetPromptCommand command = promptCommand(prompt_->toPlainText().toStdString());
     const std::string text = hasTokenizer ? command.text : joinIds(command.tokens);
     if (text.empty()) {
         tokenCount_->setText(hasTokenizer ? tr("The prompt is empty: type at least one character.")
@@ -268,8 +271,12 @@ void GeneratePanel::postPrompt() {
         return;
     }
     if (text == (inFlight_.empty() ? shownPrompt_ : inFlight_.back())) return;
+    // While a prompt that was typed before is still running, the snapshot is older than that one.
+    Command before = SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
+    if (!inFlight_.empty()) before = promptCommand(inFlight_.back());
     inFlight_.push_back(text);
-    context_.undoStack().push(new PromptEdit(context_.poster(), *snapshot_, std::move(command)));
+    context_.undoStack().push(
+        new PromptEdit(context_.poster(), std::move(before), std::move(command), context_.undoSteps().step()));
 }
 
 void GeneratePanel::goTo(int tokenIndex) {

@@ -138,7 +138,9 @@ void HeadsPanel::requestGate(int layer, int head, float gate) {
                     {l, h, gates.empty() ? grid_->gate(l, h) : gates[static_cast<size_t>(l * grid_->heads() + h)]});
     const bool isChange =
         std::any_of(before.begin(), before.end(), [&](const SetHeadGateCommand& old) { return old.gate != gate; });
-    if (isChange) context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {layer, head, gate}));
+    if (isChange)
+        context_.undoStack().push(
+            new GateChange(context_.poster(), std::move(before), {layer, head, gate}, context_.undoSteps().step()));
 }
 
 void HeadsPanel::showSelected() {

@@ -155,7 +155,7 @@ void InterventionsPanel::apply(Edits after, const QString& text, const QString& 
     context_.undoStack().push(new EditsChange(
         text,
         [post = context_.poster()](const Edits& edits) { post(SetEditsCommand{std::make_shared<const Edits>(edits)}); },
-        now, std::move(after), what));
+        now, std::move(after), what, context_.undoSteps().step()));
 }
 
 void InterventionsPanel::add(const std::vector<Intervention>& change) {
@@ -173,7 +173,8 @@ void InterventionsPanel::reset() {
         before.push_back({at / heads, at % heads, gate});
     }
     if (std::ranges::any_of(before, [](const SetHeadGateCommand& gate) { return gate.gate != 1; }))
-        context_.undoStack().push(new GateChange(context_.poster(), std::move(before), {-1, -1, 1}));
+        context_.undoStack().push(
+            new GateChange(context_.poster(), std::move(before), {-1, -1, 1}, context_.undoSteps().step()));
     if (held_) held_->gates.assign(held_->gates.size(), 1); // the command above has set them to 1
     apply({}, tr("restoring the original"), "reset");
     context_.undoStack().endMacro();

@@ -47,6 +47,7 @@ QWidget* InterventionsPanel::makeCells() {
     cellsHint_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // so that a longer text does not move the cells
     cellsHint_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     askTokens_ = new QTimer(this);
+    askTokens_->setObjectName("typingPause");
     askTokens_->setSingleShot(true);
     askTokens_->setInterval(kCellTypingPauseMs);
     connect(askTokens_, &QTimer::timeout, this, [this] {

@@ -2,6 +2,7 @@
 
 #include "app/figures/figure.h"
 #include "app/lab/preferences.h"
+#include "app/lab/undo_steps.h"
 #include "engine/session/commands.h"
 #include "engine/session/edits.h"
 #include "engine/session/session.h"
@@ -49,6 +50,7 @@ public:
     /// The posting function, for undo commands that post again later.
     const Poster& poster() const { return post_; }
     QUndoStack& undoStack() { return undoStack_; }
+    UndoSteps& undoSteps() { return undoSteps_; }
     TrainingBridge& training() { return *training_; }
     RunListModel& runs() { return *runs_; }
     PlaygroundBridge& playground() { return *playground_; }
@@ -119,6 +121,7 @@ signals:
 
 private:
     QUndoStack& undoStack_;
+    UndoSteps undoSteps_;
     Poster post_;
     TrainingBridge* training_;
     RunListModel* runs_;

@@ -267,7 +267,7 @@ void PlaygroundPanel::edit(const PlaygroundSetup& setup, const QString& what) {
         [panel](const PlaygroundSetup& shown) {
             if (panel) panel->apply(shown);
         },
-        setup_, setup, what));
+        setup_, setup, what, context_.undoSteps().step()));
 }
 
 void PlaygroundPanel::train(const AttentionSpec& spec, std::optional<Slot> slot) {

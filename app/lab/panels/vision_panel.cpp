@@ -231,7 +231,7 @@ void VisionPanel::edit(const VisionSetup& setup, const QString& text, const QStr
         [panel](const VisionSetup& state) {
             if (panel) panel->apply(state);
         },
-        setup_, setup, what));
+        setup_, setup, what, context_.undoSteps().step()));
 }
 
 void VisionPanel::apply(const VisionSetup& setup) {
