@@ -119,7 +119,7 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
     CHECK(snapshot->uneditedViews->detail->layer == 1);
     CHECK(snapshot->detail->head == 1);
 
-    session.post(GenerateCommand{.maxTokens = 40, .tokensPerSecond = 60});
+    session.post(GenerateCommand{.maxTokens = 100'000, .tokensPerSecond = 60});
     REQUIRE(waitFor(session, [](const Snapshot& each) { return each.sequence->tokens.size() > 22; }));
     CHECK(session.latest()->uneditedViews == nullptr); // as long as it is written
     session.post(StopCommand{});

@@ -41,13 +41,13 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
         std::make_shared<const Edits>(Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
     REQUIRE(lab.settle());
     with.setCurrentIndex(1); // without changes
-    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 20'000));
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 120'000));
     CHECK(heads.topLevelItem(0)->text(0) == "layer 1, head 0"); // the one that was levelled
     CHECK(heads.topLevelItem(0)->text(1).toDouble() > 0.3);
     CHECK(heads.topLevelItem(1)->text(1).toDouble() < 1e-3);
     QTest::mouseClick(heads.viewport(), Qt::LeftButton, {}, heads.visualItemRect(heads.topLevelItem(0)).center());
     auto& difference = lab.find<MatrixView>("compareDifference");
-    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && !difference.figure().isEmpty(); }, 20'000));
+    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && !difference.figure().isEmpty(); }, 120'000));
     float most = 0;
     for (int row = 0; row < difference.figure().rows(); ++row)
         for (int column = 0; column < difference.figure().columns(); ++column)
@@ -63,13 +63,13 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
             return panel.waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
                    lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
         },
-        20'000));
+        120'000));
     // A word more in B: what follows is compared with itself, and hovering leads from one to the other.
     lab.find<QLineEdit>("compareText").setText("the very quick fox the qu");
     QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
     auto& a = lab.find<MatrixView>("compareA");
     auto& b = lab.find<MatrixView>("compareB");
-    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && b.figure().rows() == 25; }, 20'000));
+    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && b.figure().rows() == 25; }, 120'000));
     CHECK(a.figure().rows() == 20);
     CHECK(lab.find<QLabel>("compareMessage").text().contains("20 tokens matched (A 20, B 25)"));
     CHECK(heads.topLevelItemCount() == 4);
@@ -86,7 +86,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     with.setCurrentIndex(3); // another model
     lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
     QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareMessage").text().contains("no-such"); }, 20'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareMessage").text().contains("no-such"); }, 120'000));
     with.setCurrentIndex(0);
     CHECK(heads.isHidden());
 }
@@ -106,8 +106,8 @@ TEST_CASE("lab: panels have the pictures that they show, whatever Attention show
     lab.showPanel("compare");
     lab.find<QComboBox>("compareWith").setCurrentIndex(1); // without changes
     const auto& heads = lab.find<QTreeWidget>("compareHeads");
-    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 20'000));
-    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("compareDifference").figure().rows() == 20; }, 20'000));
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("compareDifference").figure().rows() == 20; }, 120'000));
     lab.find<QComboBox>("compareWith").setCurrentIndex(0);
     lab.showPanel("text");
     auto& shade = lab.find<QComboBox>("textShade");
@@ -132,7 +132,7 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
     const auto& b = lab.find<MatrixView>("compareB");
     const auto& difference = lab.find<MatrixView>("compareDifference");
     REQUIRE(lab.waitFor([&] { return lab.find<ComparePanel>("compare").waitIdle(1) && !difference.figure().isEmpty(); },
-                        20'000));
+                        120'000));
     CHECK(a.figure().rows() == b.figure().rows());
     CHECK(lab.find<QTreeWidget>("compareHeads").topLevelItemCount() == 4);
     // The first token taken back: both follow.
@@ -143,7 +143,7 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
             return lab.find<ComparePanel>("compare").waitIdle(1) && !difference.figure().isEmpty() &&
                    !a.figure().note.contains("first token") && !b.figure().note.contains("first token");
         },
-        20'000));
+        120'000));
 }
 
 TEST_CASE("lab: a long text is shaded by a head, or it is said why not", "[lab]") {

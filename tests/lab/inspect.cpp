@@ -232,7 +232,7 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
         QTest::mouseMove(&cells, to);
         QTest::mouseRelease(&cells, Qt::LeftButton, {}, to);
     };
-    QTest::qWait(50);                                                    // the panel lays out what has come
+    lab.layOut();
     drag(at(RunCellsView::Other, 1, 4), at(RunCellsView::Prompt, 2, 4)); // another row is refused
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().edits == nullptr);
@@ -331,7 +331,7 @@ TEST_CASE("lab: every lens answers", "[lab]") {
         INFO(pages.itemText(page).toStdString());
         pages.setCurrentIndex(page);
         if (!lensPages()[static_cast<size_t>(page)].isQuick) click(lab.find<QPushButton>("lensRun"));
-        REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }, 20'000));
+        REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }, 120'000));
         CHECK_FALSE(lab.snapshot().failure);
         CHECK(lab.find<QLabel>("lensExplanation").text() ==
               lensPages()[static_cast<size_t>(page)].explanation); // not old
@@ -346,7 +346,7 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     for (int column = 0; column < figure.columns(); ++column) largest = std::max(largest, figure.valueAt({0, column}));
     CHECK(largest == Approx(1).margin(0.02));
     auto& view = lab.find<MatrixView>("lensMatrix");
-    QTest::qWait(50); // the panel lays out what has come
+    lab.layOut();
     const QPoint cell = view.figureLayout().cellRect({0, 4}).center().toPoint();
     QTest::mouseClick(&view, Qt::LeftButton, {}, cell);
     QTest::mouseDClick(&view, Qt::LeftButton, {}, cell);

@@ -117,7 +117,7 @@ TEST_CASE("lessons: conditions hold when what they name is so, and not before", 
         return holds(lab.window(), {name, argument});
     };
     const auto becomes = [&](const char* name, const QJsonValue& argument) {
-        return lab.waitFor([&] { return isSo(name, argument); }, 30'000);
+        return lab.waitFor([&] { return isSo(name, argument); }, 120'000);
     };
     CHECK(isSo("gatesOn", true));
     run(lab.window(), {"gate", QJsonArray{1, 0, 0.5}});

@@ -93,7 +93,7 @@ TEST_CASE("lab: what does not combine shows its sentence, and the button mends i
     CHECK_FALSE(lab.find<QLabel>("specProblem").isVisible());
     const AttentionSpec& mended = lab.window().findChild<SpecEditor*>()->spec();
     CHECK(check(mended).empty());
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec == mended && !shown(lab).maps.empty(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec == mended && !shown(lab).maps.empty(); }, 120'000));
 }
 
 TEST_CASE("lab: the block around an attention is chosen beside it, and left to the model again", "[lab]") {
@@ -204,7 +204,7 @@ TEST_CASE("lab: every part has a reference card with its source, and draws its o
         CHECK(text.contains(QString::number(part.source.year)));
         CHECK(text.contains(
             QString::fromUtf8(part.title.data(), static_cast<qsizetype>(part.title.size())).toHtmlEscaped()));
-        CHECK(lab.waitFor([&] { return !picture.figure().isEmpty(); }, 30'000));
+        CHECK(lab.waitFor([&] { return !picture.figure().isEmpty(); }, 120'000));
     }
     CHECK(seen == partCatalogue().size());
 }
@@ -220,7 +220,7 @@ TEST_CASE("lab: Try it puts a card's part into the playground, and undo takes it
     list.setCurrentItem(found.front());
     QTest::mouseClick(&lab.find<QPushButton>("tryPart"), Qt::LeftButton);
     CHECK(lab.window().findChild<SpecEditor*>()->spec().parts.at(Slot::Position).id == "rope");
-    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.pattern").figure().rows() == 64; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.pattern").figure().rows() == 64; }, 120'000));
     lab.press(lab.action("undo"));
     CHECK(lab.window().findChild<SpecEditor*>()->spec() == before);
 }
@@ -326,7 +326,7 @@ TEST_CASE("lab: the attention line of a recipe explains what cannot be trained, 
     REQUIRE(play.isEnabled());
     QTest::mouseClick(&lab.find<QPushButton>("trainStep"), Qt::LeftButton);
     const auto& training = lab.window().training();
-    REQUIRE(lab.waitFor([&] { return training.snapshot()->step == 1; }, 60'000));
+    REQUIRE(lab.waitFor([&] { return training.snapshot()->step == 1; }, 120'000));
     CHECK(training.snapshot()->recipe->architecture.attention == line.text().toStdString());
     // Emptied, the model is the family's own again.
     line.selectAll();

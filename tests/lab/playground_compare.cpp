@@ -21,7 +21,7 @@ bool compares(LabWindow& lab, const char* a, const char* b) {
             return shown(lab).query.spec == AttentionSpec::parse(a) &&
                    shown(lab).query.other == AttentionSpec::parse(b) && shown(lab).comparison;
         },
-        30'000);
+        120'000);
 }
 
 } // namespace
@@ -65,7 +65,7 @@ TEST_CASE("lab: Compare sets a second spec beside the first, with their differen
     lab.press(lab.action("undo"));
     REQUIRE(compares(lab, "mask=causal", "mask=causal & window(2)"));
     QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return !shown(lab).query.other && !shown(lab).maps.empty(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.other && !shown(lab).maps.empty(); }, 120'000));
     CHECK(lab.find<MatrixView>("map.pattern").isVisible());
     CHECK(lab.window().findChild<SpecEditor*>()->spec() == AttentionSpec::parse("mask=causal"));
 }

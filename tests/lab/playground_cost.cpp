@@ -22,7 +22,7 @@ TEST_CASE("lab: the cost tab draws the formulas at once, and times when it is as
                    lab.find<QWidget>(qPrintable(QStringLiteral("costPlot%1").arg(plot))))
             .figure();
     };
-    REQUIRE(lab.waitFor([&] { return figure(1).lines.size() == 3 && figure(1).lines[0].values.size() == 9; }, 60'000));
+    REQUIRE(lab.waitFor([&] { return figure(1).lines.size() == 3 && figure(1).lines[0].values.size() == 9; }, 120'000));
     CHECK(figure(1).lengths.back() == 16384);
     CHECK(figure(1).lines[1].values.back() > 20 * figure(1).lines[0].values.back()); // full against a window of 16
     CHECK(figure(3).lines.empty());
@@ -39,7 +39,8 @@ TEST_CASE("lab: the cost tab draws the formulas at once, and times when it is as
     // Another attention has other costs.
     type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), mask=full");
     REQUIRE(lab.waitFor(
-        [&] { return lab.find<QLabel>("costLegend").text().count("window") == 0 && figure(3).lines.empty(); }, 60'000));
+        [&] { return lab.find<QLabel>("costLegend").text().count("window") == 0 && figure(3).lines.empty(); },
+        120'000));
 }
 
 } // namespace attn

@@ -28,7 +28,7 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     CHECK_FALSE(lab.find<QLabel>("notRetrained").isVisible());
     choose(lab, 1);
     const auto tokens = std::ssize(lab.snapshot().sequence->tokens);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.layer && shown(lab).query.tokens == tokens; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.layer && shown(lab).query.tokens == tokens; }, 120'000));
     REQUIRE_FALSE(shown(lab).failure);
     CHECK(lab.find<QLabel>("notRetrained").isVisible());
     const AttentionSpec& spec = lab.window().findChild<SpecEditor*>()->spec();
@@ -40,10 +40,10 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     CHECK(pattern.columnLabels == pattern.rowLabels);
     // The sentence goes on, and the maps with it.
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens + 1; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens + 1; }, 120'000));
     // Undo brings the random vectors and the heads back.
     lab.press(lab.action("undo"));
-    REQUIRE(lab.waitFor([&] { return !shown(lab).query.layer && shown(lab).query.tokens == 32; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.layer && shown(lab).query.tokens == 32; }, 120'000));
 }
 
 TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[lab]") {
@@ -51,7 +51,7 @@ TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[la
     REQUIRE(opens(lab));
     type(lab.find<QLineEdit>("specText"), "mask=full");
     choose(lab, 2);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 120'000));
     auto& patches = lab.find<PatchView>("playPatches");
     CHECK(patches.isVisible());
     auto& view = lab.find<MatrixView>("map.pattern");
@@ -67,9 +67,9 @@ TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[la
     const QString path = lab.folder() + "/picture.attnlab";
     REQUIRE(lab.window().saveSessionAs(path));
     lab.press(lab.action("undo"));
-    REQUIRE(lab.waitFor([&] { return !shown(lab).query.features; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.features; }, 120'000));
     lab.window().openSession(path);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 120'000));
 }
 
 TEST_CASE("lab: doubled tokens show a part of a long effective pattern, with its tokens on the axes", "[lab]") {
@@ -92,19 +92,19 @@ TEST_CASE("lab: doubled tokens show a part of a long effective pattern, with its
     };
     set(number("Tokens"), 64);
     set(number("Doublings"), 5);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == 2048 && !shown(lab).maps.empty(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == 2048 && !shown(lab).maps.empty(); }, 120'000));
     CHECK(across.isVisible());
     const auto& pattern = lab.find<MatrixView>("map.pattern").figure();
     REQUIRE(lab.waitFor([&] { return pattern.rows() == 256; }));
     CHECK(pattern.rowName(1) == "8–15");
     set(number("From query"), 1000);
     set(across, 100);
-    REQUIRE(lab.waitFor([&] { return pattern.rows() == 100 && pattern.rowName(1) == "1001"; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return pattern.rows() == 100 && pattern.rowName(1) == "1001"; }, 120'000));
     CHECK(pattern.valueAt({5, 7}) > 0);
     // Softmax forms its pattern whole: that is said where the parts are chosen.
     type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), mask=causal");
     REQUIRE(
-        lab.waitFor([&] { return lab.find<QLabel>("specProblem").text().contains("product of features"); }, 30'000));
+        lab.waitFor([&] { return lab.find<QLabel>("specProblem").text().contains("product of features"); }, 120'000));
 }
 
 } // namespace attn

@@ -17,7 +17,7 @@ bool showsPosition(LabWindow& lab, const char* id) {
             const auto& positions = shown(lab).positions;
             return positions && positions->query.spec.parts.at(Slot::Position).id == id;
         },
-        30'000);
+        120'000);
 }
 
 void choose(LabWindow& lab, const char* id) {

@@ -51,7 +51,7 @@ TEST_CASE("scope launch: a missing or broken program is said, a good one starts"
     write("#!/bin/sh\nprintf '%s|' \"$@\" > \"$(dirname \"$0\")/arguments\"\n");
     CHECK_FALSE(startScope(folder.path(), {"--layer=1", "--", "a model"}));
     QFile arguments(folder.path() + "/arguments");
-    CHECK(QTest::qWaitFor([&] { return arguments.exists() && arguments.size() > 0; }));
+    CHECK(QTest::qWaitFor([&] { return arguments.exists() && arguments.size() > 0; }, 120'000));
     REQUIRE(arguments.open(QIODevice::ReadOnly));
     CHECK(arguments.readAll() == "--layer=1|--|a model|");
 }

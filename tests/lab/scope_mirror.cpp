@@ -16,13 +16,15 @@ public:
     /// The next message that says something of the wanted field.
     template <typename Wanted> std::optional<MirrorMessage> next(Wanted wanted) {
         std::optional<MirrorMessage> found;
-        (void)QTest::qWaitFor([&] {
-            while (!found && socket_.canReadLine()) {
-                const MirrorMessage message = parseMirrorLine(socket_.readLine().toStdString());
-                if (wanted(message)) found = message;
-            }
-            return found.has_value();
-        });
+        (void)QTest::qWaitFor(
+            [&] {
+                while (!found && socket_.canReadLine()) {
+                    const MirrorMessage message = parseMirrorLine(socket_.readLine().toStdString());
+                    if (wanted(message)) found = message;
+                }
+                return found.has_value();
+            },
+            60'000);
         return found;
     }
 

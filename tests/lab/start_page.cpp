@@ -33,11 +33,11 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
     }
     CHECK(pictures == 8);
     QTest::mouseClick(page->findChild<QToolButton*>("startModel.sort"), Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }, 120'000));
     lab.press(lab.action("start"));
     QTest::mouseClick(lab.window().findChild<QToolButton*>("startPlay"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return !lab.find<QWidget>("playground").visibleRegion().isEmpty(); }));
-    QTest::qWait(10);
+    lab.layOut();
     lab.press(lab.action("start"));
     QTest::mouseClick(lab.window().findChild<QToolButton*>("startLearn"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return lab.find<QListWidget>("lessonList").hasFocus(); }));

@@ -41,7 +41,7 @@ void setSmallRecipe(LabWindow& lab, int64_t steps) {
 const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().training().snapshot(); }
 
 bool trainsToItsEnd(LabWindow& lab) {
-    return lab.waitFor([&] { return training(lab).state == State::Finished; }, 60'000) && lab.settle();
+    return lab.waitFor([&] { return training(lab).state == State::Finished; }, 120'000) && lab.settle();
 }
 
 } // namespace
@@ -122,7 +122,7 @@ TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[l
     REQUIRE(lab.settle());
     setSmallRecipe(lab, 100'000);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }, 120'000));
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
     const int64_t step = training(lab).step;
@@ -138,7 +138,7 @@ TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][
     REQUIRE(lab.settle());
     setSmallRecipe(lab, 100'000);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }, 120'000));
     lab.find<QAbstractButton>("ownRate").setChecked(true);
     lab.find<QDoubleSpinBox>("rate").setValue(0.000125);
     REQUIRE(lab.waitFor([&] {
@@ -198,7 +198,7 @@ TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab]
     const QString first = runs.active();
     setSmallRecipe(lab, 100'000);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).step > 2 && training(lab).state == State::Training; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 2 && training(lab).state == State::Training; }, 120'000));
     runs.setActive(first);
     lab.showPanel("runs");
     auto& table = lab.find<QTreeView>("runs");
@@ -216,7 +216,8 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     REQUIRE(trainsToItsEnd(lab));
     const QString gif = lab.folder() + "/run.gif";
     lab.window().exportRun(gif);
-    REQUIRE(lab.waitFor([&] { return QFile::exists(gif) && QImageReader(gif).imageCount() == 3; }, 20'000)); // 0, 5, 10
+    REQUIRE(
+        lab.waitFor([&] { return QFile::exists(gif) && QImageReader(gif).imageCount() == 3; }, 120'000)); // 0, 5, 10
     QImageReader reader(gif);
     const QImage first = reader.read(), second = reader.read();
     CHECK(first.width() > 200);
@@ -226,10 +227,10 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     auto& cancel = lab.find<QToolButton>("cancel");
     REQUIRE(cancel.isVisible());
     QTest::mouseClick(&cancel, Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }, 20'000));
+    REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }, 120'000));
     CHECK_FALSE(QFile::exists(lab.folder() + "/none.gif"));
     lab.window().exportRun(lab.folder() + "/run.png");
-    REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }, 20'000));
+    REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }, 120'000));
 }
 
 // Not a test: what following costs a run, and how long the window is deaf meanwhile. Run by name on a quiet machine.
@@ -243,7 +244,7 @@ TEST_CASE("lab: measure the cost of views while training", "[.measure]") {
     recipe.evaluateEvery = recipe.schedule.steps = 100'000;
     lab.window().setRecipe(recipe);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).step > 20; }, 60'000));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 20; }, 120'000));
     for (int round = 0; round < 8; ++round) {
         const bool follows = round % 2 == 0;
         lab.window().training().follow(follows);

@@ -39,7 +39,7 @@ bool trains(LabWindow& lab) {
     REQUIRE(lab.settle());
     setSmallRecipe(lab);
     lab.press(lab.action("trainPlay"));
-    return lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 60'000);
+    return lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 120'000);
 }
 
 /// Whether the vision panel has an answer of this moment.
@@ -49,7 +49,7 @@ bool shows(LabWindow& lab, const std::string& end) {
             const auto& shown = vision(lab).shown();
             return shown->answer && vision(lab).momentTitle() == QString::fromStdString(end);
         },
-        30'000);
+        120'000);
 }
 
 } // namespace
@@ -116,7 +116,7 @@ TEST_CASE("lab: a run over pictures is exported as an animation of the vision pa
     QTest::mouseClick(vision(lab).figure(), Qt::LeftButton);
     const QString path = lab.folder() + "/run.gif";
     lab.window().exportRun(path);
-    REQUIRE(lab.waitFor([&] { return QFile::exists(path); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return QFile::exists(path); }, 120'000));
     QImageReader reader(path);
     CHECK(reader.imageCount() == 3);
 }
@@ -142,7 +142,7 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
                      {.height = 16, .width = 16, .rgb = std::vector<uint8_t>(768, *name == 'd' ? 10 : 240)});
         }
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 120'000));
     CHECK(lab.window().runs().runs().size() == 1);
 }
 

@@ -31,7 +31,7 @@ bool opensVit(LabWindow& lab) {
             const auto& shown = *panel(lab).shown();
             return shown.answer && shown.model->name == "vit" && panel(lab).isVisible();
         },
-        30'000);
+        120'000);
 }
 
 QPoint centreOf(const PatchOverlayView& view, int patch) { return view.patchRect(patch).center().toPoint(); }
@@ -106,7 +106,7 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
     REQUIRE(lab.settle());
     lab.window().open(QString::fromStdString((test::kGoldenRoot / "swin").string()));
     REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "swin"; }, 30'000));
+        lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "swin"; }, 120'000));
     CHECK(lab.find<QLabel>("visionModel").text().contains("4 layers of 2 to 4 heads"));
     const auto& heads = lab.find<HeadOverlaysView>("visionHeads");
     auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
@@ -208,7 +208,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     const QRect row = answers.visualItemRect(second);
     const QString name = second->text(0); // the list is made anew
     QTest::mouseClick(answers.viewport(), Qt::LeftButton, {}, row.center());
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->query.rolloutClass == label; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->query.rolloutClass == label; }, 120'000));
     CHECK(weighted.currentData().toInt() == label);
     CHECK_FALSE(lab.find<QComboBox>("visionFusion").isEnabled());
     const auto relevance = panel(lab).numbers()[0].values;
@@ -222,7 +222,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     QTest::keyClick(&answers, Qt::Key_Return);
     REQUIRE(lab.waitFor(
         [&] { return panel(lab).shown()->query.rolloutClass && panel(lab).shown()->query.rolloutClass != label; },
-        30'000));
+        120'000));
     CHECK(panel(lab).numbers()[0].values != relevance);
     lab.find<QComboBox>("visionWeighted").setCurrentIndex(0);
     REQUIRE(lab.waitFor([&] { return !panel(lab).shown()->query.rolloutClass; }));
@@ -284,7 +284,7 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     const auto& difference = lab.find<PatchOverlayView>("visionDifference");
     CHECK_FALSE(map.isVisible());
     comparison.compareWith("picture:stripes");
-    REQUIRE(lab.waitFor([&] { return comparison.second()->answer != nullptr && map.isVisible(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return comparison.second()->answer != nullptr && map.isVisible(); }, 120'000));
     const auto differs = [&] {
         const auto first = lab.find<PatchOverlayView>("visionOverlay").figure().numbers()[0].values,
                    second = map.figure().numbers()[0].values, found = difference.figure().numbers()[0].values;
@@ -304,7 +304,7 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
             return comparison.second()->model && comparison.second()->model->name == "deit" &&
                    comparison.second()->answer;
         },
-        30'000));
+        120'000));
     CHECK(comparison.second()->query.picture == panel(lab).setup().picture);
     CHECK(differs());
     // One that cuts another grid has no difference, and one that is none a sentence.
@@ -314,11 +314,11 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
             return comparison.second()->model && comparison.second()->model->name == "vit_features" &&
                    comparison.second()->answer;
         },
-        30'000));
+        120'000));
     CHECK(map.isVisible());
     CHECK_FALSE(difference.isVisible());
     comparison.compareWith("model:/no/such/folder");
-    REQUIRE(lab.waitFor([&] { return comparison.second()->failure.has_value(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return comparison.second()->failure.has_value(); }, 120'000));
     CHECK(lab.find<QLabel>("visionCompareText").text().contains("/no/such/folder"));
     comparison.compareWith({});
     CHECK_FALSE(map.isVisible());

@@ -35,7 +35,7 @@ void openVit(LabWindow& lab, const char* page) {
             const auto& shown = *panel(lab).shown();
             return shown.answer && shown.model->name == "vit" && panel(lab).isVisible();
         },
-        30'000));
+        120'000));
     choosePage(lab, page);
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
         page.setCurrentIndex(at);
         REQUIRE(lab.settle());
         if (!visionLensPages()[static_cast<size_t>(at)].isQuick) press(lab, "visionLensRun");
-        REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("visionLensSummary").text().isEmpty(); }, 20'000));
+        REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("visionLensSummary").text().isEmpty(); }, 120'000));
         const bool hasFigure =
             lab.find<MatrixView>("visionLensMatrix").isVisible() || lab.find<QWidget>("visionLensBars").isVisible() ||
             lab.find<QWidget>("patchHeads").isVisible() || lab.find<PatchOverlayView>("visionLensPicture").isVisible();
@@ -225,7 +225,7 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     // The last one, patching: a cell is taken over as a change.
     auto& matrix = lab.find<MatrixView>("visionLensMatrix");
     REQUIRE(matrix.figure().rows() == 2);
-    QTest::qWait(50); // until it is laid out
+    lab.layOut();
     const auto cell = matrix.figureLayout().cellRect({1, 3}).center().toPoint();
     QTest::mouseClick(&matrix, Qt::LeftButton, {}, cell); // of a double click QTest sends the second alone
     QTest::mouseDClick(&matrix, Qt::LeftButton, {}, cell);
@@ -241,7 +241,7 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text().startsWith("The logit of"); }));
     const QString before = lab.find<QLabel>("visionLensSummary").text();
     panel(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text() != before; }, 20'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text() != before; }, 120'000));
 }
 
 } // namespace attn

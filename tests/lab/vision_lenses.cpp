@@ -29,7 +29,7 @@ void openLens(LabWindow& lab, const QString& model, const char* lens) {
             const auto& shown = *panel(lab).shown();
             return shown.answer && model.endsWith(QString::fromStdString(shown.model->name)) && panel(lab).isVisible();
         },
-        30'000));
+        120'000));
     auto& beside = lab.find<QComboBox>("visionBeside");
     beside.setCurrentIndex(beside.findText("Lenses"));
     auto& page = lab.find<QComboBox>("visionLensPage");
@@ -61,7 +61,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     LabWindow lab;
     openLens(lab, "builtin:vit-fashion", "kinds");
     auto& table = lab.find<QTreeWidget>("patchHeads");
-    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }, 20'000));
+    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }, 120'000));
     CHECK(table.isVisible());
 
     // As the engine finds them.
@@ -140,7 +140,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
             const auto found = shown.analyses.find("patch_head_kinds");
             return shown.answer && found != shown.analyses.end() && found->second->answerVersion == shown.answerVersion;
         },
-        20'000));
+        120'000));
     REQUIRE(table.currentItem());
     CHECK(table.currentItem()->text(0) == selected);
     CHECK(panel(lab).csv().startsWith("layer,head,kind,down,right,itself"));
@@ -150,7 +150,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     // Another model: its heads are compared with that head of the first one.
     panel(lab).openModel("builtin:vit-shapes");
     REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0 && table.topLevelItemCount() != int(heads.size()); },
-                        20'000));
+                        120'000));
     CHECK_FALSE(table.isColumnHidden(4));
     CHECK(table.topLevelItem(0)->text(4).endsWith('%'));
     const QString place2 = lab.find<QLabel>("patchHeadExplanation").text();
@@ -167,7 +167,7 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     REQUIRE(lab.settle());
     QTest::mouseClick(&lab.find<QPushButton>("visionLensRun"), Qt::LeftButton);
     auto& matrix = lab.find<MatrixView>("visionLensMatrix");
-    REQUIRE(lab.waitFor([&] { return matrix.figure().rows() == 4; }, 20'000));
+    REQUIRE(lab.waitFor([&] { return matrix.figure().rows() == 4; }, 120'000));
     CHECK(matrix.figure().columns() == 64);
     CHECK(lab.find<QLabel>("visionLensSummary").text().contains("a token of several patches", Qt::CaseInsensitive));
     CHECK(matrix.figure().valueAt({2, 0}) == matrix.figure().valueAt({2, 9})); // of the same four patches

@@ -92,7 +92,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: shortcuts change the scale"
     for (const auto& [key, level] :
          {std::pair{Qt::Key_2, AttentionLevel::OneHead}, std::pair{Qt::Key_3, AttentionLevel::OneCell},
           std::pair{Qt::Key_1, AttentionLevel::AllHeads}}) {
-        REQUIRE(QTest::qWaitForWindowActive(panel.get()));
+        REQUIRE(QTest::qWaitForWindowActive(panel.get(), 60'000));
         QTest::keyClick(panel.get(), key, Qt::ControlModifier);
         CHECK(panel->settings().level == level);
     }

@@ -126,7 +126,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: hovering tells query and key, l
     HeatmapFixture at;
     QSignalSpy hovered(&at.view, &HeatmapView::hovered), left(&at.view, &HeatmapView::hoverLeft);
     QTest::mouseMove(&at.view, at.pointOf({12, 3}));
-    REQUIRE(QTest::qWaitFor([&] { return hovered.count() > 0; }));
+    REQUIRE(QTest::qWaitFor([&] { return hovered.count() > 0; }, 60'000));
     CHECK(hovered.last() == QVariantList{12, 3});
     CHECK(at.view.figure().hovered == Cell{12, 3});
     QEvent leave(QEvent::Leave);

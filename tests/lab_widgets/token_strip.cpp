@@ -40,7 +40,7 @@ TEST_CASE("token strip: hovering and clicking name the token", "[lab]") {
     present(strip, {400, 120});
     QSignalSpy hovered(&strip, &TokenStrip::tokenHovered), clicked(&strip, &TokenStrip::tokenClicked);
     QTest::mouseMove(strip.viewport(), strip.tokenRect(7).center());
-    REQUIRE(QTest::qWaitFor([&] { return hovered.count() > 0; }));
+    REQUIRE(QTest::qWaitFor([&] { return hovered.count() > 0; }, 60'000));
     CHECK(hovered.last()[0] == 7);
     QTest::mouseClick(strip.viewport(), Qt::LeftButton, {}, strip.tokenRect(3).center());
     REQUIRE(clicked.count() == 1);

@@ -26,7 +26,7 @@ template <class T> void present(T& widget, const QSize& size) {
     widget.resize(size);
     widget.show();
     widget.activateWindow();
-    REQUIRE(QTest::qWaitForWindowExposed(&widget));
+    REQUIRE(QTest::qWaitForWindowExposed(&widget, 60'000));
     widget.setFocus();
 }
 

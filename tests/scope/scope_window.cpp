@@ -27,7 +27,7 @@ const DisplayConnection& testDisplay() {
 ScopeWindow::ScopeWindow(Options options) : scope_(testDisplay(), validated(std::move(options))) {
     send("mousemove 2000 2000"); // to a corner: a tooltip where the last test pointed would cover cells
     // The focus of a new window comes in its own time; keys go nowhere before.
-    drawUntil([this] { return glfwGetWindowAttrib(scope_.window().handle(), GLFW_FOCUSED) == GLFW_TRUE; });
+    drawUntil([this] { return glfwGetWindowAttrib(scope_.window().handle(), GLFW_FOCUSED) == GLFW_TRUE; }, 30);
     drawSome();
 }
 
@@ -44,8 +44,8 @@ Screenshot ScopeWindow::picture() {
     return std::move(*shot);
 }
 
-bool ScopeWindow::drawUntil(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+bool ScopeWindow::drawUntil(const std::function<bool()>& condition, int seconds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     while (!condition()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         scope_.drawFrame();

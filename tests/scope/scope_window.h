@@ -23,8 +23,8 @@ public:
     const PatternPlot& plot() const { return dynamic_cast<PatternPage&>(*scope_.page().view()).plot(); }
     /// Draws a few frames and reads the last one back.
     Screenshot picture();
-    /// Draws frames until the condition holds, at most five seconds.
-    bool drawUntil(const std::function<bool()>& condition);
+    /// Draws frames until the condition holds. @return false after a time that no machine needs
+    bool drawUntil(const std::function<bool()>& condition, int seconds = 120);
     /// Presses a key, named as by xdotool ("Right", "space"), and draws.
     void press(const std::string& key);
     /// Points at the middle of a cell and draws.

@@ -29,9 +29,9 @@ inline std::shared_ptr<const Snapshot> succeed(Session& session, const Command& 
     return session.latest();
 }
 
-/// Waits until a snapshot is as wanted. @return false after ten seconds
+/// Waits until a snapshot is as wanted. @return false after a time that no machine needs
 template <class Wanted> bool waitFor(const Session& session, const Wanted& wanted) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     while (!wanted(*session.latest())) {
         if (std::chrono::steady_clock::now() > end) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -82,7 +82,8 @@ TEST_CASE(
 
     std::mt19937 random(11);
     int kills = 0;
-    for (int round = 0; round < 50; ++round) {
+    while (kills < 25) {
+        if (lastStep(killed) == 120) std::filesystem::remove_all(killed); // a fast machine was through: begin again
         const int64_t before = lastStep(killed);
         const bool isNew = before < 0;
         std::vector<std::string> arguments =
@@ -93,7 +94,6 @@ TEST_CASE(
         CHECK(lastStep(killed) >= before);
         if (lastStep(killed) >= 0) CHECK_NOTHROW(openModelSource(checkpoints(killed).back().string()));
     }
-    CHECK(kills >= 25);
     if (lastStep(killed) < 0)
         REQUIRE(runTraining(with({"--out", killed.string()}), -1) == 0);
     else

@@ -50,6 +50,7 @@ void ThumbnailGridView::setNewest(const std::shared_ptr<const NewestRows>& newes
     if (isGrown && isVisible()) {
         // While one token follows another the light stays on instead of flickering.
         glow_.stop();
+        figure_.glow = 1;
         glow_.start();
     }
     update();
