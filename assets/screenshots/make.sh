@@ -14,7 +14,10 @@ readonly panel=960x604+480+20 # the large place of the default layout, where Att
 
 wants() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 
-capture() { import -silent -window "$window" "${@:2}" "$1"; }
+capture() {
+    kill -0 "$program" || exit 1 # it has crashed; import would wait for a click on another window
+    import -silent -window "$window" "$1"
+}
 
 # Until two pictures in a row differ by no more than a text cursor.
 settle() {
@@ -35,7 +38,7 @@ session() {
         "branches": {"nodes": [], "current": -1, "promptLength": 0},
         "sampling": {"greedy": true, "temperature": 1, "topK": 0, "topP": 1, "minP": 0, "repetitionPenalty": 1, "seed": "0"}}' \
         "$1" "$2" >"$home/picture.attnlab"
-    start builtin:induction --session "$home/picture.attnlab"
+    start builtin:reverse --session "$home/picture.attnlab"
 }
 
 start() {
@@ -68,8 +71,8 @@ if wants attention; then
     stop
 fi
 
-if wants changes; then # layer 1, head 0 is removed
-    session builtin:induction-trained '{"interventions": {"gates": [1, 1, 0, 1]}}'
+if wants changes; then # layer 0, head 0, which looks one letter back, is removed
+    session builtin:induction '{"interventions": {"gates": [0, 1, 1, 1]}}'
     keys ctrl+shift+d
     picture changes
     stop
@@ -89,21 +92,24 @@ if wants vision; then
     stop
 fi
 
-if wants train; then # Sort, the task that the panel offers first
+if wants train; then # Sort, the task that the panel offers first, with its curves
     start builtin:stories
-    keys alt+9 F6
+    keys alt+9 alt+0 F6
     sleep 75
     picture train
     stop
 fi
 
-if wants writing; then # ten seconds
+if wants writing; then # ten seconds, three pictures a second
     start builtin:stories --prompt 'Once upon a time, there was a clever girl named Ines.'
     keys F5
-    for ((end = SECONDS + 10, count = 0; SECONDS < end; ++count)); do capture "$home/frame$((100 + count)).ppm"; done
+    for ((end = SECONDS + 10, count = 0; SECONDS < end; ++count)); do
+        capture "$home/frame$((100 + count)).ppm"
+        sleep 0.25
+    done
     convert -delay $((1000 / count)) "$home"/frame*.ppm -crop "$((width - 480))x$((height - 40))+480+20" +repage -resize 75% \
-        -loop 0 "$home/writing.gif"
-    gifsicle -O3 --lossy=40 --colors 128 "$home/writing.gif" -o "$folder/writing.gif"
+        +dither -colors 64 -loop 0 "$home/writing.gif"
+    gifsicle -O3 --lossy=60 "$home/writing.gif" -o "$folder/writing.gif"
     printf '%s: %s KB\n' "$folder/writing.gif" $(($(stat -c %s "$folder/writing.gif") / 1024))
     stop
 fi
