@@ -215,7 +215,8 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
         flow.terms({{QStringLiteral("q"), &cell.q, theme.query},
                     {QStringLiteral("k"), &cell.k, theme.key},
                     {QStringLiteral("q × k"), &cell.products, theme.text}});
-        flow.sentence(CellText::tr("q · k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
+        flow.sentence(
+            CellText::tr("q · k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
     }
     flow.heading(2, cell.terms.empty() ? CellText::tr("Scale") : CellText::tr("Scale and added terms"), theme.text);
     QString score = CellText::tr("score = %1 × %2").arg(number(cell.dot), number(cell.scale));
@@ -246,8 +247,8 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
 
     if (!cell.v.empty() && cell.v.size() == cell.contribution.size()) {
         flow.heading(5, CellText::tr("Contribution to the head's output"), theme.text);
-        flow.terms(
-            {{QStringLiteral("v"), &cell.v, theme.value}, {CellText::tr("weight × v"), &cell.contribution, theme.text}});
+        flow.terms({{QStringLiteral("v"), &cell.v, theme.value},
+                    {CellText::tr("weight × v"), &cell.contribution, theme.text}});
         flow.sentence(CellText::tr("length of v: %1; length of weight × v: %2")
                           .arg(number(norm(cell.v)), number(norm(cell.contribution))));
         if (!cell.residualContribution.empty())

@@ -154,9 +154,10 @@ void HeatmapFigure::paint(QPainter& painter, const QRectF& area, const FigureThe
     painter.setRenderHint(QPainter::TextAntialiasing);
     const Layout at = layout(area, theme);
     drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
-    drawLine(painter, at.keyTitle, Qt::AlignLeft | Qt::AlignVCenter, HeatmapText::tr("key →"), theme.smallFont(), theme.key);
-    drawUpwards(painter, at.queryTitle, Qt::AlignRight | Qt::AlignVCenter, HeatmapText::tr("← query"), theme.smallFont(),
-                theme.query);
+    drawLine(painter, at.keyTitle, Qt::AlignLeft | Qt::AlignVCenter, HeatmapText::tr("key →"), theme.smallFont(),
+             theme.key);
+    drawUpwards(painter, at.queryTitle, Qt::AlignRight | Qt::AlignVCenter, HeatmapText::tr("← query"),
+                theme.smallFont(), theme.query);
     paintAxis(painter, at, theme, true);
     paintAxis(painter, at, theme, false);
     paintCells(painter, at, theme);

@@ -75,7 +75,8 @@ std::optional<int> LinesFigure::indexAt(const QPointF& point, const Layout& at) 
 }
 
 void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? LinesText::tr("Nothing to show yet.") : note, theme);
+    if (isEmpty())
+        return drawMessage(painter, area, note.isEmpty() ? LinesText::tr("Nothing to show yet.") : note, theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

@@ -126,7 +126,8 @@ std::optional<Cell> MatrixFigure::cellAt(const QPointF& point, const Layout& at)
 }
 
 void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? MatrixText::tr("Nothing to show yet.") : note, theme);
+    if (isEmpty())
+        return drawMessage(painter, area, note.isEmpty() ? MatrixText::tr("Nothing to show yet.") : note, theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

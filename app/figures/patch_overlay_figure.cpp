@@ -119,7 +119,8 @@ void PatchOverlayFigure::drawBorders(QPainter& painter, const Layout& at) const 
 }
 
 void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, PatchOverlayText::tr("Open a vision model to see where it looks."), theme);
+    if (isEmpty())
+        return drawMessage(painter, area, PatchOverlayText::tr("Open a vision model to see where it looks."), theme);
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     painter.fillRect(area, theme.background);

@@ -56,7 +56,8 @@ std::variant<Image, Failure> readImage(const QString& path) {
             return failure(objection, "make it smaller");
     const QImage image = reader.read();
     if (image.isNull())
-        return failure(ReadImageText::tr("the picture is damaged: %1").arg(reader.errorString()), "fetch the file again");
+        return failure(ReadImageText::tr("the picture is damaged: %1").arg(reader.errorString()),
+                       "fetch the file again");
     if (const QString objection = objectionTo(image.size()); !objection.isEmpty())
         return failure(objection, "make it smaller");
     return imageFrom(image);

@@ -158,7 +158,8 @@ const QImage& ThumbnailGridFigure::pixels(int layer, int column, const QSize& si
 }
 
 void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, ThumbnailGridText::tr("Type a prompt to see where each head looks."), theme);
+    if (isEmpty())
+        return drawMessage(painter, area, ThumbnailGridText::tr("Type a prompt to see where each head looks."), theme);
     painter.save();
     painter.fillRect(area, theme.background);
     const Layout at = layout(area, theme);

@@ -26,7 +26,8 @@ TilesFigure::Layout TilesFigure::layout(const QRectF& area, const FigureTheme& t
     const QSizeF size = tiles.front().size();
     const auto scaleFor = [&](int across) {
         const int down = (items() + across - 1) / across;
-        return std::min((room.width() / across - kTileGap) / size.width(), (room.height() / down - kTileGap) / size.height());
+        return std::min((room.width() / across - kTileGap) / size.width(),
+                        (room.height() / down - kTileGap) / size.height());
     };
     at.columns = columns > 0 ? columns : 1;
     if (columns == 0)

@@ -52,7 +52,7 @@ void addResidual(std::vector<float>& map, const LayerLayout& layout) {
 
 /// @param map of one layer  @param flow [T, columns]  @return [T, columns]
 std::vector<float> productOf(const std::vector<float>& map, const LayerLayout& layout, const std::vector<float>& flow,
-                           int64_t columns) {
+                             int64_t columns) {
     std::vector<float> result(flow.size(), 0);
     layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
         float* to = result.data() + query * columns;

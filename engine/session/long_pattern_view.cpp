@@ -17,7 +17,7 @@ constexpr const char *kStatistics = "statistics",
 constexpr const char *kHeadQ = "head_q", *kHeadK = "head_k";
 constexpr const char *kRows = "rows", *kView = "view", *kSlope = "slope", *kPixels = "pixels";
 
-constexpr int64_t kQueriesOfBand = 4096;     ///< queries in one run
+constexpr int64_t kQueriesOfBand = 4096;  ///< queries in one run
 constexpr int64_t kPixelRowsOfBand = 128; ///< rows of pixels in one run
 constexpr double kBandMs = 25;            ///< target time of a band, the longest that another view waits
 constexpr double kFirstCellsPerMs = 40'000;
@@ -349,7 +349,8 @@ bool LongPatternView::drawBand() {
     // The largest number of keys that these rows see, for their normalisers and then for the picture.
     const double keys = 2.0 * static_cast<double>(source_.rule.causal ? firstQuery + cells : tokens_);
     const auto fitting = static_cast<int64_t>(cellsPerMs_ * kBandMs / std::max(keys, 1.0)) / cells;
-    int64_t pixelRows = std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(kQueriesOfBand / cells, 1, kPixelRowsOfBand));
+    int64_t pixelRows =
+        std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(kQueriesOfBand / cells, 1, kPixelRowsOfBand));
     pixelRows = std::min<int64_t>({pixelRows, view.rows - nextRow_, (tokens_ - firstQuery + cells - 1) / cells});
     int64_t unsetRows = 0; // rows before the first one that changes set
     while (unsetRows < pixelRows && !isByHandIn(nextRow_ + unsetRows)) ++unsetRows;

@@ -115,7 +115,8 @@ void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {
 
 void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
     VisionFolderText text{.labels = instance_->labels(), .preprocessing = instance_->preprocessing()};
-    for (uint64_t i = 0; i < std::min(kExamplePictures, instance_->rowCount(Split::Test).value_or(kExamplePictures)); ++i) {
+    for (uint64_t i = 0; i < std::min(kExamplePictures, instance_->rowCount(Split::Test).value_or(kExamplePictures));
+         ++i) {
         LabelledImage example = instance_->example(Split::Test, i);
         std::string name = fmt::format("{} {}", i + 1, instance_->labels()[static_cast<size_t>(example.label)]);
         std::ranges::replace(name, '/', '-');

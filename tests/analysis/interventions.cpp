@@ -53,13 +53,16 @@ TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") 
         agrees("changed.zero", {{{.kind = Kind::Zero, .hook = kZ, .head = kEditedHead, .amount = 0.75f}}, {}});
         agrees("changed.mean", {{{.kind = Kind::Mean, .hook = kZ, .head = kEditedHead}}, {}});
         agrees("changed.patch",
-               {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kEditedPosition, .text = other}}, {}});
+               {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kEditedPosition, .text = other}},
+                {}});
         agrees(
             "changed.steer",
             {{{.kind = Kind::Steer, .hook = "blocks.0.hook_mlp_out", .amount = 1.5f, .text = other, .contrast = own}},
              {}});
-        agrees("changed.pin", {{}, {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Pin, .key = 3}}});
-        agrees("changed.uniform", {{}, {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Uniform}}});
+        agrees("changed.pin",
+               {{}, {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Pin, .key = 3}}});
+        agrees("changed.uniform",
+               {{}, {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Uniform}}});
         CHECK(golden.model.isEdited());
         CHECK(changedLogits(golden, {}) == before); // bit by bit
         CHECK_FALSE(golden.model.isEdited());
@@ -119,7 +122,8 @@ TEST_CASE("interventions: rows set by hand are what views show and what the mode
     for (size_t cell = 0; cell < count * count; ++cell)
         CHECK(captured.front().values[kEditedHead * count * count + cell] == Approx(tile.values[cell]).margin(1e-5));
     logitsOf(golden.model, golden.tokens);
-    const CellExplanation cell = golden.model.explain({.layer = kEditedLayer, .head = kEditedHead, .query = 5, .key = 3});
+    const CellExplanation cell =
+        golden.model.explain({.layer = kEditedLayer, .head = kEditedHead, .query = 5, .key = 3});
     CHECK(cell.displayed == 0.75f);
     CHECK_FALSE(cell.remark.empty());
     const PatternTile mean = golden.model.patternTile({.layer = kEditedLayer, .aggregate = HeadAggregate::Mean});

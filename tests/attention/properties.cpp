@@ -151,7 +151,8 @@ TEST_CASE("random features come closer to softmax as one over the root of their 
         const auto error = [&](int features) {
             double sum = 0;
             for (int seed = 0; seed < 8; ++seed) {
-                AttentionCase test = maskedCaseOf("normaliser=" + fmt::format(fmt::runtime(form), features, seed), 12, 4);
+                AttentionCase test =
+                    maskedCaseOf("normaliser=" + fmt::format(fmt::runtime(form), features, seed), 12, 4);
                 for (const char* name : {"q", "k"})
                     for (double& value : test.values[name]) value *= kScale;
                 sum += distanceOf(test.onHost().at("pattern"), target) / 8;

@@ -73,7 +73,8 @@ TEST_CASE("rotation figure: its numbers name plane and place", "[figures]") {
     CHECK(figure.csv() == "plane,place,x,y\r\n\"features 0, 1\",0,1,0\r\n\"features 0, 1\",1,0,1\r\n");
     REQUIRE(figure.numbers().size() == 1);
     CHECK(figure.numbers()[0].shape == std::vector<int64_t>{1, 2, 2});
-    CHECK(painted(figure, FigureTheme::light(), kLinesSize) != painted(RotationFigure(), FigureTheme::light(), kLinesSize));
+    CHECK(painted(figure, FigureTheme::light(), kLinesSize) !=
+          painted(RotationFigure(), FigureTheme::light(), kLinesSize));
 }
 
 } // namespace attn

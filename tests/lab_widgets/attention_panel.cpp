@@ -98,8 +98,8 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: shortcuts change the scale"
     }
 }
 
-TEST_CASE_METHOD(AttentionFixture, "attention panel: a clicked cell is explained, again when the head or the text changes",
-                 "[lab]") {
+TEST_CASE_METHOD(AttentionFixture,
+                 "attention panel: a clicked cell is explained, again when the head or the text changes", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     clickCell({7, 2});
     CHECK(last<ExplainCellCommand>().query == 7);

@@ -19,8 +19,8 @@ std::string afterVisionChange(const std::string& model, const Change& change, st
 }
 
 std::string withVisionField(const std::string& model, const char* field, const json& value) {
-    return afterVisionChange(model,
-                      [&](auto& folder) { folder.edit("config.json", [&](json& config) { config[field] = value; }); });
+    return afterVisionChange(
+        model, [&](auto& folder) { folder.edit("config.json", [&](json& config) { config[field] = value; }); });
 }
 
 std::string withPreprocessor(const char* field, const json& value) {
@@ -49,7 +49,8 @@ TEST_CASE("bad vision folders: fields of config.json", "[models][vision]") {
         CONTAINS("tensor \"vit.embeddings.position_embeddings\" is [1, 17, 24] but the config asks for [26, 24]"));
     CHECK_THAT(withVisionField("vit", "image_size", json::array({16, 16, 3})),
                CONTAINS("must be a list of a height and a width"));
-    CHECK_THAT(withVisionField("vit", "patch_size", json::array({4, 2})), CONTAINS("only square patches are supported"));
+    CHECK_THAT(withVisionField("vit", "patch_size", json::array({4, 2})),
+               CONTAINS("only square patches are supported"));
     CHECK_THAT(withVisionField("vit", "num_attention_heads", 5),
                CONTAINS("\"num_attention_heads\" is 5, which does not divide"));
     CHECK_THAT(withVisionField("vit", "hidden_act", "selu"), CONTAINS("the unknown activation \"selu\""));
@@ -71,37 +72,39 @@ TEST_CASE("bad vision folders: stages and windows of a Swin Transformer", "[mode
     CHECK_THAT(withVisionField("swin", "mlp_ratio", 1e30), CONTAINS("\"mlp_ratio\""));
     CHECK_THAT(withVisionField("swin", "depths", json::array({2, 3})), CONTAINS("encoder.layers.1.blocks.2"));
     const std::string table = "swin.encoder.layers.0.blocks.1.attention.self.relative_position_bias_table";
-    CHECK_THAT(afterVisionChange("swin",
+    CHECK_THAT(
+        afterVisionChange("swin",
                           [&](auto& folder) {
                               folder.editHeader([&](json& header) { header[table]["shape"] = json::array({14, 7}); });
                           }),
-               CONTAINS("has 14 rows, which is not the square of an odd number"));
-    CHECK_THAT(afterVisionChange("swin", [&](auto& folder) { folder.editHeader([&](json& header) { header.erase(table); }); }),
-               CONTAINS("tensor \"" + table.substr(5) + "\" is missing"));
+        CONTAINS("has 14 rows, which is not the square of an odd number"));
+    CHECK_THAT(
+        afterVisionChange("swin", [&](auto& folder) { folder.editHeader([&](json& header) { header.erase(table); }); }),
+        CONTAINS("tensor \"" + table.substr(5) + "\" is missing"));
     CHECK(withVisionField("swin", "image_size", 14) == "accepted"); // its preprocessing makes 16 of all pictures
 }
 
 TEST_CASE("bad vision folders: tensors that are missing or of a variant that is not supported", "[models][vision]") {
     CHECK_THAT(afterVisionChange("deit",
-                          [](auto& folder) {
-                              folder.editHeader(
-                                  [](json& header) { header.erase("deit.embeddings.distillation_token"); });
-                          }),
+                                 [](auto& folder) {
+                                     folder.editHeader(
+                                         [](json& header) { header.erase("deit.embeddings.distillation_token"); });
+                                 }),
                CONTAINS("tensor \"embeddings.distillation_token\" is missing"));
     CHECK_THAT(afterVisionChange("vit",
-                          [](auto& folder) {
-                              folder.editHeader([](json& header) {
-                                  header.erase("vit.encoder.layer.1.attention.attention.key.bias");
-                              });
-                          }),
+                                 [](auto& folder) {
+                                     folder.editHeader([](json& header) {
+                                         header.erase("vit.encoder.layer.1.attention.attention.key.bias");
+                                     });
+                                 }),
                CONTAINS("encoder.layer.1.attention.attention.key.bias\" is missing"));
     CHECK_THAT(afterVisionChange("timm_vit",
-                          [](auto& folder) {
-                              folder.editHeader([](json& header) {
-                                  header["blocks.0.attn.q_norm.weight"] = header["norm.weight"];
-                                  header.erase("norm.weight");
-                              });
-                          }),
+                                 [](auto& folder) {
+                                     folder.editHeader([](json& header) {
+                                         header["blocks.0.attn.q_norm.weight"] = header["norm.weight"];
+                                         header.erase("norm.weight");
+                                     });
+                                 }),
                CONTAINS("\"blocks.0.attn.q_norm.weight\" belongs to a variant that is not supported"));
 }
 

@@ -1,3 +1,4 @@
+#include "engine/io/json_file.h"
 #include "engine/io/weight_source.h"
 #include "engine/session/language_model.h"
 #include "tests/support/catch.h"

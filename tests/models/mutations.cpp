@@ -1,3 +1,4 @@
+#include "engine/io/json_file.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/io/weight_source.h"
 #include "engine/models/family.h"

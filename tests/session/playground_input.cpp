@@ -86,9 +86,9 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
     PlaygroundSession playground({.device = {}, .softwareThreads = 0, .validation = true});
     const auto shown =
         inputAnswer(playground, {.spec = AttentionSpec::parse("heads=" + inputs.headsText() + ", mask=causal"),
-                            .tokens = inputs.tokens,
-                            .width = inputs.width,
-                            .layer = snapshot->layerInputs});
+                                 .tokens = inputs.tokens,
+                                 .width = inputs.width,
+                                 .layer = snapshot->layerInputs});
     REQUIRE_FALSE(shown->failure);
     const PlaygroundMap* pattern = findMap(shown->maps, "pattern");
     REQUIRE(pattern);

@@ -1,6 +1,7 @@
 #include "engine/io/run_folder.h"
 #include "engine/session/session.h"
 #include "engine/session/training_session.h"
+#include "engine/training/recipe.h"
 #include "tests/io/files.h"
 #include "tests/session/session_test.h"
 #include "tests/support/catch.h"

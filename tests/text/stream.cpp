@@ -14,7 +14,9 @@ using attn::test::textGoldens;
 
 namespace {
 
-Tokenizer goldenStream(const std::string& name) { return Tokenizer::fromJson(goldenCase(name)["tokenizer"].dump(), name); }
+Tokenizer goldenStream(const std::string& name) {
+    return Tokenizer::fromJson(goldenCase(name)["tokenizer"].dump(), name);
+}
 
 std::string randomText(std::mt19937& random, size_t characters) {
     constexpr std::array<char32_t, 6> kLimits{0x7F, 0x7F, 0x3FF, 0x3000, 0xFFFF, 0x10FFFF};

@@ -71,7 +71,8 @@ void TokenStrip::layOut() {
     const int right = viewport()->width() - kStripMargin, height = lineHeight();
     int x = kStripMargin, y = kStripMargin, lines = 1;
     for (Chip& chip : chips_) {
-        const int width = std::min(metrics.horizontalAdvance(chip.label) + 2 * kStripPadding, std::max(20, right - kStripMargin));
+        const int width =
+            std::min(metrics.horizontalAdvance(chip.label) + 2 * kStripPadding, std::max(20, right - kStripMargin));
         if (x + width > right && x > kStripMargin) {
             x = kStripMargin;
             y += height + kStripGap;

@@ -13,7 +13,8 @@ struct VisionFiguresText {
 };
 
 QString waitingText(const VisionSnapshot& snapshot) {
-    return snapshot.model ? VisionFiguresText::tr("Reading the parameters…") : VisionFiguresText::tr("Open a vision model first.");
+    return snapshot.model ? VisionFiguresText::tr("Reading the parameters…")
+                          : VisionFiguresText::tr("Open a vision model first.");
 }
 
 } // namespace
@@ -31,9 +32,9 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
     figure->farthest = std::hypot(static_cast<double>(info.image.height), static_cast<double>(info.image.width));
     const bool isEmpty = std::ranges::all_of(figure->distances, &std::vector<float>::empty);
     if (isEmpty) figure->distances.clear();
-    figure->note =
-        isEmpty ? VisionFiguresText::tr("No layer of this model forms a pattern.")
-                : VisionFiguresText::tr("mean distance in pixels; the picture's diagonal is %1").arg(qRound(figure->farthest));
+    figure->note = isEmpty ? VisionFiguresText::tr("No layer of this model forms a pattern.")
+                           : VisionFiguresText::tr("mean distance in pixels; the picture's diagonal is %1")
+                                 .arg(qRound(figure->farthest));
     if (head >= 0 && layer < figure->layers() && figure->has(figure->itemOf(layer, head)))
         figure->chosen = figure->itemOf(layer, head);
     return figure;
@@ -47,12 +48,13 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
     const VisionInfo& info = *snapshot.model;
     const std::vector<float>& similarity = snapshot.embedding->similarity;
     if (similarity.empty()) {
-        figure->emptyText =
-            VisionFiguresText::tr("This model adds no position embeddings: only its attention can depend on where a patch is.");
+        figure->emptyText = VisionFiguresText::tr(
+            "This model adds no position embeddings: only its attention can depend on where a patch is.");
         return figure;
     }
-    figure->note = VisionFiguresText::tr("cosine similarity of %1 position embeddings")
-                       .arg(info.positions == "learned" ? VisionFiguresText::tr("learned") : VisionFiguresText::tr("sinusoidal"));
+    figure->note =
+        VisionFiguresText::tr("cosine similarity of %1 position embeddings")
+            .arg(info.positions == "learned" ? VisionFiguresText::tr("learned") : VisionFiguresText::tr("sinusoidal"));
     const auto rows = static_cast<int>(info.grid.height), columns = static_cast<int>(info.grid.width);
     const auto count = static_cast<size_t>(rows * columns);
     figure->columns = columns;
@@ -62,8 +64,9 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
     for (size_t patch = 0; patch < count; ++patch) {
         figure->tiles.push_back(tileOf(std::span(similarity).subspan(patch * count, count), rows, columns,
                                        *figure->range, figure->colours));
-        figure->names.push_back(
-            VisionFiguresText::tr("Patch %1, %2").arg(static_cast<int>(patch) / columns).arg(static_cast<int>(patch) % columns));
+        figure->names.push_back(VisionFiguresText::tr("Patch %1, %2")
+                                    .arg(static_cast<int>(patch) / columns)
+                                    .arg(static_cast<int>(patch) % columns));
     }
     figure->data = {.name = "position_similarity",
                     .shape = {static_cast<int64_t>(count), static_cast<int64_t>(count)},
@@ -74,7 +77,8 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
 std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool showsRaw) {
     auto figure = std::make_unique<TilesFigure>();
     figure->emptyText = waitingText(snapshot);
-    figure->title = showsRaw ? VisionFiguresText::tr("Patch filters") : VisionFiguresText::tr("Principal components of the filters");
+    figure->title = showsRaw ? VisionFiguresText::tr("Patch filters")
+                             : VisionFiguresText::tr("Principal components of the filters");
     if (!snapshot.model || !snapshot.embedding) return figure;
     const VisionInfo& info = *snapshot.model;
     const PrincipalComponents& components = snapshot.embedding->filters;
@@ -92,15 +96,17 @@ std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool 
         if (showsRaw) {
             figure->names.push_back(VisionFiguresText::tr("Filter %1").arg(number));
         } else {
-            figure->names.push_back(
-                VisionFiguresText::tr("Component %1: %2 % of the variance").arg(number).arg(components.shares[i] * 100, 0, 'f', 1));
+            figure->names.push_back(VisionFiguresText::tr("Component %1: %2 % of the variance")
+                                        .arg(number)
+                                        .arg(components.shares[i] * 100, 0, 'f', 1));
             sum += components.shares[i];
         }
     }
-    figure->note = showsRaw ? VisionFiguresText::tr("%1 filters, each scaled to its own range").arg(count)
-                            : VisionFiguresText::tr("%1 components with %2 % of the variance, each scaled to its own range")
-                                  .arg(count)
-                                  .arg(sum * 100, 0, 'f', 1);
+    figure->note = showsRaw
+                       ? VisionFiguresText::tr("%1 filters, each scaled to its own range").arg(count)
+                       : VisionFiguresText::tr("%1 components with %2 % of the variance, each scaled to its own range")
+                             .arg(count)
+                             .arg(sum * 100, 0, 'f', 1);
     figure->data = {.name = showsRaw ? "filters" : "filter_components",
                     .shape = {static_cast<int64_t>(count), info.channels, info.patch, info.patch},
                     .values = values};

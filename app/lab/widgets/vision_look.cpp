@@ -17,14 +17,16 @@ struct VisionLookText {
 QString tokenName(const VisionInfo& info, std::optional<int> patch) {
     const auto columns = static_cast<int>(info.grid.width);
     if (patch) return VisionLookText::tr("patch %1, %2").arg(*patch / columns).arg(*patch % columns);
-    return info.prefix.empty() ? VisionLookText::tr("mean of all patches") : QString::fromStdString(info.prefix.front());
+    return info.prefix.empty() ? VisionLookText::tr("mean of all patches")
+                               : QString::fromStdString(info.prefix.front());
 }
 
 /// @return the tokens before the patches: "CLS", "CLS and registers"
 QString otherTokens(const VisionInfo& info) {
     QStringList names;
     for (const std::string& token : info.prefix) {
-        const QString name = token.starts_with("register") ? VisionLookText::tr("registers") : QString::fromStdString(token);
+        const QString name =
+            token.starts_with("register") ? VisionLookText::tr("registers") : QString::fromStdString(token);
         if (!names.contains(name)) names << name;
     }
     const QString last = names.takeLast();
@@ -34,7 +36,8 @@ QString otherTokens(const VisionInfo& info) {
 QString nameOf(const VisionSnapshot& snapshot, const VisionLook& look) {
     const VisionInfo& info = *snapshot.model;
     if (look.isRollout && snapshot.query.rolloutClass)
-        return VisionLookText::tr("rollout for “%1”").arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
+        return VisionLookText::tr("rollout for “%1”")
+            .arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
     if (look.isRollout) return VisionLookText::tr("rollout of %1 layers").arg(info.layers);
     if (look.head == VisionLook::Mean) return VisionLookText::tr("layer %1, mean of heads").arg(look.layer);
     if (look.head == VisionLook::Maximum) return VisionLookText::tr("layer %1, maximum of heads").arg(look.layer);
@@ -98,8 +101,9 @@ PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLoo
     else if (look.isRollout && snapshot.query.rolloutClass)
         figure.note = VisionLookText::tr("relevance: attention that raises the class");
     else if (!info.prefix.empty())
-        figure.note =
-            VisionLookText::tr("%1 % of attention goes to %2").arg(row.elsewhere * 100, 0, 'f', 1).arg(otherTokens(info));
+        figure.note = VisionLookText::tr("%1 % of attention goes to %2")
+                          .arg(row.elsewhere * 100, 0, 'f', 1)
+                          .arg(otherTokens(info));
     return figure;
 }
 
