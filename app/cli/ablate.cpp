@@ -80,7 +80,8 @@ void addPatch(Command& command) {
         .required();
     options->target.addTo(command);
     command.option("--hook HOOK", options->hook,
-                   "hook to copy, in every layer: hook_resid_pre, hook_attn_out, hook_mlp_out, attn.hook_z ...");
+                   "hook to copy, in every layer: hook_resid_pre, hook_attn_out, hook_mlp_out, attn.hook_z, "
+                   "attn.hook_pattern ...");
     addJson(command, options->json);
     command.example("attention-cli patch builtin:stories --prompt 'Lily had a dog. She loved her' --from 'Lily had a "
                     "cat. She loved her'");

@@ -54,15 +54,21 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
         "--random T,H,D", [&](const std::string& text) { return readRandom(text, options); },
         "instead of a model: random queries and keys of T tokens, H heads and head width D in the long-pattern view, "
         "for example 32768,8,64");
-    std::vector<std::string> views;
+    std::string views;
     std::vector<std::pair<std::string, std::string>> viewRows;
     for (const ViewDescriptor& view : viewCatalogue()) {
-        views.emplace_back(view.name);
+        views += std::string(views.empty() ? "" : ", ") + view.name;
         viewRows.emplace_back(view.name, view.help);
     }
-    program.option("--view VIEW", options.view, "view to show first")
-        .choices(std::move(views))
-        .defaultText("head; with --random, lens");
+    program
+        .textOption(
+            "--view VIEW",
+            [&, views](const std::string& name) {
+                options.view = name;
+                return viewNamed(name) ? std::string() : "there is no view '" + name + "'; choose one of " + views;
+            },
+            "view to show first: " + views)
+        .defaultText("head; with --random, long-pattern");
     program.option("--layer N", options.layer, "layer to show first, counted from 0");
     program.option("--head N", options.head, "head to show first, counted from 0");
     program.flag("--present", options.presents, "start full screen, in large type, with nothing but the view");

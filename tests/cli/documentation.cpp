@@ -88,6 +88,12 @@ TEST_CASE("documentation: docs/command-line.md is what the programs print", "[cl
     }
 }
 
+TEST_CASE("help: train names the source of a task", "[cli]") {
+    const std::string help = outputOf(ATTN_CLI_PROGRAM, "train --help");
+    CHECK_THAT(help, CONTAINS("\nTasks:\n"));
+    CHECK_THAT(help, CONTAINS("Source: Lee et al. 2023"));
+}
+
 TEST_CASE("help: every command has a summary, a usage line, an example and lines that fit", "[cli]") {
     REQUIRE(commands().size() >= 19);
     for (const std::string& command : commands()) {

@@ -35,7 +35,7 @@ TEST_CASE("scope launch: a missing or broken program is said, a good one starts"
     const QTemporaryDir folder;
     const auto missing = startScope(folder.path(), {});
     REQUIRE(missing);
-    CHECK(missing->sentence().find("not installed beside this program") != std::string::npos);
+    CHECK(missing->sentence().find("not installed in this program's folder") != std::string::npos);
 
     const auto write = [&](const QByteArray& script) {
         QFile program(folder.path() + "/attention-scope");

@@ -71,7 +71,7 @@ TEST_CASE("bad folders: what is no model at all", "[models]") {
     for (int i = 10; i < 30; ++i) writeFile(folder / ("part" + std::to_string(i)), "x");
     CHECK_THAT(opening(folder.path()), CONTAINS("part20 and 9 more"));
     CHECK_THAT(opening("builtin:deduction"), CONTAINS("no built-in model \"deduction\"; there are builtin:induction"));
-    CHECK_THROWS_WITH(openModelSource(""), CONTAINS("no model is given"));
+    CHECK_THROWS_WITH(openModelSource(""), CONTAINS("no model was named"));
 }
 
 TEST_CASE("bad folders: a config.json that cannot be read as JSON", "[models]") {

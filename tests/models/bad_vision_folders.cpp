@@ -165,8 +165,7 @@ TEST_CASE("vision folders: a language command says what to use instead", "[model
          {std::pair{"vit", "Vision Transformer"}, {"timm_vit", "Vision Transformer of timm"}})
         CHECK_THAT(sentenceOf([&, name = model] { openModelSource((kGoldenRoot / name).string()); }),
                    CONTAINS("this is a vision model (" + std::string(title) +
-                            "), which reads pictures and no text; give it a "
-                            "picture: attention-cli classify"));
+                            "); it reads pictures, not text; give it a picture: 'attention-cli classify'"));
     CHECK(isVisionModel((kGoldenRoot / "timm_vit").string()));
     CHECK_FALSE(isVisionModel((kGoldenRoot / "gpt2").string()));
     CHECK_FALSE(isVisionModel("/nowhere"));

@@ -129,7 +129,7 @@ TEST_CASE("attention-cli: what cannot be done with a picture is said", "[models]
                CONTAINS("cannot be cut into patches of 4 x 4"));
     CHECK_THAT(said("classify " + pathOf("vit") + " --image " + picture + " --size 30y"),
                CONTAINS("\"30y\" is not a size"));
-    CHECK_THAT(said("generate " + pathOf("vit") + " --prompt x"), CONTAINS("which reads pictures and no text"));
+    CHECK_THAT(said("generate " + pathOf("vit") + " --prompt x"), CONTAINS("it reads pictures, not text"));
     CHECK_THAT(said("render " + pathOf("gpt2") + " --tokens 1,2 --view rollout --out x.png"),
                CONTAINS("--view rollout needs a picture; give one with --image"));
 }

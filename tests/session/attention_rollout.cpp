@@ -58,7 +58,7 @@ TEST_CASE("rollout: by a gradient, what is positive of pattern times gradient co
     CHECK(isNear(gradientRollout(std::span(kLayers).first(1), std::span(gradients).first(1)), {2, 0, 0.5, 2}));
     CHECK(isNear(gradientRollout(kLayers, gradients), {2.8, 0.8, 0.5, 2}));
     CHECK_THAT(sentenceOf([&] { gradientRollout(kLayers, std::span(gradients).first(1)); }),
-               CONTAINS("1 layers have a gradient and 2 a pattern"));
+               CONTAINS("1 layers have a gradient but 2 have a pattern"));
     const std::vector<std::vector<float>> tooFew{gradients[0], {1}};
     CHECK_THAT(sentenceOf([&] { gradientRollout(kLayers, tooFew); }),
                CONTAINS("a gradient has 1 values but its pattern has 8"));

@@ -157,11 +157,11 @@ TEST_CASE("composed models: what a layer writes is the sum of what its cells con
 }
 
 TEST_CASE("composed models: what has no such arithmetic says so in a sentence", "[session][gpu]") {
-    const std::pair<const char*, const char*> cases[]{{"normaliser=linear, mask=causal", "no softmax"},
+    const std::pair<const char*, const char*> cases[]{{"normaliser=linear, mask=causal", "not a softmax"},
                                                       {"score=additive, mask=causal", "Additive"},
                                                       {"position=distance_aware, mask=causal", "multiplies"},
                                                       {"heads=talking(2), mask=causal", "all heads"},
-                                                      {"normaliser=aft_simple, mask=causal", "no softmax"}};
+                                                      {"normaliser=aft_simple, mask=causal", "not a softmax"}};
     for (const auto& [attention, words] : cases) {
         INFO(attention);
         const TemporaryFolder folder;

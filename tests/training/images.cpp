@@ -148,7 +148,7 @@ TEST_CASE("images: IDX files become splits", "[training]") {
 
     const TemporaryFolder other;
     writeIdx(other, "train", 60);
-    CHECK_THAT(sentenceOf([&] { readImageData(other.path(), {}); }), CONTAINS("has no t10k-images"));
+    CHECK_THAT(sentenceOf([&] { readImageData(other.path(), {}); }), CONTAINS("has no file t10k-images"));
     writeIdx(other, "t10k", 20);
     writeFile(other / "t10k-labels-idx1-ubyte", std::string("\x00\x00\x08\x01", 4) + bigEndian(2) + "ab");
     CHECK_THAT(sentenceOf([&] { readImageData(other.path(), {}); }),

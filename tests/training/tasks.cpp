@@ -45,16 +45,6 @@ void checkBatch(const TaskInstance& task, const Batch& batch, int rows) {
 
 } // namespace
 
-TEST_CASE("tasks: the listing gives each task with its source", "[training]") {
-    const std::string listing = "\n" + taskListing();
-    for (const Task* task : taskCatalogue()) {
-        CAPTURE(std::string(task->id));
-        CHECK(listing.find("\n  " + std::string(task->id) + " ") != listing.npos);
-        CHECK(listing.find(task->summary) != listing.npos);
-        if (!task->citation.empty()) CHECK(listing.find("Source: " + std::string(task->citation)) != listing.npos);
-    }
-}
-
 TEST_CASE("tasks: the catalogue is complete and describes itself", "[training]") {
     std::set<std::string_view> ids;
     for (const Task* task : taskCatalogue()) {

@@ -40,13 +40,4 @@ const Task& taskNamed(std::string_view id) {
                  .hint = fmt::format("choose from: {}", fmt::join(known, ", "))});
 }
 
-std::string taskListing() {
-    std::string text;
-    for (const Task* task : taskCatalogue()) {
-        text += fmt::format("  {:<18} {}\n", task->id, task->summary);
-        if (!task->citation.empty()) text += fmt::format("  {:<18} Source: {}\n", "", task->citation);
-    }
-    return text;
-}
-
 } // namespace attn

@@ -10,9 +10,6 @@ std::span<const Task* const> taskCatalogue();
 /// The task with an id. @throws Error listing the ids if there is none
 const Task& taskNamed(std::string_view id);
 
-/// All tasks as a help page lists them: the id, what is asked, and where the task comes from.
-std::string taskListing();
-
 extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAdditionTask, kInductionTask,
     kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask,
     kStoriesTask, kShapesTask, kFashionMnistTask, kImagesTask;
