@@ -1,6 +1,7 @@
 #include "app/lab/main_window.h"
 
 #include "app/lab/autosave.h"
+#include "app/lab/dock_titles.h"
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/catalogue.h"
@@ -177,6 +178,7 @@ void MainWindow::makeDocks() {
         if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
         if (auto* lessons = qobject_cast<LessonPanel*>(panel)) lessonPanel_ = lessons;
     }
+    new DockTitles(*this);
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
         for (QWidget* up = now; up; up = up->parentWidget())
             if (auto* panel = qobject_cast<Panel*>(up)) focusedPanel_ = panel;
