@@ -210,7 +210,7 @@ private:
     }
 
     void takeSamples() {
-        if (run_->trainer().images()) return takeSights();
+        if (run_->trainer().images()) return takePredictions();
         auto samples = std::make_shared<std::vector<SampleAnswer>>();
         const Tokenizer& tokenizer = run_->trainer().sequences()->instance().tokenizer();
         const auto texts = [&](const std::vector<int32_t>& ids) {
@@ -227,14 +227,14 @@ private:
         next_.samples = std::move(samples);
     }
 
-    void takeSights() {
+    void takePredictions() {
         Trainer& trainer = run_->trainer();
-        constexpr int kSights = 48, kMeasured = 512;
-        auto sights = std::make_shared<TrainingSights>();
-        sights->labels = trainer.images()->instance().labels();
-        sights->examples = trainer.sights(Split::Validation, 0, kSights);
-        sights->confusion = trainer.evaluate(Split::Validation, kMeasured).confusion;
-        next_.sights = std::move(sights);
+        constexpr int kShown = 48, kMeasured = 512;
+        auto predictions = std::make_shared<ImagePredictions>();
+        predictions->labels = trainer.images()->instance().labels();
+        predictions->examples = trainer.predictions(Split::Validation, 0, kShown);
+        predictions->confusion = trainer.evaluate(Split::Validation, kMeasured).confusion;
+        next_.predictions = std::move(predictions);
     }
 
     void publish() {

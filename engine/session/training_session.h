@@ -25,7 +25,7 @@ struct SampleAnswer {
 };
 
 /// Predictions for pictures of the validation split.
-struct TrainingSights {
+struct ImagePredictions {
     std::vector<std::string> labels; ///< names of the classes
     std::vector<ImagePrediction> examples;
     std::vector<int64_t> confusion; ///< [right class, predicted class], over more examples than `examples`
@@ -45,7 +45,7 @@ struct TrainingSnapshot {
     double secondsPerStep = 0;
     std::vector<int> exampleTokens;                           ///< a question with its answer, to show in views
     std::shared_ptr<const std::vector<SampleAnswer>> samples; ///< null for a task with pictures
-    std::shared_ptr<const TrainingSights> sights;             ///< null for a task with sequences
+    std::shared_ptr<const ImagePredictions> predictions;      ///< null for a task with sequences
     std::shared_ptr<const WeightSet> weights;                 ///< answer to the last requestWeights()
     int64_t weightsStep = -1;
     uint64_t checkpointCount = 0;   ///< number of checkpoints written

@@ -343,7 +343,7 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
     return result;
 }
 
-std::vector<ImagePrediction> Trainer::sights(Split split, uint64_t first, int count) {
+std::vector<ImagePrediction> Trainer::predictions(Split split, uint64_t first, int count) {
     if (!images_) failOther("pictures");
     GpuExecutor& executor = evaluator();
     const ImageTaskInstance& task = images_->instance();

@@ -83,7 +83,7 @@ public:
     /// The model's answers to `count` examples from `first` on. @throws Error for a task with pictures
     std::vector<Answer> answers(Split split, uint64_t first, int count);
     /// The predictions for `count` pictures from `first` on. @throws Error for a task with sequences
-    std::vector<ImagePrediction> sights(Split split, uint64_t first, int count);
+    std::vector<ImagePrediction> predictions(Split split, uint64_t first, int count);
 
     /// The dense values of a parameter, by the engine's name, or of an optimiser state: "moment.NAME", "variance.NAME".
     std::vector<float> read(const std::string& name) const;

@@ -1,5 +1,5 @@
+#include "app/lab/models/image_prediction_model.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/models/sight_model.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/predictions_view.h"
 #include "engine/io/decode_image.h"
@@ -78,7 +78,7 @@ TEST_CASE("lab: training on pictures fills the samples and the vision panel foll
     QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(view.model().index(1)).center());
     REQUIRE(lab.waitFor([&] {
         const auto& picture = vision(lab).setup().picture;
-        return picture && *picture == imageTraining(lab).sights->examples[1].example.picture;
+        return picture && *picture == imageTraining(lab).predictions->examples[1].example.picture;
     }));
     REQUIRE(lab.waitFor([&] { return vision(lab).shown()->query.picture == vision(lab).setup().picture; }));
 }

@@ -135,7 +135,7 @@ TEST_CASE("vision session: another moment of a run takes the place of the one be
             set->values[parameter.name] = trainer.read(parameter.name);
         return set;
     };
-    const auto sight = [&] { return trainer.sights(Split::Validation, 0, 1).front(); };
+    const auto prediction = [&] { return trainer.predictions(Split::Validation, 0, 1).front(); };
     VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
     std::shared_ptr<const VisionInfo> first;
     for (int step = 0; step < 3; ++step) {
@@ -143,7 +143,7 @@ TEST_CASE("vision session: another moment of a run takes the place of the one be
         const VisionQuery query{.model = "runs/shapes",
                                 .weights = weightsOf(),
                                 .moment = "step " + std::to_string(step + 1),
-                                .picture = std::make_shared<const Image>(sight().example.picture)};
+                                .picture = std::make_shared<const Image>(prediction().example.picture)};
         const auto shown = answer(session, query);
         REQUIRE_FALSE(shown->failure);
         REQUIRE(shown->answer);
@@ -151,7 +151,7 @@ TEST_CASE("vision session: another moment of a run takes the place of the one be
         CHECK(shown->model->name == "shapes");
         if (!first) first = shown->model;
         CHECK(shown->model == first); // nothing was made anew
-        const auto expected = sight().probabilities;
+        const auto expected = prediction().probabilities;
         REQUIRE(shown->answer->probabilities.size() == expected.size());
         for (size_t i = 0; i < expected.size(); ++i)
             CHECK(static_cast<double>(shown->answer->probabilities[i]) ==

@@ -256,11 +256,12 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
         CHECK(model.info().family == each.family);
         CHECK(model.info().warnings.empty());
         CHECK(model.info().labels == trainer.images()->instance().labels());
-        for (const ImagePrediction& sight : trainer.sights(Split::Validation, 0, 3)) {
-            const auto seen = probabilitiesOf(model.classify(model.patchesOf(sight.example.picture)));
-            REQUIRE(seen.size() == sight.probabilities.size());
+        for (const ImagePrediction& prediction : trainer.predictions(Split::Validation, 0, 3)) {
+            const auto seen = probabilitiesOf(model.classify(model.patchesOf(prediction.example.picture)));
+            REQUIRE(seen.size() == prediction.probabilities.size());
             for (size_t i = 0; i < seen.size(); ++i)
-                CHECK(static_cast<double>(seen[i]) == Approx(static_cast<double>(sight.probabilities[i])).margin(1e-5));
+                CHECK(static_cast<double>(seen[i]) ==
+                      Approx(static_cast<double>(prediction.probabilities[i])).margin(1e-5));
         }
         CHECK(fs::exists(checkpoint / "examples"));
     }
@@ -276,10 +277,11 @@ TEST_CASE("images: evaluation counts what is taken for what", "[training][gpu]")
     for (size_t label = 0; label < 4; ++label) diagonal += evaluation.confusion[5 * label];
     CHECK(static_cast<double>(diagonal) / 100 == Approx(evaluation.metric).margin(1e-9));
     int right = 0;
-    for (const ImagePrediction& sight : trainer.sights(Split::Validation, 0, 100)) {
-        const auto best = std::ranges::max_element(sight.probabilities) - sight.probabilities.begin();
-        right += best == sight.example.label ? 1 : 0;
-        CHECK(std::accumulate(sight.probabilities.begin(), sight.probabilities.end(), 0.0) == Approx(1).margin(1e-5));
+    for (const ImagePrediction& prediction : trainer.predictions(Split::Validation, 0, 100)) {
+        const auto best = std::ranges::max_element(prediction.probabilities) - prediction.probabilities.begin();
+        right += best == prediction.example.label ? 1 : 0;
+        CHECK(std::accumulate(prediction.probabilities.begin(), prediction.probabilities.end(), 0.0) ==
+              Approx(1).margin(1e-5));
     }
     CHECK(right == static_cast<int>(std::lround(evaluation.metric * 100)));
 }

@@ -1,8 +1,8 @@
 #include "app/lab/panels/samples_panel.h"
 
 #include "app/lab/bridge/training_bridge.h"
+#include "app/lab/models/image_prediction_model.h"
 #include "app/lab/models/sample_model.h"
-#include "app/lab/models/sight_model.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/answer_delegate.h"
 #include "app/lab/widgets/predictions_view.h"
@@ -16,12 +16,12 @@ namespace attn {
 
 SamplesPanel::SamplesPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), model_(new SampleModel(this)), table_(new QTreeView(this)),
-      sights_(new PredictionsView(this)), hint_(new QLabel(this)) {
+      predictions_(new PredictionsView(this)), hint_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(hint_);
     column->addWidget(table_, 1);
-    column->addWidget(sights_, 1);
+    column->addWidget(predictions_, 1);
     hint_->setObjectName("samplesHint");
     hint_->setProperty("hint", true);
     hint_->setWordWrap(true);
@@ -38,25 +38,25 @@ SamplesPanel::SamplesPanel(PanelContext& context, QWidget* parent)
     connect(table_, &QTreeView::activated, this, &SamplesPanel::showQuestion);
     connect(table_, &QTreeView::clicked, this, &SamplesPanel::showQuestion);
     connect(&context_.training(), &TrainingBridge::changed, this, &SamplesPanel::refresh);
-    connect(sights_, &PredictionsView::chosen, this, &SamplesPanel::showPicture);
+    connect(predictions_, &PredictionsView::chosen, this, &SamplesPanel::showPicture);
     connect(&context_, &PanelContext::themeChanged, this,
-            [this](ThemeId theme) { sights_->setTheme(figureTheme(theme)); });
-    sights_->setTheme(figureTheme(context_.theme()));
+            [this](ThemeId theme) { predictions_->setTheme(figureTheme(theme)); });
+    predictions_->setTheme(figureTheme(context_.theme()));
     refresh();
 }
 
-bool SamplesPanel::hasPictures() const { return context_.training().snapshot()->sights != nullptr; }
+bool SamplesPanel::hasPictures() const { return context_.training().snapshot()->predictions != nullptr; }
 
 void SamplesPanel::refresh() {
     const auto& snapshot = context_.training().snapshot();
     model_->setSamples(snapshot->samples);
-    sights_->setSights(snapshot->sights);
-    sights_->setVisible(hasPictures());
+    predictions_->setPredictions(snapshot->predictions);
+    predictions_->setVisible(hasPictures());
     table_->setVisible(model_->rowCount() > 0);
     if (hasPictures()) {
         hint_->setText(tr("%1 of %2 right; the others are marked. Click a picture to see where the model looks.")
-                           .arg(sights_->model().rightCount())
-                           .arg(sights_->model().rowCount()));
+                           .arg(predictions_->model().rightCount())
+                           .arg(predictions_->model().rowCount()));
         return;
     }
     hint_->setText(model_->rowCount() == 0
@@ -74,19 +74,20 @@ void SamplesPanel::showQuestion(const QModelIndex& index) {
 }
 
 void SamplesPanel::showPicture(int row) {
-    const auto& sights = context_.training().snapshot()->sights;
-    if (!sights || row < 0 || row >= static_cast<int>(sights->examples.size())) return;
+    const auto& predictions = context_.training().snapshot()->predictions;
+    if (!predictions || row < 0 || row >= static_cast<int>(predictions->examples.size())) return;
     context_.training().follow(true);
-    context_.requestPicture(std::make_shared<const Image>(sights->examples[static_cast<size_t>(row)].example.picture),
-                            tr("%1, picture %2").arg(sights_->model().labelOf(row)).arg(row + 1));
+    context_.requestPicture(
+        std::make_shared<const Image>(predictions->examples[static_cast<size_t>(row)].example.picture),
+        tr("%1, picture %2").arg(predictions_->model().labelOf(row)).arg(row + 1));
 }
 
 std::vector<NumberArray> SamplesPanel::numbers() const {
-    return hasPictures() ? sights_->confusion().numbers() : std::vector<NumberArray>{};
+    return hasPictures() ? predictions_->confusion().numbers() : std::vector<NumberArray>{};
 }
 
 QString SamplesPanel::csv() const {
-    if (hasPictures()) return sights_->confusion().csv();
+    if (hasPictures()) return predictions_->confusion().csv();
     QString text;
     const auto quoted = [](QString value) { return '"' + value.replace('"', "\"\"") + '"'; };
     for (int row = 0; row < model_->rowCount(); ++row) {

@@ -32,7 +32,7 @@ private:
     PanelContext& context_;
     SampleModel* model_;
     QTreeView* table_;
-    PredictionsView* sights_;
+    PredictionsView* predictions_;
     QLabel* hint_;
 };
 

@@ -1,6 +1,6 @@
 #include "app/lab/widgets/predictions_view.h"
 
-#include "app/lab/models/sight_model.h"
+#include "app/lab/models/image_prediction_model.h"
 #include "app/lab/widgets/matrix_view.h"
 
 #include <QCoreApplication>
@@ -13,21 +13,21 @@
 
 namespace attn {
 
-MatrixFigure confusionFigure(const TrainingSights& sights) {
+MatrixFigure confusionFigure(const ImagePredictions& predictions) {
     const auto tr = [](const char* text) { return QCoreApplication::translate("attn::PredictionsView", text); };
-    const size_t classes = sights.labels.size();
+    const size_t classes = predictions.labels.size();
     MatrixFigure figure;
     figure.title = tr("Predictions by class");
     figure.note = tr("%1 pictures; each row is a true class and sums to 1")
-                      .arg(std::accumulate(sights.confusion.begin(), sights.confusion.end(), int64_t{0}));
+                      .arg(std::accumulate(predictions.confusion.begin(), predictions.confusion.end(), int64_t{0}));
     figure.rowTitle = tr("true class");
     figure.columnTitle = tr("predicted class");
     figure.kind = MatrixFigure::Kind::Weights;
-    for (const std::string& label : sights.labels) figure.rowLabels.push_back(QString::fromStdString(label));
+    for (const std::string& label : predictions.labels) figure.rowLabels.push_back(QString::fromStdString(label));
     figure.columnLabels = figure.rowLabels;
     std::vector<float> shares;
     for (size_t row = 0; row < classes; ++row) {
-        const auto begin = sights.confusion.begin() + static_cast<std::ptrdiff_t>(row * classes);
+        const auto begin = predictions.confusion.begin() + static_cast<std::ptrdiff_t>(row * classes);
         const auto end = begin + static_cast<std::ptrdiff_t>(classes);
         const auto count = std::max<int64_t>(std::accumulate(begin, end, int64_t{0}), 1);
         for (auto cell = begin; cell != end; ++cell)
@@ -38,7 +38,7 @@ MatrixFigure confusionFigure(const TrainingSights& sights) {
 }
 
 PredictionsView::PredictionsView(QWidget* parent)
-    : QWidget(parent), model_(new SightModel(this)), list_(new QListView), confusion_(new MatrixView),
+    : QWidget(parent), model_(new ImagePredictionModel(this)), list_(new QListView), confusion_(new MatrixView),
       splitter_(new QSplitter(Qt::Vertical)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -49,8 +49,8 @@ PredictionsView::PredictionsView(QWidget* parent)
     list_->setAccessibleName(tr("Pictures and predictions"));
     list_->setModel(model_);
     list_->setViewMode(QListView::IconMode);
-    list_->setIconSize({SightModel::kSide, SightModel::kSide});
-    list_->setGridSize({SightModel::kSide + 28, SightModel::kSide + fontMetrics().height() + 12});
+    list_->setIconSize({ImagePredictionModel::kSide, ImagePredictionModel::kSide});
+    list_->setGridSize({ImagePredictionModel::kSide + 28, ImagePredictionModel::kSide + fontMetrics().height() + 12});
     list_->setResizeMode(QListView::Adjust);
     list_->setMovement(QListView::Static);
     list_->setUniformItemSizes(true);
@@ -67,12 +67,12 @@ PredictionsView::PredictionsView(QWidget* parent)
     connect(list_, &QListView::activated, this, [this](const QModelIndex& index) { emit chosen(index.row()); });
 }
 
-void PredictionsView::setSights(const std::shared_ptr<const TrainingSights>& sights) {
+void PredictionsView::setPredictions(const std::shared_ptr<const ImagePredictions>& predictions) {
     const int scrolled = list_->verticalScrollBar()->value(), row = list_->currentIndex().row();
-    model_->setSights(sights);
+    model_->setPredictions(predictions);
     list_->setCurrentIndex(model_->index(row));
     list_->verticalScrollBar()->setValue(scrolled);
-    if (sights) confusion_->setFigure(confusionFigure(*sights));
+    if (predictions) confusion_->setFigure(confusionFigure(*predictions));
 }
 
 void PredictionsView::setTheme(const FigureTheme& theme) { confusion_->setTheme(theme); }

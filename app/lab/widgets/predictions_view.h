@@ -14,7 +14,7 @@ class QSplitter;
 namespace attn {
 
 class MatrixView;
-class SightModel;
+class ImagePredictionModel;
 
 /// Shows pictures with the predictions of a model that trains, and its confusion matrix.
 class PredictionsView : public QWidget {
@@ -23,9 +23,9 @@ class PredictionsView : public QWidget {
 public:
     explicit PredictionsView(QWidget* parent = nullptr);
 
-    void setSights(const std::shared_ptr<const TrainingSights>& sights);
+    void setPredictions(const std::shared_ptr<const ImagePredictions>& predictions);
     void setTheme(const FigureTheme& theme);
-    const SightModel& model() const { return *model_; }
+    const ImagePredictionModel& model() const { return *model_; }
     const MatrixFigure& confusion() const;
 
 protected:
@@ -36,13 +36,13 @@ signals:
     void chosen(int row);
 
 private:
-    SightModel* model_;
+    ImagePredictionModel* model_;
     QListView* list_;
     MatrixView* confusion_;
     QSplitter* splitter_;
 };
 
 /// @return the confusion matrix: rows are true classes, columns are predicted classes, and each row sums to 1
-MatrixFigure confusionFigure(const TrainingSights& sights);
+MatrixFigure confusionFigure(const ImagePredictions& predictions);
 
 } // namespace attn

@@ -9,14 +9,14 @@
 namespace attn {
 
 /// Pictures from the validation split with the model's predictions. A frame and a mark in the text show wrong ones.
-class SightModel : public QAbstractListModel {
+class ImagePredictionModel : public QAbstractListModel {
     Q_OBJECT
 
 public:
     static constexpr int kSide = 64; ///< side of a picture in screen pixels
 
     using QAbstractListModel::QAbstractListModel;
-    void setSights(std::shared_ptr<const TrainingSights> sights);
+    void setPredictions(std::shared_ptr<const ImagePredictions> predictions);
     int rightCount() const;
     bool isRight(int row) const;
     QString labelOf(int row) const; ///< the right class
@@ -26,7 +26,7 @@ public:
     QVariant data(const QModelIndex& index, int role) const override;
 
 private:
-    std::shared_ptr<const TrainingSights> sights_;
+    std::shared_ptr<const ImagePredictions> predictions_;
 };
 
 } // namespace attn
