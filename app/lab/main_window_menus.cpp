@@ -171,7 +171,8 @@ void MainWindow::makeFileMenu() {
 void MainWindow::makeEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
     QAction* undo = addAction(
-        menu, {"undo", tr("&Undo"), tr("Undo the last change of prompt, branch, gate or view"), {QKeySequence::Undo}},
+        menu,
+        {"undo", tr("&Undo"), tr("Undo the last step: a prompt, a branch, a change or a view"), {QKeySequence::Undo}},
         [this] {
             interventions_->bringBack(); // undo steps start from the changed run, not from the original
             undoStack_.undo();
@@ -192,7 +193,7 @@ void MainWindow::makeEditMenu() {
     addAction(menu,
               {"resetEdits",
                tr("Remove &all changes"),
-               tr("Run the original model: all gates open and no changes"),
+               tr("Remove every change and set every gate to 1"),
                {QKeySequence("Ctrl+Backspace")},
                "heads"},
               [this] {
@@ -235,7 +236,7 @@ void MainWindow::makeGenerateMenu() {
     addAction(menu,
               {"run",
                tr("&Run"),
-               tr("Generate tokens until you stop"),
+               tr("Generate tokens until the chosen number is reached or you stop"),
                {QKeySequence("Ctrl+R"), QKeySequence("F5")},
                "generation"},
               [this] { generate_->run(); });
@@ -280,12 +281,16 @@ void MainWindow::makeTrainMenu() {
                "training"},
               [this] { train_->playOrPause(); });
     addAction(menu,
-              {"trainOneStep", tr("One &step"), tr("Update the parameters once"), {QKeySequence("F7")}, "training"},
+              {"trainOneStep",
+               tr("One &step"),
+               tr("Update the parameters once, then pause"),
+               {QKeySequence("F7")},
+               "training"},
               [this] { train_->step(); });
     addAction(menu,
               {"trainAgain",
                tr("&Reset"),
-               tr("Start a new training run; the current one stays in the list"),
+               tr("Start a new training run from untrained parameters. The current run stays in the list."),
                {QKeySequence("F8")},
                "training"},
               [this] { train_->reset(); });

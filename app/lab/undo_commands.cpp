@@ -20,7 +20,7 @@ size_t wordCount(const SetPromptCommand& prompt) {
 } // namespace
 
 PromptEdit::PromptEdit(PostCommand post, Command before, SetPromptCommand after, int step)
-    : QUndoCommand(QCoreApplication::translate("attn::Undo", "prompt edit")), post_(std::move(post)),
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "editing the prompt")), post_(std::move(post)),
       before_(std::move(before)), after_(std::move(after)), step_(step) {}
 
 void PromptEdit::undo() { post_(before_); }
@@ -38,7 +38,7 @@ BranchMove::BranchMove(PostCommand post, int fromNode, Command move, const QStri
     : QUndoCommand(text), post_(std::move(post)), fromNode_(fromNode), move_(std::move(move)) {}
 
 GateChange::GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after, int step)
-    : QUndoCommand(QCoreApplication::translate("attn::Undo", "gate change")), post_(std::move(post)),
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "changing a gate")), post_(std::move(post)),
       before_(std::move(before)), after_(after), step_(step) {}
 
 void GateChange::undo() {

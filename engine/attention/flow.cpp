@@ -133,11 +133,10 @@ template <class Flow> void requireSound(const Flow& flow) {
     const AttentionSpec& spec = flow.spec;
     const auto problems = check(spec, {.isCross = flow.queries != flow.keys, .headWidth = flow.width});
     if (problems.empty()) return;
-    throw Error({.what = problems.front().sentence,
-                 .where = spec.text(),
-                 .hint = problems.front().nearest
-                             ? "the nearest composition that works: " + problems.front().nearest->text()
-                             : ""});
+    throw Error(
+        {.what = problems.front().sentence,
+         .where = spec.text(),
+         .hint = problems.front().nearest ? "the nearest valid composition: " + problems.front().nearest->text() : ""});
 }
 
 } // namespace

@@ -48,8 +48,8 @@ std::string placeOf(const Intervention& intervention) {
     if (dot == hook.size()) return "layer " + layer; // the whole layer
     const std::string end = hook.substr(dot + 1);
     if (end == "attn.hook_z") return fmt::format("layer {}{}", layer, head.empty() ? ", all heads" : head);
-    if (end == "hook_attn_out") return fmt::format("attention of layer {}", layer);
-    if (end == "hook_mlp_out") return fmt::format("MLP of layer {}", layer);
+    if (end == "hook_attn_out") return fmt::format("attention output of layer {}", layer);
+    if (end == "hook_mlp_out") return fmt::format("MLP output of layer {}", layer);
     if (end == "hook_resid_pre") return fmt::format("residual stream before layer {}", layer);
     return hook + head;
 }

@@ -22,7 +22,7 @@ struct Sequence {
     std::vector<TokenInfo> tokens;
     std::string text;   ///< decoded text of all tokens except special tokens
     std::string prompt; ///< the prompt text as posted
-    /// A rule that changed the sequence, e.g. "the oldest 12 tokens were dropped: the context is 512".
+    /// A rule that changed the sequence, e.g. "too long: the oldest 12 tokens are ignored (limit 512)".
     std::string notice;
 };
 

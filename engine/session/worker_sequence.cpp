@@ -6,12 +6,20 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace attn {
 namespace {
 
 constexpr size_t kLongPrefill = 64; ///< number of tokens from which prefill is announced
+
+/// 46040 as "46,040".
+std::string groupDigits(size_t number) {
+    std::string digits = std::to_string(number);
+    for (size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
+    return digits;
+}
 
 } // namespace
 
@@ -296,8 +304,8 @@ void Session::Worker::refreshSequence() {
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
     sequence->prompt = promptText_;
     if (first > 0)
-        sequence->notice =
-            fmt::format("too long: the oldest {} tokens are ignored (limit {})", first, model_->capacity());
+        sequence->notice = fmt::format("too long: the oldest {} tokens are ignored (limit {})", groupDigits(first),
+                                       groupDigits(static_cast<size_t>(model_->capacity())));
     if (tokens.empty() && !tokenizer)
         sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
     next_.sequence = std::move(sequence);

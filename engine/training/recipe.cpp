@@ -164,7 +164,7 @@ void check(const Recipe& recipe) {
     if (const auto problem = attentionProblem(a))
         fail("attention", problem->sentence,
              problem->nearest.empty() ? "choose another composition"
-                                      : "the nearest composition that works: " + problem->nearest);
+                                      : "the nearest valid composition: " + problem->nearest);
     within("initial_deviation", a.initialDeviation, 0, 1);
     kindNamed(kActivations, "activation", a.activation);
     within("batch", recipe.batch, 1, 65536);

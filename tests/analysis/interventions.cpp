@@ -157,8 +157,8 @@ TEST_CASE("edits: attention and MLP of a layer that are changed alike are one ch
     std::vector<std::string> said;
     for (const auto change : changesOf(list)) said.push_back(describe(change));
     CHECK(said == std::vector<std::string>{"layer 1, head 2 removed", "50 % of layer 2, token 3 removed",
-                                           "attention of layer 1 removed", "50 % of MLP of layer 1 removed",
-                                           "MLP of layer 0 removed"});
+                                           "attention output of layer 1 removed",
+                                           "50 % of MLP output of layer 1 removed", "MLP output of layer 0 removed"});
     CHECK(changesOf(editsFromJson(editsToJson({list, {}})).interventions).size() == 5); // session files keep it
     const auto patched = wholeLayer({.kind = Intervention::Kind::Patch, .text = "a cat", .textPosition = 1}, 0, true);
     CHECK(describe(changesOf(patched).front()) == "layer 0 replaced by its value from \"a cat\", token 1");

@@ -43,7 +43,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     REQUIRE(lab.settle());
     lab.showPanel("interventions");
     const std::vector<float> before = lab.snapshot().next->logits;
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "No changes");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "No changes.");
     CHECK_FALSE(lab.find<QPushButton>("interventionsReset").isEnabled());
     lab.find<QSpinBox>("interventionLayer").setValue(1);
     click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
@@ -164,7 +164,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().isEdited);
     CHECK(lab.snapshot().next->logits == whole);
-    CHECK(title.text() == "No changes");
+    CHECK(title.text() == "No changes.");
     CHECK(showsAfter());
 
     lab.window().openSession(path);

@@ -116,6 +116,9 @@ TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[se
     REQUIRE(session.waitIdle());
     CHECK_FALSE(session.latest()->failure);
     CHECK(session.latest()->branches->nodes.size() == 1 + 302 + 200);
+    session.post(SetPromptCommand{.text = std::string(5000, 'a'), .tokens = {}});
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->sequence->notice.find("the oldest 4,896 tokens are ignored") != std::string::npos);
 }
 
 TEST_CASE("session: stop ends generation at once", "[session][gpu]") {

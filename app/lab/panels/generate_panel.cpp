@@ -146,15 +146,16 @@ QWidget* GeneratePanel::makeRunGroup() {
         buttons->addWidget(button);
         return button;
     };
-    run_ = addButton(tr("▶  Run"), tr("Continue the text (Ctrl+R)"), &GeneratePanel::run);
+    run_ = addButton(tr("▶  Run"), tr("Generate tokens until the chosen number is reached or you stop (Ctrl+R)"),
+                     &GeneratePanel::run);
     run_->setAccessibleName(tr("Run"));
     run_->setObjectName("run");
     run_->setProperty("primary", true);
     run_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    step_ = addButton(tr("Step"), tr("Write one token (Ctrl+T)"), &GeneratePanel::step);
-    stop_ = addButton(tr("Stop"), tr("Stop writing (Ctrl+.)"), &GeneratePanel::stop);
+    step_ = addButton(tr("Step"), tr("Generate one token (Ctrl+T)"), &GeneratePanel::step);
+    stop_ = addButton(tr("Stop"), tr("Stop generating, loading or exporting (Ctrl+.)"), &GeneratePanel::stop);
     reset_ =
-        addButton(tr("Reset"), tr("Go back to the prompt; branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
+        addButton(tr("Reset"), tr("Return to the prompt; the branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
     step_->setObjectName("step");
     stop_->setObjectName("stop");
     reset_->setObjectName("reset");
@@ -178,7 +179,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     amount_->setRange(1, 100'000);
     amount_->setValue(100);
     amount_->setSuffix(tr(" tokens"));
-    amount_->setAccessibleName(tr("Maximum number of tokens that Run writes"));
+    amount_->setAccessibleName(tr("Maximum number of tokens that Run generates"));
     amount_->setToolTip(amount_->accessibleName());
     auto* speedTitle = new QLabel(tr("Speed"));
     speedTitle->setBuddy(speed_);
@@ -235,7 +236,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
         tokenCount_->setText(
-            tr("%1 prompt + %2 generated of %3 tokens").arg(chips_->count()).arg(written).arg(context));
+            tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
         notice_->setText(notice.isEmpty() ? tr("Shading: token probability. Click a token to branch from there.")
                                           : notice);

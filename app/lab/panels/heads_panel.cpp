@@ -24,7 +24,7 @@ constexpr int kGateSteps = 100;
 HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), grid_(new HeadsGrid(this)), change_(makeHintLabel("headsChange")),
       label_(new QLabel), gate_(new QSlider(Qt::Horizontal)), value_(new QLabel),
-      layerOff_(new QPushButton(tr("Switch layer off"))), restore_(new QPushButton(tr("Switch all on"))) {
+      layerOff_(new QPushButton(tr("Remove layer's heads"))), restore_(new QPushButton(tr("Restore all heads"))) {
     grid_->setObjectName("headsGrid");
     grid_->setAccessibleName(tr("Heads: attention of the newest token, and gates"));
     gate_->setObjectName("gate");
@@ -33,10 +33,10 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
     gate_->setAccessibleName(tr("Gate of the selected head"));
     gate_->setToolTip(tr("0 removes the head's output, 1 keeps all of it. The model was trained with 1 only."));
     layerOff_->setObjectName("layerOff");
-    layerOff_->setAccessibleName(tr("Switch all heads of this layer off or on"));
+    layerOff_->setAccessibleName(tr("Remove all heads of this layer, or restore them"));
     layerOff_->setToolTip(layerOff_->accessibleName());
     restore_->setObjectName("gatesOn");
-    restore_->setAccessibleName(tr("Switch all heads of the model on"));
+    restore_->setAccessibleName(tr("Set every gate of the model to 1"));
     restore_->setToolTip(restore_->accessibleName());
     value_->setMinimumWidth(fontMetrics().horizontalAdvance("0.00 "));
 

@@ -254,7 +254,7 @@ void InterventionsPanel::paint(const Cell& cell) {
             edit.kind = PatternEdit::Kind::Rows;
             edit.rows[cell.query] = row;
         },
-        tr("painting a weight"));
+        tr("painting a pattern"));
 }
 
 bool InterventionsPanel::eventFilter(QObject* watched, QEvent* event) {
@@ -349,7 +349,7 @@ void InterventionsPanel::showList() {
     QStringList parts;
     if (count > 0) parts << (count == 1 ? tr("1 change") : tr("%1 changes").arg(count));
     if (gates > 0) parts << (gates == 1 ? tr("1 reduced gate") : tr("%1 reduced gates").arg(gates));
-    title_->setText(parts.isEmpty() ? tr("No changes")
+    title_->setText(parts.isEmpty() ? tr("No changes.")
                     : held_         ? tr("Showing the original run, without %1.").arg(parts.join(tr(" and ")))
                                     : tr("The model runs with %1.").arg(parts.join(tr(" and "))));
     reset_->setEnabled(!parts.isEmpty());

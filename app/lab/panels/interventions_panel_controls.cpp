@@ -36,11 +36,11 @@ QWidget* InterventionsPanel::makeForm() {
     layer_->setPrefix(tr("layer "));
     head_->setPrefix(tr("head "));
     token_ = named(new QComboBox, "interventionToken", tr("Token to change"));
-    kind_ =
-        named(new QComboBox, "interventionKind", tr("How to change it"),
-              tr("Remove the value; replace it by the mean over a text (mean ablation); replace it by the value\nfrom "
-                 "a run on another text (activation patching); or add the value of a text as a direction (steering)"));
-    kind_->addItems({tr("Remove"), tr("Replace by the mean of a text"), tr("Replace by the value from a text"),
+    kind_ = named(
+        new QComboBox, "interventionKind", tr("How to change it"),
+        tr("Remove the value; replace it with the mean over a text (mean ablation); replace it with the value\nfrom "
+           "a run on another text (activation patching); or add the value of a text as a direction (steering)"));
+    kind_->addItems({tr("Remove"), tr("Replace with the mean of a text"), tr("Replace with the value from a text"),
                      tr("Add a direction")});
     text_ = named(new QLineEdit, "interventionText", tr("Text that provides the value"));
     text_->setPlaceholderText(tr("this prompt"));
@@ -146,7 +146,7 @@ QWidget* InterventionsPanel::makePattern() {
     auto* column = new QVBoxLayout(part);
     column->setContentsMargins(0, 0, 0, 0);
     auto* hint = makeHintLabel();
-    hint->setText(tr("Change the pattern: paint cells, pin it to a token, or make it uniform"));
+    hint->setText(tr("Change the pattern: paint cells, pin it to a token, or make it uniform."));
     column->addWidget(hint);
     column->addWidget(pattern_, 1);
     auto* buttons = new QHBoxLayout;

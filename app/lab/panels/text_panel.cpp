@@ -48,7 +48,7 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
     text_->setFixedHeight(fontMetrics().height() * 4);
     name(score_, "textScore", tr("Score the text"),
          tr("Measure how well the model predicts each token. Press Stop to end it."));
-    name(prompt_, "textPrompt", tr("Score the prompt and the text written after it"));
+    name(prompt_, "textPrompt", tr("Score the prompt and the text generated after it"));
     name(shade_, "textShade", tr("What the shading shows"));
     shade_->addItems({tr("Loss"), tr("Entropy"), tr("Rank"), tr("Attention of the head")});
     setChoiceKeys(*shade_, kShadeKeys);

@@ -85,7 +85,7 @@ QWidget* TrainPanel::makeButtons() {
     reset_ = new QPushButton(tr("Reset"));
     reset_->setObjectName("trainReset");
     reset_->setAccessibleName(tr("Reset training"));
-    reset_->setToolTip(tr("Start again from untrained parameters. The previous run stays in the list."));
+    reset_->setToolTip(tr("Start a new training run from untrained parameters. The current run stays in the list."));
     for (QPushButton* button : {play_, step_, reset_}) buttons->addWidget(button);
     column->addLayout(buttons);
     progress_ = new QProgressBar;
@@ -187,7 +187,7 @@ QWidget* TrainPanel::makeTimeline() {
         button("live", tr("Live"), tr("Follow the run in every view"), tr("Show the current parameters in every view"));
     live_->setCheckable(true);
     export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
-                     tr("Save the view that you clicked last, at every checkpoint, as a GIF or as PNG files"));
+                     tr("Save the current figure at every checkpoint, as a GIF or as PNG files"));
     moment_ = makeHintLabel("moment");
     column->addLayout(row);
     column->addWidget(moment_);
@@ -331,7 +331,8 @@ void TrainPanel::updateButtons() {
         context_.runs().runs()[static_cast<size_t>(row)].points.back().step >= form_->recipe()->schedule.steps;
     const bool isDone = wasDone || (isHere && training_->state == State::Finished);
     play_->setText(isTraining ? tr("❚❚  Pause") : tr("▶  Train"));
-    play_->setToolTip(isTraining ? tr("Pause training; the parameters are kept (F6)") : tr("Train the model (F6)"));
+    play_->setToolTip(isTraining ? tr("Pause training; the parameters are kept (F6)")
+                                 : tr("Train a model with the current recipe (F6)"));
     play_->setEnabled(form_->recipe() && !isBusy && !isDone);
     step_->setEnabled(form_->recipe() && !isBusy && !isTraining && !isDone);
     reset_->setEnabled(form_->recipe() && isKnown && !isBusy);
@@ -350,7 +351,7 @@ void TrainPanel::updateButtons() {
                             .arg(duration(training_->secondsPerStep * static_cast<double>(steps - training_->step)));
         }
         if (isDone) text += tr(" · finished");
-        if (training_->parameterCount > 0) text += tr(" · %1 parameters").arg(training_->parameterCount);
+        if (training_->parameterCount > 0) text += tr(" · %L1 parameters").arg(training_->parameterCount);
     } else if (wasDone) {
         text = tr("This run is finished.");
     } else if (isKnown) {

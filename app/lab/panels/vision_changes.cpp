@@ -61,7 +61,7 @@ void VisionChanges::setGate(float gate) {
     const auto all = static_cast<size_t>(info->layers * info->heads);
     if (after.gates.size() != all) after.gates.assign(all, 1);
     after.gates[static_cast<size_t>(layer_->value() * info->heads + head_->value())] = gate;
-    emit edited(after, tr("gate of a head"), QStringLiteral("gate %1.%2").arg(layer_->value()).arg(head_->value()));
+    emit edited(after, tr("changing a gate"), QStringLiteral("gate %1.%2").arg(layer_->value()).arg(head_->value()));
 }
 
 void VisionChanges::showGates() {
@@ -99,7 +99,7 @@ void VisionChanges::add(const Intervention& intervention) {
     Intervention made = intervention;
     if (!made.text.empty()) made.text = change_.otherName.toStdString(); // shown in the list
     after.edits.interventions.push_back(made);
-    emit edited(after, tr("added change"), "add");
+    emit edited(after, tr("adding a change"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
 
@@ -118,7 +118,7 @@ void VisionChanges::addDescribed() {
     VisionChange after = change_;
     std::ranges::move(changeAtPlace(place(), layer_->value(), std::move(made), shown_->model->hooks),
                       std::back_inserter(after.edits.interventions));
-    emit edited(after, tr("added change"), "add");
+    emit edited(after, tr("adding a change"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
 
@@ -130,7 +130,7 @@ void VisionChanges::changeSelected() {
     const int at = list_->indexOfTopLevelItem(item);
     VisionChange after = change_;
     for (Intervention& each : changeAt(after.edits, at)) each.amount = amountAt(amount_->value(), each.kind);
-    emit edited(after, tr("amount of a change"), QStringLiteral("amount %1").arg(at));
+    emit edited(after, tr("setting an amount"), QStringLiteral("amount %1").arg(at));
 }
 
 void VisionChanges::removeSelected() {
@@ -138,7 +138,7 @@ void VisionChanges::removeSelected() {
     if (!item) return;
     VisionChange after = change_;
     removeChange(after.edits, list_->indexOfTopLevelItem(item));
-    emit edited(after, tr("removed change"), "remove");
+    emit edited(after, tr("removing a change"), "remove");
 }
 
 void VisionChanges::showList() {
@@ -208,7 +208,7 @@ void VisionChanges::paint(int patch, bool isFirst) {
         weights.assign(layerTokens(), 0);
         for (const size_t at : painted) weights[at] = 1 / static_cast<float>(painted.size());
     }
-    applyPattern(edit, tr("painted attention"));
+    applyPattern(edit, tr("painting a pattern"));
 }
 
 VisionChanges::Run VisionChanges::run() const { return static_cast<Run>(run_->currentIndex()); }

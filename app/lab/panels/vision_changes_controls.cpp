@@ -43,11 +43,11 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
     title_ = new QLabel;
     title_->setObjectName("visionChangesTitle");
     title_->setWordWrap(true);
-    reset_ = named(new QPushButton(tr("Reset")), "visionChangesReset", tr("Remove all changes"),
-                   tr("Remove every change and open every gate"));
+    reset_ = named(new QPushButton(tr("Restore original")), "visionChangesReset", tr("Remove all changes"),
+                   tr("Remove every change and set every gate to 1"));
     run_ = makeChoice("visionChangesRun", tr("Run to show"),
                       tr("Show the changed run, the original run, or the difference (changed minus original)"),
-                      {tr("Changed run"), tr("Original run"), tr("Difference")});
+                      {tr("Changed"), tr("Original"), tr("Difference")});
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 4, 0, 0);
     column->addWidget(title_);
@@ -57,7 +57,7 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
     column->addWidget(gateText_);
     column->addWidget(gate_);
     column->addWidget(makeForm());
-    list_ = named(new QTreeWidget, "visionChangesList", tr("List of changes"),
+    list_ = named(new QTreeWidget, "visionChangesList", tr("Changes"),
                   tr("Select a change to set its amount or to remove it"));
     list_->setHeaderHidden(true);
     list_->setRootIsDecorated(false);
@@ -72,7 +72,7 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
     column->addLayout(rowOf({paint_, pin_}, nullptr));
     column->addLayout(rowOf({uniform_, own_}, nullptr));
     connect(reset_, &QPushButton::clicked, this, [this] {
-        emit edited({.otherName = change_.otherName, .other = change_.other}, tr("reset of the model"), "reset");
+        emit edited({.otherName = change_.otherName, .other = change_.other}, tr("restoring the original"), "reset");
     });
     connect(run_, &QComboBox::currentIndexChanged, this, &VisionChanges::runChosen);
     connect(list_, &QTreeWidget::itemSelectionChanged, this,
@@ -98,8 +98,8 @@ void VisionChanges::makeGates() {
 }
 
 QWidget* VisionChanges::makeForm() {
-    where_ = makeChoice("visionChangeWhere", tr("Place of the change"), tr("The part of the model to change"),
-                        {tr("Output of head"), tr("Attention of layer"), tr("MLP of layer"), tr("Whole layer"),
+    where_ = makeChoice("visionChangeWhere", tr("What to change"), tr("The part of the model to change"),
+                        {tr("Head output"), tr("Attention output"), tr("MLP output"), tr("Whole layer"),
                          tr("Residual stream before layer"), tr("Embedding")});
     layer_ = named(new QSpinBox, "visionChangeLayer", tr("Layer"), tr("The layer to change, counted from 0"));
     head_ = named(new QSpinBox, "visionChangeHead", tr("Head"), tr("The head to change, counted from 0"));
@@ -109,11 +109,12 @@ QWidget* VisionChanges::makeForm() {
                         tr("Change every token, or a single one. While a single token is chosen, click a patch in the "
                            "picture to choose it"),
                         {});
-    kind_ = makeChoice("visionChangeKind", tr("Kind of change"),
+    kind_ = makeChoice("visionChangeKind", tr("How to change it"),
                        tr("Remove the value; replace it with the mean over a picture's tokens (mean ablation); replace "
                           "it with the value from a picture's run (activation patching); or add the direction from "
                           "this picture to the other one (steering)"),
-                       {tr("Remove"), tr("Mean of a picture"), tr("Value from a picture"), tr("Add a direction")});
+                       {tr("Remove"), tr("Replace with the mean of a picture"),
+                        tr("Replace with the value from a picture"), tr("Add a direction")});
     source_ = makeChoice("visionChangeSource", tr("Source of the value"),
                          tr("This picture without hidden patches and without changes, or the other picture"),
                          {tr("this picture"), tr("the other picture")});
@@ -157,12 +158,12 @@ void VisionChanges::makePattern() {
                    tr("Drag over patches in the picture: the chosen patch then attends only to them (if no patch is "
                       "chosen: CLS, or all patches). Drag over them again to remove them"));
     paint_->setCheckable(true);
-    pin_ = named(new QPushButton(tr("Pin")), "visionPatternPin", tr("Pin the pattern to the chosen patch"),
+    pin_ = named(new QPushButton(tr("Pin to patch")), "visionPatternPin", tr("Pin the pattern to the chosen patch"),
                  tr("Make every token attend only to the patch that is chosen in the picture"));
     uniform_ = named(new QPushButton(tr("Make uniform")), "visionPatternUniform", tr("Make the pattern uniform"),
                      tr("Spread every token's attention evenly over all tokens"));
-    own_ = named(new QPushButton(tr("Restore")), "visionPatternOwn", tr("Restore the head's own pattern"),
-                 tr("Restore the head's own pattern"));
+    own_ = named(new QPushButton(tr("Restore pattern")), "visionPatternOwn", tr("Restore the head's original pattern"),
+                 tr("Restore the head's original pattern"));
     connect(paint_, &QPushButton::toggled, this, &VisionChanges::paintingChanged);
     connect(pin_, &QPushButton::clicked, this, [this] {
         if (!patch_) return;
@@ -170,14 +171,14 @@ void VisionChanges::makePattern() {
                       .head = head_->value(),
                       .kind = PatternEdit::Kind::Pin,
                       .key = tokenOf(*patch_, layer_->value())},
-                     tr("pinned pattern"));
+                     tr("pinning a pattern"));
     });
     connect(uniform_, &QPushButton::clicked, this, [this] {
         applyPattern({.layer = layer_->value(), .head = head_->value(), .kind = PatternEdit::Kind::Uniform},
-                     tr("uniform pattern"));
+                     tr("making a pattern uniform"));
     });
     connect(own_, &QPushButton::clicked, this,
-            [this] { applyPattern({.layer = layer_->value(), .head = head_->value()}, tr("restored pattern")); });
+            [this] { applyPattern({.layer = layer_->value(), .head = head_->value()}, tr("restoring a pattern")); });
 }
 
 } // namespace attn

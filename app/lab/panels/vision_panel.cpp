@@ -103,7 +103,7 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
         if (!hide_->isChecked()) return;
         const VisionSetup after = setup_;
         setup_ = before_;
-        edit(after, tr("hidden patches"), QStringLiteral("patches %1").arg(context_.undoStack().count()));
+        edit(after, tr("hiding patches"), QStringLiteral("patches %1").arg(context_.undoStack().count()));
     });
     connect(hide_, &QCheckBox::toggled, this, &VisionPanel::setCrossing);
     connectChanges();
@@ -219,7 +219,7 @@ void VisionPanel::ask() {
 }
 
 void VisionPanel::editPicture(const QString& name, std::shared_ptr<const Image> picture) {
-    edit({.name = name, .picture = std::move(picture), .hidden = {}, .change = setup_.change}, tr("new picture"),
+    edit({.name = name, .picture = std::move(picture), .hidden = {}, .change = setup_.change}, tr("choosing a picture"),
          "picture");
 }
 

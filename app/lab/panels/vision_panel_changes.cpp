@@ -53,7 +53,7 @@ void VisionPanel::setCrossing() {
 void VisionPanel::resetChanges() {
     VisionSetup next = setup_;
     next.change = {.otherName = setup_.change.otherName, .other = setup_.change.other};
-    edit(next, tr("reset of the model"), "reset");
+    edit(next, tr("restoring the original"), "reset");
 }
 
 void VisionPanel::chooseOther(const QString& name) {
@@ -73,7 +73,7 @@ void VisionPanel::chooseOther(const QString& name) {
     }
     for (Intervention& each : next.change.edits.interventions)
         if (!each.text.empty()) each.text = name.toStdString(); // empty: from this picture
-    edit(next, tr("the other picture"), "other");
+    edit(next, tr("choosing the other picture"), "other");
 }
 
 std::shared_ptr<const VisionSnapshot> VisionPanel::drawn() const {

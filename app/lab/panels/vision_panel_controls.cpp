@@ -133,7 +133,7 @@ void VisionPanel::makePictureControls(QVBoxLayout* column) {
     connect(showAll_, &QPushButton::clicked, this, [this] {
         VisionSetup next = setup_;
         next.hidden.clear();
-        edit(next, tr("hidden patches"), "show all");
+        edit(next, tr("showing all patches"), "show all");
     });
 }
 

@@ -43,7 +43,7 @@ void subtract(LinesFigure& bars, const LinesFigure& before) {
 void join(LensAnswer& answer, const LensAnswer& before) {
     if (answer.columns.size() != 2 || answer.columns != before.columns) return;
     const QString number = answer.columns[1];
-    answer.columns = {answer.columns[0], tr("%1, changed").arg(number), tr("original"), tr("difference")};
+    answer.columns = {answer.columns[0], tr("%1 (changed)").arg(number), tr("Original"), tr("Difference")};
     for (QStringList& row : answer.rows) {
         const auto other =
             std::ranges::find_if(before.rows, [&](const QStringList& each) { return each[0] == row[0]; });

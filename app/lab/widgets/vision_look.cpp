@@ -123,7 +123,7 @@ PatchOverlayFigure differenceFigure(const std::shared_ptr<const VisionSnapshot>&
     figure.isSigned = true;
     figure.opacity = std::max(look.opacity, 0.75);
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), difference(after, before));
-    figure.title = VisionLookText::tr("%1, changed − original").arg(figure.title);
+    figure.title = VisionLookText::tr("%1: changed − original").arg(figure.title);
     return figure;
 }
 

@@ -267,7 +267,7 @@ const Part kLshMask{.id = "lsh",
                     .idea = "Queries and keys are hashed by random directions, so similar ones tend to share a "
                             "bucket, and a query sees only the keys in its bucket. More rounds make it less likely "
                             "that a match is missed.",
-                    .formula = "i sees j iff h(q_i) = h(k_j) in some round, h(x) = argmax [x R; -x R]",
+                    .formula = "h(q_i) = h(k_j) in some round; h(x) = argmax [x R; -x R]",
                     .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2, LSH attention",
                                "arXiv:2001.04451"},
                     .params = kLshParams,
@@ -282,7 +282,7 @@ const Part kRoutingMask{
     .title = "Clusters (Routing Transformer)",
     .idea = "A query sees a key where both are among the nearest to the same centroid. Here a few rounds of k-means "
             "on the keys find the centroids of each sequence; the paper keeps them as a running mean over training.",
-    .formula = "i sees j iff some cluster c has q_i and k_j among the w nearest to mu_c",
+    .formula = "q_i and k_j are both among the w nearest to one centroid mu_c",
     .source = {"Roy et al.", 2021, "Efficient Content-Based Sparse Attention with Routing Transformers", "section 4.1",
                "arXiv:2003.05997"},
     .params = kRoutingParams,
