@@ -282,7 +282,8 @@ TEST_CASE("lab: the reach of a token grows by a window's width with each layer",
     CHECK(lab.find<QLabel>("reachRemark").text().contains("10"));
 }
 
-TEST_CASE("lab: Train with this opens the Train panel with the spec, its heads and a task that suits it", "[lab]") {
+TEST_CASE("lab: Train this attention opens the Train panel with the spec, its heads and a task that suits it",
+          "[lab]") {
     LabWindow lab;
     REQUIRE(opens(lab));
     QTest::mouseClick(&lab.find<QPushButton>("trainSpec"), Qt::LeftButton);

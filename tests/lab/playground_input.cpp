@@ -91,7 +91,7 @@ TEST_CASE("lab: doubled tokens show a part of a long effective pattern, with its
         QTest::keyClick(&box, Qt::Key_Return);
     };
     set(number("Tokens"), 64);
-    set(number("Doublings"), 5);
+    set(number("Length doublings"), 5);
     REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == 2048 && !shown(lab).maps.empty(); }, 120'000));
     CHECK(across.isVisible());
     const auto& pattern = lab.find<MatrixView>("map.pattern").figure();

@@ -40,7 +40,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"train", QT_TRANSLATE_NOOP("attn::Panel", "Train"), nullptr, make<TrainPanel>},
     {"curves", QT_TRANSLATE_NOOP("attn::Panel", "Curves"), nullptr, make<CurvesPanel>},
     {"samples", QT_TRANSLATE_NOOP("attn::Panel", "Samples"), nullptr, make<SamplesPanel>},
-    {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Runs"), nullptr, make<RunsPanel>},
+    {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Training runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
     {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
     {"lessons", QT_TRANSLATE_NOOP("attn::Panel", "Lessons"), nullptr, make<LessonPanel>},

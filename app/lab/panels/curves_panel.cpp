@@ -61,7 +61,7 @@ QString sharedMetric(const std::vector<RunListModel::Run>& runs) {
 CurvesPanel::CurvesPanel(PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
-    empty_ = new QLabel(tr("Curves appear here. Press Train, or tick a training run in the Runs panel."));
+    empty_ = new QLabel(tr("Curves appear here. Press Train, or tick one in the Training runs panel."));
     empty_->setProperty("hint", true);
     empty_->setWordWrap(true);
     column->addWidget(empty_);

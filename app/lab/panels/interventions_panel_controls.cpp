@@ -150,7 +150,13 @@ QWidget* InterventionsPanel::makePattern() {
     column->addWidget(hint);
     column->addWidget(pattern_, 1);
     auto* buttons = new QHBoxLayout;
-    for (QWidget* each : std::initializer_list<QWidget*>{brush_, uniform_, pin_, own_}) buttons->addWidget(each);
+    for (QWidget* each : std::initializer_list<QWidget*>{uniform_, pin_, own_}) buttons->addWidget(each);
+    auto* brush = new QHBoxLayout;
+    auto* brushTitle = new QLabel(tr("Weight to paint"));
+    brushTitle->setBuddy(brush_);
+    brush->addWidget(brushTitle);
+    brush->addWidget(brush_, 1);
+    column->addLayout(brush);
     column->addLayout(buttons);
     return part;
 }

@@ -150,7 +150,7 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
     compares_ = new QCheckBox(tr("Compare"));
     compares_->setObjectName("compare");
     compares_->setToolTip(tr("Add a second attention, B, with the same queries, keys and values"));
-    auto* trainButton = new QPushButton(tr("Train with this"));
+    auto* trainButton = new QPushButton(tr("Train this attention"));
     trainButton->setObjectName("trainSpec");
     trainButton->setToolTip(tr("Open this attention in the Train panel, with a task that shows what it does"));
     row->addWidget(compares_);

@@ -34,7 +34,7 @@ constexpr double kDarkestNats = 8; ///< loss with the darkest shade
 
 TextPanel::TextPanel(PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), text_(new QPlainTextEdit), score_(new QPushButton(tr("Score"))),
-      prompt_(new QPushButton(tr("Score prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Words"))),
+      prompt_(new QPushButton(tr("Score prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Whole words"))),
       summary_(new QLabel), reading_(makeHintLabel("textReading")), strip_(new TokenStrip),
       alternatives_(new QTreeWidget) {
     const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {

@@ -214,7 +214,7 @@ const VisionLensPage kPages[] = {
     {.id = "contributions",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Contributions to a class"),
      .explanation = QT_TRANSLATE_NOOP(
-         "attn::Lens", "How much each head and MLP adds to the logit of a class. The numbers sum to the logit."),
+         "attn::Lens", "How much each head and MLP adds to the logit of a class. The contributions sum to the logit."),
      .usesTarget = true,
      .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
          auto analysis = std::make_shared<ClassAttributionAnalysis>();
@@ -249,7 +249,7 @@ const VisionLensPage kPages[] = {
      .show = showKindsByLayer},
     {.id = "effects",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How removing each head and MLP changes the logit of a class."),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How removing each head or MLP changes the logit of a class."),
      .usesTarget = true,
      .isQuick = false,
      .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {

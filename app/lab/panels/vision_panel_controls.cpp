@@ -65,7 +65,8 @@ QString exampleTitle(const QString& path) {
 void addRow(QGridLayout* grid, const QString& title, QWidget* widget) {
     auto* label = new QLabel(title);
     label->setBuddy(widget);
-    label->setMinimumWidth(label->fontMetrics().horizontalAdvance(VisionPanel::tr("Weighted by")) + 8); // the longest
+    label->setMinimumWidth(label->fontMetrics().horizontalAdvance(VisionPanel::tr("Discard lowest")) +
+                           8); // the longest
     grid->setColumnStretch(1, 1);
     const int row = grid->rowCount();
     grid->addWidget(label, row, 0);
@@ -156,7 +157,7 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
                               "counts (Chefer et al. 2021). Heads and Discard then have no effect"),
                            {});
     weighted_->addItem(tr("Nothing"), -1);
-    discard_ = makeSlider("visionDiscard", tr("Discard"),
+    discard_ = makeSlider("visionDiscard", tr("Discard lowest"),
                           tr("Share of each layer's lowest attention weights to leave out, in percent"), 99, 0);
     colours_ = makeChoice("visionColours", tr("Colours"), tr("Colour map of the attention weights"), {});
     for (const ColourMapInfo& map : colourMaps())
@@ -179,7 +180,7 @@ void VisionPanel::makeViewControls(QVBoxLayout* column) {
     rollout->setContentsMargins(0, 0, 0, 0);
     addRow(rollout, tr("Weighted by"), weighted_);
     addRow(rollout, tr("Heads"), fusion_);
-    addRow(rollout, tr("Discard"), discard_);
+    addRow(rollout, tr("Discard lowest"), discard_);
     auto* top = new QGridLayout;
     addRow(top, tr("View"), view_);
     column->addLayout(top);

@@ -118,8 +118,9 @@ void ComparisonView::refresh() {
         figure.title = titles[i].arg(mapTitle(name));
         if (!found[i])
             figure.note = i < 2 ? tr("This attention forms no such map.")
-                                : tr("No difference: it needs two maps of the same shape.");
-        maps_[i]->setToolTip(tr("%1\nDouble-click to enlarge this map, or to show all maps again").arg(figure.note));
+                                : tr("No difference to show: it needs two heatmaps of the same shape.");
+        maps_[i]->setToolTip(
+            tr("%1\nDouble-click to enlarge this heatmap, or to show all of them again").arg(figure.note));
         maps_[i]->setFigure(std::move(figure));
     }
     const auto percent = [](double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'g', 3); };

@@ -27,7 +27,7 @@ constexpr std::array kTokens{
     Param{"keys", "Cross-attention keys",
           "Number of keys from another sequence (cross-attention). 0: self-attention, with one key per query",
           Param::Kind::Integer, 0, InputControls::kMostTokens, 1, 0},
-    Param{"doublings", "Doublings",
+    Param{"doublings", "Length doublings",
           "How many times the number of tokens is doubled. Above 256 tokens, only patterns that are products of "
           "features can be shown, one part at a time",
           Param::Kind::Integer, 0, InputControls::kMostDoublings, 1, 0}};

@@ -118,10 +118,10 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     text_->setAccessibleName(tr("Reference card"));
     picture_ = new MatrixView;
     picture_->setObjectName("partPicture");
-    try_ = new QPushButton(tr("Try it"));
+    try_ = new QPushButton(tr("Try this part"));
     try_->setObjectName("tryPart");
-    try_->setToolTip(tr("Compose an attention with this part and see its maps"));
-    train_ = new QPushButton(tr("Train with it"));
+    try_->setToolTip(tr("Compose an attention with this part and see its heatmaps"));
+    train_ = new QPushButton(tr("Train with this part"));
     train_->setObjectName("trainPart");
     train_->setToolTip(tr("Set up the Train panel with this part and a task that shows its effect"));
     auto* buttons = new QHBoxLayout;

@@ -10,8 +10,9 @@ namespace attn {
 
 PatchView::PatchView(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("Picture in patches"));
-    setToolTip(tr("Point at a patch, or at a row of a map, to see how much attention it gives to the other patches. "
-                  "Brighter means more"));
+    setToolTip(
+        tr("Point at a patch, or at a row of a heatmap, to see how much attention it gives to the other patches. "
+           "Brighter means more"));
     setMouseTracking(true);
 }
 

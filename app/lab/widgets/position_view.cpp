@@ -56,7 +56,7 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     encodings_->setObjectName("positionEncodings");
     connect(encodings_, &MatrixView::pointedAt, this, [this](const std::optional<Cell>& cell) {
         lastUsed_ = encodings_;
-        reading_->setText(cell ? tr("place %1, feature %2: %3")
+        reading_->setText(cell ? tr("position %1, feature %2: %3")
                                      .arg(cell->query)
                                      .arg(cell->key)
                                      .arg(static_cast<double>(encodings_->figure().valueAt(*cell)), 0, 'g', 5)
@@ -113,16 +113,16 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
     figure.setMatrix(static_cast<int>(map.rows), static_cast<int>(map.columns), map.values);
     figure.title = tr("Encodings");
     figure.note = trained() < map.rows
-                      ? tr("added to the token at each place; from %1 on, beyond the trained length").arg(trained())
-                      : tr("added to the token at each place");
-    figure.rowTitle = tr("place");
+                      ? tr("added to the token at each position; from %1 on, beyond the trained length").arg(trained())
+                      : tr("added to the token at each position");
+    figure.rowTitle = tr("position");
     figure.columnTitle = tr("feature");
     encodings_->setFigure(std::move(figure));
 
     LinesFigure waves;
     waves.title = tr("Waves");
-    waves.note = tr("the encodings of single features, along the places");
-    waves.placeTitle = tr("place");
+    waves.note = tr("single features of the encodings, by position");
+    waves.placeTitle = tr("position");
     if (trained() < map.rows) waves.beyond = trained();
     const int64_t count = std::min(kWaves, map.columns);
     for (int64_t wave = 0; wave < count; ++wave) {
@@ -155,9 +155,10 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         figure.title = tr("Rotation");
         figure.note =
             pictures.encodings
-                ? tr("pairs of features at places 0, 1, 2 …, dark to bright: each step turns a pair by the same angle; "
+                ? tr("pairs of features at positions 0, 1, 2 …, dark to bright: each step turns a pair by the same "
+                     "angle; "
                      "hollow: beyond the trained length")
-                : tr("a unit vector turned by places 0, 1, 2 …, dark to bright; hollow: beyond the trained length");
+                : tr("a unit vector at positions 0, 1, 2 …, dark to bright; hollow: beyond the trained length");
         if (trained() < pictures.query.tokens) figure.beyond = trained();
         for (const auto& plane : pictures.planes)
             figure.planes.push_back(

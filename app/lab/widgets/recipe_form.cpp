@@ -118,7 +118,7 @@ QWidget* RecipeForm::makeModel() {
                      tr("A composition as in the Playground, such as position=alibi, mask=causal & window(8). Separate "
                         "several with ; to alternate them from layer to layer. Empty: the default of the family"),
                      "recipeAttention");
-    attention_->setPlaceholder(tr("Default of the family"));
+    attention_->setPlaceholder(tr("The model family's own attention"));
     connect(attention_, &SpecLine::typed, this, [this](const QString& text) { set("attention", text.toStdString()); });
     connect(attention_, &SpecLine::mended, this, [this](const QString& nearest) {
         set("attention", nearest.toStdString());

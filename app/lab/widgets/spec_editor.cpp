@@ -65,7 +65,7 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
 void SpecEditor::makeBlock(QVBoxLayout* column) {
     blockToggle_ = new QToolButton;
     blockToggle_->setObjectName("blockToggle");
-    blockToggle_->setText(tr("Model around it"));
+    blockToggle_->setText(tr("Rest of the model"));
     blockToggle_->setAccessibleName(blockToggle_->text());
     blockToggle_->setToolTip(
         tr("Norm, feed-forward layer, residual connection and layers of the model around the attention"));
@@ -248,7 +248,7 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
         row.shown = id;
         row.choice->setCurrentIndex(row.choice->findData(fromEngine(id)));
         row.choice->setToolTip(part ? QStringLiteral("%1\n%2").arg(fromEngine(part->idea), fromEngine(part->formula))
-                                    : tr("The model around the attention decides"));
+                                    : tr("The rest of the model decides"));
         showSentence(row.caution, part ? fromEngine(part->caution) : QString());
         if (row.controls) {
             // It may be the sender of the signal that is being handled.
