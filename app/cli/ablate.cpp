@@ -22,7 +22,7 @@ int ablate(const AblateOptions& options) {
     AblationSweepAnalysis analysis;
     analysis.target = options.target.read(*model);
     const auto found = analyse<AblationSweep>(*model, options.prompt.encode(*model), analysis);
-    printEffects({targetText(*model, found->target), targetJson(*model, found->target)}, *found, options.json);
+    printEffects(targetName(*model, found->target), *found, options.json);
     return kDone;
 }
 
@@ -47,7 +47,7 @@ int patch(const PatchOptions& options) {
     const auto found = analyse<PatchSweep>(*model, tokens, analysis);
     std::vector<std::string> names;
     for (const int token : tokens) names.push_back(tokenText(*model, token));
-    printPatching({targetText(*model, found->target), targetJson(*model, found->target)}, *found, names, options.json);
+    printPatching(targetName(*model, found->target), *found, names, options.json);
     return kDone;
 }
 

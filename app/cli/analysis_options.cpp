@@ -5,6 +5,7 @@
 #include "engine/session/language_model.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -97,6 +98,10 @@ void print(const nlohmann::json& json) {
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+TargetName targetName(const LanguageModel& model, const LogitTarget& target) {
+    return {targetText(model, target), std::make_shared<const nlohmann::json>(targetJson(model, target))};
+}
+
 void printEffects(const TargetName& target, const HeadEffects& effects, bool isJson) {
     struct Row {
         std::string name;
@@ -111,7 +116,7 @@ void printEffects(const TargetName& target, const HeadEffects& effects, bool isJ
             rows.push_back({fmt::format("layer {}, MLP", layer), effects.mlpEffects[layer]});
     }
     if (isJson) {
-        nlohmann::json json{{"target", target.json}, {"logit", effects.whole}};
+        nlohmann::json json{{"target", *target.json}, {"logit", effects.whole}};
         for (const Row& row : rows) json["without"].push_back({{"name", row.name}, {"effect", row.effect}});
         return print(json);
     }
@@ -125,7 +130,7 @@ void printPatching(const TargetName& target, const PatchEffects& effects, const 
     const auto layers = static_cast<size_t>(effects.layers);
     if (isJson) {
         nlohmann::json json{
-            {"target", target.json}, {"hook", effects.hook}, {"own", effects.own}, {"other", effects.other}};
+            {"target", *target.json}, {"hook", effects.hook}, {"own", effects.own}, {"other", effects.other}};
         for (size_t layer = 0; layer < layers; ++layer) {
             const auto row = std::span(effects.effects).subspan(layer * tokens.size(), tokens.size());
             json["effects"].push_back(std::vector<float>(row.begin(), row.end()));
@@ -156,7 +161,7 @@ void printContributions(const TargetName& target, float logit, std::span<const L
         more["components"].push_back({{"name", component.name()}, {"value", component.value}});
         if (!isJson) fmt::print("{:+10.4f}  {}\n", static_cast<double>(component.value), component.name());
     }
-    more["target"] = target.json;
+    more["target"] = *target.json;
     more["logit"] = logit;
     more["sum"] = sum;
     if (isJson)

@@ -7,8 +7,9 @@
 #include "engine/analysis/whole_run.h"
 #include "engine/session/analysis.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,8 +45,9 @@ void print(const nlohmann::json& json);
 /// A target as results name it: in text, and in JSON.
 struct TargetName {
     std::string text;
-    nlohmann::json json;
+    std::shared_ptr<const nlohmann::json> json; ///< never null
 };
+TargetName targetName(const LanguageModel& model, const LogitTarget& target);
 /// Prints the result of `ablate`. @param target the logit that was measured
 void printEffects(const TargetName& target, const HeadEffects& effects, bool isJson);
 /// Prints the result of `patch`. @param target the logit that was measured  @param tokens names of the rows

@@ -1,15 +1,15 @@
 #include "app/cli/command.h"
 
+#include "app/cli/part_form.h"
 #include "engine/attention/heads/heads.h"
 #include "engine/core/error.h"
-#include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/runtime/kernel_library.h"
 #include "engine/session/attention_run.h"
 #include "engine/session/playground_input.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 
@@ -23,11 +23,6 @@ struct AttendOptions {
     int64_t layer = 0;
     bool validation = false;
 };
-
-AttentionSpec readSpec(const std::string& text) {
-    if (std::filesystem::is_regular_file(text)) return attentionSpecFromJson(readJsonFile(text));
-    return AttentionSpec::parse(text);
-}
 
 struct Inputs {
     AttentionSizes sizes;

@@ -3,7 +3,9 @@
 #include "app/figures/length_figure.h"
 #include "engine/attention/attention_spec.h"
 #include "engine/core/error.h"
+#include "engine/gpu/context.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/runtime/kernel_library.h"
 #include "engine/session/attention_cost.h"
 
 #include <fmt/format.h>

@@ -4,6 +4,7 @@
 #include "engine/session/language_model.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace attn::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include "engine/session/language_model.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -86,9 +87,9 @@ int attribution(const LensInput& input) {
     analysis.position = input.options.position;
     analysis.target = input.options.target.read(input.model);
     const auto found = analyse<LogitAttribution>(input.model, input.tokens, analysis);
-    printContributions({targetText(input.model, found->target), targetJson(input.model, found->target)}, found->logit,
-                       found->components, {{"position", found->position}},
-                       fmt::format(" after token {}", found->position), input.options.json);
+    printContributions(targetName(input.model, found->target), found->logit, found->components,
+                       {{"position", found->position}}, fmt::format(" after token {}", found->position),
+                       input.options.json);
     return kDone;
 }
 

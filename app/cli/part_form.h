@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/attention/attention_spec.h"
 #include "engine/attention/part.h"
 
 #include <string>
@@ -13,5 +14,8 @@ inline std::string partForm(const Part& part) {
     if (!part.params.empty()) form += part.takesList ? "...)" : ")";
     return form;
 }
+
+/// A composition, or the JSON file of one. @throws Error naming what is wrong with it
+AttentionSpec readSpec(const std::string& specOrFile);
 
 } // namespace attn::cli

@@ -2,11 +2,20 @@
 
 #include "app/cli/part_form.h"
 #include "engine/attention/catalogue.h"
+#include "engine/io/json_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+
 namespace attn::cli {
+
+AttentionSpec readSpec(const std::string& specOrFile) {
+    if (std::filesystem::is_regular_file(specOrFile)) return attentionSpecFromJson(readJsonFile(specOrFile));
+    return AttentionSpec::parse(specOrFile);
+}
+
 namespace {
 
 nlohmann::json toJson(const Part& part) {

@@ -5,6 +5,7 @@
 #include "engine/session/language_model.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <fstream>

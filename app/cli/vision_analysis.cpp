@@ -11,6 +11,7 @@
 #include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -66,12 +67,13 @@ struct PictureInput {
     }
     Json classJson(int index) const { return {{"index", index}, {"label", model->info().labelOf(index)}}; }
     TargetName name(const LogitTarget& target) const {
-        TargetName name{fmt::format("logit of \"{}\"", model->info().labelOf(target.token)),
-                        {{"class", classJson(target.token)}}};
-        if (target.other < 0) return name;
-        name.text += fmt::format(" minus that of \"{}\"", model->info().labelOf(target.other));
-        name.json["against"] = classJson(target.other);
-        return name;
+        std::string text = fmt::format("logit of \"{}\"", model->info().labelOf(target.token));
+        Json json{{"class", classJson(target.token)}};
+        if (target.other >= 0) {
+            text += fmt::format(" minus that of \"{}\"", model->info().labelOf(target.other));
+            json["against"] = classJson(target.other);
+        }
+        return {std::move(text), std::make_shared<const Json>(std::move(json))};
     }
 
     const VisionQuestion& question;
@@ -134,7 +136,7 @@ void patchGradients(PictureInput& input) {
                        static_cast<double>(found->integratedGradients[patch]), row, column);
     }
     if (input.question.isJson)
-        print({{"target", target.json},
+        print({{"target", *target.json},
                {"logit", found->logit},
                {"baselineLogit", found->baselineLogit},
                {"steps", found->steps},

@@ -10,6 +10,7 @@
 #include "app/lab/widget_export.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
+#include "engine/io/run_folder.h"
 #include "engine/models/vision_source.h"
 
 #include <QClipboard>

@@ -4,6 +4,7 @@
 #include "engine/io/input_file.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

@@ -4,6 +4,7 @@
 #include "engine/io/json_file.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,7 @@
 #include "engine/io/json_file.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -61,6 +62,19 @@ void ConfigReader::failUnless(bool isRight, const char* field, const nlohmann::j
 }
 
 bool ConfigReader::has(const char* field) const { return find(field) != nullptr; }
+
+bool ConfigReader::hasObject(const char* field) const {
+    const nlohmann::json* value = find(field);
+    return value != nullptr && value->is_object();
+}
+
+std::optional<std::vector<int64_t>> ConfigReader::wholeNumbers(const char* field) const {
+    const nlohmann::json* value = find(field);
+    if (value == nullptr || !value->is_array() ||
+        !std::ranges::all_of(*value, [](const nlohmann::json& each) { return each.is_number_integer(); }))
+        return std::nullopt;
+    return value->get<std::vector<int64_t>>();
+}
 
 int64_t ConfigReader::size(const char* field) const {
     const nlohmann::json* value = find(field);

@@ -2,9 +2,11 @@
 
 #include "engine/ops/ops.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace attn {
 
@@ -22,6 +24,10 @@ public:
     Activation activation(const char* field, const std::string& fallback) const;
     ConfigReader object(const char* field) const; ///< a nested object; @throws Error if it is not one
     const nlohmann::json& json() const { return json_; }
+
+    bool hasObject(const char* field) const;
+    /// A list of whole numbers; no value if the field is missing or something else.
+    std::optional<std::vector<int64_t>> wholeNumbers(const char* field) const;
 
     [[noreturn]] void fail(const char* field, const std::string& what,
                            const std::string& hint = "copy the config.json that belongs to the weights") const;

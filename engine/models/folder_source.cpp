@@ -6,6 +6,7 @@
 #include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

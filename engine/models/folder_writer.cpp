@@ -87,4 +87,10 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     writeText(folder / "config.json", json.dump(2) + "\n");
 }
 
+std::string writtenConfig(const DecoderConfig& config) {
+    const auto family =
+        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
+    return (*family)->describe(config).dump(2);
+}
+
 } // namespace attn

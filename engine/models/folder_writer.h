@@ -24,4 +24,7 @@ struct FolderText {
 void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config, const FolderText& text,
                       const std::function<std::vector<float>(const std::string& parameter)>& read);
 
+/// The config.json of a model. The family must be one that can be written.
+std::string writtenConfig(const DecoderConfig& config);
+
 } // namespace attn

@@ -3,6 +3,7 @@
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 

@@ -3,6 +3,7 @@
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 // GPT-Neo: no factor 1/sqrt(D), no biases on q, k and v, and layers with or without a window. @source Black et al.
 // 2021, "GPT-Neo"; Eldan and Li 2023, "TinyStories", arXiv:2305.07759 for the models; tensor names as in Hugging Face's

@@ -4,6 +4,7 @@
 #include "engine/models/config_reader.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

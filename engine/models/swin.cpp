@@ -3,7 +3,6 @@
 #include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
@@ -18,17 +17,12 @@ constexpr int64_t kMostStages = 8;
 constexpr const char* kBody = "swin.";
 
 std::vector<int64_t> wholeNumbers(const ConfigReader& read, const char* field) {
-    const auto value = read.json().find(field);
-    if (value == read.json().end() || !value->is_array() || value->empty() ||
-        static_cast<int64_t>(value->size()) > kMostStages)
+    const auto numbers = read.wholeNumbers(field);
+    if (!numbers || numbers->empty() || static_cast<int64_t>(numbers->size()) > kMostStages)
         read.fail(field, fmt::format("is not a list of 1 to {} whole numbers, one per stage", kMostStages));
-    std::vector<int64_t> numbers;
-    for (const auto& number : *value) {
-        if (!number.is_number_integer() || number.get<int64_t>() < 1 || number.get<int64_t>() > 4096)
-            read.fail(field, "contains values other than whole numbers from 1 to 4096");
-        numbers.push_back(number.get<int64_t>());
-    }
-    return numbers;
+    if (!std::ranges::all_of(*numbers, [](int64_t number) { return number >= 1 && number <= 4096; }))
+        read.fail(field, "contains values other than whole numbers from 1 to 4096");
+    return *numbers;
 }
 
 struct Place {

@@ -36,8 +36,7 @@ void refuseVariations(const VisionFolder& folder) {
 
 /// The number of heads. timm's files do not contain it; it follows from the size in the architecture's name.
 int64_t headsOf(const ConfigReader& read, int64_t width) {
-    const auto arguments = read.json().find("model_args");
-    if (arguments != read.json().end() && arguments->is_object() && arguments->contains("num_heads"))
+    if (read.hasObject("model_args") && read.object("model_args").has("num_heads"))
         return read.object("model_args").size("num_heads");
     if (read.has("num_heads")) return read.size("num_heads");
     const std::string architecture = read.text("architecture", "");
@@ -56,12 +55,10 @@ int64_t headsOf(const ConfigReader& read, int64_t width) {
 }
 
 ImageSize trainedSize(const VisionFolder& folder, int64_t patch, int64_t patches) {
-    const auto settings = folder.weights.config().find("pretrained_cfg");
-    if (settings != folder.weights.config().end() && settings->is_object()) {
-        const auto size = settings->find("input_size");
-        if (size != settings->end() && size->is_array() && size->size() == 3 && (*size)[1].is_number_integer() &&
-            (*size)[2].is_number_integer()) {
-            const ImageSize image{(*size)[1].get<int64_t>(), (*size)[2].get<int64_t>()};
+    if (folder.config().hasObject("pretrained_cfg")) {
+        const auto size = folder.config().object("pretrained_cfg").wholeNumbers("input_size");
+        if (size && size->size() == 3) {
+            const ImageSize image{(*size)[1], (*size)[2]};
             if (image.height > 0 && image.width > 0 && image.height / patch * (image.width / patch) == patches)
                 return {image.height / patch * patch, image.width / patch * patch};
         }

@@ -1,6 +1,7 @@
 #include "engine/session/graph_sources.h"
 
 #include "engine/models/decoder.h"
+#include "engine/runtime/tensor_store.h"
 
 #include <fmt/format.h>
 

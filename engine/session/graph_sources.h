@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/attention/composed_attention.h"
+#include "engine/graph/plan.h"
 #include "engine/models/weight_recipe.h"
-#include "engine/runtime/tensor_store.h"
 #include "engine/session/model_info.h"
 
 #include <cstdint>
@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace attn {
+
+class TensorStore;
 
 /// The number of learned values in a graph, without computed parameters.
 int64_t parameterCount(const Graph& graph);

@@ -5,6 +5,7 @@
 #include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/ops/tensor_ops.h"
+#include "engine/runtime/gpu_executor.h"
 #include "engine/session/pattern_gradients.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_source.h"
-#include "engine/runtime/gpu_executor.h"
 #include "engine/session/edits.h"
 #include "engine/session/graph_sources.h"
 #include "engine/session/hook_edits.h"
@@ -23,6 +22,12 @@
 namespace attn {
 
 struct EditInputs;
+class GpuExecutor;
+class KernelLibrary;
+class TensorStore;
+namespace gpu {
+class Context;
+}
 
 /// A loaded vision model on a device. Runs one picture, and gives logits, patterns and other hooks. Synchronous; for
 /// use by one thread.

@@ -1,6 +1,7 @@
 #include "engine/session/vision_session.h"
 
 #include "engine/core/failure.h"
+#include "engine/gpu/context.h"
 #include "engine/models/memory_source.h"
 #include "engine/session/attention_distance.h"
 #include "engine/session/publisher.h"

@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace attn {
 
@@ -40,6 +41,8 @@ std::vector<JsonNode> JsonNode::items() const {
     return nodes;
 }
 
+bool JsonNode::isText() const { return value_.is_string(); }
+
 std::string JsonNode::text() const {
     if (!value_.is_string()) fail(fmt::format("is {}, not text", value_.type_name()));
     return value_.get<std::string>();
@@ -48,6 +51,12 @@ std::string JsonNode::text() const {
 std::string JsonNode::text(const std::string& key, const std::string& fallback) const {
     const auto node = find(key);
     return node ? node->text() : fallback;
+}
+
+int JsonNode::tokenId() const {
+    if (!value_.is_number_unsigned() || value_.get<uint64_t>() >= uint64_t{1} << 24)
+        fail(fmt::format("is {}, not a token id", shown(value_)));
+    return value_.get<int>();
 }
 
 bool JsonNode::flag(const std::string& key, bool fallback) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <optional>
 #include <string>
@@ -25,8 +25,10 @@ public:
     std::optional<JsonNode> find(const std::string& key) const; ///< none if it is missing or null
     std::vector<JsonNode> items() const;                        ///< the elements of an array
     const nlohmann::json& object() const;
+    bool isText() const;
     std::string text() const;
     std::string text(const std::string& key, const std::string& fallback) const;
+    int tokenId() const; ///< a whole number from 0 to 2^24 - 1
     bool flag(const std::string& key, bool fallback) const;
     size_t size(const std::string& key, size_t fallback) const;
     std::string type() const { return at("type").text(); }

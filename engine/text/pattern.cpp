@@ -59,7 +59,7 @@ Pattern Pattern::regex(std::string_view expression) {
 }
 
 Pattern Pattern::parse(const JsonNode& node) {
-    if (node.value().is_string()) return literal(node.text());
+    if (node.isText()) return literal(node.text());
     if (const auto text = node.find("String")) return literal(text->text());
     const JsonNode expression = node.at("Regex");
     try {

@@ -28,6 +28,12 @@ PreTokenizer PreTokenizer::parse(const JsonNode& node) {
     return preTokenizer;
 }
 
+PreTokenizer PreTokenizer::byteLevel(bool addsPrefixSpace) {
+    PreTokenizer preTokenizer;
+    preTokenizer.addByteLevel(addsPrefixSpace, true);
+    return preTokenizer;
+}
+
 PreTokenizer::Matches PreTokenizer::parseMatches(const JsonNode& node) {
     constexpr std::array kNames{"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
     const auto found = std::ranges::find(kNames, node.text());
@@ -37,6 +43,12 @@ PreTokenizer::Matches PreTokenizer::parseMatches(const JsonNode& node) {
 
 void PreTokenizer::addSplit(std::string_view expression, Matches matches, bool inverted) {
     steps_.emplace_back(Split{Pattern::regex(expression), matches, inverted});
+}
+
+void PreTokenizer::addByteLevel(bool addsPrefixSpace, bool cutsWords) {
+    if (addsPrefixSpace) steps_.emplace_back(PrefixSpace{});
+    if (cutsWords) addSplit(kGpt2, Matches::Isolated);
+    steps_.emplace_back(ByteAlphabet{});
 }
 
 void PreTokenizer::addMetaspace(const JsonNode& node) {
@@ -64,9 +76,7 @@ void PreTokenizer::add(const JsonNode& node, int depth) {
         if (depth == 8) node.fail("is nested more than 8 deep");
         for (const JsonNode& item : node.at("pretokenizers").items()) add(item, depth + 1);
     } else if (type == "ByteLevel") {
-        if (node.flag("add_prefix_space", true)) steps_.emplace_back(PrefixSpace{});
-        if (node.flag("use_regex", true)) addSplit(kGpt2, Matches::Isolated);
-        steps_.emplace_back(ByteAlphabet{});
+        addByteLevel(node.flag("add_prefix_space", true), node.flag("use_regex", true));
     } else if (type == "Split") {
         steps_.emplace_back(
             Split{Pattern::parse(node.at("pattern")), parseMatches(node.at("behavior")), node.flag("invert", false)});

@@ -17,6 +17,9 @@ public:
     /// Reads a pre-tokenizer. @throws Error naming a kind that is not supported
     static PreTokenizer parse(const JsonNode& node);
 
+    /// GPT-2's: words of the byte alphabet. @param addsPrefixSpace puts a space before a text that begins without one
+    static PreTokenizer byteLevel(bool addsPrefixSpace);
+
     /// Cuts a text. @return non-empty pieces in order
     std::vector<AlignedText> apply(AlignedText text) const;
 
@@ -36,6 +39,7 @@ private:
     using Step = std::variant<Split, PrefixSpace, ByteAlphabet, Metaspace>;
 
     void add(const JsonNode& node, int depth);
+    void addByteLevel(bool addsPrefixSpace, bool cutsWords);
     void addMetaspace(const JsonNode& node);
     void addSplit(std::string_view expression, Matches matches, bool inverted = false);
     static Matches parseMatches(const JsonNode& node);

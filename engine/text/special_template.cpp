@@ -7,13 +7,6 @@
 namespace attn {
 namespace {
 
-int checkedId(const JsonNode& node) {
-    const nlohmann::json& id = node.value();
-    if (!id.is_number_unsigned() || id.get<uint64_t>() >= uint64_t{1} << 24)
-        node.fail(fmt::format("is {}, not a token id", shown(id)));
-    return id.get<int>();
-}
-
 void addTemplate(const JsonNode& node, SpecialTemplate& result) {
     const auto specials = node.find("special_tokens");
     std::vector<int> before, after;
@@ -29,7 +22,7 @@ void addTemplate(const JsonNode& node, SpecialTemplate& result) {
         if (!specials || !specials->find(name))
             item.fail(fmt::format("names {}, which is not in special_tokens", name));
         for (const JsonNode& id : specials->at(name).at("ids").items())
-            (isBehindText ? after : before).push_back(checkedId(id));
+            (isBehindText ? after : before).push_back(id.tokenId());
     }
     if (!isBehindText) node.fail("has no place for the text");
     result.before.insert(result.before.begin(), before.begin(), before.end());
@@ -40,7 +33,7 @@ void addTemplate(const JsonNode& node, SpecialTemplate& result) {
 int pairedId(const JsonNode& node) {
     const std::vector<JsonNode> pair = node.items();
     if (pair.size() != 2) node.fail("is not a token and its id");
-    return checkedId(pair[1]);
+    return pair[1].tokenId();
 }
 
 void add(const JsonNode& node, int depth, SpecialTemplate& result) {

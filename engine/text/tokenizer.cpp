@@ -11,6 +11,7 @@
 #include "engine/text/utf8.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

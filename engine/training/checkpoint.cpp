@@ -4,6 +4,7 @@
 #include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/training/trainer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

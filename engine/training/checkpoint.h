@@ -1,13 +1,15 @@
 #pragma once
 
 #include "engine/io/run_folder.h"
-#include "engine/training/trainer.h"
+#include "engine/training/recipe.h"
 
 #include <filesystem>
 #include <optional>
 #include <vector>
 
 namespace attn {
+
+class Trainer;
 
 /// Writes the current model as a folder that this and other programs can open.
 void writeModel(const std::filesystem::path& folder, const Trainer& trainer);

@@ -315,6 +315,17 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     return recipe;
 }
 
+Recipe suggestedRecipeWith(const std::string& fields) {
+    nlohmann::json given = nlohmann::json::parse(fields);
+    nlohmann::json all = toJson(suggestedRecipe(taskNamed(given.value("task", std::string("reverse")))));
+    if (given.contains("values")) {
+        all["values"].update(given["values"]);
+        given.erase("values");
+    }
+    all.update(given);
+    return recipeFromJson(all, "recipe");
+}
+
 std::vector<AttentionSpec> attentionOf(const Architecture& a) {
     std::vector<AttentionSpec> specs = written(a.attention);
     for (AttentionSpec& spec : specs) {

@@ -75,6 +75,9 @@ void check(const Recipe& recipe);
 nlohmann::json toJson(const Recipe& recipe);
 /// Reads a recipe. Missing fields keep their defaults. @throws Error naming the field that is unknown or out of range
 Recipe recipeFromJson(const nlohmann::json& json, const std::string& file);
+/// The recipe suggested for a task, with the fields of a JSON object in place of its own. @throws Error as
+/// recipeFromJson() and taskNamed()
+Recipe suggestedRecipeWith(const std::string& fields);
 
 /// The reason why the attention of an architecture cannot be trained.
 struct AttentionProblem {

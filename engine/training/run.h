@@ -3,6 +3,7 @@
 #include "engine/models/memory_source.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics.h"
+#include "engine/training/trainer.h"
 
 #include <fstream>
 

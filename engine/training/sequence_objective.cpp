@@ -5,8 +5,6 @@
 #include "engine/models/model_source.h"
 #include "engine/training/tasks/catalogue.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 namespace attn {
@@ -92,7 +90,7 @@ std::shared_ptr<const WeightSet::Model> SequenceObjective::describe() const {
         std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config_.family; });
     WeightSet::Model model{.config = config_,
                            .familyTitle = std::string((*family)->title),
-                           .configText = (*family)->describe(config_).dump(2),
+                           .configText = writtenConfig(config_),
                            .tokenizer =
                                std::make_shared<const Tokenizer>(Tokenizer::fromJson(instance_->tokenizerJson()))};
     if (const auto end = instance_->tokenizer().endId()) model.stopTokens = {*end};

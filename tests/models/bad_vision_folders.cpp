@@ -1,7 +1,7 @@
 #include "engine/models/model_source.h"
 #include "engine/models/preprocessor_config.h"
 #include "engine/models/vision_source.h"
-#include "tests/models/vision_folder.h"
+#include "tests/models/vision_folder_copy.h"
 
 // Each case breaks one thing of a good folder; the sentence must name the file, the thing and the remedy.
 

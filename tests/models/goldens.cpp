@@ -1,9 +1,7 @@
-#include "engine/io/json_file.h"
 #include "engine/io/weight_source.h"
 #include "engine/session/language_model.h"
+#include "tests/models/golden_cases.h"
 #include "tests/support/catch.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -30,13 +28,12 @@ std::vector<int> integersOf(const SafetensorsFile& file, const std::string& name
 
 TEST_CASE("goldens: logits, patterns and every hook agree with PyTorch within 1e-4", "[models][gpu]") {
     const std::filesystem::path root = std::filesystem::path(ATTN_TEST_DIR) / "golden";
-    const auto cases = readJsonFile(root / "cases.json").at("cases");
+    const auto cases = test::goldenCases("cases.json");
     REQUIRE(cases.size() >= 15);
-    for (const auto& entry : cases) {
-        const std::string name = entry.at("name");
+    for (const auto& [name, family, T, classes] : cases) {
         INFO(name);
         LanguageModel model(openModelSource((root / name).string()), {.validation = true});
-        CHECK(model.info().family == entry.at("family").get<std::string>());
+        CHECK(model.info().family == family);
         const SafetensorsFile golden(root / name / "golden.safetensors");
         const std::vector<int> tokens = integersOf(golden, "tokens");
 

@@ -1,7 +1,8 @@
-#include "engine/io/json_file.h"
 #include "engine/models/vision_encoder.h"
+#include "engine/runtime/gpu_executor.h"
 #include "engine/session/graph_sources.h"
 #include "engine/session/vision_model.h"
+#include "tests/models/golden_cases.h"
 #include "tests/models/vision_folder.h"
 
 #include <algorithm>
@@ -30,16 +31,15 @@ double worstDifference(std::span<const float> found, std::span<const float> expe
 
 TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree with PyTorch within 1e-4",
           "[models][vision][gpu]") {
-    const auto cases = readJsonFile(kGoldenRoot / "vision_cases.json").at("cases");
+    const auto cases = goldenCases("vision_cases.json");
     REQUIRE(cases.size() >= 8);
-    for (const auto& entry : cases) {
-        const std::string name = entry.at("name");
+    for (const auto& [name, family, tokens, classes] : cases) {
         INFO(name);
         VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
         const VisionInfo& info = model.info();
-        CHECK(info.family == entry.at("family").get<std::string>());
-        CHECK(info.tokens() == entry.at("T").get<int>());
-        CHECK(info.classes == entry.at("classes").get<int>());
+        CHECK(info.family == family);
+        CHECK(info.tokens() == tokens);
+        CHECK(info.classes == classes);
         const Golden golden(name);
         const std::vector<float> patches = model.patchesOf(golden.image());
         CHECK(worstDifference(patches, cutPatches(golden.values("pixels"), model.config().channels,

@@ -1,6 +1,8 @@
 #include "tests/models/vision_folder.h"
 #include "tests/support/program.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>

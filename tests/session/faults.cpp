@@ -1,6 +1,7 @@
 #include "tests/gpu/scoped_environment.h"
 #include "tests/models/model_folder.h"
 #include "tests/session/failing_vulkan.h"
+#include "tests/session/hollow_llama.h"
 #include "tests/session/session_test.h"
 
 #include <cmath>

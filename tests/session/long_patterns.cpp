@@ -1,5 +1,6 @@
 #include "engine/session/language_model.h"
 #include "tests/models/vision_folder.h"
+#include "tests/session/longer_model.h"
 #include "tests/session/session_test.h"
 #include "tests/support/catch.h"
 
@@ -11,16 +12,6 @@ using namespace attn;
 using namespace attn::test;
 
 namespace {
-
-/// A model of the goldens that takes so many tokens.
-fs::path longer(const TemporaryFolder& at, const std::string& name, int context) {
-    const fs::path folder = at / (name + std::to_string(context));
-    fs::copy(kGoldenRoot / name, folder, fs::copy_options::recursive);
-    nlohmann::json config = nlohmann::json::parse(std::ifstream(folder / "config.json"));
-    config["max_position_embeddings"] = context;
-    writeFile(folder / "config.json", config.dump());
-    return folder;
-}
 
 std::vector<int> someTokens(size_t count, int vocabulary) {
     std::vector<int> tokens;
@@ -50,7 +41,7 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
     TemporaryFolder folders;
     for (const char* name : {"llama_gqa", "mistral"}) { // grouped heads; a sliding window
         CAPTURE(std::string(name));
-        LanguageModel model(openModelSource(longer(folders, name, 2048).string()), {.validation = true});
+        LanguageModel model(openModelSource(longerModel(folders.path(), name, 2048).string()), {.validation = true});
         const std::vector<int> tokens = someTokens(1200, model.info().vocabulary);
         const auto check = [&](size_t count, const SetViewCommand& view) {
             const PatternTile tile = model.patternTile(view);
@@ -84,8 +75,8 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
 TEST_CASE("long patterns: a session shows a coarse picture first and goes on until it is exact", "[session][gpu]") {
     TemporaryFolder folders;
     Session session({.validation = true});
-    session.post(
-        OpenModelCommand{.path = longer(folders, "llama_gqa", 4096).string(), .prompt = {}, .promptTokens = {}});
+    session.post(OpenModelCommand{
+        .path = longerModel(folders.path(), "llama_gqa", 4096).string(), .prompt = {}, .promptTokens = {}});
     REQUIRE(session.waitIdle(60));
     const int vocabulary = session.latest()->model->vocabulary;
     session.post(SetViewCommand{.layer = 1, .head = 2, .thumbnailSize = 64});
@@ -130,7 +121,8 @@ TEST_CASE("profiles: who is looked at, how far and the largest weights are those
         for (const size_t count : {size_t{1}, size_t{40}, size_t{1100}}) {
             CAPTURE(std::string(name), count);
             const auto context = static_cast<int>(2048 + count); // a folder of its own
-            LanguageModel model(openModelSource(longer(folders, name, context).string()), {.validation = true});
+            LanguageModel model(openModelSource(longerModel(folders.path(), name, context).string()),
+                                {.validation = true});
             REQUIRE(model.feed(someTokens(count, model.info().vocabulary)));
             CHECK(model.beginProfile(1, 2).exactRows == 0);
             while (model.refine(1000)) {

@@ -1,4 +1,5 @@
 #include "engine/session/pattern_gradients.h"
+#include "engine/runtime/gpu_executor.h"
 
 #include "engine/session/attention_distance.h"
 #include "engine/session/attention_rollout.h"

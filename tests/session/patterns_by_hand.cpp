@@ -2,6 +2,7 @@
 #include "engine/session/hook_edits.h"
 #include "engine/session/microscope.h"
 #include "tests/models/vision_folder.h"
+#include "tests/session/longer_model.h"
 #include "tests/session/session_test.h"
 #include "tests/support/catch.h"
 
@@ -16,15 +17,6 @@ using namespace attn::test;
 namespace {
 
 constexpr int kTokens = 300, kLayer = 1, kHead = 2;
-
-/// A model of the goldens that takes so many tokens.
-fs::path longer(const fs::path& folder, const char* name) {
-    fs::copy(kGoldenRoot / name, folder, fs::copy_options::recursive);
-    nlohmann::json config = nlohmann::json::parse(std::ifstream(folder / "config.json"));
-    config["max_position_embeddings"] = 512;
-    writeFile(folder / "config.json", config.dump());
-    return folder;
-}
 
 Edits editsOf(PatternEdit::Kind kind) {
     PatternEdit edit{.layer = kLayer, .head = kHead, .kind = kind, .key = 37};
@@ -158,7 +150,7 @@ TEST_CASE("patterns by hand: the long-pattern view, tiles, thumbnails and profil
     TemporaryFolder folders;
     for (const char* name : {"llama_gqa", "mistral"}) { // grouped heads; a sliding window
         CAPTURE(std::string(name));
-        Bench bench(longer(folders / name, name));
+        Bench bench(longerModel(folders.path(), name, 512));
         const std::vector<float> own = bench.pattern();
         bench.model.truncate(0);
         bench.model.feed(bench.tokens);
@@ -208,7 +200,7 @@ TEST_CASE("patterns by hand: a session's profile follows a change and its remova
 
 TEST_CASE("patterns by hand: what is looked at without the changes is the head's own", "[session][gpu]") {
     TemporaryFolder folders;
-    Bench bench(longer(folders / "own", "llama_gqa"));
+    Bench bench(longerModel(folders.path(), "llama_gqa", 512));
     const std::vector<float> own = bench.pattern();
     bench.edit(editsOf(PatternEdit::Kind::Uniform));
     bench.model.bypassEdits(true);
@@ -221,7 +213,7 @@ TEST_CASE("patterns by hand: what is looked at without the changes is the head's
 TEST_CASE("pictures without the first token: pooled over the other cells exactly", "[session][gpu]") {
     TemporaryFolder folders;
     for (const bool isEdited : {false, true}) {
-        Bench bench(longer(folders / (isEdited ? "edited" : "own"), "llama_gqa"));
+        Bench bench(longerModel(folders / (isEdited ? "edited" : "own"), "llama_gqa", 512));
         if (isEdited) bench.edit(editsOf(PatternEdit::Kind::Rows));
         std::vector<float> left = bench.pattern(); // [H,T,T]
         for (size_t row = 0; row < left.size() / kTokens; ++row) {

@@ -3,8 +3,6 @@
 #include "engine/session/session.h"
 #include "tests/io/files.h"
 
-#include <nlohmann/json.hpp>
-
 #include <chrono>
 #include <thread>
 
@@ -38,47 +36,5 @@ template <class Wanted> bool waitFor(const Session& session, const Wanted& wante
     }
     return true;
 }
-
-/// Sizes of a Llama whose weights are all zero: the file is one hole, so that it may be as large as wanted.
-struct HollowLlama {
-    int64_t layers = 1, width = 64, heads = 4, feedForward = 128, vocabulary = 64, context = 4096;
-
-    /// @return false if the file system cannot hold such a file
-    bool write(const fs::path& folder) const {
-        nlohmann::json header;
-        int64_t bytes = 0;
-        const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
-            int64_t size = 4;
-            for (int64_t extent : shape) size *= extent;
-            header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {bytes, bytes + size}}};
-            bytes += size;
-        };
-        add("model.embed_tokens.weight", {vocabulary, width});
-        add("model.norm.weight", {width});
-        for (int64_t layer = 0; layer < layers; ++layer) {
-            const std::string prefix = "model.layers." + std::to_string(layer) + ".";
-            for (const char* name : {"input_layernorm", "post_attention_layernorm"})
-                add(prefix + name + ".weight", {width});
-            for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
-                add(prefix + "self_attn." + name + ".weight", {width, width});
-            for (const char* name : {"gate_proj", "up_proj"})
-                add(prefix + "mlp." + name + ".weight", {feedForward, width});
-            add(prefix + "mlp.down_proj.weight", {width, feedForward});
-        }
-        writeFile(folder / "config.json", nlohmann::json{{"model_type", "llama"},
-                                                         {"hidden_size", width},
-                                                         {"num_attention_heads", heads},
-                                                         {"num_hidden_layers", layers},
-                                                         {"intermediate_size", feedForward},
-                                                         {"vocab_size", vocabulary},
-                                                         {"max_position_embeddings", context}}
-                                              .dump());
-        const std::string begin = safetensors(header.dump(), "");
-        writeFile(folder / "model.safetensors", begin);
-        std::error_code error;
-        fs::resize_file(folder / "model.safetensors", begin.size() + static_cast<uint64_t>(bytes), error);
-        return !error;
-    }
-};
 
 } // namespace attn::test

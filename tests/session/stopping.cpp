@@ -1,3 +1,4 @@
+#include "tests/session/hollow_llama.h"
 #include "tests/session/session_test.h"
 
 #include <algorithm>

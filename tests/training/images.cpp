@@ -4,6 +4,7 @@
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/image_data.h"
 #include "engine/training/tasks/image_task.h"
+#include "engine/training/trainer.h"
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
 #include "tests/training/tasks_test.h"

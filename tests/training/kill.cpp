@@ -1,5 +1,6 @@
 #include "engine/models/model_source.h"
 #include "engine/training/checkpoint.h"
+#include "engine/training/trainer.h"
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
 

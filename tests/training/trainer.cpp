@@ -1,9 +1,12 @@
+#include "engine/training/trainer.h"
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
 #include "engine/models/model_source.h"
 #include "engine/training/checkpoint.h"
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
+
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 

@@ -11,8 +11,6 @@
 #include <QJsonObject>
 #include <QTabWidget>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 namespace attn {
@@ -166,14 +164,7 @@ void setSampling(MainWindow& window, const QJsonValue& value) {
 
 /// The recipe suggested for the task, with these fields replaced. @throws Error
 Recipe recipeOf(const QJsonValue& value) {
-    nlohmann::json fields = nlohmann::json::parse(QJsonDocument(value.toObject()).toJson().toStdString());
-    nlohmann::json all = toJson(suggestedRecipe(taskNamed(fields.value("task", std::string("reverse")))));
-    if (fields.contains("values")) {
-        all["values"].update(fields["values"]);
-        fields.erase("values");
-    }
-    all.update(fields);
-    Recipe recipe = recipeFromJson(all, "recipe");
+    Recipe recipe = suggestedRecipeWith(QJsonDocument(value.toObject()).toJson().toStdString());
     check(recipe);
     return recipe;
 }

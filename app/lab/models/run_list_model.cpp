@@ -1,6 +1,8 @@
 #include "app/lab/models/run_list_model.h"
 
 #include "engine/core/error.h"
+#include "engine/io/run_folder.h"
+#include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <QDir>

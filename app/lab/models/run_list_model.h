@@ -1,6 +1,7 @@
 #pragma once
 
-#include "engine/training/run.h"
+#include "engine/training/metrics.h"
+#include "engine/training/recipe.h"
 
 #include <QAbstractTableModel>
 #include <QColor>

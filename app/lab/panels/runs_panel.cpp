@@ -3,6 +3,7 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/control_groups.h"
 #include "app/lab/models/run_list_model.h"
+#include "engine/io/run_folder.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>

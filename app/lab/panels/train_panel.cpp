@@ -5,6 +5,7 @@
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/recipe_form.h"
+#include "engine/io/run_folder.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <QCheckBox>

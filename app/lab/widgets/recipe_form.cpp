@@ -8,6 +8,8 @@
 #include "engine/training/attention_recipe.h"
 #include "engine/training/tasks/catalogue.h"
 
+#include <nlohmann/json.hpp>
+
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QFileDialog>
@@ -83,7 +85,8 @@ QString fromView(std::string_view text) { return QCoreApplication::translate("at
 
 } // namespace
 
-RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggestedRecipe(*taskCatalogue().front()))) {
+RecipeForm::RecipeForm(QWidget* parent)
+    : QWidget(parent), json_(std::make_unique<nlohmann::json>(toJson(suggestedRecipe(*taskCatalogue().front())))) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     modelControls_ = new ParamControls(kModelParams);
@@ -103,11 +106,13 @@ RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), json_(toJson(suggeste
     for (ParamControls* controls : {modelControls_, trainingControls_})
         connect(controls, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
             const std::string field = id.toStdString();
-            set(field, json_[field].is_boolean() ? nlohmann::json(value != 0) : nlohmann::json(value));
+            set(field, (*json_)[field].is_boolean() ? nlohmann::json(value != 0) : nlohmann::json(value));
         });
     const auto& tasks = taskCatalogue(); // a task that visibly succeeds within a minute
     chooseTask(static_cast<int>(std::ranges::find(tasks, "sort", &Task::id) - tasks.begin()));
 }
+
+RecipeForm::~RecipeForm() = default;
 
 QWidget* RecipeForm::makeModel() {
     auto* container = new QWidget;
@@ -251,20 +256,20 @@ void RecipeForm::chooseTask(int index) {
     Recipe recipe = withMoments(suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]));
     // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
-    if ((model.family == "vit") == (json_["family"].get<std::string>() == "vit"))
+    if ((model.family == "vit") == ((*json_)["family"].get<std::string>() == "vit"))
         model.attention =
-            json_["attention"].get<std::string>(); // attention for text may be causal, which pictures are not
+            (*json_)["attention"].get<std::string>(); // attention for text may be causal, which pictures are not
     if (!model.attention.empty()) {
-        model.heads = json_["heads"].get<int64_t>();
-        model.keyValueHeads = json_["key_value_heads"].get<int64_t>();
-        model.width = json_["width"].get<int64_t>();
+        model.heads = (*json_)["heads"].get<int64_t>();
+        model.keyValueHeads = (*json_)["key_value_heads"].get<int64_t>();
+        model.width = (*json_)["width"].get<int64_t>();
     }
     setRecipe(recipe);
     emit changed();
 }
 
 void RecipeForm::setRecipe(const Recipe& recipe) {
-    json_ = toJson(recipe);
+    *json_ = toJson(recipe);
     makeTaskControls();
     show();
     settle();
@@ -273,7 +278,7 @@ void RecipeForm::setRecipe(const Recipe& recipe) {
 void RecipeForm::makeTaskControls() {
     const auto& tasks = taskCatalogue();
     const auto found =
-        std::ranges::find_if(tasks, [&](const Task* task) { return task->id == json_["task"].get<std::string>(); });
+        std::ranges::find_if(tasks, [&](const Task* task) { return task->id == (*json_)["task"].get<std::string>(); });
     const Task& task = **found;
     {
         const QSignalBlocker quiet(task_);
@@ -292,11 +297,11 @@ void RecipeForm::makeTaskControls() {
     if (taskControls_) taskControls_->deleteLater();
     taskControls_ = new ParamControls(task.params);
     taskColumn_->addWidget(taskControls_);
-    for (const auto& [id, value] : json_["values"].items())
+    for (const auto& [id, value] : (*json_)["values"].items())
         if (std::ranges::find(task.params, id, &Param::id) != task.params.end()) // a file may contain others
             taskControls_->setValue(id, value.get<double>());
     connect(taskControls_, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
-        json_["values"][id.toStdString()] = value;
+        (*json_)["values"][id.toStdString()] = value;
         settle();
         emit changed();
     });
@@ -305,15 +310,15 @@ void RecipeForm::makeTaskControls() {
 void RecipeForm::show() {
     for (const Choice& each : choices_) {
         const QSignalBlocker quiet(each.box);
-        const QString id = QString::fromStdString(json_[each.field].get<std::string>());
+        const QString id = QString::fromStdString((*json_)[each.field].get<std::string>());
         if (each.tasks == For::Sequences && each.box->findData(id) < 0) continue; // "vit"
         if (each.box->findData(id) < 0) each.box->addItem(id, id);                // "bpe:750" from a file
         each.box->setCurrentIndex(each.box->findData(id));
     }
-    textPath_->setText(QString::fromStdString(json_["text"].get<std::string>()));
-    dataPath_->setText(QString::fromStdString(json_["data"].get<std::string>()));
+    textPath_->setText(QString::fromStdString((*json_)["text"].get<std::string>()));
+    dataPath_->setText(QString::fromStdString((*json_)["data"].get<std::string>()));
     const auto value = [&](std::string_view id) {
-        const auto& field = json_[std::string(id)];
+        const auto& field = (*json_)[std::string(id)];
         return field.is_boolean() ? (field.get<bool>() ? 1.0 : 0.0) : field.get<double>();
     };
     for (const Param& param : kModelParams) modelControls_->setValue(param.id, value(param.id));
@@ -321,16 +326,16 @@ void RecipeForm::show() {
 }
 
 void RecipeForm::set(const std::string& field, nlohmann::json value) {
-    json_[field] = std::move(value);
+    (*json_)[field] = std::move(value);
     settle();
     emit changed();
 }
 
 bool RecipeForm::settleAttention() {
-    const std::string text = json_["attention"].get<std::string>();
+    const std::string text = (*json_)["attention"].get<std::string>();
     attention_->setText(text, [&](const std::string& typed) { return typed == text; });
-    const auto number = [&](const char* field) { return json_[field].get<int64_t>(); };
-    const Architecture model{.family = json_["family"].get<std::string>(),
+    const auto number = [&](const char* field) { return (*json_)[field].get<int64_t>(); };
+    const Architecture model{.family = (*json_)["family"].get<std::string>(),
                              .heads = std::max<int64_t>(1, number("heads")),
                              .keyValueHeads = number("key_value_heads"),
                              .width = number("width"),
@@ -348,7 +353,7 @@ void RecipeForm::settle() {
     if (!settleAttention()) return showSentence(problem_, {}); // the line shows the problem itself
     QString problem;
     try {
-        Recipe recipe = recipeFromJson(json_, "the recipe");
+        Recipe recipe = recipeFromJson(*json_, "the recipe");
         if (taskNamed(recipe.task).readsText && recipe.settings.text.empty())
             problem = tr("Choose a text file to train on.");
         else if (taskNamed(recipe.task).readsData && recipe.settings.data.empty())

@@ -4,8 +4,9 @@
 
 #include <QWidget>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,7 @@ class RecipeForm : public QWidget {
 
 public:
     explicit RecipeForm(QWidget* parent = nullptr);
+    ~RecipeForm() override;
 
     /// @return the recipe; empty while the fields contradict each other, and the form then shows why
     const std::optional<Recipe>& recipe() const { return recipe_; }
@@ -59,7 +61,7 @@ private:
     /// Checks the line of attention. @return whether it can be trained
     bool settleAttention();
 
-    nlohmann::json json_;
+    std::unique_ptr<nlohmann::json> json_; ///< never null; behind a pointer to keep json.hpp out of this header
     std::optional<Recipe> recipe_;
     QComboBox* task_;
     QLabel *summary_, *problem_;

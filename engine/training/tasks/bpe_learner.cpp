@@ -1,10 +1,7 @@
 #include "engine/training/tasks/bpe_learner.h"
 
 #include "engine/text/byte_alphabet.h"
-#include "engine/text/json_node.h"
 #include "engine/text/pre_tokenizer.h"
-
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <cstdint>
@@ -26,10 +23,8 @@ constexpr uint64_t pairOf(uint32_t left, uint32_t right) { return uint64_t{left}
 /// The distinct words of the text as bytes, with their counts. They are sorted, so the result does not depend on
 /// hashes.
 std::map<std::string, int64_t> countWords(std::string_view text) {
-    const std::string name = "words";
-    const nlohmann::json json{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}};
     std::map<std::string, int64_t> counts;
-    for (const AlignedText& piece : PreTokenizer::parse(JsonNode(json, name)).apply(AlignedText(text, 0)))
+    for (const AlignedText& piece : PreTokenizer::byteLevel(false).apply(AlignedText(text, 0)))
         ++counts[fromByteAlphabet(piece.text()).value()];
     return counts;
 }

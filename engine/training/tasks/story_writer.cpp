@@ -2,12 +2,10 @@
 
 #include "engine/core/error.h"
 #include "engine/text/byte_alphabet.h"
-#include "engine/text/json_node.h"
 #include "engine/text/pre_tokenizer.h"
 #include "engine/training/tasks/story_grammar.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -279,9 +277,7 @@ std::vector<std::string> letters() {
 
 std::vector<std::string> vocabulary() {
     constexpr Text kSlot = "Zzz"; // replaces the text of a slot; occurs in no word
-    const std::string name = "stories";
-    const nlohmann::json json{{"type", "ByteLevel"}, {"add_prefix_space", true}, {"use_regex", true}};
-    const PreTokenizer cutter = PreTokenizer::parse(JsonNode(json, name));
+    const PreTokenizer cutter = PreTokenizer::byteLevel(true);
     std::set<std::string> words;
     const auto add = [&](Text text) {
         for (const AlignedText& piece : cutter.apply(AlignedText(text, 0))) {
