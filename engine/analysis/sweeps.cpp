@@ -11,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ranges>
 
 namespace attn {
 namespace {
@@ -35,9 +34,9 @@ void checkPatchable(const LanguageModel& model, const std::string& hook) {
     const std::vector<std::string> possible = patchableHooks(model);
     if (std::ranges::find(possible, hook) != possible.end()) return;
     const auto& names = model.info().hooks;
-    const bool isThere = std::ranges::all_of(std::views::iota(0, model.info().layers), [&](int layer) {
-        return std::ranges::find(names, fmt::format("blocks.{}.{}", layer, hook)) != names.end();
-    });
+    bool isThere = true;
+    for (int layer = 0; layer < model.info().layers; ++layer)
+        isThere &= std::ranges::find(names, fmt::format("blocks.{}.{}", layer, hook)) != names.end();
     throw Error({.what = isThere ? fmt::format("{} cannot be patched token by token", hook)
                                  : fmt::format("not every layer has a hook \"{}\"", hook),
                  .where = model.info().name,
@@ -97,7 +96,9 @@ std::vector<std::string> patchableHooks(const LanguageModel& model) {
             const auto probe = probes.find(fmt::format("blocks.{}.{}", layer, hook));
             return probe != probes.end() && isByToken(hook, probe->second.axes);
         };
-        if (std::ranges::all_of(std::views::iota(0, model.info().layers), hasRows)) hooks.push_back(hook);
+        int layer = 0;
+        while (layer < model.info().layers && hasRows(layer)) ++layer;
+        if (layer == model.info().layers) hooks.push_back(hook);
     }
     return hooks;
 }

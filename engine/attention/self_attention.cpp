@@ -8,7 +8,7 @@ namespace attn {
 
 AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& site) {
     Graph& graph = *site.input.graph;
-    const auto [H, G, D] = spec.heads;
+    const int64_t H = spec.heads.heads, G = spec.heads.keyValueHeads, D = spec.heads.width;
     const int64_t T = site.input.shape()[0], C = site.residual.shape()[1], S = site.cacheCapacity;
     const auto name = [&](const char* part) { return site.prefix + "." + part; };
 

@@ -10,6 +10,7 @@ namespace attn {
 namespace {
 
 template <class... F> struct Overloaded : F... { using F::operator()...; };
+template <class... F> Overloaded(F...) -> Overloaded<F...>; // for compilers without deduction of aggregates
 
 AlignedText stripped(const AlignedText& text, bool left, bool right) {
     const std::string& bytes = text.text();

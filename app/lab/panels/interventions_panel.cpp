@@ -161,7 +161,8 @@ void InterventionsPanel::apply(Edits after, const QString& text, const QString& 
 void InterventionsPanel::add(const std::vector<Intervention>& change) {
     Edits after = edits();
     after.interventions.insert(after.interventions.end(), change.begin(), change.end());
-    apply(std::move(after), tr("adding a change"), QStringLiteral("add %1").arg(after.interventions.size()));
+    const QString what = QStringLiteral("add %1").arg(after.interventions.size());
+    apply(std::move(after), tr("adding a change"), what);
 }
 
 void InterventionsPanel::reset() {

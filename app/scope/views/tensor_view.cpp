@@ -19,7 +19,7 @@ bool containsText(const std::string& text, const char* wanted) {
     const auto same = [](char a, char b) {
         return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
     };
-    return std::ranges::search(text, part, same).begin() != text.end() || part.empty();
+    return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end() || part.empty();
 }
 
 } // namespace
