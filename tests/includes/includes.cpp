@@ -1,0 +1,93 @@
+#include "tests/includes/include_rules.h"
+#include "tests/support/catch.h"
+
+#include <fstream>
+
+namespace fs = std::filesystem;
+
+namespace attn::test {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+/// A made-up repository in a temporary folder.
+class MadeUp {
+public:
+    MadeUp() { fs::remove_all(root_); }
+    ~MadeUp() { fs::remove_all(root_); }
+    MadeUp(const MadeUp&) = delete;
+    MadeUp& operator=(const MadeUp&) = delete;
+
+    void write(const std::string& file, const std::string& text) const {
+        fs::create_directories((root_ / file).parent_path());
+        std::ofstream(root_ / file) << text;
+    }
+    Problems problems(const std::string& table) const {
+        write("folders.txt", table);
+        return brokenIncludes(root_, readIncludeRules(root_ / "folders.txt"));
+    }
+
+private:
+    fs::path root_ = fs::temp_directory_path() / "attention-lab-include-rules";
+};
+
+const std::string kInclude = "#include ";
+
+} // namespace
+
+TEST_CASE("includes: every folder includes only what the table allows", "[includes]") {
+    const fs::path root = fs::path(ATTN_SOURCE_DIR).lexically_normal();
+    CHECK(brokenIncludes(root, readIncludeRules(root / "tests/includes/folders.txt")) == Problems());
+}
+
+TEST_CASE("includes: an include that the table does not allow is named with its line and the remedy", "[includes]") {
+    const MadeUp tree;
+    tree.write("engine/core/a.h", "#pragma once\n");
+    tree.write("engine/gpu/b.h", "#pragma once\n\n" + kInclude + "\"engine/core/a.h\"\n" + kInclude + "<vector>\n");
+    CHECK(tree.problems("engine/core :\nengine/gpu : engine/core\n") == Problems());
+    CHECK(
+        tree.problems("engine/core :\nengine/gpu :\n") ==
+        Problems{"engine/gpu/b.h:3: engine/gpu may not include engine/core/a.h. Move the code to a folder that may, or "
+                 "change the line of engine/gpu in folders.txt"});
+    CHECK(tree.problems("engine/gpu : engine/core\n").size() == 2); // both ends have no folder to belong to
+
+    tree.write("engine/core/c.cpp", kInclude + "<QString>\n" + kInclude + "<fmt/format.h>\n");
+    CHECK(tree.problems("* : fmt/\nengine/core :\nengine/gpu : engine/core\n") ==
+          Problems{"engine/core/c.cpp:1: engine/core may not include QString. Move the code to a folder that may, or "
+                   "change the line of engine/core in folders.txt"});
+    CHECK(tree.problems("engine/core : Q* fmt/\nengine/gpu : engine/core\n") == Problems());
+}
+
+TEST_CASE("includes: an exception holds for one include, and must be needed", "[includes]") {
+    const MadeUp tree;
+    tree.write("app/lab/a.h", "#pragma once\n");
+    tree.write("engine/core/b.cpp", kInclude + "\"app/lab/a.h\"\n");
+    const std::string table = "app/lab :\nengine/core :\n";
+    CHECK(tree.problems(table).size() == 1);
+    CHECK(tree.problems(table + "except engine/core/b.cpp app/lab/a.h # for now\n") == Problems());
+    CHECK_THROWS(tree.problems(table + "except engine/core/b.cpp app/lab/a.h\n")); // gives no reason
+    tree.write("engine/core/b.cpp", "\n");
+    CHECK(tree.problems(table + "except engine/core/b.cpp app/lab/a.h # for now\n") ==
+          Problems{"folders.txt:3: engine/core/b.cpp does not include app/lab/a.h or needs no exception: remove this "
+                   "line"});
+}
+
+TEST_CASE("includes: a header is followed through other headers", "[includes]") {
+    const MadeUp tree;
+    tree.write("engine/gpu/vulkan.h", "#pragma once\n" + kInclude + "<vulkan/vulkan.h>\n");
+    tree.write("engine/gpu/context.h", "#pragma once\n" + kInclude + "\"engine/gpu/vulkan.h\"\n");
+    tree.write("app/lab/window.cpp", "\n" + kInclude + "\"engine/gpu/context.h\"\n");
+    const std::string table = "engine/gpu : vulkan/\napp/lab : engine/gpu\nreach vulkan/vulkan.h ";
+    CHECK(tree.problems(table + ": app/lab\n") == Problems());
+    CHECK(
+        tree.problems(table + ": engine/gpu\n") ==
+        Problems{"app/lab/window.cpp:2: vulkan/vulkan.h reaches this source through engine/gpu/context.h, "
+                 "engine/gpu/vulkan.h. folders.txt keeps it out of app/lab: declare the types that a header only names "
+                 "(class X;), and move bodies to a .cpp"});
+    CHECK(tree.problems(table + "fewer-than 2 : app/lab\n") == Problems());
+    CHECK(tree.problems(table + "fewer-than 1 : app/lab\n") ==
+          Problems{"vulkan/vulkan.h reaches 1 sources. folders.txt allows fewer than 1, because it is slow to compile: "
+                   "include it in .cpp files instead of headers"});
+}
+
+} // namespace attn::test
