@@ -97,7 +97,7 @@ QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, in
     return section == TokenColumn         ? tr("Next token")
            : section == ProbabilityColumn ? tr("Probability")
            : section == LogitColumn       ? tr("Logit")
-                                          : tr("Change");
+                                          : tr("Difference");
 }
 
 } // namespace attn

@@ -241,7 +241,7 @@ QWidget* PlaygroundPanel::makeMaps() {
     connect(comparison_, &ComparisonView::rowPointed, this, &PlaygroundPanel::showPatches);
     connect(patches_, &PatchView::pointedAt, this, &PlaygroundPanel::showPatches);
     column->addWidget(reading_);
-    const QString hint = tr("Point at a cell to read its value. Double-click a heatmap to enlarge it.");
+    const QString hint = tr("Point at a cell to read it. Double-click to enlarge a heatmap.");
     reading_->setText(hint);
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     const auto read = [this, hint](const QString& text) { reading_->setText(text.isEmpty() ? hint : text); };

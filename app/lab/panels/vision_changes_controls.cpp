@@ -118,7 +118,7 @@ QWidget* VisionChanges::makeForm() {
     source_ = makeChoice("visionChangeSource", tr("Source of the value"),
                          tr("This picture without hidden patches and without changes, or the other picture"),
                          {tr("this picture"), tr("the other picture")});
-    otherLabel_ = new QLabel(tr("Other"));
+    otherLabel_ = new QLabel(tr("Other picture"));
     other_ = makeChoice("visionChangeOther", tr("Other picture"),
                         tr("The picture whose values are used by changes and by activation patching"), {});
     otherLabel_->setBuddy(other_);
