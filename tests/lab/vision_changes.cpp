@@ -116,7 +116,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     auto& kind = lab.find<QComboBox>("visionChangeKind");
     auto& where = lab.find<QComboBox>("visionChangeWhere");
     auto& other = lab.find<QComboBox>("visionChangeOther");
-    kind.setCurrentIndex(kind.findText("Replace with the value from a picture"));
+    kind.setCurrentIndex(kind.findText("Replace with a picture's value"));
     lab.find<QComboBox>("visionChangeSource").setCurrentIndex(1);
     CHECK_FALSE(lab.find<QPushButton>("visionChangeAdd").isEnabled()); // there is no other picture yet
     other.setCurrentIndex(2);

@@ -40,8 +40,8 @@ QWidget* InterventionsPanel::makeForm() {
         new QComboBox, "interventionKind", tr("How to change it"),
         tr("Remove the value; replace it with the mean over a text (mean ablation); replace it with the value\nfrom "
            "a run on another text (activation patching); or add the value of a text as a direction (steering)"));
-    kind_->addItems({tr("Remove"), tr("Replace with the mean of a text"), tr("Replace with the value from a text"),
-                     tr("Add a direction")});
+    kind_->addItems(
+        {tr("Remove"), tr("Replace with a text's mean"), tr("Replace with a text's value"), tr("Add a direction")});
     text_ = named(new QLineEdit, "interventionText", tr("Text that provides the value"));
     text_->setPlaceholderText(tr("this prompt"));
     contrast_ = named(new QLineEdit, "interventionContrast", tr("Minus the value from this text"),

@@ -113,8 +113,8 @@ QWidget* VisionChanges::makeForm() {
                        tr("Remove the value; replace it with the mean over a picture's tokens (mean ablation); replace "
                           "it with the value from a picture's run (activation patching); or add the direction from "
                           "this picture to the other one (steering)"),
-                       {tr("Remove"), tr("Replace with the mean of a picture"),
-                        tr("Replace with the value from a picture"), tr("Add a direction")});
+                       {tr("Remove"), tr("Replace with a picture's mean"), tr("Replace with a picture's value"),
+                        tr("Add a direction")});
     source_ = makeChoice("visionChangeSource", tr("Source of the value"),
                          tr("This picture without hidden patches and without changes, or the other picture"),
                          {tr("this picture"), tr("the other picture")});
