@@ -43,7 +43,7 @@ int64_t rankOf(const MaskCall& call, int64_t query) {
 const Part kFullMask{
     .id = "full",
     .slot = Slot::Mask,
-    .title = "Full",
+    .title = "Full (bidirectional)",
     .idea = "Every query sees every key, in both directions (bidirectional attention). Encoders and cross-attention "
             "work this way.",
     .formula = "always",
