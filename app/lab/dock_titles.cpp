@@ -71,8 +71,14 @@ void DockTitles::showMenu(QTabBar& tabs, int tab, const QPoint& position) {
     auto* menu = new QMenu(&window_);
     menu->setObjectName("tabMenu");
     menu->setAttribute(Qt::WA_DeleteOnClose);
-    menu->addAction(tr("&Show in a separate window"), dock, [dock] { dock->setFloating(true); })
-        ->setObjectName("floatDock");
+    const auto giveWindow = [dock, position, room = tabs.width()] {
+        dock->setFloating(true);
+        // Qt keeps a dock that is not in front outside the screen.
+        dock->resize(dock->size().expandedTo({room * 2 / 3, room / 2}));
+        dock->move(position);
+        dock->raise();
+    };
+    menu->addAction(tr("&Show in a separate window"), dock, giveWindow)->setObjectName("floatDock");
     menu->addAction(tr("&Close"), dock, &QDockWidget::close)->setObjectName("closeDock");
     menu->popup(position);
 }

@@ -5,6 +5,7 @@
 #include <QContextMenuEvent>
 #include <QDockWidget>
 #include <QMenu>
+#include <QScreen>
 #include <QTabBar>
 
 namespace attn {
@@ -76,6 +77,7 @@ TEST_CASE("dock titles: the menu of a tab closes the panel or gives it a window"
     REQUIRE(floatDock);
     floatDock->trigger();
     CHECK(model.isFloating());
+    CHECK(model.screen()->geometry().contains(model.pos()));
     lab.action("resetLayout").trigger();
     delete lab.window().findChild<QMenu*>("tabMenu");
     QAction* closeDock = actionOfTab(lab, "Model", "closeDock");
