@@ -1,7 +1,7 @@
 #include "app/cli/command.h"
 
 #include "app/cli/part_form.h"
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
@@ -104,7 +104,7 @@ PatternWindow readWindow(const std::string& text, const AttentionSizes& sizes, i
 
 int attend(const AttendOptions& options) {
     const AttentionSpec spec = readSpec(options.spec);
-    const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+    const HeadCounts counts = headCounts(spec);
     if (options.input.empty() == options.random.empty())
         throw Error({.what = "attend needs either --input or --random",
                      .where = {},

@@ -120,6 +120,8 @@ AttentionSpec::AttentionSpec() {
     for (const auto& [slot, id] : kDefaults) set(slot, id);
 }
 
+std::string_view AttentionSpec::title(Slot slot) const { return part(slot).title; }
+
 PartValues AttentionSpec::values(Slot slot) const { return {part(slot).params, parts.at(slot).values}; }
 
 const Part& AttentionSpec::part(Slot slot) const { return partNamed(slot, parts.at(slot).id); }

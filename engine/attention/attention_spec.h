@@ -39,6 +39,8 @@ struct AttentionSpec {
     std::string text() const;
 
     const Part& part(Slot slot) const;
+    std::string_view title(Slot slot) const; ///< of the part: "Rotary"
+    const std::string& id(Slot slot) const { return parts.at(slot).id; }
     PartValues values(Slot slot) const;
     /// What a block's slot was said to be; null where it is the model's own.
     const Part* blockPart(Slot slot) const;

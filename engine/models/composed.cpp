@@ -1,4 +1,4 @@
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
 
@@ -36,7 +36,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .layers = {}};
     for (const auto& text : *specs) {
         const AttentionSpec spec = AttentionSpec::parse(text.get<std::string>());
-        const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+        const HeadCounts counts = headCounts(spec);
         if (counts.heads != heads)
             read.fail("attention", fmt::format("has {} heads, but the model has {}", counts.heads, heads), kWhere);
         config.layers.push_back({.heads = {heads, counts.groups, width / heads},

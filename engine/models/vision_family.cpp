@@ -1,6 +1,6 @@
 #include "engine/models/vision_family.h"
 
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
@@ -69,7 +69,7 @@ std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* h
 LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<AttentionSpec> spec) {
     int64_t groups = heads;
     if (spec) {
-        const HeadCounts counts = headCounts(spec->part(Slot::Heads), spec->values(Slot::Heads));
+        const HeadCounts counts = headCounts(*spec);
         heads = counts.heads;
         groups = counts.groups;
     }

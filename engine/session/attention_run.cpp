@@ -1,6 +1,6 @@
 #include "engine/session/attention_run.h"
 
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/runtime/gpu_executor.h"
@@ -25,7 +25,7 @@ void writeRows(std::span<float> padded, const Shape& shape, std::span<const floa
 } // namespace
 
 AttentionGraph attentionGraph(const AttentionSpec& spec, const AttentionSizes& sizes, bool mayFuse) {
-    const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+    const HeadCounts counts = headCounts(spec);
     const auto graph = std::make_shared<Graph>();
     AttentionGraph result{.graph = graph,
                           .flow = {.graph = *graph,

@@ -1,7 +1,8 @@
 #include "engine/session/block_maps.h"
 
 #include "engine/attention/block/block_flow.h"
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
 #include "engine/attention/terms.h"
 #include "engine/core/rng.h"
 #include "engine/models/decoder.h"
@@ -21,7 +22,7 @@ using namespace terms;
 constexpr int64_t kLayers = 6, kVocabulary = 64;
 
 DecoderConfig configOf(const AttentionSpec& spec, int64_t tokens, int64_t width) {
-    const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+    const HeadCounts counts = headCounts(spec);
     const int64_t C = counts.heads * width;
     const LayerAttention layer{.heads = {counts.heads, counts.groups, width}, .rule = {}, .spec = spec};
     return {.vocabulary = kVocabulary,

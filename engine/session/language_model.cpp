@@ -1,6 +1,5 @@
 #include "engine/session/language_model.h"
 
-#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/session/edit_state.h"
 #include "engine/session/graph_sources.h"
@@ -128,7 +127,7 @@ void LanguageModel::describe() {
         for (int id = 0; id < source_->tokenizer()->vocabularySize(); ++id)
             info_.tokenTexts.push_back(source_->tokenizer()->tokenText(id));
     info_.positionScheme = model.learnedPositions ? "learned" : "none";
-    if (first.spec) info_.positionScheme = first.spec->part(Slot::Position).title;
+    if (first.spec) info_.positionScheme = first.spec->title(Slot::Position);
     if (first.rotary)
         info_.positionScheme =
             fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",

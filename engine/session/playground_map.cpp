@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr float kHidden = std::numeric_limits<float>::quiet_NaN();
+constexpr float kHiddenCell = std::numeric_limits<float>::quiet_NaN();
 
 /// Whether a result has one number per token, which is drawn as one row.
 bool isRowOfTokens(const std::string& name) { return name.starts_with("lsh.") || name == "routing.clusters"; }
@@ -57,7 +57,7 @@ void hide(PlaygroundMap& map, const PlaygroundMap& mask, const PlaygroundMap* sc
             float* values = map.values.data() + (cells.data() - map.values.data());
             for (size_t cell = 0; cell < cells.size(); ++cell)
                 if (seen[cell] == 0 || (scores && !(scored[cell] > static_cast<float>(kMasked) / 2)))
-                    values[cell] = kHidden;
+                    values[cell] = kHiddenCell;
         }
 }
 
@@ -107,7 +107,7 @@ PlaygroundMap windowMap(const AttentionRun& run, const AttentionSpec& spec, cons
             const int64_t last = firstOfPixel(y + 1, window.rows, window.queryBegin, window.queryEnd) - 1;
             float* row = map.values.data() + (head * map.rows + y) * map.columns;
             for (int64_t x = 0; x < map.columns; ++x)
-                if (firstOfPixel(x, window.columns, window.keyBegin, window.keyEnd) > last) row[x] = kHidden;
+                if (firstOfPixel(x, window.columns, window.keyBegin, window.keyEnd) > last) row[x] = kHiddenCell;
         }
     return map;
 }

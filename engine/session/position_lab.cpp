@@ -1,7 +1,8 @@
 #include "engine/session/position_lab.h"
 
 #include "engine/attention/flow.h"
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
 #include "engine/attention/random_features.h"
 #include "engine/core/rng.h"
 
@@ -28,8 +29,7 @@ AttentionSpec positionOf(const AttentionSpec& spec) {
 class Lab {
 public:
     explicit Lab(const PositionQuery& query)
-        : spec_(positionOf(query.spec)), tokens_(query.tokens), width_(query.width),
-          heads_(headCounts(spec_.part(Slot::Heads), spec_.values(Slot::Heads)).heads) {
+        : spec_(positionOf(query.spec)), tokens_(query.tokens), width_(query.width), heads_(headCounts(spec_).heads) {
         begin(query.seed);
     }
 
@@ -91,7 +91,7 @@ private:
                            .spec = spec_,
                            .prefix = kPrefix,
                            .heads = heads_,
-                           .groups = headCounts(spec_.part(Slot::Heads), spec_.values(Slot::Heads)).groups,
+                           .groups = headCounts(spec_).groups,
                            .queries = tokens_,
                            .keys = tokens_,
                            .width = width_};

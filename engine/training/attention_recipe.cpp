@@ -1,6 +1,6 @@
 #include "engine/training/attention_recipe.h"
 
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <algorithm>
@@ -39,12 +39,12 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
         std::ranges::find(kTasks, slot.value_or(specialSlot(spec)), [](const auto& row) { return row.first; });
     Recipe recipe = suggestedRecipe(taskNamed(task == kTasks.end() ? kTasks.back().second : task->second));
     Architecture& model = recipe.architecture;
-    const int64_t heads = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads)).heads;
+    const int64_t heads = headCounts(spec).heads;
     model.heads = heads;
     // An even head width, which rotary positions need.
     model.width = (std::max(model.width, kLeastHeadWidth * heads) + 2 * heads - 1) / (2 * heads) * (2 * heads);
     AttentionSpec trained = spec;
-    if (trained.part(Slot::Heads).id == "multi_head") trained.set(Slot::Heads, "single"); // the model sets the number
+    if (trained.id(Slot::Heads) == "multi_head") trained.set(Slot::Heads, "single"); // the model sets the number
     model.attention = trained.text();
     if (const auto problem = attentionProblem(model); problem && !problem->nearest.empty()) {
         AttentionSpec nearest = AttentionSpec::parse(problem->nearest);

@@ -1,7 +1,8 @@
 #include "engine/training/recipe.h"
 
 #include "engine/attention/block/block_flow.h"
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
 #include "engine/models/recipes.h"
@@ -68,7 +69,7 @@ std::vector<AttentionSpec> written(const std::string& expression) {
 
 /// Fills in the architecture's heads if the expression has none.
 void shareHeads(AttentionSpec& spec, const Architecture& a) {
-    if (spec.part(Slot::Heads).id != "single") return;
+    if (spec.id(Slot::Heads) != "single") return;
     const int64_t groups = a.keyValueHeads == 0 ? a.heads : a.keyValueHeads;
     if (groups != a.heads)
         spec.set(Slot::Heads, "grouped_query", std::array{static_cast<double>(a.heads), static_cast<double>(groups)});
@@ -330,7 +331,7 @@ std::vector<AttentionSpec> attentionOf(const Architecture& a) {
     std::vector<AttentionSpec> specs = written(a.attention);
     for (AttentionSpec& spec : specs) {
         shareHeads(spec, a);
-        const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+        const HeadCounts counts = headCounts(spec);
         if (counts.heads != a.heads) fail("attention", otherHeads(counts, a), std::string(kSameHeads));
     }
     return specs;
@@ -356,7 +357,7 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
         };
         AttentionSpec spec = all[at];
         shareHeads(spec, a);
-        const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+        const HeadCounts counts = headCounts(spec);
         if (counts.heads != a.heads) {
             AttentionSpec nearest = all[at];
             nearest.set(Slot::Heads, "single"); // the model sets the number
@@ -393,8 +394,7 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
     for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer) {
         layers[layer].rotary.reset();
         layers[layer].spec = specs[layer % specs.size()];
-        const HeadCounts counts =
-            headCounts(layers[layer].spec->part(Slot::Heads), layers[layer].spec->values(Slot::Heads));
+        const HeadCounts counts = headCounts(*layers[layer].spec);
         layers[layer].heads.keyValueHeads = counts.groups;
     }
     return {

@@ -5,7 +5,6 @@
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/widgets/spec_line.h"
 #include "engine/attention/mask/bit_row.h"
-#include "engine/attention/part.h"
 #include "engine/core/error.h"
 
 #include <QJsonArray>
@@ -155,7 +154,7 @@ QString maskProblem(const QJsonValue& value) {
 /// Whether the shown attention has this position part. Its other parts do not matter.
 bool hasPosition(MainWindow& window, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *window.playground().snapshot();
-    return !shown.maps.empty() && shown.query.spec.part(Slot::Position).id == value.toString().toStdString();
+    return !shown.maps.empty() && shown.query.spec.id(Slot::Position) == value.toString().toStdString();
 }
 
 QString seedProblem(const QJsonValue& value) { return argument::count(value); }

@@ -76,6 +76,10 @@ void referenceTalkingWeights(ReferenceFlow& flow, PartValues) {
 
 } // namespace
 
+HeadCounts headCounts(const AttentionSpec& spec) {
+    return headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+}
+
 HeadCounts headCounts(const Part& part, PartValues values) {
     if (&part == &kSingleHead) return {1, 1};
     const int64_t heads = values.integer("heads");
