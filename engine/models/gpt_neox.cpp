@@ -58,7 +58,7 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
         {"mlp.W_out", "mlp.dense_4h_to_h.weight"},    {"mlp.b_out", "mlp.dense_4h_to_h.bias"}};
     const auto [layer, rest] = splitParameter(parameter);
     if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
-    const auto source = [&](const std::string& name) {
+    const auto source = [&, layer = layer](const std::string& name) {
         return names.resolve(kPrefix, fmt::format("layers.{}.{}", layer, name));
     };
     if (const size_t part = std::string("QKV").find(rest.back());

@@ -209,7 +209,8 @@ std::vector<Tensor> update(const Op& op, std::vector<Tensor> states, std::span<c
     const size_t count = states.size();
     states.insert(states.end(), gradients.begin(), gradients.end());
     if (factor) states.push_back(*factor);
-    const Tensor first = states[0].graph->add(op, std::move(states), attributes);
+    Graph& graph = *states[0].graph;
+    const Tensor first = graph.add(op, std::move(states), attributes);
     std::vector<Tensor> result;
     for (uint32_t output = 0; output < count; ++output) result.push_back({first.graph, first.node, output});
     return result;

@@ -114,7 +114,7 @@ std::map<std::string, Builder> gradientBuilders() {
     };
     all["dropout"] = [](Case& t) { t.expect("y", dropout(t.real("x", {5, 9}), 0.4, 3)); };
     for (const auto& [name, build] : tensorCases(7))
-        if (!kWithoutGradient.contains(name)) all[name] = [build](Case& t) { t.expect("y", build(t)); };
+        if (!kWithoutGradient.contains(name)) all[name] = [build = build](Case& t) { t.expect("y", build(t)); };
     return all;
 }
 

@@ -260,7 +260,8 @@ std::map<std::string, Builder> builders() {
         t.expect("out", tensorStatistics(t.real("x", {T, randomSize(60), randomSize(90)}), rows));
     };
     addTrainingBuilders(all);
-    for (const auto& [name, build] : tensorCases(40)) all[name] = [build](Case& t) { t.expect("out", build(t)); };
+    for (const auto& [name, build] : tensorCases(40))
+        all[name] = [build = build](Case& t) { t.expect("out", build(t)); };
     return all;
 }
 

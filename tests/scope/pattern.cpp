@@ -132,9 +132,8 @@ TEST_CASE("scope: follows its window's size, down to very small", "[scope][gpu]"
     for (const auto& [width, height] : {std::pair{900, 420}, {240, 200}, {200, 160}, {640, 560}}) {
         INFO(width << "x" << height);
         glfwSetWindowSize(window.scope().window().handle(), width, height);
-        REQUIRE(window.drawUntil([&] {
-            return window.scope().window().framebufferSize() == Window::Size{width, height};
-        }));
+        REQUIRE(window.drawUntil(
+            [&, wanted = Window::Size{width, height}] { return window.scope().window().framebufferSize() == wanted; }));
         const Screenshot picture = window.picture();
         CHECK(picture.width == width);
         CHECK(picture.height == height);

@@ -108,7 +108,7 @@ TEST_CASE("faults: a tokenizer that does not fit the model warns, and refuses on
 TEST_CASE("faults: NaN and infinite weights load with a warning", "[session][gpu]") {
     const ModelFolder folder;
     auto [header, data] = folder.weights();
-    const auto spoil = [&](const char* tensor, size_t count) {
+    const auto spoil = [&, &header = header, &data = data](const char* tensor, size_t count) {
         const std::vector<float> values(count, NAN);
         std::memcpy(data.data() + header[tensor]["data_offsets"][0].get<size_t>(), values.data(),
                     count * sizeof(float));

@@ -135,7 +135,7 @@ TEST_CASE("tokenizer errors: text that is not UTF-8 is refused with the place", 
                                                           {"abc\xE4\xB8", "byte 3 (0xE4)"},
                                                           {"\xF4\x90\x80\x80", "byte 0 (0xF4)"},
                                                           {"\xE0\x9F\xBF", "byte 0 (0xE0)"}})
-        CHECK(refuses([&] { tokenizer.encode(text); }, place + " is not UTF-8; save the text as UTF-8"));
+        CHECK(refuses([&, text = text] { tokenizer.encode(text); }, place + " is not UTF-8; save the text as UTF-8"));
     json lacksUnknown = smallJson();
     lacksUnknown["model"]["unk_token"] = "<unk>";
     CHECK(refuses([&] { Tokenizer::fromJson(lacksUnknown.dump()).encode("z"); }, "the unknown token \"<unk>\""));

@@ -327,6 +327,7 @@ const Beat& openings() {
     static const Beat kBeat{
         "{A} lived {L} with {A.his!} {R.noun}.",
         "Everyone {L} knew {A}, because {A.he!} was always [singing|laughing|asking questions|helping someone].",
+        // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one sentence over two lines
         "It was [the first day of spring|a quiet day|the last day of summer|a holiday], and {A} was busy in {A.his!} "
         "[room|garden|kitchen].",
         "Long ago, {A} and {A.his!} friend {B} lived {L}, and {AB.he!} did everything together.",

@@ -85,7 +85,7 @@ std::string characterTokenizerJson(const std::vector<std::string>& alphabet) {
 std::vector<unsigned char> gpt2Bytes() {
     std::vector<unsigned char> bytes;
     for (int byte = 0; byte < 256; ++byte) bytes.push_back(static_cast<unsigned char>(byte));
-    std::ranges::stable_partition(bytes, [](unsigned char byte) {
+    std::stable_partition(bytes.begin(), bytes.end(), [](unsigned char byte) {
         const char itself = static_cast<char>(byte);
         const std::string standIn = inByteAlphabet({&itself, 1});
         return byte < 128 ? standIn == std::string(1, itself) : standIn.size() == 2 && standIn < "\u0100";
