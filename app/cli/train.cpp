@@ -300,8 +300,9 @@ void addTrain(Command& command) {
                    "also write every batch to this .safetensors file, to repeat the training run elsewhere");
     std::vector<std::pair<std::string, std::string>> taskRows;
     for (const Task* task : taskCatalogue())
-        taskRows.emplace_back(task->id, std::string(task->summary) +
-                                         (task->citation.empty() ? "" : fmt::format(". Source: {}.", task->citation)));
+        taskRows.emplace_back(task->id,
+                              std::string(task->summary) +
+                                  (task->citation.empty() ? "" : fmt::format(". Source: {}.", task->citation)));
     command.list("Tasks", std::move(taskRows));
     command.example("attention-cli train --task sort --steps 1000 --lr 3e-3 --beta2 0.98 --out runs/sort");
     command.example("attention-cli train --task text --text book.txt --context 64 --layers 4 --width 128 --batch 12 "
