@@ -1,5 +1,5 @@
+#include "engine/attention/position/distance_bias.h"
 #include "engine/attention/position/positions.h"
-#include "engine/attention/terms.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,46 +10,6 @@ namespace attn {
 namespace {
 
 using namespace terms;
-
-/// Adds numbers by head and distance. @param byHead [H, T + S - 1]
-void addByDistance(AttentionFlow& flow, Tensor byHead) {
-    const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
-    const Tensor bias = diagonals(broadcast(reshape(byHead, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
-    flow.show("position.bias", bias);
-    flow.addToScores("position.bias", bias);
-}
-
-template <class Bias> void addReference(ReferenceFlow& flow, Bias&& bias) {
-    for (int64_t h = 0; h < flow.heads; ++h)
-        for (int64_t t = 0; t < flow.queries; ++t)
-            for (int64_t s = 0; s < flow.keys; ++s) flow.scores.at(h, t, s) += bias(h, t - s);
-}
-
-// ALiBi --------------------------------------------------------------------------------------------------------------
-
-/// 2^(-8 (head + 1) / heads), for every number of heads. The authors' code uses another series unless `heads` is a
-/// power of two: the slopes of the largest power of two P below it, then every second slope of 2 P heads.
-/// @source Press et al. 2022, arXiv:2108.12409, section 3
-double alibiSlope(int64_t head, int64_t heads) {
-    return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
-}
-
-void fuseAlibi(AttentionFlow& flow, PartValues, FusedScores& fused) {
-    fused.add(flow, [heads = flow.heads, isCausal = flow.isCausal()](int64_t h, int64_t d) {
-        return alibiSlope(h, heads) * static_cast<double>(isCausal ? d : -std::abs(d));
-    });
-}
-void buildAlibi(AttentionFlow& flow, PartValues values) {
-    FusedScores terms;
-    fuseAlibi(flow, values, terms);
-    addByDistance(flow,
-                  flow.constant("position.alibi", {flow.heads, flow.queries + flow.keys - 1}, std::move(terms.bias)));
-}
-void referenceAlibi(ReferenceFlow& flow, PartValues) {
-    addReference(flow, [&](int64_t h, int64_t distance) {
-        return -alibiSlope(h, flow.heads) * static_cast<double>(flow.isCausal() ? distance : std::abs(distance));
-    });
-}
 
 // T5 -----------------------------------------------------------------------------------------------------------------
 
@@ -150,24 +110,6 @@ void referenceDistanceAware(ReferenceFlow& flow, PartValues) {
 }
 
 } // namespace
-
-const Part kAlibiPosition{
-    .id = "alibi",
-    .slot = Slot::Position,
-    .title = "ALiBi",
-    .idea = "Subtracts from every score the distance times a slope; the slopes of the heads form a geometric series. "
-            "Nothing is added to the tokens, and a model trained on short texts works on longer ones. The slopes "
-            "follow the paper's formula (section 3) for every number of heads H. The authors' code differs unless H "
-            "is a power of two: it takes the slopes of the largest power of two P below H, and for the remaining "
-            "heads every second slope of 2P heads, starting with the first.",
-    .formula = "s(i,j) = q_i.k_j / sqrt(D) - m_h (i - j), m_h = 2^(-8h/H); |i - j| where keys lie ahead",
-    .source = {"Press et al.", 2022,
-               "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation", "section 3",
-               "arXiv:2108.12409"},
-    .time = "O(T S)",
-    .memory = "0",
-    .hooks = {{Stage::Bias, buildAlibi, referenceAlibi, fuseAlibi}},
-    .actsOnScores = true};
 
 const Part kT5Position{
     .id = "t5",
