@@ -134,7 +134,7 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
     REQUIRE(lab.waitFor([&] { return lab.find<ComparePanel>("compare").waitIdle(1) && !difference.figure().isEmpty(); },
                         120'000));
     CHECK(a.figure().rows() == b.figure().rows());
-    CHECK(lab.find<QTreeWidget>("compareHeads").topLevelItemCount() == 4);
+    REQUIRE(lab.waitFor([&] { return lab.find<QTreeWidget>("compareHeads").topLevelItemCount() == 4; }, 120'000));
     // The first token taken back: both follow.
     lab.find<QCheckBox>("attentionHideFirst").setChecked(false);
     REQUIRE(lab.settle());
