@@ -1,4 +1,5 @@
 #include "engine/attention/mask/catalogue.h"
+#include "engine/attention/part.h"
 #include "engine/io/safetensors.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/io/files.h"

@@ -1,3 +1,4 @@
+#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/blocks.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/attention/random_masks.h"

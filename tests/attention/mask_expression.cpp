@@ -1,4 +1,6 @@
+#include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/expression.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/attention/random_masks.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/expression.h"
 #include "tests/support/catch.h"
 

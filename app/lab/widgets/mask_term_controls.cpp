@@ -2,6 +2,7 @@
 
 #include "app/lab/widgets/param_controls.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/attention/part.h"
 
 #include <QLabel>
 #include <QVBoxLayout>

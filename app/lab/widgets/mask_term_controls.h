@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/attention/mask/expression.h"
+#include "engine/core/param.h"
 
 #include <QWidget>
 
