@@ -72,10 +72,10 @@ public:
     /// An option with a value. @param name with its placeholder: "--out FILE"
     /// T: std::string, int, int64_t, uint64_t, float, double, and vectors of std::string and int.
     template <class T> Option& option(const std::string& name, T& variable, std::string help);
-    /// A value that is told by its place. @param name "PATH", or "SPEC ..." for several; T as above
+    /// A positional argument. @param name "PATH", or "SPEC ..." for several; T as above
     template <class T> Option& argument(const std::string& name, T& variable, std::string help);
     Option& flag(const std::string& name, bool& variable, std::string help);
-    /// An option whose value `read` takes. @param read gives what is wrong with the text; empty: nothing
+    /// An option with a reader. @param read takes the text and returns its mistake; empty: it is valid
     Option& textOption(const std::string& name, std::function<std::string(const std::string&)> read, std::string help);
     Option& numberOption(const std::string& name, std::function<void(double)> read, std::string help);
     Option& flagAction(const std::string& name, std::function<void()> act, std::string help);

@@ -7,20 +7,20 @@
 
 namespace attn {
 
-/// Says which changes belong to one step of undo. From the press of a mouse button to its release, all do, however long
-/// it takes. Without a button, as with keys and the wheel, those do that follow one another without a pause.
+/// Decides which changes belong to one step of undo. All changes between the press and the release of a mouse button
+/// form one step, however long it takes. Changes by keys and the wheel form one step until there is a pause.
 class UndoSteps : public QObject {
     Q_OBJECT
 
 public:
-    static constexpr qint64 kPauseMs = 1000; ///< a longer pause begins another step
+    static constexpr qint64 kPauseMs = 1000; ///< a longer pause starts a new step
 
     using Clock = std::function<qint64()>; ///< milliseconds since some moment
 
     /// Watches the mouse buttons of the whole application.
     UndoSteps();
 
-    /// The step of a change that is made now: commands of the same thing and the same step merge.
+    /// The number of the current step. Commands that change the same setting in the same step merge.
     int step();
     /// For tests, which do not wait.
     void setClock(Clock clock) { clock_ = std::move(clock); }
