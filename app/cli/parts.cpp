@@ -71,7 +71,7 @@ void addParts(Command& command) {
             if (options->json) continue;
             if (own != slot) fmt::print("{}{}\n", slot.empty() ? "" : "\n", own);
             slot = own;
-            fmt::print("  {:34} {}: {} {}, {}\n", partForm(*part), part->title, part->source.authors, part->source.year,
+            fmt::print("  {:36} {}: {} {}, {}\n", partForm(*part), part->title, part->source.authors, part->source.year,
                        part->source.address);
         }
         if (options->json) fmt::print("{}\n", list.dump(2));

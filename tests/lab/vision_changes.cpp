@@ -169,6 +169,30 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     CHECK(panel(lab).setup().change.other);
 }
 
+TEST_CASE("lab: a restored vision view has its layer, head and class once its model has loaded", "[lab][vision]") {
+    LabWindow lab;
+    openVit(lab, "Changes");
+    const auto number = [&](const char* name) { return lab.find<QComboBox>(name).currentData().toInt(); };
+    lab.find<QSpinBox>("visionLayer").setValue(1);
+    for (const auto& [name, value] : {std::pair("visionHead", 2), std::pair("visionWeighted", 3)}) {
+        auto& box = lab.find<QComboBox>(name);
+        REQUIRE(box.findData(value) >= 0);
+        box.setCurrentIndex(box.findData(value));
+    }
+    QJsonObject saved = panel(lab).saveView();
+    // A model without these heads and classes comes between.
+    panel(lab).openModel(QString::fromStdString((test::kGoldenRoot / "deit").string()));
+    REQUIRE(
+        lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "deit"; }, 120'000));
+    lab.find<QSpinBox>("visionLayer").setValue(0);
+    panel(lab).restoreView(saved);
+    REQUIRE(
+        lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "vit"; }, 120'000));
+    CHECK(lab.find<QSpinBox>("visionLayer").value() == 1);
+    CHECK(number("visionHead") == 2);
+    CHECK(number("visionWeighted") == 3);
+}
+
 TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on the picture", "[lab][vision]") {
     LabWindow lab;
     openVit(lab, "Changes");

@@ -59,15 +59,15 @@ VisionComparison::VisionComparison(PanelContext& context, QWidget* parent)
     with_->addItem(tr("A picture from a file…"), QLatin1String(kPicture));
     with_->addItem(tr("Another model…"), QLatin1String(kModel));
     map_->setObjectName("visionSecond");
-    map_->setAccessibleName(tr("Second heatmap"));
-    map_->setToolTip(tr("Attention in the second picture or model, with the same settings"));
+    map_->setAccessibleName(tr("Heatmap B"));
+    map_->setToolTip(tr("B: attention in the other picture or model, with the same settings"));
     difference_->setObjectName("visionDifference");
     difference_->setAccessibleName(tr("Difference of the heatmaps"));
-    difference_->setToolTip(tr("Attention on each patch: first minus second"));
+    difference_->setToolTip(tr("Attention on each patch: A minus B. A is the current picture and model."));
     classes_->setObjectName("visionBoth");
     classes_->setAccessibleName(tr("Predictions of both"));
     classes_->setToolTip(tr("The most probable classes of both, in percent"));
-    classes_->setHeaderLabels({tr("Class"), tr("First"), tr("Second"), tr("First − second")});
+    classes_->setHeaderLabels({tr("Class"), tr("A"), tr("B"), tr("A − B")});
     classes_->setRootIsDecorated(false);
     classes_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
     for (const int column : {1, 2, 3}) classes_->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
@@ -193,7 +193,7 @@ void VisionComparison::refresh() {
         return;
     }
     PatchOverlayFigure map = overlayFigure(*second_, look_);
-    map.title = tr("%1. %2").arg(with_->currentText(), map.title);
+    map.title = tr("B: %1. %2").arg(with_->currentText(), map.title);
     map_->setFigure(std::move(map));
     const PatchRow a = rowOf(*first_, look_), b = rowOf(*second_, look_);
     const bool agree = first_->model->grid == second_->model->grid && !a.patches.empty() && !b.patches.empty();
@@ -206,7 +206,7 @@ void VisionComparison::refresh() {
         figure.isSigned = true;
         figure.opacity = std::max(look_.opacity, 0.75);
         figure.isSmooth = look_.isSmooth;
-        figure.title = tr("First − second");
+        figure.title = tr("A − B");
         figure.setValues(static_cast<int>(first_->model->grid.height), static_cast<int>(first_->model->grid.width),
                          difference(a, b));
     }

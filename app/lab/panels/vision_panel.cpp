@@ -32,6 +32,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -311,6 +312,7 @@ void VisionPanel::showModel() {
                                                            smooth_, hide_, fromAll_})
         widget->setEnabled(info);
     weighted_->setEnabled(weighted_->count() > 1);
+    restoreViewOfModel();
     showModelText();
 }
 
@@ -461,10 +463,20 @@ void VisionPanel::restoreView(const QJsonObject& view) {
     if (const int at = colours_->findData(view["colours"].toString()); at >= 0) colours_->setCurrentIndex(at);
     opacity_->setValue(view["opacity"].toInt(60));
     smooth_->setChecked(view["smooth"].toBool());
-    layerBox_->setValue(view["layer"].toInt(layerBox_->value()));
     views_->restoreView(view["views"].toObject());
     restoreChange(view["change"].toObject());
-    if (const int at = head_->findData(view["head"].toInt(VisionLook::Mean)); at >= 0) head_->setCurrentIndex(at);
+    viewOfModel_ = view;
+    restoreViewOfModel();
+}
+
+/// Layers, heads and classes are known only when the model has loaded.
+void VisionPanel::restoreViewOfModel() {
+    if (viewOfModel_.isEmpty() || !shown_->model || shown_->query.model != model_.toStdString()) return;
+    const QJsonObject view = std::exchange(viewOfModel_, {});
+    layerBox_->setValue(view["layer"].toInt(layerBox_->value()));
+    for (auto [box, key] : {std::pair(head_, "head"), std::pair(weighted_, "weighted")})
+        if (const int at = box->findData(view[key].toInt(box->currentData().toInt())); at >= 0)
+            box->setCurrentIndex(at);
 }
 
 QWidget* VisionPanel::figure() { return views_->figure() ? views_->figure() : overlay_; }

@@ -4,6 +4,8 @@
 #include "app/lab/panels/vision_changes.h"
 #include "app/lab/widgets/vision_look.h"
 
+#include <QJsonObject>
+
 class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
@@ -95,6 +97,7 @@ private:
     std::shared_ptr<const VisionSnapshot> drawn() const; ///< its answer is that of the chosen run
     void cross(int patch, bool isFirst);
     void setCrossing();
+    void restoreViewOfModel();
     void showModel();
     void showModelText();
     void showAnswers();
@@ -118,7 +121,7 @@ private:
     std::vector<float> plain_;                 ///< probabilities without hidden patches or changes
     std::shared_ptr<const Image> plainOf_;
     std::optional<int> patch_, pointed_;
-    int layer_ = 0;
+    QJsonObject viewOfModel_; ///< layer, head and class to restore when the model has loaded
 
     QLabel *modelText_, *message_, *answerText_;
     QComboBox *picture_, *view_, *head_, *fusion_, *weighted_, *colours_;
