@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kRows = 256, kColumns = 1024; ///< queries in a band; pixels in a row
 constexpr int kRowLevel = 4;                    ///< log2 of the queries per pixel: sixteen
 constexpr const char *kStatistics = "profile.statistics", *kView = "view", *kSlopes = "slopes";
-constexpr const char *kDistances = "distances", *kReceived = "received", *kPixels = "pixels", *kTile = "tile";
+constexpr const char *kDistances = "distances", *kPixels = "pixels";
 
 /// The states of a source in a graph, and the other inputs of the kernels of the long-pattern view.
 struct ProfileInputs {

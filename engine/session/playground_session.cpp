@@ -20,7 +20,7 @@ class PlaygroundSession::Worker {
 public:
     explicit Worker(Options options)
         : options_(std::move(options)), thread_([this](const auto& asked) {
-              snapshots_.publish(std::visit([this](const auto& query) { return answered(query); }, asked));
+              snapshots_.publish(std::visit([this](const auto& query) { return this->answered(query); }, asked));
           }) {}
 
     template <class Query> void show(const Query& query) { thread_.ask(query); }

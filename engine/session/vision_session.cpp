@@ -28,7 +28,7 @@ public:
 
     explicit Worker(Options options)
         : options_(std::move(options)),
-          thread_([this](const auto& query) { std::visit([this](const auto& each) { on(each); }, query); }) {}
+          thread_([this](const auto& query) { std::visit([this](const auto& each) { this->on(each); }, query); }) {}
 
     ~Worker() { stopAnalysis(); }
     Worker(const Worker&) = delete;

@@ -183,9 +183,10 @@ std::vector<std::string> brokenIncludes(const fs::path& root, const IncludeRules
             const std::string target = folderOf(rules, header);
             if (target == folder || isStandard(header) || isAllowed(header, target, allowed)) continue;
             if (everywhere != rules.allowed.end() && isAllowed(header, target, everywhere->second)) continue;
-            const auto exception = std::ranges::find_if(rules.exceptions, [&](const IncludeRules::Exception& each) {
-                return each.file == file && each.header == header;
-            });
+            const auto exception = std::ranges::find_if(
+                rules.exceptions, [&from = file, &what = header](const IncludeRules::Exception& each) {
+                    return each.file == from && each.header == what;
+                });
             if (exception != rules.exceptions.end())
                 used.insert(exception->line);
             else

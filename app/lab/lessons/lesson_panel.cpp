@@ -53,7 +53,7 @@ QWidget* LessonPanel::makeList() {
     summary_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     summary_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     problems_ = makeHintLabel("lessonProblems");
-    const auto button = [this](const char* name, const QString& text, const QString& help) {
+    const auto button = [](const char* name, const QString& text, const QString& help) {
         auto* made = new QPushButton(text);
         made->setObjectName(QString::fromLatin1(name));
         made->setToolTip(help);

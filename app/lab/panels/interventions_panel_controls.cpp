@@ -112,7 +112,7 @@ QWidget* InterventionsPanel::makePattern() {
     brush_->setToolTip(brush_->accessibleName());
     brush_->setRange(0, kAmountSteps);
     brush_->setValue(kAmountSteps);
-    const auto button = [this](const char* id, const QString& title, const QString& help) {
+    const auto button = [](const char* id, const QString& title, const QString& help) {
         auto* made = new QPushButton(title);
         made->setObjectName(QString::fromLatin1(id));
         made->setAccessibleName(help);
