@@ -22,8 +22,10 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
         read.fail("num_attention_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
     const int64_t headWidth = width / heads;
     const double fraction = read.number("rotary_pct", 0.25);
+    if (!(fraction > 0 && fraction <= 1))
+        read.fail("rotary_pct", fmt::format("is {}, which is not above 0 and at most 1", fraction));
     const auto rotated = static_cast<int>(static_cast<double>(headWidth) * fraction) / 2 * 2;
-    if (rotated < 2 || rotated > headWidth)
+    if (rotated < 2)
         read.fail("rotary_pct", fmt::format("is {}, which rotates {} of {} features", fraction, rotated, headWidth));
     const bool bias = read.flag("attention_bias", true);
     const LayerAttention attention{

@@ -141,8 +141,9 @@ TEST_CASE("bad folders: a field of config.json that cannot be", "[models]") {
                CONTAINS("holds \"sideways\", not \"global\" or \"local\""));
     CHECK_THAT(withField("gpt_neo", "attention_layers", json{"global"}),
                CONTAINS("describes 1 layers but num_layers is 3"));
-    CHECK_THAT(withField("gpt_neox", "rotary_pct", 7),
-               CONTAINS("\"rotary_pct\" is 7, which rotates 112 of 16 features"));
+    for (const double fraction : {7.0, 0.0, -0.5, 1e300})
+        CHECK_THAT(withField("gpt_neox", "rotary_pct", fraction), CONTAINS("which is not above 0 and at most 1"));
+    CHECK_THAT(withField("gpt_neox", "rotary_pct", 0.1), CONTAINS("\"rotary_pct\" is 0.1, which rotates 0 of 16"));
 }
 
 TEST_CASE("bad folders: weights that are no weights", "[models]") {
