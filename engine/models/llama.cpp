@@ -72,12 +72,13 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const bool slides = read.has("sliding_window") && (type != "qwen2" || read.flag("use_sliding_window", false));
     const int64_t layers = read.size("num_hidden_layers");
     // The first layers of Qwen2 have no window.
-    const int64_t firstSliding = !slides ? layers
-                                 : type == "qwen2" && read.has("max_window_layers")
-                                     ? static_cast<int64_t>(read.number("max_window_layers", 0))
-                                     : 0;
+    const int64_t firstSliding =
+        !slides ? layers
+        : type == "qwen2" && read.has("max_window_layers")
+            ? static_cast<int64_t>(std::clamp(read.number("max_window_layers", 0), 0.0, static_cast<double>(layers)))
+            : 0;
     std::vector<LayerAttention> specs(static_cast<size_t>(layers), attention);
-    for (int64_t layer = std::max<int64_t>(firstSliding, 0); layer < layers; ++layer)
+    for (int64_t layer = firstSliding; layer < layers; ++layer)
         specs[static_cast<size_t>(layer)].rule.window = read.size("sliding_window");
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
