@@ -7,12 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int64_t kLongestPictureSide = 8192; ///< on a side
 
 /// One number per channel; a single number applies to all. @param smallest exclusive lower limit
 std::vector<double> perChannel(const ConfigReader& read, const char* field, double fallback, int64_t channels,
@@ -33,25 +36,17 @@ std::vector<double> perChannel(const ConfigReader& read, const char* field, doub
 }
 
 /// The numbers of filters in Pillow.
-ResampleFilter filterOf(const ConfigReader& read, int64_t fallback) {
-    const auto code = static_cast<int64_t>(read.number("resample", static_cast<double>(fallback)));
-    switch (code) {
-    case 0:
-        return ResampleFilter::Nearest;
-    case 1:
-        return ResampleFilter::Lanczos;
-    case 2:
-        return ResampleFilter::Bilinear;
-    case 3:
-        return ResampleFilter::Bicubic;
-    default:
-        read.fail("resample", fmt::format("is {}", code), "supported: 0 nearest, 1 Lanczos, 2 bilinear, 3 bicubic");
-    }
+ResampleFilter filterOf(const ConfigReader& read, double fallback) {
+    constexpr std::array kFilters{ResampleFilter::Nearest, ResampleFilter::Lanczos, ResampleFilter::Bilinear,
+                                  ResampleFilter::Bicubic};
+    const double code = read.number("resample", fallback);
+    for (size_t i = 0; i < kFilters.size(); ++i)
+        if (code == static_cast<double>(i)) return kFilters[i];
+    read.fail("resample", fmt::format("is {}", code), "supported: 0 nearest, 1 Lanczos, 2 bilinear, 3 bicubic");
 }
 
 /// {"height", "width"}, or a number or {"shortest_edge"} for a square.
 ImageSize fixedSize(const ConfigReader& read, const char* field) {
-    constexpr int64_t kMost = 8192;
     ImageSize result{};
     if (!read.json().at(field).is_object()) {
         result.height = result.width = read.size(field);
@@ -60,9 +55,9 @@ ImageSize fixedSize(const ConfigReader& read, const char* field) {
         const bool hasBoth = size.has("height") || size.has("width");
         result = {size.size(hasBoth ? "height" : "shortest_edge"), size.size(hasBoth ? "width" : "shortest_edge")};
     }
-    if (std::max(result.height, result.width) > kMost)
-        read.fail(field,
-                  fmt::format("is {} x {} but sides must be at most {} pixels", result.width, result.height, kMost));
+    if (std::max(result.height, result.width) > kLongestPictureSide)
+        read.fail(field, fmt::format("is {} x {} but sides must be at most {} pixels", result.width, result.height,
+                                     kLongestPictureSide));
     return result;
 }
 
@@ -115,8 +110,11 @@ FolderPreprocessing ofTimm(const ConfigReader& read, const VisionConfig& model) 
     result.crop = model.image;
     const double share = read.number("crop_pct", 0.875);
     if (share <= 0 || share > 1) read.fail("crop_pct", fmt::format("is {} but must be above 0 and at most 1", share));
-    result.shortestEdge =
-        static_cast<int64_t>(static_cast<double>(std::max(model.image.height, model.image.width)) / share);
+    const double edge = static_cast<double>(std::max(model.image.height, model.image.width)) / share;
+    if (edge > static_cast<double>(kLongestPictureSide))
+        read.fail("crop_pct",
+                  fmt::format("is {}, which makes pictures larger than {} pixels", share, kLongestPictureSide));
+    result.shortestEdge = static_cast<int64_t>(edge);
     const std::string filter = read.text("interpolation", "bilinear");
     if (filter != "bicubic" && filter != "bilinear")
         read.fail("interpolation", fmt::format("is \"{}\"", filter), "supported: bicubic, bilinear");

@@ -131,6 +131,15 @@ TEST_CASE("bad vision folders: preprocessor_config.json", "[models][vision]") {
     CHECK_THAT(withPreprocessor("image_std", json::array({0.5, 0, 0.5})),
                CONTAINS("\"image_std\" contains 0, which is not a valid number"));
     CHECK_THAT(withPreprocessor("resample", 5), CONTAINS("\"resample\" is 5; supported: 0 nearest, 1 Lanczos"));
+    const auto withCropShare = [](double share) {
+        return afterVisionChange("timm_vit", [&](auto& changed) {
+            changed.edit("config.json", [&](json& config) { config["pretrained_cfg"]["crop_pct"] = share; });
+        });
+    };
+    CHECK_THAT(withCropShare(0), CONTAINS("\"crop_pct\" is 0 but must be above 0 and at most 1"));
+    CHECK_THAT(withCropShare(1e-300), CONTAINS("which makes pictures larger than 8192 pixels"));
+    CHECK_THAT(withPreprocessor("resample", 2.5), CONTAINS("\"resample\" is 2.5; supported"));
+    CHECK_THAT(withPreprocessor("resample", -1e300), CONTAINS("\"resample\" is -1e+300; supported"));
     CHECK_THAT(withPreprocessor("size", json{{"longest_edge", 16}}),
                CONTAINS("\"size\" is {\"longest_edge\":16}; supported:"));
     CHECK_THAT(withPreprocessor("size", 0), CONTAINS("\"size\" is 0 but must be a whole number"));
