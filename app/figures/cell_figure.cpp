@@ -62,7 +62,7 @@ public:
             for (float value : *row.values)
                 termWidth = std::max(termWidth, textWidth(formatNumber(static_cast<double>(value), 2), font));
         termWidth += 6;
-        const size_t perLine = std::max<size_t>(1, static_cast<size_t>((width_ - labelWidth) / termWidth));
+        const auto perLine = static_cast<size_t>(std::max(1.0, (width_ - labelWidth) / termWidth));
         const double line = std::ceil(QFontMetricsF(font).height()) + 2;
         for (size_t begin = 0; begin < count; begin += perLine) {
             const size_t end = std::min(count, begin + perLine);

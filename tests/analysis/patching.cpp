@@ -126,7 +126,8 @@ TEST_CASE("patch sweep: every hook of every bundled text model gives numbers or 
 
 TEST_CASE("patch sweep: every hook of every text family gives numbers or a refusal", "[analysis][gpu]") {
     std::ifstream file(fs::path(ATTN_TEST_DIR) / "golden" / "cases.json");
-    for (const auto& each : nlohmann::json::parse(file).at("cases")) {
+    const auto goldens = nlohmann::json::parse(file);
+    for (const auto& each : goldens.at("cases")) {
         const auto name = each.at("name").get<std::string>();
         INFO(name);
         // 3: as many as a pattern of three tokens has rows and columns.
