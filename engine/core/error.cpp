@@ -1,7 +1,18 @@
 #include "engine/core/error.h"
 
+#include "engine/core/quoting.h"
+
+#include <utility>
+
 namespace attn {
 namespace {
+
+/// The fields may quote a file of any content and length.
+Error::Fields& makePrintable(Error::Fields& fields) {
+    constexpr size_t kMostBytes = 4000; // more than the longest list of names that a hint gives
+    for (std::string* text : {&fields.what, &fields.where, &fields.hint}) *text = printable(*text, kMostBytes);
+    return fields;
+}
 
 std::string compose(const Error::Fields& fields) {
     std::string text;
@@ -13,6 +24,6 @@ std::string compose(const Error::Fields& fields) {
 
 } // namespace
 
-Error::Error(Fields fields) : std::runtime_error(compose(fields)), fields_(std::move(fields)) {}
+Error::Error(Fields fields) : std::runtime_error(compose(makePrintable(fields))), fields_(std::move(fields)) {}
 
 } // namespace attn

@@ -6,7 +6,7 @@
 namespace attn {
 
 /// An error that says what went wrong, where (a file, a node, a field) and what to do about it. The engine throws it;
-/// the session turns it into a Failure value.
+/// the session turns it into a Failure value. Its texts are printable and have a bounded length, whatever they quote.
 class Error : public std::runtime_error {
 public:
     struct Fields {

@@ -1,0 +1,38 @@
+#include "engine/core/quoting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// The beginning of a text. A character is not cut in the middle.
+std::string_view beginning(std::string_view text, size_t most) {
+    if (text.size() <= most) return text;
+    constexpr size_t kLongestCharacter = 4;
+    const auto continues = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+    size_t end = most;
+    while (end > 0 && most - end < kLongestCharacter && continues(end)) --end;
+    return text.substr(0, continues(end) ? most : end);
+}
+
+} // namespace
+
+std::string printable(std::string_view text, size_t most) {
+    const std::string_view kept = beginning(text, most);
+    const std::string_view dots = kept.size() < text.size() ? "..." : "";
+    if (std::ranges::all_of(kept, [](char c) { return c >= ' ' && c <= '~'; })) return fmt::format("{}{}", kept, dots);
+    const std::string escaped = fmt::format("{:?}", kept); // in quotes; it also escapes quotes and backslashes
+    std::string result;
+    for (size_t at = 1; at + 1 < escaped.size(); ++at) {
+        const bool isPlain = escaped[at] == '\\' && (escaped[at + 1] == '\\' || escaped[at + 1] == '"');
+        result += escaped[isPlain ? ++at : at];
+    }
+    result += dots;
+    return result;
+}
+
+std::string quoted(std::string_view text, size_t most) { return fmt::format("\"{}\"", printable(text, most)); }
+
+} // namespace attn

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace attn {
+
+/// The bytes of one name, path or value from a file that a message shows: enough to recognise it.
+inline constexpr size_t kMostQuotedBytes = 120;
+
+/// Makes text that may come from a stranger's file safe to show: one line, without terminal escapes. Control
+/// characters, characters that turn the direction of writing, other invisible characters and bytes that are not UTF-8
+/// become escapes such as \x1b or \u202e. Printable characters, quotes and backslashes stay as they are.
+/// @param most bytes of the text that are kept; "..." stands for the rest
+std::string printable(std::string_view text, size_t most = kMostQuotedBytes);
+
+/// The text in double quotes, as printable() shows it.
+std::string quoted(std::string_view text, size_t most = kMostQuotedBytes);
+
+} // namespace attn
