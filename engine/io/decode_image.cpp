@@ -3,91 +3,98 @@
 #include "engine/core/error.h"
 #include "engine/io/exif.h"
 #include "engine/io/input_file.h"
+#include "engine/io/picture_formats.h"
 #include "engine/io/tensor_writer.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cctype>
-#include <memory>
-#include <optional>
 #include <span>
-
-#define STB_IMAGE_IMPLEMENTATION
-#define STB_IMAGE_STATIC
-#define STBI_NO_HDR
-#define STBI_NO_LINEAR
-#define STBI_NO_STDIO
-#define STBI_NO_PSD
-#define STBI_NO_PIC
-#define STBI_NO_TGA
-#define STBI_NO_PNM
-#define STBI_MAX_DIMENSIONS 32768
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function" // of a library that is one header
-#include <stb_image.h>
-#pragma GCC diagnostic pop
+#include <string_view>
 
 namespace attn {
 namespace {
 
-constexpr int64_t kMostPixels = 32768; ///< on a side
+constexpr uint64_t kMostFileBytes = uint64_t{1} << 28;
 
-/// A binary PPM of 8 bits. @return nothing where the bytes are no such file
-std::optional<Image> readPpm(std::span<const std::byte> bytes) {
-    size_t at = 0;
-    const auto charAt = [&](size_t i) { return i < bytes.size() ? std::to_integer<char>(bytes[i]) : '\0'; };
-    if (charAt(0) != 'P' || charAt(1) != '6') return {};
-    at = 2;
+using namespace std::string_view_literals;
+
+/// How the files of a format begin, and its decoder. Formats without a decoder are known by name only.
+struct PictureFormat {
+    std::string_view name, signature;
+    Image (*decode)(std::span<const std::byte> file, const std::string& name);
+};
+constexpr std::array kFormats{PictureFormat{"PNG", "\x89PNG\r\n\x1a\n"sv, decodePng},
+                              PictureFormat{"JPEG", "\xff\xd8\xff"sv, decodeJpeg},
+                              PictureFormat{"PPM", "P6"sv, decodePpm},
+                              PictureFormat{"GIF", "GIF8"sv, nullptr},
+                              PictureFormat{"BMP", "BM"sv, nullptr},
+                              PictureFormat{"TIFF", "II*\0"sv, nullptr},
+                              PictureFormat{"TIFF", "MM\0*"sv, nullptr},
+                              PictureFormat{"WebP", "RIFF"sv, nullptr}};
+
+} // namespace
+
+void refusePicture(const std::string& name, const std::string& what, const std::string& hint) {
+    throw Error({.what = what, .where = name, .hint = hint});
+}
+
+void requirePictureSize(const std::string& name, const ImageSize& size, int64_t mostFromBytes) {
+    constexpr int64_t kMostOfSide = int64_t{1} << 31; // so that the area cannot overflow
+    const std::string shown = fmt::format("{} x {} pixels", size.width, size.height);
+    if (size.height < 1 || size.width < 1) refusePicture(name, fmt::format("promises {}", shown));
+    if (size.height >= kMostOfSide || size.width >= kMostOfSide || size.area() > kMostPicturePixels)
+        refusePicture(name, fmt::format("has {}; at most {} pixels are read", shown, kMostPicturePixels),
+                      "choose a smaller picture");
+    if (size.area() > mostFromBytes)
+        refusePicture(name, fmt::format("promises {}, more than its bytes can hold: it is cut off or damaged", shown),
+                      "fetch the picture again");
+}
+
+Image decodePpm(std::span<const std::byte> file, const std::string& name) {
+    const auto charAt = [&](size_t i) { return i < file.size() ? std::to_integer<char>(file[i]) : '\0'; };
+    constexpr int64_t kMostOfNumber = int64_t{1} << 31;
+    size_t at = 2;                    // behind "P6"
     std::array<int64_t, 3> numbers{}; // width, height, largest value
     for (int64_t& number : numbers) {
         while (std::isspace(static_cast<unsigned char>(charAt(at))) != 0 || charAt(at) == '#')
             if (charAt(at++) == '#')
-                while (at < bytes.size() && charAt(at) != '\n') ++at;
+                while (at < file.size() && charAt(at) != '\n') ++at;
         const size_t begin = at;
-        for (; charAt(at) >= '0' && charAt(at) <= '9'; ++at)
-            if ((number = number * 10 + (charAt(at) - '0')) > kMostPixels) return {};
-        if (at == begin) return {};
+        for (; charAt(at) >= '0' && charAt(at) <= '9' && number < kMostOfNumber; ++at)
+            number = number * 10 + (charAt(at) - '0');
+        if (at == begin) refusePicture(name, "has a damaged PPM header", "fetch the picture again");
     }
     const auto [width, height, largest] = numbers;
-    if (width < 1 || height < 1 || largest != 255) return {};
-    const auto values = static_cast<size_t>(width * height * 3);
-    if (bytes.size() != at + 1 + values) return {};
+    if (largest != 255)
+        refusePicture(name, fmt::format("has values up to {}; PPM files with values up to 255 are read", largest),
+                      "convert it to 8 bits, PNG or JPEG");
     Image image{.height = height, .width = width, .rgb = {}};
-    image.rgb.reserve(values);
-    for (const std::byte value : bytes.subspan(at + 1)) image.rgb.push_back(std::to_integer<uint8_t>(value));
+    requirePictureSize(name, image.size(), static_cast<int64_t>(file.size()));
+    const std::span<const std::byte> values = file.subspan(std::min(at + 1, file.size()));
+    if (values.size() != static_cast<size_t>(image.size().area()) * 3)
+        refusePicture(name, fmt::format("has {} bytes of pixels instead of {}", values.size(), image.size().area() * 3),
+                      "fetch the picture again");
+    image.rgb.reserve(values.size());
+    for (const std::byte value : values) image.rgb.push_back(std::to_integer<uint8_t>(value));
     return image;
 }
 
-} // namespace
-
 Image decodeImage(const std::filesystem::path& path) {
-    constexpr uint64_t kMostBytes = uint64_t{1} << 28;
-    constexpr int kChannels = 4;
-    const auto fail = [&](const std::string& what, const std::string& hint) {
-        throw Error({.what = what, .where = path.string(), .hint = hint});
-    };
+    const std::string name = path.string();
     const InputFile file(path);
-    if (file.sizeBytes() > kMostBytes) fail("is larger than 256 MiB", "choose a smaller picture");
-    std::vector<std::byte> packed(file.sizeBytes());
-    file.read(0, packed);
-    if (std::optional<Image> ppm = readPpm(packed)) return *std::move(ppm);
-    int width = 0, height = 0, channels = 0;
-    const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> pixels(
-        stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(packed.data()), static_cast<int>(packed.size()), &width,
-                              &height, &channels, kChannels),
-        stbi_image_free);
-    if (!pixels)
-        fail(fmt::format("cannot be read: {}", stbi_failure_reason()), "choose PNG, JPEG, BMP, PPM or GIF pictures");
-    Image image{.height = height, .width = width, .rgb = {}};
-    const auto count = static_cast<size_t>(image.size().area());
-    image.rgb.reserve(count * 3);
-    for (size_t i = 0; i < count; ++i) {
-        const stbi_uc* pixel = pixels.get() + i * kChannels;
-        for (int channel = 0; channel < 3; ++channel)
-            image.rgb.push_back(static_cast<uint8_t>((pixel[channel] * pixel[3] + 255 * (255 - pixel[3]) + 127) / 255));
+    if (file.sizeBytes() > kMostFileBytes)
+        refusePicture(name, fmt::format("is larger than {} MiB", kMostFileBytes >> 20), "choose a smaller picture");
+    std::vector<std::byte> bytes(file.sizeBytes());
+    file.read(0, bytes);
+    const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (const PictureFormat& format : kFormats) {
+        if (!content.starts_with(format.signature)) continue;
+        if (format.decode == nullptr) refusePicture(name, fmt::format("cannot be read: it is a {} file", format.name));
+        return upright(format.decode(bytes, name), exifOrientation(bytes));
     }
-    return upright(std::move(image), exifOrientation(packed));
+    refusePicture(name, "cannot be read: it is not a picture in a known format");
 }
 
 void writePpm(const std::filesystem::path& path, const Image& image) {

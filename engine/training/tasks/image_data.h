@@ -24,7 +24,7 @@ struct ImageData {
 };
 
 /// Reads a data set: the IDX files of MNIST and Fashion-MNIST, plain or gzipped; the binary batches of CIFAR-10; or one
-/// folder of pictures (PNG, JPEG, BMP, PPM, GIF) per class, optionally in "train" and "test".
+/// folder of pictures (PNG, JPEG, PPM) per class, optionally in "train" and "test".
 ///
 /// Test files are the test split. The last tenth of the other files (at most 5,000) is the validation split. Class
 /// folders without a test part give a tenth to each, by the hash of the file's name.
