@@ -33,6 +33,6 @@ std::string printable(std::string_view text, size_t most) {
     return result;
 }
 
-std::string quoted(std::string_view text, size_t most) { return fmt::format("\"{}\"", printable(text, most)); }
+std::string inQuotes(std::string_view text, size_t most) { return fmt::format("\"{}\"", printable(text, most)); }
 
 } // namespace attn

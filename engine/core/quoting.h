@@ -16,6 +16,6 @@ inline constexpr size_t kMostQuotedBytes = 120;
 std::string printable(std::string_view text, size_t most = kMostQuotedBytes);
 
 /// The text in double quotes, as printable() shows it.
-std::string quoted(std::string_view text, size_t most = kMostQuotedBytes);
+std::string inQuotes(std::string_view text, size_t most = kMostQuotedBytes);
 
 } // namespace attn

@@ -7,7 +7,7 @@ using namespace attn;
 TEST_CASE("quoting: printable text stays as it is", "[core]") {
     for (const char* text : {"", "model.layers.0.q_proj", "a \"b\" \\ c", "Ġthe", "▁Käse", "日本語 😀"}) {
         CHECK(printable(text) == text);
-        CHECK(quoted(text) == "\"" + std::string(text) + "\"");
+        CHECK(inQuotes(text) == "\"" + std::string(text) + "\"");
     }
 }
 
@@ -29,7 +29,7 @@ TEST_CASE("quoting: long text is cut between characters", "[core]") {
     CHECK(printable("123ä5", 4) == "123...");
     CHECK(printable("12😀", 5) == "12...");
     CHECK(printable(std::string(9, '\x80'), 4) == "\\x80\\x80\\x80\\x80...");
-    CHECK(quoted(std::string(1 << 20, 'x')).size() == kMostQuotedBytes + 5);
+    CHECK(inQuotes(std::string(1 << 20, 'x')).size() == kMostQuotedBytes + 5);
 }
 
 TEST_CASE("error: no field prints a terminal escape or a megabyte", "[core]") {
