@@ -23,12 +23,12 @@ constexpr size_t kPiece = size_t{1} << 20;
 
 std::vector<uint8_t> readMaybeGzipped(const std::filesystem::path& path) {
     const InputFile file(path);
-    std::vector<std::byte> packed(std::min(file.sizeBytes(), kMostBytes + 1));
+    if (file.sizeBytes() > kMostBytes) fail(path, "is larger than 1 GiB", "choose a smaller data set");
+    std::vector<std::byte> packed(file.sizeBytes());
     file.read(0, packed);
     std::vector<uint8_t> bytes;
     const bool isGzip = packed.size() > 1 && packed[0] == std::byte{0x1f} && packed[1] == std::byte{0x8b};
     if (!isGzip) {
-        if (packed.size() > kMostBytes) fail(path, "is larger than 1 GiB", "choose a smaller data set");
         bytes.resize(packed.size());
         std::ranges::transform(packed, bytes.begin(), [](std::byte b) { return std::to_integer<uint8_t>(b); });
         return bytes;

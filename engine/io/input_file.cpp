@@ -4,9 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -21,18 +24,49 @@ namespace {
                                                          : "check the path and the disk"});
 }
 
+/// Opens a path without waiting for the other end of a pipe.
+int openWithoutWaiting(const std::filesystem::path& path) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0 && errno == ENOENT)
+        throw Error({.what = "there is no such file", .where = path.string(), .hint = "check the path"});
+    if (descriptor < 0) refuse(path, "cannot be opened", errno);
+    return descriptor;
+}
+
+/// @param mode st_mode of the path
+void requireRegular(const std::filesystem::path& path, mode_t mode) {
+    if (S_ISREG(mode)) return;
+    const char* kind = S_ISDIR(mode)    ? "a folder"
+                       : S_ISFIFO(mode) ? "a pipe"
+                       : S_ISSOCK(mode) ? "a socket"
+                                        : "a device";
+    throw Error({.what = fmt::format("is not a file but {}", kind),
+                 .where = path.string(),
+                 .hint = "name a file, or put the file back in its place"});
+}
+
+[[noreturn]] void refuseSize(const std::filesystem::path& path, uint64_t mostBytes) {
+    throw Error({.what = fmt::format("is too large; at most {} MiB are read", mostBytes >> 20),
+                 .where = path.string(),
+                 .hint = "choose a smaller file"});
+}
+
 } // namespace
 
-InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
-    const int descriptor =
-        open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe without a writer must not block
-    if (descriptor < 0) refuse(path_, "cannot be opened", errno);
+void requireRegularFile(const std::filesystem::path& path) {
     struct stat status {};
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        close(descriptor);
-        throw Error({.what = "is not a file", .where = path_.string(), .hint = "fetch the file again"});
+    if (stat(path.c_str(), &status) == 0) requireRegular(path, status.st_mode);
+}
+
+InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)), descriptor_(openWithoutWaiting(path_)) {
+    struct stat status {};
+    try {
+        if (fstat(descriptor_, &status) != 0) refuse(path_, "cannot be read", errno);
+        requireRegular(path_, status.st_mode);
+    } catch (const Error&) {
+        close(descriptor_);
+        throw;
     }
-    descriptor_ = descriptor;
     sizeBytes_ = static_cast<uint64_t>(status.st_size);
 }
 
@@ -65,11 +99,35 @@ void InputFile::read(uint64_t at, std::span<std::byte> out) const {
     }
 }
 
-std::string readTextFile(const std::filesystem::path& path) {
+std::string readTextFile(const std::filesystem::path& path, uint64_t mostBytes) {
     const InputFile file(path);
+    if (file.sizeBytes() > mostBytes) refuseSize(path, mostBytes);
     std::string text(file.sizeBytes(), '\0');
     file.read(0, std::as_writable_bytes(std::span(text)));
     return text;
+}
+
+std::string readGivenText(const std::filesystem::path& path, uint64_t mostBytes) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))
+        return readTextFile(path, mostBytes);
+    const int descriptor = openWithoutWaiting(path);
+    const auto closes = [](const int* open) { close(*open); };
+    const std::unique_ptr<const int, decltype(closes)> guard(&descriptor, closes);
+    std::string text;
+    std::array<char, 1 << 16> piece{};
+    for (;;) {
+        const ssize_t count = ::read(descriptor, piece.data(), piece.size());
+        if (count == 0) return text;
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+            pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
+            poll(&waiting, 1, -1);
+            continue;
+        }
+        if (count < 0) refuse(path, "cannot be read", errno);
+        text.append(piece.data(), static_cast<size_t>(count));
+        if (text.size() > mostBytes) refuseSize(path, mostBytes);
+    }
 }
 
 } // namespace attn

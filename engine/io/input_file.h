@@ -30,7 +30,16 @@ private:
     uint64_t sizeBytes_ = 0;
 };
 
-/// Reads a whole text file. @throws Error naming the file
-std::string readTextFile(const std::filesystem::path& path);
+/// Refuses what is no regular file: a folder, a device, or a pipe, on which reading or writing could wait without end.
+/// Links are followed. A path at which there is nothing passes. @throws Error that says what the path is
+void requireRegularFile(const std::filesystem::path& path);
+
+/// Reads a whole regular file.
+/// @throws Error naming the file if it has more than `mostBytes`, is no regular file or cannot be read
+std::string readTextFile(const std::filesystem::path& path, uint64_t mostBytes);
+
+/// Reads a text that a person named: a regular file, or what a pipe, a terminal or /dev/stdin gives until its end. It
+/// does not wait for a pipe that nobody writes to. @throws Error as readTextFile()
+std::string readGivenText(const std::filesystem::path& path, uint64_t mostBytes);
 
 } // namespace attn

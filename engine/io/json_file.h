@@ -2,25 +2,32 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
 
 namespace attn {
 
+/// The most bytes of a JSON file. The largest tokenizers have 34 MB, the largest indices of shards 9 MB.
+inline constexpr uint64_t kMostJsonBytes = uint64_t{64} << 20;
+/// How deep JSON may be nested, so that recursive code cannot exhaust the stack.
+inline constexpr int kDeepestJson = 64;
+/// The most numbers, texts, lists and objects in one text: twice those of the largest tokenizers, and half a gigabyte
+/// once parsed.
+inline constexpr size_t kMostJsonValues = size_t{1} << 22;
+
 /// Whether a text is the pointer that Git-LFS leaves in place of a large file.
 bool isGitLfsPointer(std::string_view text);
 
-/// Parses JSON. It may be nested at most 64 deep, so that recursive code cannot exhaust the stack.
-/// @param file    name for messages
-/// @param subject the part of the file that the text is, for messages
-/// @param onKey   called with every key of the outermost object; the result holds a repeated key once
-/// @throws Error naming the file and the position of the mistake
-nlohmann::json parseJson(std::string_view text, const std::string& file, const std::string& subject = "the file",
-                         const std::function<void(const std::string&)>& onKey = {});
+/// Parses JSON of at most kMostJsonValues values, nested at most kDeepestJson deep, in linear time. Of a repeated key,
+/// the last value counts.
+/// @param file name for messages  @throws Error naming the file and the position of the mistake
+nlohmann::json parseJson(std::string_view text, const std::string& file);
 
-/// Parses a JSON file, with the same limit. @throws Error naming the file and the position of the mistake
+/// Parses a JSON file of at most kMostJsonBytes, with the limits of parseJson().
+/// @throws Error naming the file and the position of the mistake
 nlohmann::json readJsonFile(const std::filesystem::path& path);
 
 /// The beginning of a value's JSON, for messages.

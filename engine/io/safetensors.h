@@ -5,14 +5,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
 
 /// The element types of tensor files.
 enum class FileDType : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool };
+std::optional<FileDType> dtypeNamed(std::string_view name);
 const char* dtypeName(FileDType dtype); ///< "F32"
 int64_t dtypeSize(FileDType dtype);     ///< bytes
 
@@ -25,13 +28,17 @@ struct StoredTensor {
     int64_t elements() const;
 };
 
+constexpr uint64_t kMostSafetensorsHeaderBytes = 100'000'000; ///< the format's own limit
+/// The most tensors in a file: more than ten times those of the largest models.
+constexpr size_t kMostStoredTensors = size_t{1} << 18;
+
 /// The header of a safetensors file.
 struct SafetensorsHeader {
     uint64_t dataBegin = 0;
     std::map<std::string, StoredTensor> tensors;
 };
-/// Parses and checks the header of a safetensors file: tensors must lie inside the data, must not overlap, and their
-/// sizes must fit their shapes.
+/// Parses and checks the header of a safetensors file, in time that is linear in its length: tensors must lie inside
+/// the data, must not overlap, and their sizes must fit their shapes.
 /// @param bytes    the beginning of the file; the data may be missing
 /// @param fileSize size of the whole file in bytes
 /// @param file     name for messages

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/nearest_names.h"
+#include "engine/core/quoting.h"
 #include "engine/io/json_file.h"
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ std::vector<fs::path> listing(const fs::path& folder) {
 std::string contentsOf(const fs::path& folder) {
     constexpr size_t kMost = 12;
     std::vector<std::string> names;
-    for (const fs::path& entry : listing(folder)) names.push_back(entry.filename().string());
+    for (const fs::path& entry : listing(folder)) names.push_back(printable(entry.filename().string()));
     if (names.empty()) return "nothing";
     const size_t more = names.size() - std::min(names.size(), kMost);
     names.resize(names.size() - more);
@@ -62,7 +63,8 @@ fs::path currentSnapshot(const fs::path& folder) {
     const fs::path snapshots = folder / "snapshots";
     if (!isThere(snapshots)) return folder;
     if (isThere(folder / "refs" / "main")) {
-        const std::string text = readTextFile(folder / "refs" / "main"),
+        constexpr uint64_t kMostReferenceBytes = uint64_t{1} << 20; // it holds a hash
+        const std::string text = readTextFile(folder / "refs" / "main", kMostReferenceBytes),
                           name = text.substr(0, text.find_first_of(" \r\n"));
         if (!name.empty() && isThere(snapshots / name)) return snapshots / name;
     }
@@ -75,10 +77,11 @@ fs::path currentSnapshot(const fs::path& folder) {
 fs::path modelFolder(const fs::path& path) {
     if (!isThere(path))
         throw Error({.what = "there is no such file or folder", .where = path.string(), .hint = "check the path"});
-    if (fs::is_directory(path)) return isThere(path / "config.json") ? path : currentSnapshot(path);
+    std::error_code error;
+    if (fs::is_directory(path, error)) return isThere(path / "config.json") ? path : currentSnapshot(path);
     if (path.extension() == ".safetensors" || path.filename() == "config.json")
         return path.parent_path().empty() ? fs::path(".") : path.parent_path();
-    throw Error({.what = fmt::format("\"{}\" files cannot be opened", path.extension().string()),
+    throw Error({.what = fmt::format("{} files cannot be opened", inQuotes(path.extension().string())),
                  .where = path.string(),
                  .hint = "open a Hugging Face folder or a .safetensors file"});
 }
@@ -94,8 +97,9 @@ WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
     if (!config_->is_object())
         throw Error({.what = "is not a JSON object", .where = configFile(), .hint = "fetch the file again"});
 
+    std::error_code error;
     const fs::path whole = folder_ / "model.safetensors", index = folder_ / "model.safetensors.index.json";
-    if (path.extension() == ".safetensors" && fs::is_regular_file(path) && !isThere(index)) {
+    if (path.extension() == ".safetensors" && !fs::is_directory(path, error) && !isThere(index)) {
         addFile(path);
     } else if (isThere(whole)) {
         addFile(whole);
@@ -123,13 +127,13 @@ void WeightSource::openShards(const fs::path& index) {
     for (const auto& [tensor, shard] : json["weight_map"].items()) {
         if (!shard.is_string() || fs::path(shard.get<std::string>()).extension() != ".safetensors" ||
             shard.get<std::string>().find('/') != std::string::npos)
-            refuse(index, fmt::format("names {} as the shard of tensor \"{}\"", shownJson(shard), tensor),
+            refuse(index, fmt::format("names {} as the shard of tensor {}", shownJson(shard), inQuotes(tensor)),
                    "fetch the file again");
         shards.emplace(shard.get<std::string>(), 0);
     }
     for (const auto& [shard, place] : shards)
         if (!isThere(folder_ / shard))
-            refuse(folder_, fmt::format("the shard {} is missing", shard),
+            refuse(folder_, fmt::format("the shard {} is missing", printable(shard)),
                    fmt::format("fetch all {} shards that the index names", shards.size()));
     for (auto& [shard, place] : shards) {
         place = files_.size();
@@ -139,8 +143,8 @@ void WeightSource::openShards(const fs::path& index) {
         const size_t place = shards.at(shard.get<std::string>());
         if (!files_[place].tensors().contains(tensor))
             refuse(index,
-                   fmt::format("the index promises tensor \"{}\" in {}, which does not hold it", tensor,
-                               shard.get<std::string>()),
+                   fmt::format("the index promises tensor {} in {}, which does not hold it", inQuotes(tensor),
+                               printable(shard.get<std::string>())),
                    "fetch the shard again");
         places_[tensor] = place;
     }
@@ -159,8 +163,9 @@ std::vector<std::string> WeightSource::names() const {
 
 const StoredTensor& WeightSource::tensor(const std::string& name) const {
     if (const auto found = places_.find(name); found != places_.end()) return files_[found->second].tensors().at(name);
-    const std::vector<std::string> nearest = nearestNames(name, names(), 3);
-    throw Error({.what = fmt::format("tensor \"{}\" is missing", name),
+    std::vector<std::string> nearest = nearestNames(name, names(), 3);
+    for (std::string& each : nearest) each = printable(each);
+    throw Error({.what = fmt::format("tensor {} is missing", inQuotes(name)),
                  .where = (files_.size() == 1 ? files_.front().path() : folder_).string(),
                  .hint = nearest.empty()
                              ? "the files hold no tensors"

@@ -128,7 +128,8 @@ FolderPreprocessing ofTimm(const ConfigReader& read, const VisionConfig& model) 
 
 FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::json& config, const VisionConfig& model) {
     const fs::path file = folder / "preprocessor_config.json";
-    if (fs::exists(fs::symlink_status(file))) return ofHuggingFace(file, model);
+    std::error_code error;
+    if (fs::exists(fs::symlink_status(file, error))) return ofHuggingFace(file, model);
     const ConfigReader read(config, (folder / "config.json").string());
     if (read.has("pretrained_cfg")) return ofTimm(read.object("pretrained_cfg"), model);
     const std::vector<double> half(static_cast<size_t>(model.channels), 0.5);

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <ctime>
+#include <fmt/format.h>
 #include <limits>
 #include <random>
 #include <unistd.h>
@@ -65,6 +67,48 @@ TEST_CASE("safetensors: every bad file is refused with a sentence that names the
             R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
             data)),
         CONTAINS("listed twice"));
+}
+
+TEST_CASE("safetensors: a header is read in one pass, however many tensors it has", "[io]") {
+    constexpr int kTensors = 60'000;
+    std::string header = "{";
+    for (int i = 0; i < kTensors; ++i)
+        header += fmt::format(R"({}"model.layers.{}.weight":{{"dtype":"F32","shape":[1],"data_offsets":[{},{}]}})",
+                              i == 0 ? "" : ",", i, 4 * i, 4 * i + 4);
+    const std::string bytes = safetensors(header + "}", std::string(size_t{4} * kTensors, '\0'));
+    const std::clock_t start = std::clock(); // of this process, so that a busy machine does not matter
+    const auto parsed = parseSafetensorsHeader(std::as_bytes(std::span(bytes)), bytes.size(), "many");
+    CHECK(parsed.tensors.size() == kTensors);
+    CHECK(std::clock() - start <
+          10 * CLOCKS_PER_SEC); // a hundred times as long as one pass; a quadratic one takes 100 s
+}
+
+TEST_CASE("safetensors: what no tensor needs is passed over, and what is told twice is refused", "[io]") {
+    const std::string data(8, '\1');
+    const auto entry = [&](const std::string& fields) {
+        return refusal(safetensors("{\"a\":{" + fields + "}}", data));
+    };
+    const std::string tensor = R"("dtype":"F32","shape":[2],"data_offsets":[0,8])";
+    CHECK(entry(tensor + R"(,"more":{"shape":[[1]],"dtype":[]},"list":[{"a":1}],"none":null)") == "accepted");
+    CHECK(entry(R"("before":[1,[2]],)" + tensor) == "accepted");
+    CHECK(refusal(safetensors(R"({"__metadata__":{"a":{"dtype":[1]},"b":[[]]},"a":{)" + tensor + "}}", data)) ==
+          "accepted");
+    CHECK(refusal(safetensors("{}", "")) == "accepted");
+    CHECK_THAT(entry(tensor + R"(,"dtype":"F32")"), CONTAINS("tensor \"a\" gives its dtype twice"));
+    CHECK_THAT(entry(tensor + R"(,"shape":[2])"), CONTAINS("gives its shape twice"));
+    CHECK_THAT(entry(tensor + R"(,"data_offsets":[0,8])"), CONTAINS("gives its data_offsets twice"));
+    CHECK_THAT(refusal(safetensors(R"({"__metadata__":{},"__metadata__":{}})", "")), CONTAINS("listed twice"));
+    CHECK_THAT(entry(R"("dtype":"F32","shape":[[2]],"data_offsets":[0,8])"), CONTAINS("has no shape"));
+    CHECK_THAT(entry(R"("dtype":{},"shape":[2],"data_offsets":[0,8])"), CONTAINS("has no dtype"));
+    CHECK_THAT(entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,8,8])"), CONTAINS("has no data_offsets"));
+    CHECK_THAT(refusal(safetensors(R"({"a":[]})", "")), CONTAINS("is not described by an object"));
+    CHECK_THAT(refusal(safetensors(R"({"a":7})", "")), CONTAINS("is not described by an object"));
+    CHECK_THAT(refusal(safetensors("{\"a\":" + std::string(100'000, '['), "")), CONTAINS("not described"));
+    CHECK_THAT(refusal(safetensors("{\"a\":{\"b\":" + std::string(100'000, '['), "")), CONTAINS("more than 64 deep"));
+    std::string axes;
+    for (int i = 0; i < 100; ++i) axes += "1,";
+    CHECK_THAT(entry(R"("dtype":"F32","shape":[)" + axes + R"(2],"data_offsets":[0,8])"), CONTAINS("has no shape"));
+    CHECK_THAT(refusal(safetensors(R"({"\u001b]0;x":7})", "")), CONTAINS("tensor \"\\x1b]0;x\" is not described"));
 }
 
 TEST_CASE("safetensors: half, bfloat16 and double become the right float32, unaligned too", "[io]") {
@@ -196,7 +240,7 @@ TEST_CASE("writers: what is written reads back, whole or not at all", "[io]") {
     CHECK(file.readIntegers(file.tensors().at("ids")) == ids);
 
     writeNpz(folder / "run.npz", tensors);
-    const std::string npz = readTextFile(folder / "run.npz");
+    const std::string npz = readTextFile(folder / "run.npz", 1 << 20);
     CHECK(npz.starts_with("PK\3\4"));
     CHECK(npz.find("ids.npy") != std::string::npos);
     CHECK_THROWS_AS(writeNpz(folder / "no/such/folder/run.npz", tensors), Error);

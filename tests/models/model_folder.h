@@ -17,7 +17,7 @@ public:
 
     const fs::path& path() const { return folder_.path(); }
     fs::path operator/(const std::string& name) const { return folder_ / name; }
-    std::string text(const std::string& file) const { return readTextFile(folder_ / file); }
+    std::string text(const std::string& file) const { return readTextFile(folder_ / file, uint64_t{1} << 26); }
 
     /// Changes config.json as JSON.
     template <class Change> void editConfig(const Change& change) {

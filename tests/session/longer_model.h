@@ -15,7 +15,7 @@ inline fs::path longerModel(const fs::path& folder, const std::string& name, int
     fs::copy(kGoldenRoot / name, copy, fs::copy_options::recursive);
     const std::regex field("(\"max_position_embeddings\": )[0-9]+");
     writeFile(copy / "config.json",
-              std::regex_replace(readTextFile(copy / "config.json"), field, "$01" + std::to_string(context)));
+              std::regex_replace(readTextFile(copy / "config.json", 1 << 20), field, "$01" + std::to_string(context)));
     return copy;
 }
 
