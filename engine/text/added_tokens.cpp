@@ -1,6 +1,7 @@
 #include "engine/text/added_tokens.h"
 
 #include "engine/text/json_node.h"
+#include "engine/text/text_budget.h"
 #include "engine/text/utf8.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,8 @@ namespace {
 
 bool isWordCharacter(std::string_view character) {
     static const Pattern word = Pattern::regex(fmt::format("[{}]", kRustWordMembers));
-    return !word.find(character).empty();
+    TextBudget budget(character.size());
+    return !word.find(character, budget).empty();
 }
 
 bool endsWithWord(std::string_view text) {
@@ -71,6 +73,9 @@ std::optional<AddedTokens::Finder::Match> AddedTokens::Finder::longestAt(std::st
 
 AddedTokens AddedTokens::parse(const JsonNode& node, const Bpe& bpe, const Normalizer& normalizer) {
     AddedTokens added;
+    // The tree of their bytes takes a hundred times their size, and every place of a text is compared with the longest.
+    constexpr size_t kLongest = 1024, kMostBytes = size_t{1} << 20;
+    size_t bytes = 0;
     const int vocabularySize = static_cast<int>(bpe.vocabulary().size());
     StringMap<int> ids;
     int largest = -1;
@@ -89,7 +94,13 @@ AddedTokens AddedTokens::parse(const JsonNode& node, const Bpe& bpe, const Norma
             token.id = *id;
         else
             token.id = std::max(vocabularySize, largest + 1);
-        token.decoded = token.isNormalized ? normalizer.apply(AlignedText(token.content, 0)).text() : token.content;
+        if (token.content.size() > kLongest)
+            item.fail(fmt::format("is a token of {} bytes; at most {} are supported", token.content.size(), kLongest));
+        TextBudget budget(token.content.size());
+        token.decoded =
+            token.isNormalized ? normalizer.apply(AlignedText(token.content, 0), budget).text() : token.content;
+        if ((bytes += token.decoded.size()) > kMostBytes)
+            node.fail(fmt::format("has more than {} bytes of tokens", kMostBytes));
         ids.insert_or_assign(token.content, token.id);
         largest = std::max(largest, token.id);
         added.tokens_.push_back(std::move(token));
@@ -119,8 +130,10 @@ void AddedTokens::cut(const AlignedText& aligned, const Finder& finder, std::vec
         size_t begin = at, end = at + match->length;
         at = end;
         if (token.singleWord && (endsWithWord(text.substr(0, begin)) || startsWithWord(text.substr(end)))) continue;
-        if (token.stripsLeft) begin = std::max(trailingWhitespaceBegin(text.substr(0, begin)), done);
-        if (token.stripsRight) end += leadingWhitespaceEnd(text.substr(end));
+        // What an earlier token took is not looked at again.
+        if (token.stripsLeft)
+            begin = begin > done ? done + trailingWhitespaceBegin(text.substr(done, begin - done)) : done;
+        if (token.stripsRight) end = end < done ? done : end + leadingWhitespaceEnd(text.substr(end));
         addText(done, begin);
         parts.push_back({aligned.slice(begin, end), token.id});
         done = end;
@@ -128,14 +141,15 @@ void AddedTokens::cut(const AlignedText& aligned, const Finder& finder, std::vec
     addText(done, text.size());
 }
 
-std::vector<AddedTokens::Part> AddedTokens::split(std::string_view text, const Normalizer& normalizer) const {
+std::vector<AddedTokens::Part> AddedTokens::split(std::string_view text, const Normalizer& normalizer,
+                                                  TextBudget& budget) const {
     std::vector<Part> plain, parts;
     cut(AlignedText(text, 0), plain_, plain);
     for (Part& part : plain) {
         if (part.id)
             parts.push_back(std::move(part));
         else
-            cut(normalizer.apply(std::move(part.text)), normalized_, parts);
+            cut(normalizer.apply(std::move(part.text), budget), normalized_, parts);
     }
     return parts;
 }

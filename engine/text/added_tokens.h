@@ -34,8 +34,8 @@ public:
     /// @throws Error naming file and field
     static AddedTokens parse(const JsonNode& node, const Bpe& bpe, const Normalizer& normalizer);
 
-    /// Cuts a text at the added tokens and normalizes the parts between them.
-    std::vector<Part> split(std::string_view text, const Normalizer& normalizer) const;
+    /// Cuts a text at the added tokens and normalizes the parts between them, within the budget of the whole text.
+    std::vector<Part> split(std::string_view text, const Normalizer& normalizer, TextBudget& budget) const;
 
     const std::vector<Token>& tokens() const { return tokens_; }
 

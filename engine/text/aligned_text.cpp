@@ -1,5 +1,7 @@
 #include "engine/text/aligned_text.h"
 
+#include "engine/text/text_budget.h"
+
 #include <algorithm>
 
 namespace attn {
@@ -48,7 +50,10 @@ void AlignedText::prepend(std::string_view bytes) {
     origins_.insert(origins_.begin(), bytes.size(), ByteRange{place, place});
 }
 
-AlignedText AlignedText::replaced(const std::vector<ByteRange>& matches, std::string_view content) const {
+AlignedText AlignedText::replaced(const std::vector<ByteRange>& matches, std::string_view content,
+                                  TextBudget& budget) const {
+    for (const ByteRange& match : matches)
+        budget.grow(content.size() - std::min(content.size(), match.end - match.begin));
     AlignedText result;
     size_t done = 0;
     for (const ByteRange& match : matches) {

@@ -8,6 +8,8 @@
 
 namespace attn {
 
+class TextBudget;
+
 /// A piece of text that records, for every byte, which bytes of the original text it came from.
 class AlignedText {
 public:
@@ -29,7 +31,8 @@ public:
     /// Inserts bytes without an origin at the beginning.
     void prepend(std::string_view bytes);
     /// Replaces each match by `content`. @param matches ascending, without overlap
-    AlignedText replaced(const std::vector<ByteRange>& matches, std::string_view content) const;
+    /// @throws Error if the text becomes longer than the budget allows; checked before memory is taken
+    AlignedText replaced(const std::vector<ByteRange>& matches, std::string_view content, TextBudget& budget) const;
 
 private:
     ByteRange byteOrigin(size_t at) const { return isCopy_ ? ByteRange{start_ + at, start_ + at + 1} : origins_[at]; }

@@ -1,6 +1,7 @@
 #include "engine/text/bpe.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/text/json_node.h"
 #include "engine/text/utf8.h"
 
@@ -44,7 +45,7 @@ std::optional<int> Bpe::idOf(std::string_view token) const {
 Bpe Bpe::parse(const JsonNode& node) {
     const std::string type = node.text("type", "BPE"); // old files omit it
     if (type != "BPE")
-        node.fail(fmt::format("is of type {}, which is not supported", type),
+        node.fail(fmt::format("is of type {}, which is not supported", printable(type)),
                   "use a model with a BPE tokenizer, or enter token ids");
     if (const auto dropout = node.find("dropout"); dropout && dropout->value() != 0)
         dropout->fail("makes the ids random", "set it to null");
@@ -55,8 +56,8 @@ Bpe Bpe::parse(const JsonNode& node) {
     vocabulary.reserve(entries.size());
     for (const auto& [token, id] : entries.items()) {
         if (!id.is_number_unsigned() || id.get<uint64_t>() >= kMostTokens)
-            vocabularyNode.fail(fmt::format("gives token \"{}\" the id {}, not a whole number from 0 to {}", token,
-                                            shown(id), kMostTokens - 1));
+            vocabularyNode.fail(fmt::format("gives token {} the id {}, not a whole number from 0 to {}",
+                                            inQuotes(token), shown(id), kMostTokens - 1));
         vocabulary.emplace(token, id.get<int>());
     }
     Options options{.continuingPrefix = node.text("continuing_subword_prefix", ""),
@@ -87,16 +88,16 @@ void Bpe::parseMerges(const JsonNode& node) {
             if (line.starts_with("#version")) continue;
             const size_t space = line.find(' ');
             if (space == std::string::npos || line.find(' ', space + 1) != std::string::npos)
-                item.fail(fmt::format("is \"{}\", not two tokens with a space between", line));
+                item.fail(fmt::format("is {}, not two tokens with a space between", inQuotes(line)));
             left = line.substr(0, space);
             right = line.substr(space + 1);
         }
         const size_t prefix = options_.continuingPrefix.size();
         if (right.size() < prefix)
-            item.fail(fmt::format("has \"{}\", which is shorter than the prefix of continued words", right));
+            item.fail(fmt::format("has {}, which is shorter than the prefix of continued words", inQuotes(right)));
         const auto id = [&](const std::string& token) {
             const auto found = idOf(token);
-            if (!found) item.fail(fmt::format("needs token \"{}\", which is not in the vocabulary", token));
+            if (!found) item.fail(fmt::format("needs token {}, which is not in the vocabulary", inQuotes(token)));
             return *found;
         };
         const int leftId = id(left), rightId = id(right);

@@ -1,6 +1,7 @@
 #include "engine/text/json_node.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,8 @@ namespace attn {
 std::string shown(const nlohmann::json& value) { return value.is_number() ? value.dump() : value.type_name(); }
 
 void JsonNode::fail(const std::string& what, const std::string& hint) const {
-    throw Error({.what = path_.empty() ? what : fmt::format("\"{}\" {}", path_, what), .where = file_, .hint = hint});
+    throw Error(
+        {.what = path_.empty() ? what : fmt::format("{} {}", inQuotes(path_), what), .where = file_, .hint = hint});
 }
 
 JsonNode JsonNode::child(const nlohmann::json& value, const std::string& key) const {
@@ -30,7 +32,7 @@ std::optional<JsonNode> JsonNode::find(const std::string& key) const {
 
 JsonNode JsonNode::at(const std::string& key) const {
     if (const auto node = find(key)) return *node;
-    fail(path_.empty() ? fmt::format("\"{}\" is missing", key) : fmt::format("lacks \"{}\"", key));
+    fail(path_.empty() ? fmt::format("{} is missing", inQuotes(key)) : fmt::format("lacks {}", inQuotes(key)));
 }
 
 std::vector<JsonNode> JsonNode::items() const {

@@ -1,10 +1,14 @@
 #include "engine/text/normalizer.h"
 
+#include "engine/core/quoting.h"
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/json_node.h"
+#include "engine/text/text_budget.h"
 #include "engine/text/utf8.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace attn {
 namespace {
@@ -35,6 +39,7 @@ Normalizer Normalizer::parse(const JsonNode& node) {
 
 void Normalizer::add(const JsonNode& node, int depth) {
     const std::string type = node.type();
+    if (steps_.size() >= kMostTextSteps) node.fail(fmt::format("is one of more than {} steps", kMostTextSteps));
     if (type == "Sequence") {
         if (depth == 8) node.fail("is nested more than 8 deep");
         for (const JsonNode& item : node.at("normalizers").items()) add(item, depth + 1);
@@ -49,22 +54,32 @@ void Normalizer::add(const JsonNode& node, int depth) {
     } else if (type == "ByteLevel") {
         steps_.emplace_back(ByteLevel{});
     } else {
-        node.fail(fmt::format("is a normalizer of type {}, which is not supported", type),
+        node.fail(fmt::format("is a normalizer of type {}, which is not supported", printable(type)),
                   "use a tokenizer with Sequence, Prepend, Replace, Strip, NFC, NFD or ByteLevel");
     }
 }
 
-AlignedText Normalizer::apply(AlignedText text) const {
+AlignedText Normalizer::apply(AlignedText text, TextBudget& budget) const {
     for (const Step& step : steps_)
         std::visit(Overloaded{[&](const Prepend& prepend) {
-                                  if (!text.empty()) text.prepend(prepend.text);
+                                  if (text.empty()) return;
+                                  budget.grow(prepend.text.size());
+                                  text.prepend(prepend.text);
                               },
                               [&](const Replace& replace) {
-                                  text = text.replaced(replace.pattern.find(text.text()), replace.content);
+                                  text =
+                                      text.replaced(replace.pattern.find(text.text(), budget), replace.content, budget);
                               },
                               [&](const Strip& strip) { text = stripped(text, strip.left, strip.right); },
-                              [&](NormalizationForm form) { text = normalize(text, form); },
-                              [&](ByteLevel) { text = toByteAlphabet(text); }},
+                              [&](NormalizationForm form) {
+                                  const size_t before = text.text().size();
+                                  text = normalize(text, form);
+                                  budget.grow(text.text().size() - std::min(before, text.text().size()));
+                              },
+                              [&](ByteLevel) {
+                                  budget.grow(text.text().size()); // at most twice as long
+                                  text = toByteAlphabet(text);
+                              }},
                    step);
     return text;
 }

@@ -10,6 +10,7 @@
 namespace attn {
 
 class JsonNode;
+class TextBudget;
 
 /// Changes text before it is split: tokenizer.json's "normalizer".
 class Normalizer {
@@ -19,7 +20,8 @@ public:
     /// Reads a normalizer. @throws Error naming a kind that is not supported
     static Normalizer parse(const JsonNode& node);
 
-    AlignedText apply(AlignedText text) const;
+    /// @throws Error if the text becomes too long or costs too much, as the budget of the whole text says
+    AlignedText apply(AlignedText text, TextBudget& budget) const;
 
 private:
     struct Prepend {

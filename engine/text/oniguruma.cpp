@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/text/pattern.h"
 #include "engine/text/unicode_tables.h"
 
@@ -34,8 +35,9 @@ public:
                 const size_t end = source_.find(":]", at_);
                 copy(end == std::string_view::npos ? 1 : end + 2 - at_);
             } else if (inClass_ && (c == '[' || source_.substr(at_, 2) == "&&")) {
-                throw Error({.what = fmt::format("the regular expression {} combines character classes", source_),
-                             .hint = "use a tokenizer whose expressions have no class inside a class"});
+                throw Error(
+                    {.what = fmt::format("the regular expression {} combines character classes", printable(source_)),
+                     .hint = "use a tokenizer whose expressions have no class inside a class"});
             } else {
                 if (c == ']') inClass_ = false;
                 copy(1);

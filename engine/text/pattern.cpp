@@ -1,7 +1,9 @@
 #include "engine/text/pattern.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/text/json_node.h"
+#include "engine/text/text_budget.h"
 #include "engine/text/utf8.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -9,12 +11,15 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace attn {
-namespace {
 
 template <auto Free> struct Freed {
     template <class T> void operator()(T* object) const { Free(object); }
 };
+
+namespace {
 
 std::string messageOf(int error) {
     PCRE2_UCHAR text[256];
@@ -38,6 +43,11 @@ Pattern Pattern::literal(std::string text) {
 }
 
 Pattern Pattern::regex(std::string_view expression) {
+    constexpr size_t kLongest = size_t{1} << 14; // the longest of known tokenizers have 500 bytes
+    if (expression.size() > kLongest)
+        throw Error({.what = fmt::format("a regular expression has {} bytes; at most {} are supported",
+                                         expression.size(), kLongest),
+                     .hint = "use a tokenizer.json with shorter expressions"});
     const std::string translated = translateFromOniguruma(expression);
     const std::unique_ptr<pcre2_compile_context, Freed<pcre2_compile_context_free>> context(
         pcre2_compile_context_create(nullptr));
@@ -50,7 +60,8 @@ Pattern Pattern::regex(std::string_view expression) {
                                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
                                        &place, context.get()));
     if (!code->compiled)
-        throw Error({.what = fmt::format("the regular expression {} cannot be used: {}", expression, messageOf(error)),
+        throw Error({.what = fmt::format("the regular expression {} cannot be used: {}", printable(expression),
+                                         messageOf(error)),
                      .hint = "use a tokenizer.json whose expressions PCRE2 understands"});
     pcre2_jit_compile(code->compiled.get(), PCRE2_JIT_COMPLETE); // without it, the interpreter runs the expression
     Pattern pattern;
@@ -70,7 +81,65 @@ Pattern Pattern::parse(const JsonNode& node) {
     }
 }
 
-std::vector<ByteRange> Pattern::find(std::string_view text) const {
+/// Searches one text. PCRE2 limits the steps from each place where a match may begin, so that a text of n letters can
+/// cost n limits. Here every place gets a few steps, which bounds their sum, and a place that needs more takes them
+/// from the budget of the whole text.
+class Pattern::Search {
+public:
+    Search(const Code& code, std::string_view text, TextBudget& budget)
+        : code_(code), text_(text), budget_(budget), data_(pcre2_match_data_create(1, nullptr)),
+          context_(pcre2_match_context_create(nullptr)) {
+        constexpr uint32_t kMostHeapKib = 64 << 10;
+        pcre2_set_heap_limit(context_.get(), kMostHeapKib);
+    }
+
+    /// The first match from a byte on. @throws Error if it costs too much
+    std::optional<ByteRange> next(size_t at) {
+        int found = match(at, 0, kFewSteps);
+        if (found != PCRE2_ERROR_MATCHLIMIT) return range(found, at);
+        for (;; utf8::next(text_, at)) { // place by place
+            uint64_t steps = kFewSteps;
+            do {
+                found = match(at, PCRE2_ANCHORED, static_cast<uint32_t>(steps));
+            } while (found == PCRE2_ERROR_MATCHLIMIT && budget_.takeSearch(steps *= 4));
+            if (found != PCRE2_ERROR_NOMATCH || at == text_.size()) return range(found, at);
+        }
+    }
+
+private:
+    static constexpr uint32_t kFewSteps = 64; // ordinary expressions need about ten from a place
+
+    int match(size_t at, uint32_t options, uint32_t steps) {
+        pcre2_set_match_limit(context_.get(), steps);
+        const auto run = [&](uint32_t more) {
+            return pcre2_match(code_.compiled.get(), subject(text_), text_.size(), at,
+                               PCRE2_NO_UTF_CHECK | options | more, data_.get(), context_.get());
+        };
+        const int found = run(0);
+        // The just-in-time code has a small fixed stack; the interpreter grows on the heap.
+        return found == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : found;
+    }
+
+    std::optional<ByteRange> range(int found, size_t at) const {
+        if (found == PCRE2_ERROR_NOMATCH) return std::nullopt;
+        const size_t* ends = pcre2_get_ovector_pointer(data_.get());
+        if (found < 0 || ends[0] > ends[1])
+            throw Error({.what = fmt::format("the tokenizer's expression {} fails at byte {} of {}: {}",
+                                             printable(code_.expression), at, text_.size(),
+                                             found < 0 ? messageOf(found) : "a match that ends before it begins"),
+                         .where = "text",
+                         .hint = "enter the text in shorter parts"});
+        return ByteRange{ends[0], ends[1]};
+    }
+
+    const Code& code_;
+    std::string_view text_;
+    TextBudget& budget_;
+    std::unique_ptr<pcre2_match_data, Freed<pcre2_match_data_free>> data_;
+    std::unique_ptr<pcre2_match_context, Freed<pcre2_match_context_free>> context_;
+};
+
+std::vector<ByteRange> Pattern::find(std::string_view text, TextBudget& budget) const {
     std::vector<ByteRange> matches;
     if (!code_) {
         if (literal_.empty()) return matches;
@@ -78,23 +147,11 @@ std::vector<ByteRange> Pattern::find(std::string_view text) const {
             matches.push_back({at, at + literal_.size()});
         return matches;
     }
-    const pcre2_code* code = code_->compiled.get();
-    const std::unique_ptr<pcre2_match_data, Freed<pcre2_match_data_free>> data(pcre2_match_data_create(1, nullptr));
+    Search search(*code_, text, budget);
     for (size_t at = 0; at <= text.size();) {
-        int found = pcre2_match(code, subject(text), text.size(), at, PCRE2_NO_UTF_CHECK, data.get(), nullptr);
-        // The just-in-time code has a small fixed stack; the interpreter grows on the heap.
-        if (found == PCRE2_ERROR_JIT_STACKLIMIT)
-            found = pcre2_match(code, subject(text), text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(),
-                                nullptr);
-        if (found == PCRE2_ERROR_NOMATCH) break;
-        const size_t* range = pcre2_get_ovector_pointer(data.get());
-        if (found < 0 || range[0] > range[1])
-            throw Error(
-                {.what = fmt::format("the tokenizer's expression {} fails at byte {} of {}: {}", code_->expression, at,
-                                     text.size(), found < 0 ? messageOf(found) : "a match that ends before it begins"),
-                 .where = "text",
-                 .hint = "enter the text in shorter parts"});
-        const ByteRange match{range[0], range[1]};
+        const std::optional<ByteRange> found = search.next(at);
+        if (!found) break;
+        const ByteRange match = *found;
         const bool isEmpty = match.begin == match.end;
         // An empty match directly after the previous match does not count.
         const bool touches = isEmpty && !matches.empty() && matches.back().end == match.begin;

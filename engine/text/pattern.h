@@ -10,6 +10,7 @@
 namespace attn {
 
 class JsonNode;
+class TextBudget;
 
 /// A literal or a regular expression to find in text. tokenizer.json writes expressions in Oniguruma's syntax; they run
 /// on PCRE2 with Unicode properties.
@@ -17,18 +18,19 @@ class Pattern {
 public:
     static Pattern literal(std::string text);
     /// Compiles an expression in Oniguruma's syntax.
-    /// @throws Error if the expression is invalid or uses syntax that has another meaning in PCRE2
+    /// @throws Error if the expression is invalid, too long, or uses syntax that has another meaning in PCRE2
     static Pattern regex(std::string_view expression);
     /// Reads {"String": ...} or {"Regex": ...}. @throws Error naming file and field
     static Pattern parse(const JsonNode& node);
 
     /// Finds all matches from left to right, without overlap.
-    /// @param text valid UTF-8
+    /// @param text valid UTF-8  @param budget for the whole text of which this is a part
     /// @throws Error if the expression needs too much time or memory for this text
-    std::vector<ByteRange> find(std::string_view text) const;
+    std::vector<ByteRange> find(std::string_view text, TextBudget& budget) const;
 
 private:
     struct Code;
+    class Search;
     Pattern() = default;
 
     std::string literal_;

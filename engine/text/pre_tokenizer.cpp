@@ -1,7 +1,9 @@
 #include "engine/text/pre_tokenizer.h"
 
+#include "engine/core/quoting.h"
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/json_node.h"
+#include "engine/text/text_budget.h"
 #include "engine/text/unicode_tables.h"
 
 #include <fmt/format.h>
@@ -37,7 +39,7 @@ PreTokenizer PreTokenizer::byteLevel(bool addsPrefixSpace) {
 PreTokenizer::Matches PreTokenizer::parseMatches(const JsonNode& node) {
     constexpr std::array kNames{"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
     const auto found = std::ranges::find(kNames, node.text());
-    if (found == kNames.end()) node.fail(fmt::format("is {}, which is not a way to split", node.text()));
+    if (found == kNames.end()) node.fail(fmt::format("is {}, which is not a way to split", printable(node.text())));
     return static_cast<Matches>(found - kNames.begin());
 }
 
@@ -61,7 +63,7 @@ void PreTokenizer::addMetaspace(const JsonNode& node) {
         else if (scheme->text() == "never")
             metaspace.prepend = Prepend::Never;
         else if (scheme->text() != "always")
-            scheme->fail(fmt::format("is {}, not always, first or never", scheme->text()));
+            scheme->fail(fmt::format("is {}, not always, first or never", printable(scheme->text())));
     }
     if (metaspace.replacement.empty()) node.fail("has an empty replacement");
     const std::string delimiter = metaspace.replacement;
@@ -72,6 +74,7 @@ void PreTokenizer::addMetaspace(const JsonNode& node) {
 
 void PreTokenizer::add(const JsonNode& node, int depth) {
     const std::string type = node.type();
+    if (steps_.size() >= kMostTextSteps) node.fail(fmt::format("is one of more than {} steps", kMostTextSteps));
     if (type == "Sequence") {
         if (depth == 8) node.fail("is nested more than 8 deep");
         for (const JsonNode& item : node.at("pretokenizers").items()) add(item, depth + 1);
@@ -92,20 +95,20 @@ void PreTokenizer::add(const JsonNode& node, int depth) {
         const auto behavior = node.find("behavior");
         addSplit(punctuation(), behavior ? parseMatches(*behavior) : Matches::Isolated);
     } else {
-        node.fail(fmt::format("is a pre-tokenizer of type {}, which is not supported", type),
+        node.fail(fmt::format("is a pre-tokenizer of type {}, which is not supported", printable(type)),
                   "use a tokenizer with Sequence, ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit or "
                   "Punctuation");
     }
 }
 
-std::vector<ByteRange> PreTokenizer::cut(const Split& split, std::string_view text) {
+std::vector<ByteRange> PreTokenizer::cut(const Split& split, std::string_view text, TextBudget& budget) {
     struct Part {
         ByteRange range;
         bool isMatch;
     };
     std::vector<Part> parts;
     size_t done = 0;
-    for (const ByteRange& match : split.pattern.find(text)) {
+    for (const ByteRange& match : split.pattern.find(text, budget)) {
         if (done != match.begin) parts.push_back({{done, match.begin}, split.inverted});
         parts.push_back({match, !split.inverted});
         done = match.end;
@@ -128,30 +131,40 @@ std::vector<ByteRange> PreTokenizer::cut(const Split& split, std::string_view te
 }
 
 std::vector<AlignedText> PreTokenizer::apply(AlignedText text) const {
+    TextBudget budget(text.text().size());
+    return apply(std::move(text), budget);
+}
+
+std::vector<AlignedText> PreTokenizer::apply(AlignedText text, TextBudget& budget) const {
+    const auto prepend = [&](AlignedText& piece, std::string_view prefix) {
+        budget.grow(prefix.size());
+        piece.prepend(prefix);
+    };
     std::vector<AlignedText> pieces;
     if (!text.empty()) pieces.push_back(std::move(text));
     for (const Step& step : steps_) {
         if (const auto* split = std::get_if<Split>(&step)) {
             std::vector<AlignedText> smaller;
             for (const AlignedText& piece : pieces)
-                for (const ByteRange& range : cut(*split, piece.text()))
+                for (const ByteRange& range : cut(*split, piece.text(), budget))
                     smaller.push_back(piece.slice(range.begin, range.end));
             pieces = std::move(smaller);
             continue;
         }
         for (AlignedText& piece : pieces) {
             if (std::holds_alternative<PrefixSpace>(step)) {
-                if (!piece.text().starts_with(' ')) piece.prepend(" ");
+                if (!piece.text().starts_with(' ')) prepend(piece, " ");
             } else if (std::holds_alternative<ByteAlphabet>(step)) {
+                budget.grow(piece.text().size()); // at most twice as long
                 piece = toByteAlphabet(piece);
             } else {
                 const auto& metaspace = std::get<Metaspace>(step);
-                piece = piece.replaced(Pattern::literal(" ").find(piece.text()), metaspace.replacement);
+                piece = piece.replaced(Pattern::literal(" ").find(piece.text(), budget), metaspace.replacement, budget);
                 const bool wantsPrefix =
                     metaspace.prepend == Metaspace::Prepend::Always ||
                     (metaspace.prepend == Metaspace::Prepend::First && piece.origin(0, 1).begin == 0);
                 if (wantsPrefix && !piece.text().starts_with(metaspace.replacement))
-                    piece.prepend(metaspace.replacement);
+                    prepend(piece, metaspace.replacement);
             }
         }
     }

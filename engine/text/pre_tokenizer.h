@@ -8,6 +8,7 @@
 namespace attn {
 
 class JsonNode;
+class TextBudget;
 
 /// Cuts text into the words that are encoded one by one: tokenizer.json's "pre_tokenizer".
 class PreTokenizer {
@@ -20,7 +21,10 @@ public:
     /// GPT-2's: words of the byte alphabet. @param addsPrefixSpace puts a space before a text that begins without one
     static PreTokenizer byteLevel(bool addsPrefixSpace);
 
-    /// Cuts a text. @return non-empty pieces in order
+    /// Cuts a text. @param budget for the whole text of which this is a part  @return non-empty pieces in order
+    /// @throws Error if the text becomes too long or costs too much
+    std::vector<AlignedText> apply(AlignedText text, TextBudget& budget) const;
+    /// Cuts a whole text, with a budget of its own.
     std::vector<AlignedText> apply(AlignedText text) const;
 
 private:
@@ -43,7 +47,7 @@ private:
     void addMetaspace(const JsonNode& node);
     void addSplit(std::string_view expression, Matches matches, bool inverted = false);
     static Matches parseMatches(const JsonNode& node);
-    static std::vector<ByteRange> cut(const Split& split, std::string_view text);
+    static std::vector<ByteRange> cut(const Split& split, std::string_view text, TextBudget& budget);
 
     std::vector<Step> steps_;
 };

@@ -1,11 +1,15 @@
 #include "engine/text/special_template.h"
 
+#include "engine/core/quoting.h"
 #include "engine/text/json_node.h"
 
 #include <fmt/format.h>
 
 namespace attn {
 namespace {
+
+constexpr size_t kMostSpecials = 1024; // around a text; known templates have three
+constexpr const char* kTooMany = "puts more than 1024 tokens around a text";
 
 void addTemplate(const JsonNode& node, SpecialTemplate& result) {
     const auto specials = node.find("special_tokens");
@@ -20,13 +24,15 @@ void addTemplate(const JsonNode& node, SpecialTemplate& result) {
         }
         const std::string name = item.at("SpecialToken").at("id").text();
         if (!specials || !specials->find(name))
-            item.fail(fmt::format("names {}, which is not in special_tokens", name));
+            item.fail(fmt::format("names {}, which is not in special_tokens", printable(name)));
         for (const JsonNode& id : specials->at(name).at("ids").items())
             (isBehindText ? after : before).push_back(id.tokenId());
+        if (before.size() + after.size() > kMostSpecials) node.fail(kTooMany);
     }
     if (!isBehindText) node.fail("has no place for the text");
     result.before.insert(result.before.begin(), before.begin(), before.end());
     result.after.insert(result.after.end(), after.begin(), after.end());
+    if (result.before.size() + result.after.size() > kMostSpecials) node.fail(kTooMany);
 }
 
 /// BERT's and RoBERTa's processors: one token before and one behind, as ["<s>", 0].
@@ -47,7 +53,7 @@ void add(const JsonNode& node, int depth, SpecialTemplate& result) {
         result.before.insert(result.before.begin(), pairedId(node.at("cls")));
         result.after.push_back(pairedId(node.at("sep")));
     } else if (type != "ByteLevel") { // which trims only offsets
-        node.fail(fmt::format("is a post-processor of type {}, which is not supported", type),
+        node.fail(fmt::format("is a post-processor of type {}, which is not supported", printable(type)),
                   "use a tokenizer with Sequence, TemplateProcessing, RobertaProcessing, BertProcessing or ByteLevel");
     }
 }

@@ -1,27 +1,19 @@
 #include "engine/text/token_decoder.h"
 
+#include "engine/core/quoting.h"
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/json_node.h"
 #include "engine/text/utf8.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
 
 namespace attn {
 namespace {
-
-std::string replaceAll(const std::string& text, const Pattern& pattern, std::string_view content) {
-    std::string result;
-    size_t done = 0;
-    for (const ByteRange& match : pattern.find(text)) {
-        result.append(text, done, match.begin - done).append(content);
-        done = match.end;
-    }
-    return result.append(text, done);
-}
 
 /// How many times `content` stands at the beginning, at most `most`.
 size_t countAtStart(std::string_view text, std::string_view content, size_t most) {
@@ -58,6 +50,7 @@ TokenDecoder TokenDecoder::parse(const JsonNode& node) {
 
 void TokenDecoder::add(const JsonNode& node, int depth) {
     const std::string type = node.type();
+    if (steps_.size() >= kMostTextSteps) node.fail(fmt::format("is one of more than {} steps", kMostTextSteps));
     if (type == "Sequence") {
         if (depth == 8) node.fail("is nested more than 8 deep");
         for (const JsonNode& item : node.at("decoders").items()) add(item, depth + 1);
@@ -81,9 +74,20 @@ void TokenDecoder::add(const JsonNode& node, int depth) {
         if (metaspace.replacement.empty()) node.fail("has an empty replacement");
         steps_.emplace_back(std::move(metaspace));
     } else {
-        node.fail(fmt::format("is a decoder of type {}, which is not supported", type),
+        node.fail(fmt::format("is a decoder of type {}, which is not supported", printable(type)),
                   "use a tokenizer with Sequence, Replace, ByteFallback, Fuse, ByteLevel, Strip or Metaspace");
     }
+}
+
+std::string TokenDecoder::Run::replaceAll(const std::string& text, const Pattern& pattern, std::string_view content) {
+    std::string result;
+    size_t done = 0;
+    for (const ByteRange& match : pattern.find(text, budget_)) {
+        budget_.grow(content.size() - std::min(content.size(), match.end - match.begin));
+        result.append(text, done, match.begin - done).append(content);
+        done = match.end;
+    }
+    return result.append(text, done);
 }
 
 void TokenDecoder::Run::feed(size_t step, std::string piece) {

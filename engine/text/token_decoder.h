@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/text/pattern.h"
+#include "engine/text/text_budget.h"
 
 #include <optional>
 #include <string>
@@ -32,7 +33,11 @@ public:
     public:
         /// @param decoder must outlive the run
         Run(const TokenDecoder& decoder, Mode mode) : decoder_(&decoder), mode_(mode), states_(decoder.steps_.size()) {}
-        void push(std::string_view token) { feed(0, std::string(token)); }
+        /// @throws Error if the decoder makes the text too long or costs too much
+        void push(std::string_view token) {
+            budget_.addText(token.size());
+            feed(0, std::string(token));
+        }
         /// Ends the list: text that was waiting for more tokens comes out.
         void finish();
         /// The text that has come out since the last call.
@@ -49,11 +54,14 @@ public:
         void endBytes(size_t step);
         void feedStrip(size_t step, std::string piece);
 
+        std::string replaceAll(const std::string& text, const Pattern& pattern, std::string_view content);
+
         const TokenDecoder* decoder_;
         Mode mode_;
         std::vector<State> states_;
         std::string out_;
         size_t pieces_ = 0;
+        TextBudget budget_{0};
     };
 
 private:

@@ -1,12 +1,16 @@
 #include "engine/text/tokenizer.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
+#include "engine/io/input_file.h"
+#include "engine/io/json_file.h"
 #include "engine/text/added_tokens.h"
 #include "engine/text/bpe.h"
 #include "engine/text/json_node.h"
 #include "engine/text/normalizer.h"
 #include "engine/text/pre_tokenizer.h"
 #include "engine/text/special_template.h"
+#include "engine/text/text_budget.h"
 #include "engine/text/token_decoder.h"
 #include "engine/text/utf8.h"
 
@@ -15,8 +19,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 
 namespace attn {
 
@@ -75,34 +77,11 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
 Tokenizer Tokenizer::load(const std::filesystem::path& path) {
-    std::error_code error;
-    const std::string name = path.string();
-    if (!std::filesystem::is_regular_file(path, error))
-        throw Error({.what = std::filesystem::exists(path, error) ? "is not a file" : "there is no such file",
-                     .where = name,
-                     .hint = "give the path of a tokenizer.json"});
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) throw Error({.what = "the file cannot be read", .where = name, .hint = "check its permissions"});
-    return fromJson(text, name);
+    return fromJson(readTextFile(path, kMostJsonBytes), path.string());
 }
 
 Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
-    if (json.empty()) throw Error({.what = "the file is empty", .where = name, .hint = JsonNode::kHint});
-    if (json.starts_with("version https://git-lfs"))
-        throw Error({.what = "the file is a Git-LFS pointer, not the tokenizer itself",
-                     .where = name,
-                     .hint = "run git lfs pull in its folder"});
-    nlohmann::json document;
-    try {
-        document = nlohmann::json::parse(json);
-    } catch (const nlohmann::json::parse_error& error) {
-        throw Error({.what = fmt::format("the file is not valid JSON at byte {} of {}", error.byte, json.size()),
-                     .where = name,
-                     .hint = JsonNode::kHint});
-    } catch (const nlohmann::json::out_of_range&) {
-        throw Error({.what = "the file holds a number that is too large", .where = name, .hint = JsonNode::kHint});
-    }
+    const nlohmann::json document = parseJson(json, name);
     const JsonNode root(document, name);
     const auto normalizer = root.find("normalizer"), preTokenizer = root.find("pre_tokenizer"),
                decoder = root.find("decoder"), added = root.find("added_tokens"),
@@ -133,12 +112,12 @@ Tokenizer Tokenizer::characters(const std::vector<std::string>& alphabet, const 
                          .where = "alphabet",
                          .hint = "list single characters"});
         if (!vocabulary.emplace(entry, static_cast<int>(vocabulary.size())).second)
-            throw Error({.what = fmt::format("\"{}\" is listed twice", entry),
+            throw Error({.what = fmt::format("{} is listed twice", inQuotes(entry)),
                          .where = "alphabet",
                          .hint = "list each character once"});
     }
     if (unknown && !vocabulary.contains(*unknown))
-        throw Error({.what = fmt::format("the unknown entry \"{}\" is missing", *unknown),
+        throw Error({.what = fmt::format("the unknown entry {} is missing", inQuotes(*unknown)),
                      .where = "alphabet",
                      .hint = "add it to the list"});
     const Bpe::Options options{.unknownToken = unknown,
@@ -166,13 +145,14 @@ Encoding Tokenizer::encode(std::string_view text, bool addSpecialTokens) const {
     };
     if (addSpecialTokens)
         for (int id : parts_->specials.before) add(id, {});
+    TextBudget budget(text.size());
     std::vector<Bpe::Token> tokens;
-    for (AddedTokens::Part& part : parts_->added.split(text, parts_->normalizer)) {
+    for (AddedTokens::Part& part : parts_->added.split(text, parts_->normalizer, budget)) {
         if (part.id) {
             add(*part.id, part.text.origin(0, part.text.text().size()));
             continue;
         }
-        for (const AlignedText& word : parts_->preTokenizer.apply(std::move(part.text))) {
+        for (const AlignedText& word : parts_->preTokenizer.apply(std::move(part.text), budget)) {
             tokens.clear();
             parts_->bpe.encode(word.text(), tokens);
             for (const Bpe::Token& token : tokens) add(token.id, word.origin(token.begin, token.end));

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace attn {
+
+/// The most steps of a normalizer, a pre-tokenizer or a decoder; the longest of known tokenizers have 30.
+inline constexpr size_t kMostTextSteps = 256;
+
+/// What a tokenizer may spend on one text, in memory and in work. Its file may come from a stranger: eight chained
+/// replacements can make a text 50^8 times longer, and an expression can try 2^n ways to match n letters.
+class TextBudget {
+public:
+    /// @param textBytes length of the text
+    explicit TextBudget(size_t textBytes) { addText(textBytes); }
+
+    /// Widens the budget for more text.
+    void addText(size_t bytes);
+    /// Takes bytes by which a step makes the text longer. @throws Error if it becomes too long
+    void grow(size_t bytes);
+    /// Takes steps of an expression's search. @return false if there are not so many left
+    bool takeSearch(uint64_t steps);
+
+private:
+    // Normalizers of known models at most triple a text, and bytes become two letters each.
+    static constexpr size_t kGrowth = 32, kFirstGrowth = 256;
+    // Ordinary expressions need a few steps at each place, which are not taken from here; see Pattern. A run of n
+    // blanks takes 6 n at its first place.
+    static constexpr uint64_t kFirstSearch = uint64_t{1} << 20, kSearch = 32;
+
+    size_t growth_ = kFirstGrowth;
+    uint64_t search_ = kFirstSearch;
+};
+
+} // namespace attn
