@@ -24,6 +24,8 @@ struct AttendOptions {
     bool validation = false;
 };
 
+constexpr int64_t kMostTokens = 65536, kMostWidth = 1024;
+
 struct Inputs {
     AttentionSizes sizes;
     std::vector<float> q, k, v;
@@ -47,6 +49,12 @@ Inputs readInputs(const std::string& path, const HeadCounts& counts) {
                                      Shape(found->second.shape).text(), heads),
                  .where = path,
                  .hint = "give the composition as many heads as the file has, for example heads=multi_head(4)"});
+        if (shape[1] < 1 || shape[2] < 1 || shape[1] > kMostTokens || shape[2] > kMostWidth)
+            throw Error({.what = fmt::format("the shape of {} is {}, but attend needs 1 to {} rows and a width from 1 "
+                                             "to {}",
+                                             name, Shape(found->second.shape).text(), kMostTokens, kMostWidth),
+                         .where = path,
+                         .hint = "give q, k and v of such a shape"});
         rows = shape[1];
         if (inputs.sizes.width == 0) inputs.sizes.width = shape[2];
         if (shape[2] != inputs.sizes.width)
@@ -72,10 +80,12 @@ Inputs readInputs(const std::string& path, const HeadCounts& counts) {
 Inputs drawInputs(const std::string& sizes, const HeadCounts& counts, uint64_t seed) {
     int64_t T = 0, D = 0;
     char rest = 0;
-    if (std::sscanf(sizes.c_str(), "%ld,%ld%c", &T, &D, &rest) != 2 || T < 1 || D < 1 || T > 65536 || D > 1024)
+    if (std::sscanf(sizes.c_str(), "%ld,%ld%c", &T, &D, &rest) != 2 || T < 1 || D < 1 || T > kMostTokens ||
+        D > kMostWidth)
         throw Error({.what = fmt::format("\"{}\" is not a number of tokens and a width", sizes),
                      .where = "--random",
-                     .hint = "write for example --random 64,16; at most 65536 tokens and a width of 1024"});
+                     .hint = fmt::format("write for example --random 64,16; at most {} tokens and a width of {}",
+                                         kMostTokens, kMostWidth)});
     AttentionNumbers numbers =
         randomNumbers({.heads = counts.heads, .groups = counts.groups, .tokens = T, .width = D}, seed);
     return {.sizes = {.queries = T, .keys = T, .width = D},

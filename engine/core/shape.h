@@ -20,11 +20,17 @@ public:
     int64_t operator[](int axis) const { return extents_[static_cast<size_t>(axis < 0 ? axis + rank() : axis)]; }
     const std::vector<int64_t>& extents() const { return extents_; }
 
+    // These products throw Error if an extent is negative or the product needs more than 62 bits.
     int64_t elements() const;                                         ///< without padding; 1 for a scalar
     int64_t columns() const { return rank() == 0 ? 1 : (*this)[-1]; } ///< extent of the last axis
     int64_t rows() const;                                             ///< product of all other axes
     int64_t rowStride() const { return (columns() + 3) / 4 * 4; }     ///< floats from one row to the next on the device
-    int64_t paddedElements() const { return rows() * rowStride(); }
+    int64_t paddedElements() const;                                   ///< floats on the device
+
+    /// Checks the shape of a tensor that is computed or stored on a device: every extent is at least 1, and the padded
+    /// elements can be counted in bytes. @param name of the tensor, for the message  @throws Error naming the shape
+    void requireUsable(const std::string& name) const;
+
     std::string text() const; ///< "[5, 8, 64]"
 
     bool operator==(const Shape&) const = default;

@@ -25,6 +25,7 @@ Tensor Graph::source(NodeKind kind, std::string name, TensorType type) {
                          .hint = "give every tensor its own name"});
         return found->second;
     }
+    type.shape.requireUsable(name);
     const Tensor tensor{this, size(), 0};
     nodes_.push_back(
         {.kind = kind, .op = nullptr, .attributes = {}, .inputs = {}, .outputs = {std::move(type)}, .name = name});
@@ -52,6 +53,7 @@ Tensor Graph::add(const Op& op, std::vector<Tensor> inputs, Attributes attribute
     }
     std::vector<TensorType> outputs = op.infer(types, attributes);
     if (name.empty()) name = fmt::format("{}#{}", op.name, size());
+    for (const TensorType& output : outputs) output.shape.requireUsable(name);
     nodes_.push_back({.kind = NodeKind::Operation,
                       .op = &op,
                       .attributes = std::move(attributes),

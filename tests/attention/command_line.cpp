@@ -16,6 +16,26 @@ Answer runMask(const std::string& arguments) { return runProgram("mask " + argum
 
 } // namespace
 
+TEST_CASE("attention-cli attend: refuses inputs without rows or width, and impossible sizes", "[attention][cli]") {
+    const TemporaryFolder folder;
+    const auto problem = [&](const std::string& shape) {
+        std::string header = "{";
+        for (const char* name : {"q", "k", "v"})
+            header += (header.size() > 1 ? ",\"" : "\"") + std::string(name) +
+                      "\":{\"dtype\":\"F32\",\"shape\":" + shape + ",\"data_offsets\":[0,0]}";
+        writeFile(folder / "input.safetensors", safetensors(header + "}", ""));
+        const Answer answer =
+            runProgram("attend --spec mask=causal --input '" + (folder / "input.safetensors").string() + "' --out '" +
+                       (folder / "out.npz").string() + "'");
+        CHECK(answer.code == 1);
+        return answer.text;
+    };
+    for (const char* shape : {"[1099511627776, 0]", "[0, 8]", "[4, 0]", "[1, 1099511627776, 0]", "[0, 0]"})
+        CHECK_THAT(problem(shape), CONTAINS("input.safetensors: the shape of q is " + std::string(shape) +
+                                            ", but attend needs 1 to 65536 rows and a width from 1 to 1024"));
+    CHECK_THAT(problem("[0, 4, 8]"), CONTAINS("not [1, rows, width]"));
+}
+
 TEST_CASE("attention-cli attend: writes a window of an effective pattern of any length", "[attention][cli][gpu]") {
     const TemporaryFolder folder;
     const std::string path = folder / "pattern.safetensors";
