@@ -1,6 +1,7 @@
 #include "app/cli/analysis_options.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/models/vision_source.h"
 #include "engine/session/language_model.h"
 
@@ -70,9 +71,8 @@ std::shared_ptr<AnalysisResult> runAnalysis(LanguageModel& model, std::vector<in
 
 std::string tokenText(const LanguageModel& model, int token) {
     const auto& texts = model.info().tokenTexts;
-    return token >= 0 && static_cast<size_t>(token) < texts.size()
-               ? fmt::format("\"{}\"", texts[static_cast<size_t>(token)])
-               : fmt::format("#{}", token);
+    return token >= 0 && static_cast<size_t>(token) < texts.size() ? inQuotes(texts[static_cast<size_t>(token)])
+                                                                   : fmt::format("#{}", token);
 }
 
 nlohmann::json tokenJson(const LanguageModel& model, int token) {

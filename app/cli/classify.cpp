@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/vision_options.h"
 
+#include "engine/core/quoting.h"
 #include "engine/io/image.h"
 #include "engine/session/vision_model.h"
 
@@ -36,7 +37,7 @@ int classify(const ClassifyOptions& options) {
             classes.push_back(
                 {{"index", index}, {"label", info.labelOf(index)}, {"probability", shares[at]}, {"logit", logits[at]}});
         else
-            fmt::print("{:6.2f} %  {}\n", static_cast<double>(shares[at]) * 100, info.labelOf(index));
+            fmt::print("{:6.2f} %  {}\n", static_cast<double>(shares[at]) * 100, printable(info.labelOf(index)));
     }
     if (options.json)
         fmt::print("{}\n", nlohmann::json{{"model", info.name},

@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/session/language_model.h"
 #include "engine/session/sampling.h"
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unistd.h>
 
 namespace attn::cli {
 namespace {
@@ -34,11 +36,13 @@ int generate(const GenerateOptions& options) {
 
     std::optional<StreamDecoder> decoder;
     if (tokenizer != nullptr) decoder.emplace(*tokenizer, true);
+    const bool isTerminal = isatty(STDOUT_FILENO) == 1; // which a model's tokens must not steer
+    const auto write = [&](const std::string& text) { fmt::print("{}", isTerminal ? printableLines(text) : text); };
     size_t shown = 0;
     const auto show = [&] {
         for (; shown < tokens.size() && !options.json; ++shown) {
             if (decoder)
-                fmt::print("{}", decoder->push(tokens[shown]));
+                write(decoder->push(tokens[shown]));
             else
                 fmt::print("{}{}", shown == 0 ? "" : " ", tokens[shown]);
         }
@@ -87,7 +91,8 @@ int generate(const GenerateOptions& options) {
                        .dump(2));
         return kDone;
     }
-    fmt::print("{}\n", decoder ? decoder->finish() : "");
+    write(decoder ? decoder->finish() : "");
+    fmt::print("\n");
     return kDone;
 }
 

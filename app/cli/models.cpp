@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/vision_options.h"
 
+#include "engine/core/quoting.h"
 #include "engine/models/vision_source.h"
 #include "engine/session/language_model.h"
 
@@ -52,7 +53,7 @@ void addModels(Command& command) {
                                    .dump(2));
             return kDone;
         }
-        fmt::print("{}: {}\n", info.name, info.familyTitle);
+        fmt::print("{}: {}\n", printable(info.name), info.familyTitle);
         fmt::print("  {} layers of {} heads", info.layers, info.heads);
         if (info.keyValueHeads != info.heads) fmt::print(" sharing {} key/value heads", info.keyValueHeads);
         fmt::print(", head width {}, model width {}, feed-forward width {}\n", info.headWidth, info.modelWidth,
@@ -66,7 +67,7 @@ void addModels(Command& command) {
                    info.hasTokenizer ? info.tokenizerSummary : "none; give --tokens instead of --prompt");
         if (options->tensors)
             for (const ParameterInfo& p : info.parameters)
-                fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), p.sourceName);
+                fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), printable(p.sourceName));
         if (options->hooks)
             for (const std::string& hook : info.hooks) fmt::print("{}\n", hook);
         return kDone;

@@ -2,14 +2,13 @@
 
 #include "engine/analysis/logit_lens.h"
 #include "engine/core/error.h"
+#include "engine/io/input_file.h"
 #include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 namespace attn::cli {
 namespace {
@@ -25,12 +24,8 @@ int perplexity(const PerplexityOptions& options) {
     const auto model = options.model.open(false);
     PromptOptions prompt = options.prompt;
     if (!options.file.empty()) {
-        std::ifstream file(options.file, std::ios::binary);
-        prompt.text.assign(std::istreambuf_iterator<char>(file), {});
-        if (!file)
-            throw Error({.what = "the file cannot be read",
-                         .where = options.file,
-                         .hint = "check the path and your permission to read it"});
+        constexpr uint64_t kMostBytes = uint64_t{64} << 20; // hours of scoring
+        prompt.text = readGivenText(options.file, kMostBytes);
     }
     TokenScoresAnalysis analysis;
     analysis.tokens = prompt.encode(*model);

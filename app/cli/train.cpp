@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/bundled.h"
 #include "engine/training/run.h"
@@ -93,10 +94,11 @@ void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluati
 void printConfusion(const Trainer& trainer, const Trainer::Evaluation& evaluation) {
     const std::vector<std::string>& labels = trainer.images()->instance().labels();
     fmt::print("{:>14}", "");
-    for (size_t column = 0; column < labels.size(); ++column) fmt::print("{:>7}", fmt::format("{:.6}", labels[column]));
+    for (size_t column = 0; column < labels.size(); ++column)
+        fmt::print("{:>7}", fmt::format("{:.6}", printable(labels[column])));
     fmt::print("\n");
     for (size_t row = 0; row < labels.size(); ++row) {
-        fmt::print("{:>14}", fmt::format("{:.13}", labels[row]));
+        fmt::print("{:>14}", fmt::format("{:.13}", printable(labels[row])));
         for (size_t column = 0; column < labels.size(); ++column)
             fmt::print("{:>7}", evaluation.confusion[row * labels.size() + column]);
         fmt::print("\n");

@@ -6,6 +6,7 @@
 #include "engine/analysis/class_sweeps.h"
 #include "engine/analysis/patch_head_kinds.h"
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/models/model_source.h"
 #include "engine/models/vision_source.h"
 #include "engine/session/vision_model.h"
@@ -67,10 +68,10 @@ struct PictureInput {
     }
     Json classJson(int index) const { return {{"index", index}, {"label", model->info().labelOf(index)}}; }
     TargetName name(const LogitTarget& target) const {
-        std::string text = fmt::format("logit of \"{}\"", model->info().labelOf(target.token));
+        std::string text = fmt::format("logit of {}", inQuotes(model->info().labelOf(target.token)));
         Json json{{"class", classJson(target.token)}};
         if (target.other >= 0) {
-            text += fmt::format(" minus that of \"{}\"", model->info().labelOf(target.other));
+            text += fmt::format(" minus that of {}", inQuotes(model->info().labelOf(target.other)));
             json["against"] = classJson(target.other);
         }
         return {std::move(text), std::make_shared<const Json>(std::move(json))};
@@ -94,7 +95,7 @@ void classes(PictureInput& input, int top) {
         std::string says;
         Json choices = Json::array();
         for (const int index : order) {
-            says += fmt::format("  {} {:.1f} %", input.model->info().labelOf(index),
+            says += fmt::format("  {} {:.1f} %", printable(input.model->info().labelOf(index)),
                                 static_cast<double>(shareOf(index)) * 100);
             Json each = input.classJson(index);
             each["probability"] = shareOf(index);

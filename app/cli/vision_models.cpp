@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/vision_options.h"
 
+#include "engine/core/quoting.h"
 #include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ void describeVision(const ModelOptions& options, const VisionListing& listing) {
     const auto model = openVision(options, {});
     if (listing.json) return printJson(*model);
     const VisionInfo& info = model->info();
-    fmt::print("{}: {}\n", info.name, info.familyTitle);
+    fmt::print("{}: {}\n", printable(info.name), info.familyTitle);
     const int fewest = std::ranges::min(info.layerHeads);
     fmt::print("  {} layers of {} heads, head width {}, model width {}, feed-forward width {}\n", info.layers,
                fewest == info.heads ? fmt::to_string(info.heads) : fmt::format("{} to {}", fewest, info.heads),
@@ -69,7 +70,7 @@ void describeVision(const ModelOptions& options, const VisionListing& listing) {
                static_cast<double>(model->deviceBytes()) / (1 << 20));
     if (listing.tensors)
         for (const ParameterInfo& p : info.parameters)
-            fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), p.sourceName);
+            fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), printable(p.sourceName));
     if (listing.hooks)
         for (const std::string& hook : info.hooks) fmt::print("{}\n", hook);
 }

@@ -33,6 +33,17 @@ std::string printable(std::string_view text, size_t most) {
     return result;
 }
 
+std::string printableLines(std::string_view text) {
+    std::string result;
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find_first_of("\n\t", at), text.size());
+        result += printable(text.substr(at, end - at), text.size());
+        if (end < text.size()) result += text[end];
+        at = end + 1;
+    }
+    return result;
+}
+
 std::string inQuotes(std::string_view text, size_t most) { return fmt::format("\"{}\"", printable(text, most)); }
 
 } // namespace attn

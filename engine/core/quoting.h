@@ -15,6 +15,9 @@ inline constexpr size_t kMostQuotedBytes = 120;
 /// @param most bytes of the text that are kept; "..." stands for the rest
 std::string printable(std::string_view text, size_t most = kMostQuotedBytes);
 
+/// printable() of a whole text, which keeps its lines and tabs: for a terminal.
+std::string printableLines(std::string_view text);
+
 /// The text in double quotes, as printable() shows it.
 std::string inQuotes(std::string_view text, size_t most = kMostQuotedBytes);
 

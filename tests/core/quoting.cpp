@@ -32,6 +32,13 @@ TEST_CASE("quoting: long text is cut between characters", "[core]") {
     CHECK(inQuotes(std::string(1 << 20, 'x')).size() == kMostQuotedBytes + 5);
 }
 
+TEST_CASE("quoting: a text keeps its lines and tabs, and nothing else that steers a terminal", "[core]") {
+    CHECK(printableLines("one\n\n\ttwo \x1b[2J\r\n") == "one\n\n\ttwo \\x1b[2J\\r\n");
+    CHECK(printableLines("").empty());
+    CHECK(printableLines("\n") == "\n");
+    CHECK(printableLines(std::string(1000, 'x') + "\a") == std::string(1000, 'x') + "\\x07");
+}
+
 TEST_CASE("error: no field prints a terminal escape or a megabyte", "[core]") {
     const std::string name = "\x1b]0;title\a" + std::string(1 << 20, 'x');
     const Error error({.what = name, .where = name, .hint = name});

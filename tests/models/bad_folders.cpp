@@ -1,6 +1,7 @@
 #include "engine/io/weight_source.h"
 #include "engine/models/model_source.h"
 #include "tests/models/model_folder.h"
+#include "tests/support/program.h"
 
 #include <functional>
 
@@ -355,4 +356,27 @@ TEST_CASE("bad folders: weights that shrink after they were opened are an error,
             source->read("embed.W_E", Shape{61, 32}, [&](const auto& fill) { fill(0, values); });
         }),
         CONTAINS("model.safetensors: was shortened while it was open and now ends at byte 5000; fetch the file again"));
+}
+
+TEST_CASE("bad folders: terminal escapes in tensor names and tokens are not printed", "[models][cli][gpu]") {
+    ModelFolder folder("gpt2");
+    folder.shard();
+    json index = json::parse(folder.text("model.safetensors.index.json"));
+    index["weight_map"]["\x1b]0;title\a"] = index["weight_map"].front();
+    writeFile(folder / "model.safetensors.index.json", index.dump());
+    const std::string path = "'" + folder.path().string() + "'";
+    const Answer answer = runProgram("models " + path);
+    CHECK(answer.code == 1);
+    CHECK_THAT(answer.text, CONTAINS(R"(the index promises tensor "\x1b]0;title\x07")"));
+    CHECK(answer.text.find('\x1b') == std::string::npos);
+
+    ModelFolder talking("gpt2");
+    const json tokenizer = {
+        {"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"\x1b", 1}}}, {"merges", json::array()}}}};
+    writeFile(talking / "tokenizer.json", tokenizer.dump());
+    const Answer scores =
+        runProgram("perplexity '" + talking.path().string() + "' --prompt \"$(printf 'a\\033a')\" --each");
+    CHECK(scores.code == 0);
+    CHECK_THAT(scores.text, CONTAINS(R"("\x1b")"));
+    CHECK(scores.text.find('\x1b') == std::string::npos);
 }

@@ -133,7 +133,8 @@ TEST_CASE("mutations: config.json of every family", "[models]") {
     const json cases = readJsonFile(fs::path(ATTN_TEST_DIR) / "golden" / "cases.json");
     for (const json& entry : cases.at("cases")) {
         const fs::path folder = fs::path(ATTN_TEST_DIR) / "golden" / entry.at("name").get<std::string>();
-        goldens.emplace_back(readTextFile(folder / "config.json", kMostJsonBytes), TensorNames(WeightSource(folder).names()));
+        goldens.emplace_back(readTextFile(folder / "config.json", kMostJsonBytes),
+                             TensorNames(WeightSource(folder).names()));
     }
     Mutator mutator(1);
     int loaded = 0;

@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/io/input_file.h"
 #include "engine/text/utf8.h"
 #include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/tasks/catalogue.h"
@@ -9,8 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <unordered_map>
 
@@ -24,25 +23,11 @@ constexpr std::array<Param, 1> kParams{{
 }};
 
 std::string readText(const std::filesystem::path& path) {
-    constexpr uintmax_t kMostBytes = 64 << 20;
+    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
     if (path.empty())
         throw Error(
             {.what = "the task needs a text to learn from", .where = "text", .hint = "choose a UTF-8 text file"});
-    std::error_code error;
-    const uintmax_t size = std::filesystem::file_size(path, error);
-    if (error)
-        throw Error({.what = std::filesystem::exists(path) ? "is not a file" : "there is no such file",
-                     .where = path.string(),
-                     .hint = "name a UTF-8 text file"});
-    if (size > kMostBytes)
-        throw Error({.what = fmt::format("the text has {} MiB; at most {} are allowed", size >> 20, kMostBytes >> 20),
-                     .where = path.string(),
-                     .hint = "shorten the text"});
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file)
-        throw Error({.what = "the file cannot be read", .where = path.string(), .hint = "check its permissions"});
-    return text;
+    return readTextFile(path, kMostBytes);
 }
 
 /// The token ids of the two parts of a text.
