@@ -1,6 +1,7 @@
 #include "engine/attention/head_counts.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/model_cost.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,8 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (specs == json.end() || !specs->is_array() || specs->empty() ||
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
         read.fail("attention", "is not a list of one expression per layer", kWhere);
+    if (specs->size() > static_cast<size_t>(kMostLayers))
+        read.fail("attention", fmt::format("lists {} layers; at most {} are supported", specs->size(), kMostLayers));
     const bool isRms = read.text("norm", "layer_norm") == "rms_norm", hasBias = read.flag("bias", true);
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = width,

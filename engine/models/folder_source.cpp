@@ -3,6 +3,7 @@
 #include "engine/models/bundled.h"
 #include "engine/models/family.h"
 #include "engine/models/memory_source.h"
+#include "engine/models/model_cost.h"
 #include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
@@ -33,9 +34,10 @@ public:
         std::error_code error;
         config_.name = std::filesystem::weakly_canonical(weights_.folder(), error).filename().string();
         config_.family = std::string(family_.id);
+        requireAffordable(config_, weights_.configFile());
         checkTensors();
         if (const auto file = weights_.folder() / "tokenizer.json";
-            std::filesystem::exists(std::filesystem::symlink_status(file)))
+            std::filesystem::exists(std::filesystem::symlink_status(file, error)))
             tokenizer_.emplace(Tokenizer::load(file));
         if (const auto example = weights_.config().find("example_prompt");
             example != weights_.config().end() && example->is_string())

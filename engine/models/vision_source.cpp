@@ -4,6 +4,7 @@
 #include "engine/io/run_folder.h"
 #include "engine/models/bundled.h"
 #include "engine/models/decoder.h"
+#include "engine/models/model_cost.h"
 #include "engine/models/preprocessor_config.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
@@ -63,12 +64,14 @@ public:
         std::error_code error;
         config_.name = nameOf(std::filesystem::weakly_canonical(weights_.folder(), error));
         config_.family = std::string(family_.id);
+        requireAffordable(config_, weights_.configFile());
         labels_ = labelsOf(weights_.config(), config_.classes);
         checkTensors();
         FolderPreprocessing folder = readPreprocessing(weights_.folder(), weights_.config(), config_);
         warnings_ = std::move(folder.warnings);
         preprocessing_ = size ? folder.preprocessing.forSize(*size) : folder.preprocessing;
         config_.image = resultSize(preprocessing_, config_);
+        requireAffordable(config_, weights_.configFile());
         buildVisionEncoder(config_); // throws if the patches do not divide the size
         if (config_.grid() != trainedGrid_ && config_.positions == VisionPositions::Learned)
             warnings_.push_back(fmt::format("positions of {} x {} patches are interpolated to {} x {}",

@@ -358,6 +358,28 @@ TEST_CASE("bad folders: weights that shrink after they were opened are an error,
         CONTAINS("model.safetensors: was shortened while it was open and now ends at byte 5000; fetch the file again"));
 }
 
+TEST_CASE("bad folders: a config that nothing could run is refused before anything is built", "[models]") {
+    const auto composed = [&](const std::string& spec, int64_t context, size_t layers = 1) {
+        return afterwards("gpt2", [&](ModelFolder& folder) {
+            const json config = {{"model_type", "attention-lab"},
+                                 {"attention", std::vector<std::string>(layers, spec)},
+                                 {"vocab_size", 8},
+                                 {"context", context},
+                                 {"width", 8},
+                                 {"heads", 2},
+                                 {"feed_forward", 8}};
+            writeFile(folder / "config.json", config.dump());
+        });
+    };
+    const std::string window = "heads=multi_head(2), mask=causal & window(4)";
+    CHECK_THAT(composed(window, int64_t{1} << 30),
+               CONTAINS("config.json: a context of 1073741824 tokens in 1 layers needs masks of 1.15e+18 cells") &&
+                   CONTAINS("set a shorter \"context\""));
+    CHECK_THAT(composed(window, 16'384, 100), CONTAINS("needs masks of 2.68e+10 cells"));
+    CHECK_THAT(composed(window, 64, 2000), CONTAINS("\"attention\" lists 2000 layers; at most 1024 are supported"));
+    CHECK_THAT(composed(window, 2048), CONTAINS("tensor \"embed.W_E\" is missing")); // it was built, and then compared
+}
+
 TEST_CASE("bad folders: terminal escapes in tensor names and tokens are not printed", "[models][cli][gpu]") {
     ModelFolder folder("gpt2");
     folder.shard();

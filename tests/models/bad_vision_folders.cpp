@@ -190,3 +190,24 @@ TEST_CASE("vision folders: labels come from id2label", "[models][vision]") {
     const auto labels = openVisionSource(folder.path().string())->labels();
     CHECK(labels == std::vector<std::string>{"", "", "cat", "", "", "", ""});
 }
+
+TEST_CASE("bad vision folders: more tokens than anything could run are refused before anything is built",
+          "[models][vision]") {
+    const auto sized = [](const std::string& model, int64_t image, int64_t patch) {
+        return afterVisionChange(model, [&](auto& folder) {
+            folder.edit("config.json", [&](json& config) {
+                config["image_size"] = image;
+                config["patch_size"] = patch;
+            });
+        });
+    };
+    CHECK_THAT(sized("vit", 8000, 32), // 250 x 250 patches and CLS
+               CONTAINS("config.json: pictures of 8000 x 8000 pixels give 62501 tokens") &&
+                   CONTAINS("choose smaller pictures"));
+    CHECK_THAT(withVisionField("vit", "num_hidden_layers", 2000), CONTAINS("\"num_hidden_layers\" is 2000"));
+    CHECK_THAT(afterVisionChange(
+                   "vit", [](auto&) {}, ImageSize{1024, 1024}),
+               CONTAINS("pictures of 1024 x 1024 pixels give 65537 tokens"));
+    CHECK_THAT(sized("vit", 512, 4), CONTAINS("give 16385 tokens"));
+    CHECK_THAT(sized("vit", 504, 4), CONTAINS("but the config asks for")); // it was built, and then compared
+}

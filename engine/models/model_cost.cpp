@@ -1,0 +1,62 @@
+#include "engine/models/model_cost.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+void requireLayers(size_t layers, const std::string& file) {
+    if (layers <= static_cast<size_t>(kMostLayers)) return;
+    throw Error({.what = fmt::format("describes {} layers; at most {} are supported", layers, kMostLayers),
+                 .where = file,
+                 .hint = "copy the config.json that belongs to the weights"});
+}
+
+} // namespace
+
+void requireAffordable(const DecoderConfig& config, const std::string& file) {
+    requireLayers(config.layers.size(), file);
+    const auto context = static_cast<double>(config.context); // products of doubles do not overflow
+    double cells = 0;
+    for (const LayerAttention& layer : config.layers)
+        if (layer.spec)
+            cells += context * context *
+                     static_cast<double>(layer.spec->mask.dependsOnHead() ? layer.heads.heads : int64_t{1});
+    if (!isComposed(config) ||
+        (cells <= static_cast<double>(kMostMaskCells) && context * context <= static_cast<double>(kMostPatternCells)))
+        return;
+    throw Error({.what = fmt::format("a context of {} tokens in {} layers needs masks of {:.3g} cells; at most {:.3g} "
+                                     "cells and {:.3g} in one mask are supported",
+                                     config.context, config.layers.size(), cells, static_cast<double>(kMostMaskCells),
+                                     static_cast<double>(kMostPatternCells)),
+                 .where = file,
+                 .hint = "set a shorter \"context\""});
+}
+
+void requireAffordable(const VisionConfig& config, const std::string& file) {
+    requireLayers(config.layers.size(), file);
+    double all = 0, largest = 0;
+    for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
+        const auto at = static_cast<size_t>(layer);
+        const auto tokens = static_cast<double>(config.tokensOf(layer));
+        const int64_t side = at < config.windows.size() ? config.windows[at].size : 0;
+        const double seen =
+            side == 0 ? tokens : std::min(tokens, static_cast<double>(side) * static_cast<double>(side));
+        largest = std::max(largest, tokens * seen);
+        all += tokens * seen * static_cast<double>(config.layers[at].heads.heads);
+    }
+    if (largest <= static_cast<double>(kMostPatternCells) && all <= static_cast<double>(kMostModelCells)) return;
+    throw Error(
+        {.what = fmt::format("pictures of {} x {} pixels give {} tokens, and the patterns {:.3g} cells; at most "
+                             "{:.3g} cells and {:.3g} a head are supported",
+                             config.image.width, config.image.height, config.tokens(), all,
+                             static_cast<double>(kMostModelCells), static_cast<double>(kMostPatternCells)),
+         .where = file,
+         .hint = "choose smaller pictures or a model with larger patches"});
+}
+
+} // namespace attn
