@@ -16,16 +16,19 @@ void requireLayers(size_t layers, const std::string& file) {
                  .hint = "copy the config.json that belongs to the weights"});
 }
 
+/// The cells of a layer's masks, which are visited when the model is opened. @param cells of one pattern
+double maskCells(const LayerAttention& layer, double cells) {
+    if (!layer.spec) return 0;
+    return cells * static_cast<double>(layer.spec->mask.dependsOnHead() ? layer.heads.heads : int64_t{1});
+}
+
 } // namespace
 
 void requireAffordable(const DecoderConfig& config, const std::string& file) {
     requireLayers(config.layers.size(), file);
     const auto context = static_cast<double>(config.context); // products of doubles do not overflow
     double cells = 0;
-    for (const LayerAttention& layer : config.layers)
-        if (layer.spec)
-            cells += context * context *
-                     static_cast<double>(layer.spec->mask.dependsOnHead() ? layer.heads.heads : int64_t{1});
+    for (const LayerAttention& layer : config.layers) cells += maskCells(layer, context * context);
     if (!isComposed(config) ||
         (cells <= static_cast<double>(kMostMaskCells) && context * context <= static_cast<double>(kMostPatternCells)))
         return;
@@ -39,7 +42,7 @@ void requireAffordable(const DecoderConfig& config, const std::string& file) {
 
 void requireAffordable(const VisionConfig& config, const std::string& file) {
     requireLayers(config.layers.size(), file);
-    double all = 0, largest = 0;
+    double all = 0, largest = 0, masks = 0;
     for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
         const auto at = static_cast<size_t>(layer);
         const auto tokens = static_cast<double>(config.tokensOf(layer));
@@ -48,13 +51,17 @@ void requireAffordable(const VisionConfig& config, const std::string& file) {
             side == 0 ? tokens : std::min(tokens, static_cast<double>(side) * static_cast<double>(side));
         largest = std::max(largest, tokens * seen);
         all += tokens * seen * static_cast<double>(config.layers[at].heads.heads);
+        masks += maskCells(config.layers[at], tokens * seen);
     }
-    if (largest <= static_cast<double>(kMostPatternCells) && all <= static_cast<double>(kMostModelCells)) return;
+    if (largest <= static_cast<double>(kMostPatternCells) && all <= static_cast<double>(kMostModelCells) &&
+        masks <= static_cast<double>(kMostMaskCells))
+        return;
     throw Error(
-        {.what = fmt::format("pictures of {} x {} pixels give {} tokens, and the patterns {:.3g} cells; at most "
-                             "{:.3g} cells and {:.3g} a head are supported",
-                             config.image.width, config.image.height, config.tokens(), all,
-                             static_cast<double>(kMostModelCells), static_cast<double>(kMostPatternCells)),
+        {.what = fmt::format("pictures of {} x {} pixels give {} tokens: patterns of {:.3g} cells in all and "
+                             "{:.3g} a head, and masks of {:.3g}; at most {:.3g}, {:.3g} and {:.3g} are supported",
+                             config.image.width, config.image.height, config.tokens(), all, largest, masks,
+                             static_cast<double>(kMostModelCells), static_cast<double>(kMostPatternCells),
+                             static_cast<double>(kMostMaskCells)),
          .where = file,
          .hint = "choose smaller pictures or a model with larger patches"});
 }
