@@ -2,9 +2,9 @@
 
 #include "app/figures/length_figure.h"
 #include "engine/attention/attention_spec.h"
+#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/gpu/context.h"
-#include "engine/io/tensor_writer.h"
 #include "engine/runtime/kernel_library.h"
 #include "engine/session/attention_cost.h"
 
@@ -80,7 +80,7 @@ int cost(const CostOptions& options) {
     if (options.out.empty()) return kDone;
     if (std::filesystem::path(options.out).extension() == ".json") {
         const std::string text = report.dump(2) + "\n";
-        writeAtomically(options.out, std::as_bytes(std::span(text)));
+        writeAtomically(options.out, text);
         return kDone;
     }
     figure.fitRange();

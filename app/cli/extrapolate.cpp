@@ -1,7 +1,7 @@
 #include "app/cli/command.h"
 
 #include "app/figures/length_figure.h"
-#include "engine/io/tensor_writer.h"
+#include "engine/core/atomic_file.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 
@@ -106,7 +106,7 @@ int extrapolate(const ExtrapolateOptions& options) {
     const auto suffix = std::filesystem::path(options.out).extension();
     if (suffix == ".json") {
         const std::string text = report.dump(2) + "\n";
-        writeAtomically(options.out, std::as_bytes(std::span(text)));
+        writeAtomically(options.out, text);
         return kDone;
     }
     writeFigure(figure, {760, 420}, options.out);

@@ -5,6 +5,7 @@
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/expression.h"
 #include "engine/attention/part.h"
+#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 

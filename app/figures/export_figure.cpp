@@ -1,29 +1,24 @@
 #include "app/figures/export_figure.h"
 
+#include "engine/core/atomic_file.h"
+#include "engine/core/error.h"
+
 #include <QBuffer>
 #include <QFileInfo>
 #include <QMarginsF>
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSaveFile>
 #include <QSvgGenerator>
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace attn {
 namespace {
 
 constexpr double kLogicalDpi = 96, kPointsPerInch = 72;
-
-std::optional<Failure> write(const QByteArray& bytes, const QString& path) {
-    QSaveFile file(path); // renamed when complete, so a full disk leaves an older file unchanged
-    if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return {};
-    return Failure{.what = "the file cannot be written: " + file.errorString().toStdString(),
-                   .where = path.toStdString(),
-                   .hint = "choose a folder that you may write to"};
-}
 
 void paintSvg(const Figure& figure, const FigureTheme& theme, const QSize& size, QIODevice& device) {
     QSvgGenerator generator;
@@ -51,6 +46,22 @@ void paintPdf(const Figure& figure, const FigureTheme& theme, const QSize& size,
 
 } // namespace
 
+std::optional<Failure> writeBytes(const QByteArray& bytes, const QString& path) {
+    try {
+        writeAtomically(path.toStdString(), std::as_bytes(std::span(bytes.data(), static_cast<size_t>(bytes.size()))));
+        return {};
+    } catch (const Error& error) {
+        return Failure{error.message(), error.where(), error.hint()};
+    }
+}
+
+std::optional<Failure> writePng(const QImage& image, const QString& path) {
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    image.save(&buffer, "PNG");
+    return writeBytes(buffer.data(), path);
+}
+
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale) {
     QImage image(QSize(std::max(1, static_cast<int>(std::lround(size.width() * scale))),
                        std::max(1, static_cast<int>(std::lround(size.height() * scale)))),
@@ -69,15 +80,14 @@ std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& the
         return Failure{.what = "figures cannot be saved as \"" + suffix.toStdString() + "\"",
                        .where = path.toStdString(),
                        .hint = "end the name in .png, .svg or .pdf"};
-    QBuffer buffer; // the generators close their device, which a QSaveFile forbids
+    if (suffix == "png") return writePng(imageOf(figure, theme, size), path);
+    QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
-    if (suffix == "png")
-        imageOf(figure, theme, size).save(&buffer, "PNG");
-    else if (suffix == "svg")
+    if (suffix == "svg")
         paintSvg(figure, theme, size, buffer);
     else
         paintPdf(figure, theme, size, buffer);
-    return write(buffer.data(), path);
+    return writeBytes(buffer.data(), path);
 }
 
 std::optional<Failure> exportCsv(const Figure& figure, const QString& path) {
@@ -85,7 +95,7 @@ std::optional<Failure> exportCsv(const Figure& figure, const QString& path) {
     if (text.isEmpty())
         return Failure{
             .what = "there are no numbers to save yet", .where = path.toStdString(), .hint = "run a prompt first"};
-    return write(text.toUtf8(), path);
+    return writeBytes(text.toUtf8(), path);
 }
 
 } // namespace attn

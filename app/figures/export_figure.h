@@ -4,12 +4,20 @@
 
 #include "engine/core/failure.h"
 
+#include <QByteArray>
 #include <QImage>
 #include <QSize>
+#include <QString>
 
 #include <optional>
 
 namespace attn {
+
+/// Writes a file completely or not at all. @return why it could not be written
+std::optional<Failure> writeBytes(const QByteArray& bytes, const QString& path);
+
+/// Writes an image as PNG, whatever the path's suffix is.
+std::optional<Failure> writePng(const QImage& image, const QString& path);
 
 /// Draws the figure into an image.
 /// @param size  in logical pixels, as on screen

@@ -1,6 +1,8 @@
 #include "app/lab/gif_writer.h"
 
-#include <QFile>
+#include "app/figures/export_figure.h"
+
+#include <QByteArray>
 
 #include <gif_lib.h>
 
@@ -56,20 +58,20 @@ bool writeHeader(GifFileType* gif, QSize size) {
 } // namespace
 
 std::optional<Failure> writeGif(const QString& path, const QList<QImage>& frames, int delayMs) {
-    const Failure failure{.what = "the animation could not be written",
-                          .where = path.toStdString(),
-                          .hint = "choose a folder you can write to that has space left"};
     if (frames.isEmpty()) return Failure{"there are no figures to write", path.toStdString(), "train a model first"};
+    QByteArray bytes;
+    const auto append = [](GifFileType* gif, const GifByteType* data, int count) {
+        static_cast<QByteArray*>(gif->UserData)->append(reinterpret_cast<const char*>(data), count);
+        return count;
+    };
     int error = 0;
-    GifFileType* gif = EGifOpenFileName(QFile::encodeName(path).constData(), false, &error);
-    if (!gif) return failure;
-    bool isWritten = writeHeader(gif, frames.front().size());
+    GifFileType* gif = EGifOpen(&bytes, append, &error);
+    bool isWritten = gif && writeHeader(gif, frames.front().size());
     for (const QImage& frame : frames)
         isWritten = isWritten && writeFrame(gif, frame.scaled(frames.front().size()), delayMs);
-    isWritten = EGifCloseFile(gif, &error) == GIF_OK && isWritten;
-    if (isWritten) return std::nullopt;
-    QFile::remove(path);
-    return failure;
+    isWritten = gif && EGifCloseFile(gif, &error) == GIF_OK && isWritten;
+    if (!isWritten) return Failure{"the animation could not be encoded", path.toStdString(), "choose a smaller figure"};
+    return writeBytes(bytes, path);
 }
 
 } // namespace attn

@@ -1,5 +1,6 @@
 #include "app/lab/run_animation.h"
 
+#include "app/figures/export_figure.h"
 #include "app/lab/gif_writer.h"
 #include "app/lab/widget_export.h"
 #include "engine/io/run_folder.h"
@@ -56,10 +57,8 @@ void RunAnimation::take() {
     if (path_.endsWith(".png", Qt::CaseInsensitive)) {
         const QString name =
             QStringLiteral("%1-%2.png").arg(path_.chopped(4)).arg(static_cast<qlonglong>(step), 6, 10, QChar('0'));
-        if (!picture.save(name, "PNG")) {
-            emit failed({.what = "the image could not be written",
-                         .where = name.toStdString(),
-                         .hint = "choose a folder you can write to that has space left"});
+        if (const auto failure = writePng(picture, name)) {
+            emit failed(*failure);
             return deleteLater();
         }
     } else {

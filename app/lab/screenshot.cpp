@@ -1,5 +1,6 @@
 #include "app/lab/screenshot.h"
 
+#include "app/figures/export_figure.h"
 #include "app/lab/main_window.h"
 
 #include <QApplication>
@@ -40,8 +41,8 @@ void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
     settle->setSingleShot(true);
     settle->setInterval(kSettleMs);
     QObject::connect(settle, &QTimer::timeout, &window, [&window, path] {
-        if (!window.grab().save(path))
-            return quitWithError(QStringLiteral("the screenshot could not be written to %1").arg(path));
+        if (const auto failure = writePng(window.grab().toImage(), path))
+            return quitWithError(QString::fromStdString(failure->sentence()));
         QApplication::exit(0);
     });
     QObject::connect(&window, &MainWindow::snapshotShown, settle,

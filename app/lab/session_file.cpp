@@ -1,11 +1,12 @@
 #include "app/lab/session_file.h"
 
+#include "app/figures/export_figure.h"
+
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
-#include <QSaveFile>
 
 #include <cmath>
 
@@ -183,16 +184,12 @@ std::optional<Failure> saveSession(const SessionDocument& document, const QStrin
     const QString relative = info.dir().relativeFilePath(document.modelPath);
     if (QFileInfo(document.modelPath).isAbsolute() && !relative.startsWith("..")) portable.modelPath = relative;
     info.dir().mkpath(".");
-    QSaveFile file(path);
-    const QByteArray json = sessionToJson(portable);
-    if (!file.open(QIODevice::WriteOnly) || file.write(json) != json.size() || !file.commit())
-        return Failure{.what = "the session could not be written: " + file.errorString().toStdString(),
-                       .where = path.toStdString(),
-                       .hint = "choose a folder you can write to that has space left"};
-    return std::nullopt;
+    return writeBytes(sessionToJson(portable), path);
 }
 
 std::variant<SessionDocument, Failure> loadSession(const QString& path) {
+    if (const QFileInfo info(path); info.exists() && !info.isFile()) // opening a pipe would wait for its writer
+        return unreadable("this is not a file", path);
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
         return unreadable("the session file could not be read: " + file.errorString(), path);

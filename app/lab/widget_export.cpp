@@ -1,12 +1,13 @@
 #include "app/lab/widget_export.h"
 
+#include "app/figures/export_figure.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 
+#include <QBuffer>
 #include <QFileInfo>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSaveFile>
 #include <QSvgGenerator>
 #include <QWidget>
 
@@ -15,12 +16,6 @@ namespace {
 
 constexpr qreal kPixelRatio = 2;
 constexpr int kPdfDpi = 96; // widgets are laid out in pixels of 1/96 inch
-
-Failure unwritable(const QString& path, const QString& why) {
-    return {.what = "the file could not be written: " + why.toStdString(),
-            .where = path.toStdString(),
-            .hint = "choose a folder you can write to that has space left"};
-}
 
 void draw(QWidget& widget, QPaintDevice& device) {
     QPainter painter(&device);
@@ -38,37 +33,28 @@ QImage pictureOf(QWidget& widget) {
 }
 
 std::optional<Failure> exportPicture(QWidget& widget, const QString& path) {
-    // Check here, because the writers below report nothing useful after they have started.
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly)) return unwritable(path, file.errorString());
     const QString suffix = QFileInfo(path).suffix().toLower();
+    if (suffix != "svg" && suffix != "pdf") return writePng(pictureOf(widget), path);
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
     if (suffix == "svg") {
         QSvgGenerator svg;
-        svg.setOutputDevice(&file);
+        svg.setOutputDevice(&buffer);
         svg.setSize(widget.size());
         svg.setViewBox(widget.rect());
         svg.setTitle(widget.accessibleName());
         draw(widget, svg);
-    } else if (suffix == "pdf") {
-        QPdfWriter pdf(&file);
+    } else {
+        QPdfWriter pdf(&buffer);
         pdf.setResolution(kPdfDpi);
         pdf.setPageMargins(QMarginsF());
         pdf.setPageSize(QPageSize(QSizeF(widget.size()) * 72 / kPdfDpi, QPageSize::Point));
         draw(widget, pdf);
-    } else if (!pictureOf(widget).save(&file, "PNG")) {
-        return unwritable(path, file.errorString());
     }
-    if (!file.commit()) return unwritable(path, file.errorString());
-    return std::nullopt;
+    return writeBytes(buffer.data(), path);
 }
 
-std::optional<Failure> exportText(const QString& text, const QString& path) {
-    QSaveFile file(path);
-    const QByteArray bytes = text.toUtf8();
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-        return unwritable(path, file.errorString());
-    return std::nullopt;
-}
+std::optional<Failure> exportText(const QString& text, const QString& path) { return writeBytes(text.toUtf8(), path); }
 
 std::optional<Failure> exportNumbers(const std::vector<NumberArray>& arrays, const QString& path) {
     std::vector<WrittenTensor> tensors;

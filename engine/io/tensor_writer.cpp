@@ -1,15 +1,12 @@
 #include "engine/io/tensor_writer.h"
 
+#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 #include <zlib.h>
 
 namespace attn {
@@ -60,34 +57,6 @@ std::vector<std::byte> deflated(std::span<const std::byte> bytes) {
 }
 
 } // namespace
-
-void writeAtomically(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-    const std::string aside = fmt::format("{}.{}.part", path.string(), getpid());
-    const auto failWith = [&](const char* what) {
-        const int code = errno;
-        unlink(aside.c_str());
-        throw Error({.what = fmt::format("{}: {}", what, std::strerror(code)),
-                     .where = path.string(),
-                     .hint = code == ENOSPC                    ? "free some disk space"
-                             : code == EACCES || code == EROFS ? "choose a folder that you may write to"
-                             : code == ENOENT                  ? "create the folder first"
-                                                               : ""});
-    };
-    const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file < 0) failWith("cannot be written");
-    for (size_t done = 0; done < bytes.size();) {
-        const ssize_t count = write(file, bytes.data() + done, bytes.size() - done);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) {
-            close(file);
-            failWith("cannot be written");
-        }
-        done += static_cast<size_t>(count);
-    }
-    const bool isFlushed = fsync(file) == 0;
-    if (close(file) != 0 || !isFlushed) failWith("cannot be written");
-    if (rename(aside.c_str(), path.c_str()) != 0) failWith("cannot be written");
-}
 
 void writeSafetensors(const std::filesystem::path& path, std::span<const WrittenTensor> tensors,
                       const std::map<std::string, std::string>& metadata) {

@@ -10,10 +10,6 @@
 
 namespace attn {
 
-/// Writes a file completely or not at all: writes a temporary file, flushes it and renames it.
-/// @throws Error naming the path and the reason
-void writeAtomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
-
 /// A tensor to write: float32, or int32 if `integers` is set.
 struct WrittenTensor {
     std::string name;

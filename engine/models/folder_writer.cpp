@@ -1,6 +1,8 @@
 #include "engine/models/folder_writer.h"
 
+#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
+#include "engine/core/folder.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/family.h"
 
@@ -33,10 +35,6 @@ struct Gathered {
         return result;
     }
 };
-
-void writeText(const std::filesystem::path& path, const std::string& text) {
-    writeAtomically(path, std::as_bytes(std::span(text)));
-}
 
 } // namespace
 
@@ -78,13 +76,13 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     }
     for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
 
-    std::filesystem::create_directories(folder);
+    createFolder(folder);
     nlohmann::json json = (*family)->describe(config);
     if (text.endToken) json["eos_token_id"] = *text.endToken;
     if (!text.examplePrompt.empty()) json["example_prompt"] = text.examplePrompt;
     writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
-    writeText(folder / "tokenizer.json", text.tokenizerJson);
-    writeText(folder / "config.json", json.dump(2) + "\n");
+    writeAtomically(folder / "tokenizer.json", text.tokenizerJson);
+    writeAtomically(folder / "config.json", json.dump(2) + "\n");
 }
 
 std::string writtenConfig(const DecoderConfig& config) {

@@ -1,5 +1,7 @@
 #include "engine/models/vision_writer.h"
 
+#include "engine/core/atomic_file.h"
+#include "engine/core/folder.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/decoder.h"
@@ -13,10 +15,6 @@
 
 namespace attn {
 namespace {
-
-void writeText(const std::filesystem::path& path, const std::string& text) {
-    writeAtomically(path, std::as_bytes(std::span(text)));
-}
 
 nlohmann::json describe(const VisionConfig& config, const std::vector<std::string>& labels) {
     nlohmann::json json = writtenFamily(config).describe(config);
@@ -84,12 +82,12 @@ void writeVisionFolder(const std::filesystem::path& folder, const VisionConfig& 
         values.push_back(read(node.name));
     }
     for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
-    std::filesystem::create_directories(folder);
+    createFolder(folder);
     writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
-    writeText(folder / "preprocessor_config.json", describe(text.preprocessing, config.image).dump(2) + "\n");
-    if (!text.examples.empty()) std::filesystem::create_directories(folder / "examples");
+    writeAtomically(folder / "preprocessor_config.json", describe(text.preprocessing, config.image).dump(2) + "\n");
+    if (!text.examples.empty()) createFolder(folder / "examples");
     for (const auto& [name, image] : text.examples) writePpm(folder / "examples" / (name + ".ppm"), image);
-    writeText(folder / "config.json", visionConfigText(config, text.labels) + "\n");
+    writeAtomically(folder / "config.json", visionConfigText(config, text.labels) + "\n");
 }
 
 } // namespace attn

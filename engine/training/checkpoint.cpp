@@ -1,5 +1,6 @@
 #include "engine/training/checkpoint.h"
 
+#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
@@ -16,8 +17,6 @@ namespace {
 constexpr const char* kOptimiserFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "training_state.json";
 
-void writeText(const fs::path& path, const std::string& text) { writeAtomically(path, std::as_bytes(std::span(text))); }
-
 } // namespace
 
 void writeModel(const fs::path& folder, const Trainer& trainer) {
@@ -31,7 +30,7 @@ void startRun(const fs::path& run, const Recipe& recipe) {
         throw Error({.what = fmt::format("cannot be created: {}", error.message()),
                      .where = run.string(),
                      .hint = "choose another folder"});
-    if (!fs::exists(run / "recipe.json")) writeText(run / "recipe.json", toJson(recipe).dump(2) + "\n");
+    if (!fs::exists(run / "recipe.json")) writeAtomically(run / "recipe.json", toJson(recipe).dump(2) + "\n");
 }
 
 Recipe readRecipe(const fs::path& file) { return recipeFromJson(readJsonFile(file), file.string()); }
@@ -50,7 +49,7 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
     }
     for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
     writeSafetensors(partial / kOptimiserFile, written);
-    writeText(partial / kStateFile,
+    writeAtomically(partial / kStateFile,
               nlohmann::json{{"step", trainer.stepsDone()}, {"recipe", toJson(trainer.recipe())}}.dump(2) + "\n");
     const fs::path former = whole.string() + ".former.partial"; // the final name never has only some of the files
     fs::remove_all(former);

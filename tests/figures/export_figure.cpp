@@ -2,7 +2,9 @@
 
 #include "app/figures/heatmap_figure.h"
 #include "tests/figures/painting.h"
+#include "tests/support/file_size_limit.h"
 
+#include <QDir>
 #include <QFile>
 #include <QPainter>
 #include <QSvgRenderer>
@@ -90,4 +92,21 @@ TEST_CASE("export: a path that cannot be written names itself and the remedy", "
         CHECK(failure->where == path.toStdString());
         CHECK_FALSE(failure->hint.empty());
     }
+}
+
+TEST_CASE("export: a full disk is named, and the older file stays", "[figures]") {
+    const QTemporaryDir folder;
+    for (const char* name : {"figure.png", "figure.svg", "figure.pdf"}) {
+        const QString path = folder.filePath(QString::fromLatin1(name));
+        REQUIRE_FALSE(exportFigure(sample(), FigureTheme::light(), kExportSize, path));
+        const QByteArray before = contents(path);
+        {
+            const test::FileSizeLimit limit(500);
+            const auto failure = exportFigure(sample(), FigureTheme::light(), kExportSize, path);
+            REQUIRE(failure);
+            CHECK(failure->what == "cannot be written: File too large");
+        }
+        CHECK(contents(path) == before);
+    }
+    CHECK(QDir(folder.path()).entryList(QDir::Files).size() == 3);
 }
