@@ -1,13 +1,14 @@
 #include "engine/gpu/pipeline_cache.h"
 
+#include "engine/core/atomic_file.h"
 #include "engine/core/environment.h"
+#include "engine/core/folder.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <random>
 
 namespace attn::gpu {
 namespace {
@@ -34,6 +35,8 @@ std::string fileNameFor(const VkPhysicalDeviceProperties& properties) {
 }
 
 std::vector<char> readPayload(const std::filesystem::path& file) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) return {}; // opening a pipe would wait for its writer
     std::ifstream in(file, std::ios::binary);
     FileHeader header;
     const FileHeader expected;
@@ -44,30 +47,15 @@ std::vector<char> readPayload(const std::filesystem::path& file) {
     return payload;
 }
 
-bool writePayload(const std::filesystem::path& file, const std::vector<char>& payload) {
-    std::error_code error;
-    std::filesystem::create_directories(file.parent_path(), error);
-    // Several programs may save at once: each writes a file of its own and the last rename wins.
-    auto partial = file;
-    partial += fmt::format(".{:08x}.partial", std::random_device{}());
-    {
-        FileHeader header;
-        header.sizeBytes = payload.size();
-        header.checksum = checksumOf(payload);
-        std::ofstream out(partial, std::ios::binary);
-        out.write(reinterpret_cast<const char*>(&header), sizeof header);
-        out.write(payload.data(), static_cast<std::streamsize>(payload.size()));
-        out.close();
-        if (!out) {
-            std::filesystem::remove(partial, error);
-            return false;
-        }
-    }
-    std::filesystem::rename(partial, file, error);
-    if (!error) return true;
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    return false;
+/// @throws Error if the file cannot be written
+void writePayload(const std::filesystem::path& file, const std::vector<char>& payload) {
+    FileHeader header;
+    header.sizeBytes = payload.size();
+    header.checksum = checksumOf(payload);
+    std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+    bytes.append(payload.data(), payload.size());
+    createFolder(file.parent_path());
+    writeAtomically(file, bytes);
 }
 
 } // namespace
@@ -108,7 +96,7 @@ bool PipelineCache::save() noexcept {
         std::vector<char> payload(size);
         check(vkGetPipelineCacheData(device_, cache_.get(), &size, payload.data()), "vkGetPipelineCacheData");
         payload.resize(size);
-        if (!writePayload(file_, payload)) return false;
+        writePayload(file_, payload);
         savedBytes_ = size;
         return true;
     } catch (const std::exception&) {

@@ -1,5 +1,6 @@
 #include "engine/gpu/pipeline.h"
 
+#include "engine/core/temporary_folder.h"
 #include "engine/gpu/descriptors.h"
 #include "engine/gpu/transfer.h"
 #include "tests/gpu/gpu_test.h"
@@ -8,30 +9,15 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <random>
+#include <sys/stat.h>
 #include <thread>
 
 namespace attn::gpu {
-namespace {
-
 namespace fs = std::filesystem;
-
-/// An empty folder for the length of a test.
-class ScratchFolder {
-public:
-    ScratchFolder() : path_(fs::temp_directory_path() / ("attn-gpu-" + std::to_string(std::random_device{}()))) {}
-    ~ScratchFolder() { fs::remove_all(path_); }
-    const fs::path& path() const { return path_; }
-
-private:
-    fs::path path_;
-};
-
-} // namespace
 
 TEST_CASE("pipeline cache: what one run saves the next one loads", "[gpu]") {
     TestContext context;
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     const fs::path nested = folder.path() / "not" / "there yet";
     fs::path file;
     {
@@ -52,7 +38,7 @@ TEST_CASE("pipeline cache: what one run saves the next one loads", "[gpu]") {
 
 TEST_CASE("pipeline cache: a damaged, truncated or foreign file counts as empty and is replaced", "[gpu]") {
     TestContext context;
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     fs::path file;
     {
         PipelineCache cache(*context, folder.path());
@@ -78,10 +64,22 @@ TEST_CASE("pipeline cache: a damaged, truncated or foreign file counts as empty 
     CHECK(PipelineCache(*context, folder.path()).loadedBytes() > 0);
 }
 
+TEST_CASE("pipeline cache: a pipe in the place of the file is left alone and nothing waits for it", "[gpu]") {
+    TestContext context;
+    const TemporaryFolder folder;
+    const fs::path file = PipelineCache(*context, folder.path()).file();
+    fs::remove(file);
+    REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+    PipelineCache cache(*context, folder.path());
+    CHECK(cache.loadedBytes() == 0);
+    const ComputePipeline pipeline = scalePipeline(*context, 2.0f, &cache);
+    CHECK_FALSE(cache.save());
+    CHECK(fs::is_fifo(file));
+}
+
 TEST_CASE("pipeline cache: a folder that cannot be written costs nothing but time", "[gpu]") {
     TestContext context;
-    const ScratchFolder folder;
-    fs::create_directories(folder.path());
+    const TemporaryFolder folder;
     std::ofstream(folder.path() / "file") << "in the way";
     PipelineCache cache(*context, folder.path() / "file");
     CHECK(cache.loadedBytes() == 0);
@@ -93,7 +91,7 @@ TEST_CASE("pipeline cache: a folder that cannot be written costs nothing but tim
 
 TEST_CASE("pipeline: several threads build pipelines at once", "[gpu]") {
     TestContext context;
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     const PipelineCache cache(*context, folder.path());
     std::array<ComputePipeline, 4> pipelines;
     {
