@@ -1,7 +1,9 @@
 #include "app/cli/bench_train_script.h"
 #include "app/cli/command.h"
 
+#include "engine/core/folder.h"
 #include "engine/core/rng.h"
+#include "engine/core/temporary_folder.h"
 #include "engine/training/trainer.h"
 
 #include <fmt/format.h>
@@ -16,7 +18,6 @@
 #include <fstream>
 #include <map>
 #include <thread>
-#include <unistd.h>
 
 namespace attn::cli {
 namespace {
@@ -41,67 +42,27 @@ struct BenchTrainOptions {
     bool profile = false, json = false;
 };
 
-/// A file in the temporary folder, which the destructor removes.
-class TemporaryFile {
-public:
-    TemporaryFile(const char* extension, const std::string& text)
-        : path_(std::filesystem::temp_directory_path() /
-                fmt::format("attention-lab-bench-{}.{}", getpid(), extension)) {
-        std::ofstream(path_) << text;
-    }
-    ~TemporaryFile() {
-        std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
-
 std::string randomLetters(uint64_t count) {
     std::string text;
     for (uint64_t i = 0; i < count; ++i) text += static_cast<char>('0' + static_cast<int>(uniform(3, i) * 65));
     return text;
 }
 
-/// A folder with IDX files of random pictures, which the destructor removes.
-class RandomPictures {
-public:
-    RandomPictures()
-        : folder_(std::filesystem::temp_directory_path() / fmt::format("attention-lab-bench-{}", getpid())) {
-        std::filesystem::create_directories(folder_);
-        write("train", 320);
-        write("t10k", 64);
-    }
-    ~RandomPictures() {
-        std::error_code ignored;
-        std::filesystem::remove_all(folder_, ignored);
-    }
-    RandomPictures(const RandomPictures&) = delete;
-    RandomPictures& operator=(const RandomPictures&) = delete;
-    const std::filesystem::path& folder() const { return folder_; }
-
-private:
-    void write(const std::string& part, uint64_t count) const {
-        constexpr uint64_t kSide = 28;
-        std::ofstream images(folder_ / (part + "-images-idx3-ubyte"), std::ios::binary),
-            labels(folder_ / (part + "-labels-idx1-ubyte"), std::ios::binary);
-        const auto number = [](std::ofstream& file, uint64_t value) {
-            for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(value >> shift & 0xff));
-        };
-        number(images, 0x0803);
-        for (const uint64_t extent : {count, kSide, kSide}) number(images, extent);
-        number(labels, 0x0801);
-        number(labels, count);
-        for (uint64_t i = 0; i < count * kSide * kSide; ++i) images.put(static_cast<char>(uniform(4, i) * 256));
-        for (uint64_t i = 0; i < count; ++i) labels.put(static_cast<char>(i % kClasses));
-    }
-
-    std::filesystem::path folder_;
-};
+/// Writes IDX files of random pictures: "train" or "t10k".
+void writeRandomPictures(const std::filesystem::path& folder, const std::string& part, uint64_t count) {
+    constexpr uint64_t kSide = 28;
+    std::ofstream images(folder / (part + "-images-idx3-ubyte"), std::ios::binary),
+        labels(folder / (part + "-labels-idx1-ubyte"), std::ios::binary);
+    const auto number = [](std::ofstream& file, uint64_t value) {
+        for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(value >> shift & 0xff));
+    };
+    number(images, 0x0803);
+    for (const uint64_t extent : {count, kSide, kSide}) number(images, extent);
+    number(labels, 0x0801);
+    number(labels, count);
+    for (uint64_t i = 0; i < count * kSide * kSide; ++i) images.put(static_cast<char>(uniform(4, i) * 256));
+    for (uint64_t i = 0; i < count; ++i) labels.put(static_cast<char>(i % kClasses));
+}
 
 Recipe recipeOf(const StepShape& shape, const std::filesystem::path& text, const std::filesystem::path& pictures) {
     if (shape.patch > 0) {
@@ -126,23 +87,24 @@ Recipe recipeOf(const StepShape& shape, const std::filesystem::path& text, const
 /// times faster than the library that it links by default.
 std::string fastBlasFolder() {
     std::error_code ignored;
-    for (const auto& folder : std::filesystem::directory_iterator("/usr/lib", ignored))
-        if (const auto found = folder.path() / "openblas-openmp"; std::filesystem::is_directory(found, ignored))
+    for (const auto& folder : entriesOf("/usr/lib", ignored))
+        if (const auto found = folder / "openblas-openmp"; std::filesystem::is_directory(found, ignored))
             return found.string();
     return {};
 }
 
-/// PyTorch's side of a comparison: a child process per turn.
+/// PyTorch's side of a comparison: a child process per turn, which reads its script from its standard input.
 class PyTorch {
 public:
-    PyTorch(const std::string& python) : python_(python), script_("py", kBenchTrainScript) {}
+    PyTorch(const std::string& python) : python_(python) {}
 
     /// Seconds of each step; none if there is no interpreter or it has no PyTorch.
     std::vector<double> steps(const StepShape& shape, int64_t vocabulary) {
         const std::string command = fmt::format(
-            "LD_LIBRARY_PATH=\"${{LD_LIBRARY_PATH:-{}}}\" '{}' '{}' {} {} {} {} {} {} {} {} {} 2>/dev/null",
-            fastBlasFolder(), python_, script_.path().string(), shape.layers, shape.heads, shape.width, shape.context,
-            shape.batch, vocabulary, shape.patch * shape.patch, std::thread::hardware_concurrency(), shape.steps);
+            "LD_LIBRARY_PATH=\"${{LD_LIBRARY_PATH:-{}}}\" '{}' - {} {} {} {} {} {} {} {} {} 2>/dev/null "
+            "<<'END OF SCRIPT'\n{}\nEND OF SCRIPT\n",
+            fastBlasFolder(), python_, shape.layers, shape.heads, shape.width, shape.context, shape.batch, vocabulary,
+            shape.patch * shape.patch, std::thread::hardware_concurrency(), shape.steps, kBenchTrainScript);
         FILE* child = popen(command.c_str(), "r"); // NOLINT(cert-env33-c): the user names the interpreter
         if (child == nullptr) return {};
         std::string text;
@@ -161,7 +123,6 @@ public:
 private:
     std::string python_, version_;
     std::vector<std::string> blas_;
-    TemporaryFile script_;
 };
 
 void printProfile(const Trainer& trainer) {
@@ -178,8 +139,10 @@ void printProfile(const Trainer& trainer) {
 }
 
 int benchTrain(const BenchTrainOptions& options) {
-    const TemporaryFile text("txt", randomLetters(200000));
-    const RandomPictures pictures;
+    const TemporaryFolder folder;
+    std::ofstream(folder / "letters.txt") << randomLetters(200000);
+    writeRandomPictures(folder.path(), "train", 320);
+    writeRandomPictures(folder.path(), "t10k", 64);
     const auto device = namedDevice(options.device);
     PyTorch pytorch(options.python);
     nlohmann::json results = nlohmann::json::object();
@@ -188,7 +151,7 @@ int benchTrain(const BenchTrainOptions& options) {
                    "dispatches");
     for (const StepShape& shape : kShapes) {
         if (!options.shapes.empty() && std::ranges::find(options.shapes, shape.name) == options.shapes.end()) continue;
-        Trainer trainer(recipeOf(shape, text.path(), pictures.folder()),
+        Trainer trainer(recipeOf(shape, folder / "letters.txt", folder.path()),
                         {.device = device, .profiles = options.profile});
         std::vector<double> ours, theirs;
         for (int turn = 0; turn < kTurns; ++turn) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/error.h"
+#include "engine/core/temporary_folder.h"
 #include "tests/support/catch.h"
 
 #include <array>
@@ -15,24 +16,7 @@ namespace attn::test {
 
 namespace fs = std::filesystem;
 
-/// A folder that goes with the test.
-class TemporaryFolder {
-public:
-    TemporaryFolder()
-        : path_(fs::temp_directory_path() /
-                ("attn-test-" + std::to_string(getpid()) + "-" + std::to_string(++count_))) {
-        fs::create_directories(path_);
-    }
-    ~TemporaryFolder() { fs::remove_all(path_); }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    fs::path operator/(const std::string& name) const { return path_ / name; }
-    const fs::path& path() const { return path_; }
-
-private:
-    static inline int count_ = 0;
-    fs::path path_;
-};
+using attn::TemporaryFolder;
 
 inline void writeFile(const fs::path& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -330,6 +330,7 @@ TEST_CASE("bad folders: what may not be read says so", "[models]") {
     const auto forbidden = [](const std::string& name, fs::perms permissions) {
         ModelFolder folder;
         const fs::path path = name.empty() ? folder.path() : folder / name;
+        fs::permissions(folder.path(), fs::perms::all); // another user reads it
         fs::permissions(path, permissions);
         const std::string sentence = sentenceAsNobody([&] { openModelSource(folder.path().string()); });
         fs::permissions(path, fs::perms::owner_all);

@@ -1,3 +1,4 @@
+#include "engine/core/temporary_folder.h"
 #include "tests/scope/scope_window.h"
 #include "tests/support/catch.h"
 
@@ -16,8 +17,7 @@ namespace {
 /// The other window: serves a socket and sends lines to whoever follows.
 class Leader {
 public:
-    Leader() : path_(std::filesystem::temp_directory_path() / ("scope-follow-" + std::to_string(getpid()))) {
-        std::filesystem::remove(path_);
+    Leader() {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
@@ -28,9 +28,8 @@ public:
     ~Leader() {
         end();
         close(server_);
-        std::filesystem::remove(path_);
     }
-    std::string path() const { return path_; }
+    std::string path() const { return path_.string(); }
     void send(const std::string& text) {
         if (client_ < 0) client_ = accept(server_, nullptr, nullptr);
         REQUIRE(write(client_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
@@ -41,7 +40,8 @@ public:
     }
 
 private:
-    std::filesystem::path path_;
+    TemporaryFolder folder_;
+    std::filesystem::path path_ = folder_ / "socket";
     int server_ = -1, client_ = -1;
 };
 

@@ -1,3 +1,4 @@
+#include "engine/core/temporary_folder.h"
 #include "engine/training/tasks/bpe_learner.h"
 #include "tests/support/catch.h"
 #include "tests/training/tasks_test.h"
@@ -17,17 +18,11 @@ namespace {
 /// A file that is gone with the test.
 class TextFile {
 public:
-    explicit TextFile(std::string_view text)
-        : path_(std::filesystem::temp_directory_path() / fmt::format("attn-task-{}.txt", static_cast<void*>(this))) {
-        std::ofstream(path_, std::ios::binary) << text;
-    }
-    ~TextFile() { std::filesystem::remove(path_); }
-    TextFile(const TextFile&) = delete;
-    TextFile& operator=(const TextFile&) = delete;
-    const std::filesystem::path& path() const { return path_; }
+    explicit TextFile(std::string_view text) { std::ofstream(path(), std::ios::binary) << text; }
+    std::filesystem::path path() const { return folder_ / "text.txt"; }
 
 private:
-    std::filesystem::path path_;
+    TemporaryFolder folder_;
 };
 
 std::unique_ptr<TaskInstance> textTask(const std::filesystem::path& path, const std::string& tokens, double context,
