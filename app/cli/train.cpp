@@ -13,7 +13,11 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <optional>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace attn::cli {
 namespace {
@@ -23,6 +27,12 @@ using Clock = std::chrono::steady_clock;
 
 volatile std::sig_atomic_t stopRequested = 0;
 void requestStop(int) { stopRequested = 1; }
+
+/// Prints progress. A terminal that was closed must not end the training.
+template <class... Values> void report(fmt::format_string<Values...> text, Values&&... values) {
+    const std::string line = fmt::format(text, std::forward<Values>(values)...);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
 
 struct TrainOptions {
     std::string recipe, out, device, exportBatches;
@@ -125,31 +135,39 @@ int train(const TrainOptions& options) {
                trainer.dispatchCount());
     std::signal(SIGINT, requestStop);
     std::signal(SIGTERM, requestStop);
+    std::optional<Failure> problem; // the one that was reported last
     const auto start = Clock::now();
     const int64_t first = trainer.stepsDone();
     while (!run.isFinished() && stopRequested == 0) {
         const MetricPoint point = run.advance();
+        if (run.metricsProblem() != problem) {
+            problem = run.metricsProblem();
+            report("{}{}\n", clear, problem ? "warning: " + problem->sentence() : "the metrics are written again");
+        }
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         const double perStep = seconds / static_cast<double>(point.step - first);
         if (point.validationLoss)
-            fmt::print(stderr, "{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}  {:.0f} s\n", clear, point.step,
-                       point.loss, *point.validationLoss, trainer.task().metricName, *point.metric, seconds);
+            report("{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}  {:.0f} s\n", clear, point.step, point.loss,
+                   *point.validationLoss, trainer.task().metricName, *point.metric, seconds);
         if (showsProgress)
-            fmt::print(stderr, "{}step {}/{}  loss {:.4f}  {:.1f} ms a step  {} left", clear, point.step,
-                       recipe.schedule.steps, point.loss, perStep * 1e3,
-                       minutes(perStep * static_cast<double>(recipe.schedule.steps - point.step)));
+            report("{}step {}/{}  loss {:.4f}  {:.1f} ms a step  {} left", clear, point.step, recipe.schedule.steps,
+                   point.loss, perStep * 1e3,
+                   minutes(perStep * static_cast<double>(recipe.schedule.steps - point.step)));
     }
-    fmt::print(stderr, "{}", clear);
+    report("{}", clear);
     if (stopRequested != 0 && !run.isFinished()) {
         run.save();
-        fmt::print(stderr, "stopped after step {}; continue with: attention-cli train --resume --out {}\n",
-                   trainer.stepsDone(), options.out);
+        report("stopped after step {}; continue with: attention-cli train --resume --out {}\n", trainer.stepsDone(),
+               options.out);
         return 130;
     }
-    printEvaluation(trainer, run.finish(), "validation");
+    const Trainer::Evaluation evaluation = run.finish();
+    printEvaluation(trainer, evaluation, "validation");
     if (trainer.images())
         printEvaluation(trainer, trainer.evaluate(Split::Test, exampleCount(trainer, Split::Test)), "test");
-    return kDone;
+    if (!problem) return kDone;
+    report("the model is written, but the last metrics are not: {}\n", problem->what);
+    return kFailed;
 }
 
 struct EvalOptions {
@@ -160,9 +178,10 @@ struct EvalOptions {
 
 int evaluate(const EvalOptions& options) {
     const fs::path weights = modelFolder(options.path);
+    std::error_code error;
     const fs::path recipe =
-        fs::exists(weights / "recipe.json") ? weights / "recipe.json" : weights / ".." / ".." / "recipe.json";
-    if (!fs::exists(recipe))
+        fs::exists(weights / "recipe.json", error) ? weights / "recipe.json" : weights / ".." / ".." / "recipe.json";
+    if (!fs::exists(recipe, error))
         throw Error({.what = "this is not a training run: it has no recipe.json",
                      .where = options.path,
                      .hint = "name the folder of a training run, one of its checkpoints, or a model that was trained "
@@ -234,8 +253,9 @@ void addTrain(Command& command) {
         command.textOption(
             name,
             [=](const std::string& value) {
-                options->fields[field] = fs::absolute(value).string();
-                return std::string();
+                std::error_code error;
+                options->fields[field] = fs::absolute(value, error).string();
+                return error ? fmt::format("{} cannot be found: {}", value, error.message()) : std::string();
             },
             help);
     };

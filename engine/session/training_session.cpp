@@ -181,6 +181,7 @@ private:
         const MetricPoint point = run_->advance();
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         next_.failure.reset();
+        next_.warning = run_->metricsProblem();
         next_.step = point.step;
         if (point.validationLoss) takeSamples();
         if (weights || run_->isFinished()) takeWeights();

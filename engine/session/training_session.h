@@ -51,6 +51,7 @@ struct TrainingSnapshot {
     uint64_t checkpointCount = 0;   ///< number of checkpoints written
     std::optional<Failure> failure; ///< why the training run stopped; cleared by the next start
     uint64_t failureCount = 0;
+    std::optional<Failure> warning; ///< why metrics are not written yet, while training goes on
 };
 
 /// Trains on its own thread and device, so views cannot change a training run. All public functions except waitIdle

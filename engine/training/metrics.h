@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -17,7 +18,13 @@ struct MetricPoint {
     std::vector<double> updateRatios{};
 };
 
-/// Reads metrics.jsonl of a training run, and skips damaged lines.
+inline constexpr const char* kMetricsFile = "metrics.jsonl";
+
+/// A line of metrics.jsonl, with its end.
+std::string metricLine(const MetricPoint& point);
+
+/// Reads metrics.jsonl of a training run, and skips damaged lines. Empty if there is no such file.
+/// @throws Error if it is not a file or cannot be read
 std::vector<MetricPoint> readMetrics(const std::filesystem::path& run);
 
 } // namespace attn

@@ -1,9 +1,9 @@
 #include "engine/training/run.h"
 
 #include "engine/core/error.h"
+#include "engine/core/folder.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,47 +15,8 @@ namespace {
 constexpr int64_t kExamples = 1024,
                   kExamplesInBetween = 256; ///< examples in an evaluation of an endless split, at the end and before
 constexpr int64_t kRatioEvery = 10;
-constexpr const char* kMetricsFile = "metrics.jsonl";
-
-nlohmann::json toJson(const MetricPoint& point) {
-    nlohmann::json json{{"step", point.step},
-                        {"loss", point.loss},
-                        {"gradient_norm", point.gradientNorm},
-                        {"learning_rate", point.learningRate}};
-    if (point.validationLoss) json["validation_loss"] = *point.validationLoss;
-    if (point.metric) json["metric"] = *point.metric;
-    if (!point.updateRatios.empty()) json["update_ratios"] = point.updateRatios;
-    return json;
-}
-
-std::optional<MetricPoint> pointFrom(const std::string& line) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object()) return std::nullopt;
-    const auto number = [&](const char* field) -> std::optional<double> {
-        const auto found = json.find(field);
-        return found != json.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
-    };
-    if (!number("step") || !number("loss")) return std::nullopt;
-    MetricPoint point{.step = static_cast<int64_t>(*number("step")),
-                      .loss = *number("loss"),
-                      .gradientNorm = number("gradient_norm").value_or(0),
-                      .learningRate = number("learning_rate").value_or(0),
-                      .validationLoss = number("validation_loss"),
-                      .metric = number("metric")};
-    for (const auto& ratio : json.value("update_ratios", nlohmann::json::array()))
-        if (ratio.is_number()) point.updateRatios.push_back(ratio.get<double>());
-    return point;
-}
 
 } // namespace
-
-std::vector<MetricPoint> readMetrics(const fs::path& run) {
-    std::vector<MetricPoint> points;
-    std::ifstream file(run / kMetricsFile);
-    for (std::string line; std::getline(file, line);)
-        if (auto point = pointFrom(line)) points.push_back(std::move(*point));
-    return points;
-}
 
 int64_t exampleCount(const Trainer& trainer, Split split) {
     return static_cast<int64_t>(trainer.objective().rowCount(split).value_or(static_cast<uint64_t>(kExamples)));
@@ -63,6 +24,7 @@ int64_t exampleCount(const Trainer& trainer, Split split) {
 
 TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Trainer::Options& options, bool resumes)
     : folder_(folder), trainer_(recipe, options) {
+    createFolder(folder);
     const std::vector<fs::path> all = checkpoints(folder);
     if (!resumes && !all.empty())
         throw Error({.what = "already contains a training run",
@@ -80,16 +42,9 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Tra
     // Drop the metrics after the last checkpoint, because those steps run again.
     std::vector<MetricPoint> kept = resumes ? readMetrics(folder) : std::vector<MetricPoint>{};
     std::erase_if(kept, [&](const MetricPoint& point) { return point.step > trainer_.stepsDone(); });
-    metrics_.open(folder / kMetricsFile, std::ios::trunc);
-    if (!metrics_)
-        throw Error({.what = "cannot be written",
-                     .where = (folder / kMetricsFile).string(),
-                     .hint = "check the folder's permissions"});
-    for (const MetricPoint& point : kept) write(point);
+    metrics_.emplace(folder, kept);
     model_ = trainer_.objective().describe();
 }
-
-void TrainingRun::write(const MetricPoint& point) { metrics_ << toJson(point).dump() << '\n' << std::flush; }
 
 std::map<std::string, std::vector<float>> TrainingRun::trainedWeights() const {
     std::map<std::string, std::vector<float>> weights;
@@ -133,13 +88,14 @@ MetricPoint TrainingRun::advance() {
         point.validationLoss = evaluation.loss;
         point.metric = evaluation.metric;
     }
-    write(point);
+    metrics_->append(point);
     if (report.step % recipe.checkpointEvery == 0 || isFinished()) save();
     return point;
 }
 
 void TrainingRun::save() {
     if (saved_ == trainer_.stepsDone()) return;
+    if (metrics_) metrics_->sync(); // a checkpoint has the metrics of its steps, also after a power failure
     saveCheckpoint(folder_, trainer_);
     saved_ = trainer_.stepsDone();
 }

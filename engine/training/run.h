@@ -2,10 +2,10 @@
 
 #include "engine/models/memory_source.h"
 #include "engine/training/checkpoint.h"
-#include "engine/training/metrics.h"
+#include "engine/training/metrics_file.h"
 #include "engine/training/trainer.h"
 
-#include <fstream>
+#include <optional>
 
 namespace attn {
 
@@ -26,6 +26,8 @@ public:
     MetricPoint advance();
     /// Writes a checkpoint, unless this step already has one.
     void save();
+    /// Why the newest metrics are not in metrics.jsonl, such as a full disk; training goes on. None if all are.
+    const std::optional<Failure>& metricsProblem() const { return metrics_->problem(); }
     /// After the last step: writes the model to the training run's folder. @return its evaluation on the validation
     /// split
     Trainer::Evaluation finish();
@@ -38,12 +40,11 @@ public:
 private:
     std::vector<double> ratiosSince(const std::map<std::string, std::vector<float>>& before) const;
     std::map<std::string, std::vector<float>> trainedWeights() const;
-    void write(const MetricPoint& point);
 
     std::filesystem::path folder_;
     Trainer trainer_;
     int64_t saved_ = -1; ///< step of the last checkpoint
-    std::ofstream metrics_;
+    std::optional<MetricsFile> metrics_;
     std::shared_ptr<const WeightSet::Model> model_;
 };
 

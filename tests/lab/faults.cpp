@@ -1,15 +1,47 @@
 #include "app/lab/session_file.h"
+#include "engine/training/recipe.h"
+#include "engine/training/tasks/catalogue.h"
+#include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 
 #include <QDir>
-#include <QTemporaryDir>
+#include <QLabel>
+#include <QPushButton>
 
 #include <filesystem>
 #include <sys/stat.h>
 
 namespace attn {
 namespace fs = std::filesystem;
+
+TEST_CASE("lab: metrics that cannot be written are reported while training goes on", "[lab][training]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    Recipe recipe = suggestedRecipe(*taskCatalogue().front());
+    recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
+    recipe.batch = 8;
+    recipe.schedule.steps = 1'000'000;
+    recipe.evaluateEvery = recipe.checkpointEvery = 1'000'000;
+    lab.window().setRecipe(recipe);
+    lab.showPanel("train");
+    auto& play = lab.find<QPushButton>("train.play");
+    auto& state = lab.find<QLabel>("trainState");
+    const auto& training = [&]() -> const TrainingSnapshot& { return *lab.window().training().snapshot(); };
+    QTest::mouseClick(&play, Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return training().step > 3; }));
+    CHECK_FALSE(state.text().contains("⚠"));
+    {
+        const test::FileSizeLimit limit(100);
+        REQUIRE(lab.waitFor([&] { return state.text().contains("the metrics cannot be written: File too large"); }));
+        const int64_t step = training().step;
+        REQUIRE(lab.waitFor([&] { return training().step > step + 3; })); // it goes on
+    }
+    REQUIRE(lab.waitFor([&] { return !state.text().contains("⚠"); }));
+    QTest::mouseClick(&play, Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return training().state == TrainingSnapshot::State::Paused; }));
+    CHECK(readMetrics(training().folder).size() == static_cast<size_t>(training().step));
+}
 
 TEST_CASE("lab: a pipe in the place of a session is refused, not waited for", "[lab]") {
     const QTemporaryDir folder;

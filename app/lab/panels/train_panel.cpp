@@ -353,6 +353,7 @@ void TrainPanel::updateButtons() {
         }
         if (isDone) text += tr(" · finished");
         if (training_->parameterCount > 0) text += tr(" · %L1 parameters").arg(training_->parameterCount);
+        if (training_->warning) text += QStringLiteral("\n⚠ ") + QString::fromStdString(training_->warning->sentence());
     } else if (wasDone) {
         text = tr("This run is finished.");
     } else if (isKnown) {

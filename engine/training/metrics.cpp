@@ -1,0 +1,56 @@
+#include "engine/training/metrics.h"
+
+#include "engine/io/input_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+namespace attn {
+namespace fs = std::filesystem;
+namespace {
+
+std::optional<MetricPoint> pointFrom(const std::string& line) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) return std::nullopt;
+    const auto number = [&](const char* field) -> std::optional<double> {
+        const auto found = json.find(field);
+        return found != json.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+    };
+    const auto step = json.find("step");
+    if (step == json.end() || !step->is_number_integer() || !number("loss")) return std::nullopt;
+    MetricPoint point{.step = step->get<int64_t>(),
+                      .loss = *number("loss"),
+                      .gradientNorm = number("gradient_norm").value_or(0),
+                      .learningRate = number("learning_rate").value_or(0),
+                      .validationLoss = number("validation_loss"),
+                      .metric = number("metric")};
+    for (const auto& ratio : json.value("update_ratios", nlohmann::json::array()))
+        if (ratio.is_number()) point.updateRatios.push_back(ratio.get<double>());
+    return point;
+}
+
+} // namespace
+
+std::string metricLine(const MetricPoint& point) {
+    nlohmann::json json{{"step", point.step},
+                        {"loss", point.loss},
+                        {"gradient_norm", point.gradientNorm},
+                        {"learning_rate", point.learningRate}};
+    if (point.validationLoss) json["validation_loss"] = *point.validationLoss;
+    if (point.metric) json["metric"] = *point.metric;
+    if (!point.updateRatios.empty()) json["update_ratios"] = point.updateRatios;
+    return json.dump() + '\n';
+}
+
+std::vector<MetricPoint> readMetrics(const fs::path& run) {
+    std::error_code error;
+    if (!fs::exists(run / kMetricsFile, error)) return {};
+    std::vector<MetricPoint> points;
+    std::istringstream text(readTextFile(run / kMetricsFile));
+    for (std::string line; std::getline(text, line);)
+        if (auto point = pointFrom(line)) points.push_back(std::move(*point));
+    return points;
+}
+
+} // namespace attn

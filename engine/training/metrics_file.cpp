@@ -1,0 +1,48 @@
+#include "engine/training/metrics_file.h"
+
+#include "engine/core/atomic_file.h"
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace attn {
+
+MetricsFile::MetricsFile(const std::filesystem::path& run, const std::vector<MetricPoint>& points)
+    : path_(run / kMetricsFile) {
+    std::string text;
+    for (const MetricPoint& point : points) text += metricLine(point);
+    writeAtomically(path_, text);
+    descriptor_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (descriptor_ < 0)
+        throw Error({.what = fmt::format("cannot be written: {}", std::strerror(errno)),
+                     .where = path_.string(),
+                     .hint = remedyForWriting(errno)});
+}
+
+MetricsFile::~MetricsFile() { close(descriptor_); }
+
+void MetricsFile::append(const MetricPoint& point) {
+    waiting_ += metricLine(point);
+    size_t done = 0;
+    problem_.reset();
+    while (done < waiting_.size() && !problem_) {
+        const ssize_t count = write(descriptor_, waiting_.data() + done, waiting_.size() - done);
+        if (count >= 0)
+            done += static_cast<size_t>(count);
+        else if (errno != EINTR)
+            problem_ = Failure{.what = fmt::format("the metrics cannot be written: {}", std::strerror(errno)),
+                               .where = path_.string(),
+                               .hint = fmt::format("{}; training goes on, and the metrics are written when that works",
+                                                   remedyForWriting(errno))};
+    }
+    waiting_.erase(0, done);
+}
+
+void MetricsFile::sync() const { fsync(descriptor_); }
+
+} // namespace attn

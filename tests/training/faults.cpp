@@ -1,0 +1,77 @@
+#include "engine/training/run.h"
+#include "tests/io/files.h"
+#include "tests/support/catch.h"
+#include "tests/support/file_size_limit.h"
+
+#include <sys/stat.h>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr Trainer::Options kQuick{.softwareThreads = 0};
+
+Recipe smallRecipe(int64_t checkpointEvery) {
+    return {.task = "copy",
+            .settings = {.values = {{"length", 3}}, .seed = 1},
+            .architecture = {.layers = 1, .heads = 2, .width = 16},
+            .schedule = {.rate = 5e-3, .finalRate = 5e-3, .warmUp = 5, .steps = 1000},
+            .batch = 4,
+            .evaluateEvery = 1000,
+            .checkpointEvery = checkpointEvery};
+}
+
+void advance(TrainingRun& run, int steps) {
+    for (int step = 0; step < steps; ++step) run.advance();
+}
+
+/// A run of eight steps with a checkpoint at each fourth.
+void makeRun(const fs::path& folder) {
+    TrainingRun run(folder, smallRecipe(4), kQuick, false);
+    advance(run, 8);
+}
+
+} // namespace
+
+TEST_CASE("training: metrics that a full disk refuses wait, and training goes on", "[training][gpu]") {
+    const TemporaryFolder folder;
+    TrainingRun run(folder / "run", smallRecipe(1000), kQuick, false);
+    advance(run, 3);
+    CHECK_FALSE(run.metricsProblem());
+    {
+        const FileSizeLimit limit(fs::file_size(folder / "run" / kMetricsFile) + 10); // inside the next line
+        advance(run, 3);
+        REQUIRE(run.metricsProblem());
+        CHECK_THAT(run.metricsProblem()->sentence(),
+                   CONTAINS("metrics.jsonl: the metrics cannot be written: File too large"));
+        CHECK(readMetrics(folder / "run").size() == 3);
+    }
+    advance(run, 1);
+    CHECK_FALSE(run.metricsProblem());
+    const std::vector<MetricPoint> points = readMetrics(folder / "run");
+    REQUIRE(points.size() == 7);
+    for (size_t i = 0; i < points.size(); ++i) CHECK(points[i].step == static_cast<int64_t>(i) + 1);
+}
+
+TEST_CASE("training: a full disk while a run resumes costs none of its metrics", "[training][gpu]") {
+    const TemporaryFolder folder;
+    makeRun(folder / "run");
+    {
+        const FileSizeLimit limit(200);
+        CHECK_THAT(sentenceOf([&] { TrainingRun(folder / "run", smallRecipe(4), kQuick, true); }),
+                   CONTAINS("metrics.jsonl: cannot be written: File too large"));
+    }
+    CHECK(readMetrics(folder / "run").size() == 8);
+    const TrainingRun resumed(folder / "run", smallRecipe(4), kQuick, true);
+    CHECK(readMetrics(folder / "run").size() == 8);
+}
+
+TEST_CASE("training: a pipe in the place of the metrics is refused, not waited for", "[training][gpu]") {
+    const TemporaryFolder folder;
+    makeRun(folder / "run");
+    fs::remove(folder / "run" / kMetricsFile);
+    REQUIRE(mkfifo((folder / "run" / kMetricsFile).c_str(), 0600) == 0);
+    CHECK_THAT(sentenceOf([&] { TrainingRun(folder / "run", smallRecipe(4), kQuick, true); }),
+               CONTAINS("metrics.jsonl: is not a file"));
+}
