@@ -25,6 +25,7 @@ int64_t exampleCount(const Trainer& trainer, Split split) {
 TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Trainer::Options& options, bool resumes)
     : folder_(folder), trainer_(recipe, options) {
     createFolder(folder);
+    lock_.emplace(folder);
     const std::vector<fs::path> all = checkpoints(folder);
     if (!resumes && !all.empty())
         throw Error({.what = "already contains a training run",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/io/run_lock.h"
 #include "engine/models/memory_source.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics_file.h"
@@ -14,7 +15,7 @@ namespace attn {
 class TrainingRun {
 public:
     /// Starts in an empty folder, or resumes from the last checkpoint.
-    /// @throws Error if the folder already has a training run, or none to resume
+    /// @throws Error if the folder already has a training run, or none to resume, or if another process trains in it
     TrainingRun(const std::filesystem::path& folder, const Recipe& recipe, const Trainer::Options& options,
                 bool resumes);
 
@@ -44,6 +45,7 @@ private:
     std::filesystem::path folder_;
     Trainer trainer_;
     int64_t saved_ = -1; ///< step of the last checkpoint
+    std::optional<RunLock> lock_;
     std::optional<MetricsFile> metrics_;
     std::shared_ptr<const WeightSet::Model> model_;
 };

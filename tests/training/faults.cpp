@@ -2,6 +2,7 @@
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
+#include "tests/training/train_program.h"
 
 #include <sys/stat.h>
 
@@ -65,6 +66,17 @@ TEST_CASE("training: a full disk while a run resumes costs none of its metrics",
     CHECK(readMetrics(folder / "run").size() == 8);
     const TrainingRun resumed(folder / "run", smallRecipe(4), kQuick, true);
     CHECK(readMetrics(folder / "run").size() == 8);
+}
+
+TEST_CASE("training: two trainers cannot have the same run", "[training][gpu]") {
+    const TemporaryFolder folder;
+    makeRun(folder / "run");
+    const TrainingRun first(folder / "run", smallRecipe(4), kQuick, true);
+    CHECK_THAT(sentenceOf([&] { TrainingRun(folder / "run", smallRecipe(4), kQuick, true); }),
+               CONTAINS("this program trains it already"));
+    TrainProgram second({"--resume", "--out", (folder / "run").string()});
+    CHECK(second.wait() == 1);
+    CHECK_THAT(second.errors(), CONTAINS("another program trains it already (process " + std::to_string(getpid())));
 }
 
 TEST_CASE("training: a pipe in the place of the metrics is refused, not waited for", "[training][gpu]") {

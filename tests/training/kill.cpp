@@ -3,43 +3,29 @@
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
+#include "tests/training/train_program.h"
 
 #include <chrono>
 #include <csignal>
 #include <fstream>
-#include <iostream>
 #include <random>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace attn;
 using attn::test::TemporaryFolder;
+using attn::test::TrainProgram;
 
 namespace {
 
-/// Runs the command line's train in a process of its own. @param killAfter milliseconds, negative: lets it end
+/// Runs the command line's train. @param killAfter milliseconds, negative: lets it end
 /// @return its exit code, or minus the signal that ended it
-int runTraining(std::vector<std::string> arguments, int killAfter) {
-    arguments.insert(arguments.begin(), {ATTN_CLI_PROGRAM, "train"});
-    std::cout << std::flush; // or the child writes it again
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        std::vector<char*> argv;
-        for (std::string& argument : arguments) argv.push_back(argument.data());
-        argv.push_back(nullptr);
-        if (freopen("/dev/null", "w", stdout) != nullptr && freopen("/dev/null", "w", stderr) != nullptr)
-            execv(argv[0], argv.data());
-        _exit(127);
-    }
+int runTraining(const std::vector<std::string>& arguments, int killAfter) {
+    TrainProgram program(arguments);
     if (killAfter >= 0) {
         std::this_thread::sleep_for(std::chrono::milliseconds(killAfter));
-        kill(child, SIGKILL);
+        program.send(SIGKILL);
     }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    return program.wait();
 }
 
 std::string bytesOf(const std::filesystem::path& path) {

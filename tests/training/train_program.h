@@ -1,0 +1,83 @@
+#pragma once
+
+#include "tests/support/catch.h"
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace attn::test {
+
+/// attention-cli train in a process of its own.
+class TrainProgram {
+public:
+    explicit TrainProgram(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {ATTN_CLI_PROGRAM, "train"});
+        int ends[2] = {-1, -1};
+        REQUIRE(pipe(ends) == 0);
+        std::cout << std::flush; // or the child writes it again
+        child_ = fork();
+        REQUIRE(child_ >= 0);
+        if (child_ == 0) {
+            std::vector<char*> argv;
+            for (std::string& argument : arguments) argv.push_back(argument.data());
+            argv.push_back(nullptr);
+            close(ends[0]);
+            if (freopen("/dev/null", "w", stdout) != nullptr && dup2(ends[1], STDERR_FILENO) >= 0)
+                execv(argv[0], argv.data());
+            _exit(127);
+        }
+        close(ends[1]);
+        errors_ = ends[0];
+    }
+    ~TrainProgram() {
+        if (child_ > 0) {
+            send(SIGKILL);
+            waitpid(child_, nullptr, 0);
+        }
+        closeErrors();
+    }
+    TrainProgram(const TrainProgram&) = delete;
+    TrainProgram& operator=(const TrainProgram&) = delete;
+
+    void send(int signal) const { kill(child_, signal); }
+    /// @return whether the condition holds within two minutes
+    static bool waitFor(const std::function<bool()>& condition) {
+        for (int tries = 0; tries < 12'000; ++tries) {
+            if (condition()) return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        return false;
+    }
+    /// @return the exit code, or minus the signal that ended it
+    int wait() {
+        std::array<char, 4096> piece{};
+        for (ssize_t count = 0; errors_ >= 0 && (count = read(errors_, piece.data(), piece.size())) > 0;)
+            text_.append(piece.data(), static_cast<size_t>(count));
+        int status = 0;
+        waitpid(std::exchange(child_, -1), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+    /// What it has written to standard error. Call this after wait().
+    const std::string& errors() const { return text_; }
+    /// From now on nobody reads what it writes to standard error.
+    void closeErrors() {
+        if (errors_ >= 0) close(std::exchange(errors_, -1));
+    }
+
+private:
+    pid_t child_ = -1;
+    int errors_ = -1;
+    std::string text_;
+};
+
+} // namespace attn::test
