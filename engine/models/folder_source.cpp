@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/io/checksums.h"
 #include "engine/io/weight_source.h"
 #include "engine/models/bundled.h"
 #include "engine/models/family.h"
@@ -31,6 +32,7 @@ public:
         : weights_(path), names_(weights_.names()), family_(languageFamily(weights_, names_)),
           config_(family_.config(weights_.config(), weights_.configFile(), names_)),
           configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
+        verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
         config_.name = std::filesystem::weakly_canonical(weights_.folder(), error).filename().string();
         config_.family = std::string(family_.id);

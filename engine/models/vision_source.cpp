@@ -1,6 +1,8 @@
 #include "engine/models/vision_source.h"
 
 #include "engine/core/error.h"
+#include "engine/core/folder.h"
+#include "engine/io/checksums.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/bundled.h"
 #include "engine/models/decoder.h"
@@ -61,6 +63,7 @@ public:
         : weights_(path), names_(weights_.names()), family_(knownFamily({weights_, names_})),
           config_(family_.config({weights_, names_})), trainedGrid_(config_.grid()),
           configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
+        verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
         config_.name = nameOf(std::filesystem::weakly_canonical(weights_.folder(), error));
         config_.family = std::string(family_.id);
@@ -140,8 +143,8 @@ std::unique_ptr<VisionSource> openVisionSource(const std::string& path, std::opt
 std::vector<std::filesystem::path> examplePictures(const std::string& path) {
     std::vector<std::filesystem::path> found;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(modelFolder(path) / "examples", error))
-        if (entry.is_regular_file(error)) found.push_back(entry.path());
+    for (const auto& entry : entriesOf(modelFolder(path) / "examples", error))
+        if (std::filesystem::is_regular_file(entry, error)) found.push_back(entry);
     std::ranges::sort(found);
     return found;
 }

@@ -2,6 +2,8 @@
 
 #include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
+#include "engine/core/folder.h"
+#include "engine/io/checksums.h"
 #include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
@@ -10,27 +12,52 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <string_view>
+
 namespace attn {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kOptimiserFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "training_state.json";
+constexpr std::array<std::string_view, 2> kStateFiles{kOptimiserFile, kStateFile};
+
+/// @throws Error if something is in the way that cannot be removed
+void removeFolder(const fs::path& folder) {
+    std::error_code error;
+    fs::remove_all(folder, error);
+    if (error)
+        throw Error({.what = fmt::format("cannot be removed: {}", error.message()),
+                     .where = folder.string(),
+                     .hint = remedyForWriting(error.value())});
+}
+
+void renameFolder(const fs::path& from, const fs::path& to) {
+    std::error_code error;
+    fs::rename(from, to, error);
+    if (error)
+        throw Error({.what = fmt::format("cannot be renamed to {}: {}", to.filename().string(), error.message()),
+                     .where = from.string(),
+                     .hint = remedyForWriting(error.value())});
+}
+
+void writeModelFiles(const fs::path& folder, const Trainer& trainer) {
+    trainer.objective().writeModel(folder, [&](const std::string& name) { return trainer.read(name); });
+}
 
 } // namespace
 
 void writeModel(const fs::path& folder, const Trainer& trainer) {
-    trainer.objective().writeModel(folder, [&](const std::string& name) { return trainer.read(name); });
+    removeChecksums(folder); // those of an older model must not refuse this one if the program is killed in between
+    writeModelFiles(folder, trainer);
+    writeChecksums(folder, kModelFiles);
 }
 
 void startRun(const fs::path& run, const Recipe& recipe) {
+    createFolder(run);
     std::error_code error;
-    fs::create_directories(run, error);
-    if (error)
-        throw Error({.what = fmt::format("cannot be created: {}", error.message()),
-                     .where = run.string(),
-                     .hint = "choose another folder"});
-    if (!fs::exists(run / "recipe.json")) writeAtomically(run / "recipe.json", toJson(recipe).dump(2) + "\n");
+    if (!fs::exists(run / "recipe.json", error)) writeAtomically(run / "recipe.json", toJson(recipe).dump(2) + "\n");
 }
 
 Recipe readRecipe(const fs::path& file) { return recipeFromJson(readJsonFile(file), file.string()); }
@@ -39,8 +66,10 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
     const fs::path whole = run / kCheckpointFolder / fmt::format("step-{:06}", trainer.stepsDone()),
                    partial = whole.string() + ".partial";
     const std::vector<fs::path> before = checkpoints(run);
-    fs::remove_all(partial);
-    writeModel(partial, trainer);
+    std::error_code error;
+    for (const fs::path& entry : entriesOf(run / kCheckpointFolder, error)) // what a killed process has left
+        if (entry.extension() == ".partial") removeFolder(entry);
+    writeModelFiles(partial, trainer);
     std::vector<std::vector<float>> values;
     std::vector<WrittenTensor> written;
     for (const Trainer::Named& state : trainer.states()) {
@@ -50,13 +79,16 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
     for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
     writeSafetensors(partial / kOptimiserFile, written);
     writeAtomically(partial / kStateFile,
-              nlohmann::json{{"step", trainer.stepsDone()}, {"recipe", toJson(trainer.recipe())}}.dump(2) + "\n");
+                    nlohmann::json{{"step", trainer.stepsDone()}, {"recipe", toJson(trainer.recipe())}}.dump(2) + "\n");
+    std::vector<std::string_view> names(kModelFiles.begin(), kModelFiles.end());
+    names.insert(names.end(), kStateFiles.begin(), kStateFiles.end());
+    writeChecksums(partial, names);
     const fs::path former = whole.string() + ".former.partial"; // the final name never has only some of the files
-    fs::remove_all(former);
-    if (fs::exists(whole)) fs::rename(whole, former);
-    fs::rename(partial, whole);
-    fs::remove_all(former);
-    for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(before[i] / kOptimiserFile);
+    if (fs::exists(whole, error)) renameFolder(whole, former);
+    renameFolder(partial, whole);
+    syncFolder(whole.parent_path());
+    removeFolder(former);
+    for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(before[i] / kOptimiserFile, error);
     return whole;
 }
 
@@ -74,13 +106,15 @@ void loadWeights(Trainer& trainer, const fs::path& folder) {
 }
 
 void resume(Trainer& trainer, const fs::path& checkpoint) {
+    verifyChecksums(checkpoint, kStateFiles);
     const nlohmann::json state = readJsonFile(checkpoint / kStateFile);
     const auto step = state.find("step");
     if (step == state.end() || !step->is_number_unsigned())
         throw Error({.what = "has no \"step\"",
                      .where = (checkpoint / kStateFile).string(),
                      .hint = "resume from another checkpoint"});
-    if (!fs::exists(checkpoint / kOptimiserFile))
+    std::error_code error;
+    if (!fs::exists(checkpoint / kOptimiserFile, error))
         throw Error({.what = "no longer has optimiser state",
                      .where = checkpoint.string(),
                      .hint = "resume from the last checkpoint of the run"});

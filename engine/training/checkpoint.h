@@ -21,7 +21,7 @@ void startRun(const std::filesystem::path& run, const Recipe& recipe);
 Recipe readRecipe(const std::filesystem::path& file);
 
 /// Writes a checkpoint: under a temporary name, flushed, then renamed. Removes the optimiser state from older
-/// checkpoints except the previous one.
+/// checkpoints except the previous one, and unfinished checkpoints of processes that were killed.
 /// @return the checkpoint's folder
 std::filesystem::path saveCheckpoint(const std::filesystem::path& run, const Trainer& trainer);
 

@@ -1,9 +1,11 @@
+#include "engine/models/model_source.h"
 #include "engine/training/run.h"
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/training/train_program.h"
 
+#include <fstream>
 #include <sys/stat.h>
 
 using namespace attn;
@@ -25,6 +27,14 @@ Recipe smallRecipe(int64_t checkpointEvery) {
 
 void advance(TrainingRun& run, int steps) {
     for (int step = 0; step < steps; ++step) run.advance();
+}
+
+void flipBit(const fs::path& path, uint64_t at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(at));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(static_cast<char>(byte ^ 1));
 }
 
 /// A run of eight steps with a checkpoint at each fourth.
@@ -66,6 +76,39 @@ TEST_CASE("training: a full disk while a run resumes costs none of its metrics",
     CHECK(readMetrics(folder / "run").size() == 8);
     const TrainingRun resumed(folder / "run", smallRecipe(4), kQuick, true);
     CHECK(readMetrics(folder / "run").size() == 8);
+}
+
+TEST_CASE("training: one flipped bit in a checkpoint is found before anything is loaded", "[training][gpu]") {
+    const TemporaryFolder folder;
+    makeRun(folder / "run");
+    const fs::path last = checkpoints(folder / "run").back();
+    const auto resumed = [&] { return sentenceOf([&] { TrainingRun(folder / "run", smallRecipe(4), kQuick, true); }); };
+    const auto opened = [&] { return sentenceOf([&] { openModelSource(last.string()); }); };
+    for (const char* name : {"model.safetensors", "optimizer.safetensors", "training_state.json"}) {
+        INFO(name);
+        const uint64_t at = fs::file_size(last / name) - (last / name).extension().string().size();
+        flipBit(last / name, at);
+        CHECK_THAT(resumed(), CONTAINS(std::string(name) + ": is damaged: its checksum is"));
+        if (std::string(name) == "model.safetensors") CHECK_THAT(opened(), CONTAINS("is damaged"));
+        flipBit(last / name, at);
+        CHECK(resumed() == "accepted");
+    }
+    flipBit(last / "model.safetensors", fs::file_size(last / "model.safetensors") - 9);
+    fs::remove(last / "checksums.sfv"); // as in checkpoints of version 0.2.0 and of other programs
+    CHECK(resumed() == "accepted");
+    CHECK(opened() == "accepted");
+}
+
+TEST_CASE("training: an unfinished checkpoint of a killed process is removed by the next one", "[training][gpu]") {
+    const TemporaryFolder folder;
+    makeRun(folder / "run");
+    const fs::path unfinished = folder / "run" / kCheckpointFolder / "step-000007.partial";
+    fs::create_directories(unfinished);
+    writeFile(unfinished / "model.safetensors", "half");
+    TrainingRun run(folder / "run", smallRecipe(4), kQuick, true);
+    advance(run, 4);
+    CHECK_FALSE(fs::exists(unfinished));
+    CHECK(checkpoints(folder / "run").size() == 4);
 }
 
 TEST_CASE("training: two trainers cannot have the same run", "[training][gpu]") {

@@ -1,0 +1,44 @@
+#include "engine/io/checksums.h"
+
+#include "tests/io/files.h"
+
+using namespace attn;
+using namespace attn::test;
+
+TEST_CASE("checksums: one flipped bit in any listed file is found and named", "[io]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "config.json", "{}");
+    writeFile(folder / "model.safetensors", std::string(3'000'000, 'x'));
+    writeFile(folder / "notes.txt", "mine");
+    writeChecksums(folder.path(), kModelFiles);
+    const auto verified = [&] { return sentenceOf([&] { verifyChecksums(folder.path(), kModelFiles); }); };
+    CHECK(verified() == "accepted");
+    writeFile(folder / "notes.txt", "changed"); // not listed
+    CHECK(verified() == "accepted");
+    for (const size_t at : {size_t{0}, size_t{1'500'000}, size_t{2'999'999}}) {
+        std::string bytes(3'000'000, 'x');
+        bytes[at] ^= 1;
+        writeFile(folder / "model.safetensors", bytes);
+        CHECK_THAT(verified(), CONTAINS("model.safetensors: is damaged: its checksum is"));
+    }
+    fs::remove(folder / "model.safetensors"); // whoever needs it says so
+    CHECK(verified() == "accepted");
+    writeFile(folder / "config.json", "{} ");
+    CHECK_THAT(verified(), CONTAINS("config.json: is damaged"));
+    removeChecksums(folder.path());
+    removeChecksums(folder.path());
+    CHECK(verified() == "accepted");
+}
+
+TEST_CASE("checksums: a file of checksums that nobody could have written is harmless", "[io]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "config.json", "{}");
+    const auto with = [&](const std::string& text) {
+        writeFile(folder / "checksums.sfv", text);
+        return sentenceOf([&] { verifyChecksums(folder.path(), kModelFiles); });
+    };
+    CHECK(with("") == "accepted");
+    CHECK(with("../../etc/passwd 00000000\n/dev/zero 00000000\ntokenizer.json 00000000\n") == "accepted");
+    CHECK(with("config.json") == "accepted");
+    CHECK_THAT(with("config.json " + std::string(1'000'000, '0')), CONTAINS("instead of 00000000; use"));
+}
