@@ -28,6 +28,20 @@ using Clock = std::chrono::steady_clock;
 volatile std::sig_atomic_t stopRequested = 0;
 void requestStop(int) { stopRequested = 1; }
 
+/// Asks the training to save and end when the user, the system or a limit on the size of files stops the program or
+/// when its terminal is closed. Signals that the caller ignores, as nohup does, stay ignored.
+void stopOnSignals() {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) {
+        struct sigaction action {};
+        if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+        action = {};
+        action.sa_handler = requestStop;
+        action.sa_flags = SA_RESTART;
+        sigaction(number, &action, nullptr);
+    }
+    std::signal(SIGPIPE, SIG_IGN); // the reader of the progress may be gone; what matters is in the folder
+}
+
 /// Prints progress. A terminal that was closed must not end the training.
 template <class... Values> void report(fmt::format_string<Values...> text, Values&&... values) {
     const std::string line = fmt::format(text, std::forward<Values>(values)...);
@@ -133,8 +147,7 @@ int train(const TrainOptions& options) {
     fmt::print(stderr, "{}: {} parameters, {} steps of {} on {}, {} dispatches a step\n", trainer.task().title,
                trainer.parameterCount(), recipe.schedule.steps, batchText(trainer), trainer.context().traits().name,
                trainer.dispatchCount());
-    std::signal(SIGINT, requestStop);
-    std::signal(SIGTERM, requestStop);
+    stopOnSignals();
     std::optional<Failure> problem; // the one that was reported last
     const auto start = Clock::now();
     const int64_t first = trainer.stepsDone();

@@ -1,5 +1,6 @@
 #include "app/lab/launch_options.h"
 #include "app/lab/main_window.h"
+#include "app/lab/quit_on_signals.h"
 #include "app/lab/screenshot.h"
 #include "engine/models/bundled.h"
 
@@ -60,6 +61,10 @@ int main(int argc, char** argv) {
         });
     }
     if (isScreenshot) attn::takeScreenshotAndQuit(window, options.screenshot);
+    attn::onQuitSignal(&window, [&window] {
+        window.saveForNextStart();
+        QApplication::exit(0); // the training session saves when the window is destroyed
+    });
     window.show();
     if (!options.session.isEmpty()) window.openSession(options.session);
     if (isForVision) window.open(options.path);

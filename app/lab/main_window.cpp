@@ -351,14 +351,24 @@ void MainWindow::updateRemark() {
     status_->setRemark(remarks.join(QStringLiteral(" · ")));
 }
 
+void MainWindow::saveLayout() {
+    if (!remembersLayout_) return;
+    QSettings settings;
+    settings.setValue("geometry", saveGeometry());
+    // During a lesson, save the layout from before it.
+    settings.setValue("layout", lessons_->before() ? lessons_->before()->layout : saveState(kLayoutVersion));
+    preferences_.save();
+}
+
+void MainWindow::saveForNextStart() {
+    saveLayout();
+    if (!autosave_) return;
+    autosave_->markChanged();
+    autosave_->saveNow();
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (remembersLayout_) {
-        QSettings settings;
-        settings.setValue("geometry", saveGeometry());
-        // During a lesson, save the layout from before it.
-        settings.setValue("layout", lessons_->before() ? lessons_->before()->layout : saveState(kLayoutVersion));
-        preferences_.save();
-    }
+    saveLayout();
     if (autosave_) autosave_->finish();
     event->accept();
 }

@@ -67,6 +67,8 @@ public:
     /// Whether the path is a vision model or a picture, which the Vision panel shows.
     static bool isForVision(const QString& path);
     bool saveSessionAs(const QString& path);
+    /// Saves the layout and a copy of the session, which the next start offers: the system is ending the program.
+    void saveForNextStart();
     void setTheme(ThemeId theme);
     void setPreferences(const Preferences& preferences);
     /// Puts a recipe into the form of the Train panel.
@@ -154,6 +156,7 @@ private:
     void showFailure(const Failure& failure);
     void continueRestore();
     void chooseModelFolder();
+    void saveLayout();
     void chooseModelFile();
     void chooseSession();
     void saveSession();

@@ -1,3 +1,4 @@
+#include "app/lab/quit_on_signals.h"
 #include "app/lab/session_file.h"
 #include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
@@ -9,6 +10,7 @@
 #include <QLabel>
 #include <QPushButton>
 
+#include <csignal>
 #include <filesystem>
 #include <sys/stat.h>
 
@@ -66,6 +68,18 @@ TEST_CASE("lab: a session that a full disk refuses leaves the older one and give
     }
     CHECK(std::get<SessionDocument>(loadSession(path)).prompt == "old");
     CHECK(QDir(folder.path()).entryList(QDir::Files).size() == 1);
+}
+
+TEST_CASE("lab: signals that end a program are heard on the window's thread", "[lab]") {
+    LabWindow lab;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        QObject context;
+        bool isAsked = false;
+        onQuitSignal(&context, [&] { isAsked = true; });
+        std::raise(number);
+        CHECK(lab.waitFor([&] { return isAsked; }));
+    }
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) std::signal(number, SIG_DFL);
 }
 
 } // namespace attn

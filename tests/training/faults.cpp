@@ -5,6 +5,7 @@
 #include "tests/support/file_size_limit.h"
 #include "tests/training/train_program.h"
 
+#include <csignal>
 #include <fstream>
 #include <sys/stat.h>
 
@@ -129,4 +130,35 @@ TEST_CASE("training: a pipe in the place of the metrics is refused, not waited f
     REQUIRE(mkfifo((folder / "run" / kMetricsFile).c_str(), 0600) == 0);
     CHECK_THAT(sentenceOf([&] { TrainingRun(folder / "run", smallRecipe(4), kQuick, true); }),
                CONTAINS("metrics.jsonl: is not a file"));
+}
+
+TEST_CASE("training: signals that end a program make it save first", "[training][gpu]") {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) {
+        INFO("signal " << signal);
+        const TemporaryFolder folder;
+        TrainProgram program({"--task", "sort", "--layers", "1", "--heads", "2", "--width", "16", "--batch", "8",
+                              "--steps", "1000000", "--evaluate-every", "1000000", "--checkpoint-every", "1000000",
+                              "--out", (folder / "run").string()});
+        REQUIRE(program.waitFor([&] { return !readMetrics(folder / "run").empty(); }));
+        program.send(signal);
+        CHECK(program.wait() == 130);
+        const auto step = checkpointStep(checkpoints(folder / "run").back());
+        CHECK(step.value() > 0);
+        CHECK(readMetrics(folder / "run").back().step == step);
+        CHECK_THAT(program.errors(), CONTAINS("stopped after step " + std::to_string(*step)));
+    }
+}
+
+TEST_CASE("training: a terminal that goes away does not end the training before it has saved", "[training][gpu]") {
+    const TemporaryFolder folder;
+    TrainProgram program({"--task", "sort", "--layers", "1", "--heads", "2", "--width", "16", "--batch", "8", "--steps",
+                          "1000000", "--evaluate-every", "2", "--checkpoint-every", "1000000", "--out",
+                          (folder / "run").string()});
+    REQUIRE(program.waitFor([&] { return !readMetrics(folder / "run").empty(); }));
+    program.closeErrors();
+    const auto before = readMetrics(folder / "run").back().step;
+    REQUIRE(program.waitFor([&] { return readMetrics(folder / "run").back().step > before + 10; }));
+    program.send(SIGHUP);
+    CHECK(program.wait() == 130);
+    CHECK(checkpointStep(checkpoints(folder / "run").back()) > before);
 }
