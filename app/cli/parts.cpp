@@ -12,7 +12,8 @@
 namespace attn::cli {
 
 AttentionSpec readSpec(const std::string& specOrFile) {
-    if (std::filesystem::is_regular_file(specOrFile)) return attentionSpecFromJson(readJsonFile(specOrFile));
+    std::error_code error; // such as a text that is too long for a path
+    if (std::filesystem::is_regular_file(specOrFile, error)) return attentionSpecFromJson(readJsonFile(specOrFile));
     return AttentionSpec::parse(specOrFile);
 }
 

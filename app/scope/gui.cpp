@@ -146,7 +146,7 @@ void Gui::makeFonts(float scale) {
     const auto make = [&](float points) {
         const float size = std::round(points * scale);
         for (const char* path : kFonts)
-            if (std::filesystem::exists(path))
+            if (std::error_code error; std::filesystem::exists(path, error))
                 if (ImFont* font = fonts->AddFontFromFileTTF(path, size, nullptr, kGlyphs)) return font;
         ImFontConfig config;
         config.SizePixels = size;

@@ -1,5 +1,7 @@
 #include "engine/io/run_folder.h"
 
+#include "engine/core/folder.h"
+
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -20,8 +22,8 @@ std::optional<int64_t> checkpointStep(const fs::path& checkpoint) {
 std::vector<fs::path> checkpoints(const fs::path& run) {
     std::vector<fs::path> result;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(run / kCheckpointFolder, error))
-        if (checkpointStep(entry.path())) result.push_back(entry.path());
+    for (const fs::path& entry : entriesOf(run / kCheckpointFolder, error))
+        if (checkpointStep(entry)) result.push_back(entry);
     std::ranges::sort(result, {}, [](const fs::path& path) { return *checkpointStep(path); });
     return result;
 }

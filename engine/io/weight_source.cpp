@@ -1,6 +1,7 @@
 #include "engine/io/weight_source.h"
 
 #include "engine/core/error.h"
+#include "engine/core/folder.h"
 #include "engine/core/nearest_names.h"
 #include "engine/core/quoting.h"
 #include "engine/io/json_file.h"
@@ -20,9 +21,8 @@ namespace fs = std::filesystem;
 /// Whether there is such a file. @throws Error if a link leads nowhere or it cannot be told
 bool isThere(const fs::path& path) {
     std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    if (fs::status_known(status) && fs::exists(status)) return true;
-    if (status.type() != fs::file_type::not_found)
+    if (fs::exists(path, error)) return true;
+    if (error)
         throw Error({.what = fmt::format("cannot be read: {}", error.message()),
                      .where = path.string(),
                      .hint = "give yourself permission to read it and its folder"});
@@ -35,9 +35,7 @@ bool isThere(const fs::path& path) {
 /// What a folder holds, sorted. @throws Error if it cannot be read
 std::vector<fs::path> listing(const fs::path& folder) {
     std::error_code error;
-    std::vector<fs::path> entries;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-        entries.push_back(entry->path());
+    std::vector<fs::path> entries = entriesOf(folder, error);
     if (error)
         throw Error({.what = fmt::format("cannot be read: {}", error.message()),
                      .where = folder.string(),

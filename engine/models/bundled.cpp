@@ -1,6 +1,7 @@
 #include "engine/models/bundled.h"
 
 #include "engine/core/error.h"
+#include "engine/core/folder.h"
 #include "engine/io/run_folder.h"
 
 #include <algorithm>
@@ -14,9 +15,9 @@ std::vector<BundledModel> bundledModels() {
     fs::path folder = program.parent_path() / ".." / "share" / "attention-lab" / "models";
     if (program.empty() || !fs::is_directory(folder, error)) folder = fs::path(ATTN_ASSETS_DIR) / "models";
     std::vector<BundledModel> models;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        const std::string name = entry.path().filename().string();
-        if (fs::exists(entry.path() / "config.json", error)) models.push_back({"builtin:" + name, name, entry.path()});
+    for (const fs::path& entry : entriesOf(folder, error)) {
+        const std::string name = entry.filename().string();
+        if (fs::exists(entry / "config.json", error)) models.push_back({"builtin:" + name, name, entry});
     }
     std::ranges::sort(models, {}, &BundledModel::title);
     return models;

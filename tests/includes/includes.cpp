@@ -1,4 +1,6 @@
+#include "engine/core/temporary_folder.h"
 #include "tests/includes/include_rules.h"
+#include "tests/includes/throwing_file_calls.h"
 #include "tests/support/catch.h"
 
 #include <fstream>
@@ -13,22 +15,18 @@ using Problems = std::vector<std::string>;
 /// A made-up repository in a temporary folder.
 class MadeUp {
 public:
-    MadeUp() { fs::remove_all(root_); }
-    ~MadeUp() { fs::remove_all(root_); }
-    MadeUp(const MadeUp&) = delete;
-    MadeUp& operator=(const MadeUp&) = delete;
-
     void write(const std::string& file, const std::string& text) const {
-        fs::create_directories((root_ / file).parent_path());
-        std::ofstream(root_ / file) << text;
+        fs::create_directories((root() / file).parent_path());
+        std::ofstream(root() / file) << text;
     }
+    const fs::path& root() const { return folder_.path(); }
     Problems problems(const std::string& table) const {
         write("folders.txt", table);
-        return brokenIncludes(root_, readIncludeRules(root_ / "folders.txt"));
+        return brokenIncludes(root(), readIncludeRules(root() / "folders.txt"));
     }
 
 private:
-    fs::path root_ = fs::temp_directory_path() / "attention-lab-include-rules";
+    TemporaryFolder folder_;
 };
 
 const std::string kInclude = "#include ";
@@ -88,6 +86,23 @@ TEST_CASE("includes: a header is followed through other headers", "[includes]") 
     CHECK(tree.problems(table + "fewer-than 1 : app/lab\n") ==
           Problems{"vulkan/vulkan.h reaches 1 sources. folders.txt allows fewer than 1, because it is slow to compile: "
                    "include it in .cpp files instead of headers"});
+}
+
+TEST_CASE("includes: calls of std::filesystem report errors by code, so that no unreadable folder throws",
+          "[includes]") {
+    CHECK(throwingFileCalls(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
+
+    const MadeUp tree;
+    tree.write("engine/core/a.cpp", "bool a = fs::exists(path(b), error) && fs::remove(c / d(e),\n    ignored);\n"
+                                    "auto f = fs::is_symlink(fs::symlink_status(g, error));\n");
+    CHECK(throwingFileCalls(tree.root()) == Problems());
+    tree.write("app/lab/b.cpp", "\nif (std::filesystem::exists(a / b(c))) return;\n");
+    tree.write("engine/core/a.cpp", "for (const auto& entry : fs::directory_iterator(folder, error)) use(entry);\n");
+    CHECK(throwingFileCalls(tree.root()) ==
+          Problems{"app/lab/b.cpp:2: exists throws if a folder cannot be read. Pass a std::error_code, called error or "
+                   "ignored, as its last argument",
+                   "engine/core/a.cpp:1: directory_iterator throws if a folder cannot be read. Use entriesOf of "
+                   "engine/core/folder.h"});
 }
 
 } // namespace attn::test

@@ -1,12 +1,14 @@
+#include "app/lab/models/run_list_model.h"
 #include "app/lab/quit_on_signals.h"
 #include "app/lab/session_file.h"
-#include "engine/training/recipe.h"
+#include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 
 #include <QDir>
+#include <QFile>
 #include <QLabel>
 #include <QPushButton>
 
@@ -43,6 +45,28 @@ TEST_CASE("lab: metrics that cannot be written are reported while training goes 
     QTest::mouseClick(&play, Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return training().state == TrainingSnapshot::State::Paused; }));
     CHECK(readMetrics(training().folder).size() == static_cast<size_t>(training().step));
+}
+
+TEST_CASE("lab: a training run that cannot be read is left out, and the list says so", "[lab][training]") {
+    LabWindow lab;
+    const QDir folder(lab.folder());
+    const Recipe recipe = suggestedRecipe(*taskCatalogue().front());
+    for (const char* name : {"mine/good", "mine/loop", "mine/damaged", "mine/other"})
+        REQUIRE(folder.mkpath(QString::fromLatin1(name)));
+    const fs::path runs = (lab.folder() + "/mine").toStdString();
+    startRun(runs / "good", recipe);
+    fs::create_symlink("recipe.json", runs / "loop" / "recipe.json"); // leads to itself
+    QFile damaged(folder.filePath("mine/damaged/recipe.json"));
+    REQUIRE(damaged.open(QIODevice::WriteOnly));
+    damaged.write("{");
+    damaged.close();
+
+    const RunListModel model(folder.filePath("mine"));
+    REQUIRE(model.runs().size() == 1);
+    CHECK(model.runs().front().name == "good");
+    REQUIRE(model.problems().size() == 2);
+    CHECK(model.problems().join('\n').contains("loop/recipe.json: cannot be opened: "));
+    CHECK(model.problems().join('\n').contains("damaged/recipe.json"));
 }
 
 TEST_CASE("lab: a pipe in the place of a session is refused, not waited for", "[lab]") {

@@ -1,6 +1,5 @@
 #include "app/lab/models/run_list_model.h"
 
-#include "engine/core/error.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
@@ -11,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace attn {
@@ -30,9 +31,10 @@ RunListModel::RunListModel(QString folder, QObject* parent) : QAbstractTableMode
         if (auto run = read(directory.filePath(name))) insert(std::move(*run));
 }
 
-std::optional<RunListModel::Run> RunListModel::read(const QString& folder) const {
+std::optional<RunListModel::Run> RunListModel::read(const QString& folder) {
     const std::filesystem::path path = folder.toStdString();
-    if (!std::filesystem::exists(path / "recipe.json")) return std::nullopt;
+    std::error_code error;
+    if (!std::filesystem::exists(path / "recipe.json", error) && !error) return std::nullopt; // not a training run
     try {
         return Run{.folder = folder,
                    .name = QFileInfo(folder).fileName(),
@@ -40,7 +42,8 @@ std::optional<RunListModel::Run> RunListModel::read(const QString& folder) const
                    .points = readMetrics(path),
                    .isShown = false,
                    .colour = {}};
-    } catch (const Error&) { // damaged, or written by a newer program: leave its files unchanged
+    } catch (const std::exception& problem) { // damaged, forbidden or of a newer program: leave its files unchanged
+        problems_ << QString::fromUtf8(problem.what());
         return std::nullopt;
     }
 }

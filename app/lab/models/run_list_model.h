@@ -5,6 +5,7 @@
 
 #include <QAbstractTableModel>
 #include <QColor>
+#include <QStringList>
 
 #include <optional>
 #include <vector>
@@ -30,6 +31,8 @@ public:
     explicit RunListModel(QString folder, QObject* parent = nullptr);
 
     const std::vector<Run>& runs() const { return runs_; }
+    /// Why folders are not listed: a sentence for each that could not be read.
+    const QStringList& problems() const { return problems_; }
     /// @return -1 if it is not listed
     int rowOf(const QString& folder) const;
     /// The path of a folder that does not exist yet, named after the task: "sort", "sort-2".
@@ -67,11 +70,12 @@ signals:
     void writtenChanged(const QString& folder);
 
 private:
-    std::optional<Run> read(const QString& folder) const;
+    std::optional<Run> read(const QString& folder);
     int insert(Run run);
     QColor freeColour() const;
 
     QString folder_, active_, written_;
+    QStringList problems_;
     std::vector<Run> runs_;
 };
 

@@ -122,8 +122,17 @@ void RunsPanel::updateButtons() {
     open_->setEnabled(row >= 0);
     duplicate_->setEnabled(row >= 0);
     delete_->setEnabled(row >= 0 && !context_.runs().isInUse(runs[static_cast<size_t>(row)].folder));
-    hint_->setText(runs.empty() ? tr("Your training runs appear here.")
-                                : tr("Tick runs to compare their curves. Double-click a run to open it."));
+    QString hint = runs.empty() ? tr("Your training runs appear here.")
+                                : tr("Tick runs to compare their curves. Double-click a run to open it.");
+    if (const QStringList& problems = context_.runs().problems(); !problems.isEmpty()) {
+        hint +=
+            "\n" +
+            (problems.size() == 1
+                 ? tr("A training run could not be read: %1").arg(problems.front())
+                 : tr("%1 training runs could not be read. The first: %2").arg(problems.size()).arg(problems.front()));
+        hint_->setToolTip(problems.join('\n'));
+    }
+    hint_->setText(hint);
 }
 
 } // namespace attn

@@ -1,6 +1,7 @@
 #include "engine/training/tasks/image_data.h"
 
 #include "engine/core/error.h"
+#include "engine/core/folder.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/idx.h"
 #include "engine/io/resample.h"
@@ -127,11 +128,13 @@ ImageData readCifar(const fs::path& folder) {
 // ---- a folder for each class --------------------------------------------------------------------------------------
 
 std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
-    std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(folder))
-        if ((folders ? entry.is_directory() : entry.is_regular_file()) &&
-            !entry.path().filename().string().starts_with("."))
-            found.push_back(entry.path());
+    std::error_code error, ignored;
+    std::vector<fs::path> found = entriesOf(folder, error);
+    if (error) fail(folder, fmt::format("cannot be read: {}", error.message()), "check its permissions");
+    std::erase_if(found, [&](const fs::path& entry) {
+        return !(folders ? fs::is_directory(entry, ignored) : fs::is_regular_file(entry, ignored)) ||
+               entry.filename().string().starts_with(".");
+    });
     std::ranges::sort(found);
     return found;
 }
@@ -202,15 +205,10 @@ ImageData readImageData(const fs::path& folder, const ImageSize& size) {
     if (!fs::is_directory(folder, error))
         fail(folder, fs::exists(folder, error) ? "is not a folder" : "there is no such folder",
              "choose the folder of the data set");
-    try {
-        if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
-        if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);
-        if (const fs::path inner = folder / "cifar-10-batches-bin"; fs::is_directory(inner, error))
-            return readCifar(inner);
-        return readClassFolders(folder, size);
-    } catch (const fs::filesystem_error& problem) {
-        fail(problem.path1(), fmt::format("cannot be read: {}", problem.code().message()), "check its permissions");
-    }
+    if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
+    if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);
+    if (const fs::path inner = folder / "cifar-10-batches-bin"; fs::is_directory(inner, error)) return readCifar(inner);
+    return readClassFolders(folder, size);
 }
 
 } // namespace attn

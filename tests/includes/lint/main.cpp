@@ -1,13 +1,15 @@
 #include "tests/includes/include_rules.h"
+#include "tests/includes/throwing_file_calls.h"
 
 #include <exception>
 #include <iostream>
+#include <utility>
 
 // `./dev lint` runs this in the repository's root. test_includes checks the same.
 int main() {
     try {
-        const auto problems =
-            attn::test::brokenIncludes(".", attn::test::readIncludeRules("tests/includes/folders.txt"));
+        auto problems = attn::test::brokenIncludes(".", attn::test::readIncludeRules("tests/includes/folders.txt"));
+        for (auto& problem : attn::test::throwingFileCalls(".")) problems.push_back(std::move(problem));
         for (const auto& problem : problems) std::cerr << problem << '\n';
         return problems.empty() ? 0 : 1;
     } catch (const std::exception& error) {

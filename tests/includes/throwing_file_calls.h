@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+/// The calls of std::filesystem in engine and app that throw when a folder cannot be read: those whose last argument
+/// is no std::error_code called "error" or "ignored", and loops over a directory_iterator. One sentence for each, with
+/// file, line and remedy.
+std::vector<std::string> throwingFileCalls(const std::filesystem::path& root);
+
+} // namespace attn::test
