@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <sys/stat.h>
 
 // attention-cli perplexity, lens, ablate, patch and detect.
 
@@ -183,4 +184,12 @@ TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read i
         says(" '" + (folder / "nowhere").string() + "' --image '" + (folder / "none.png").string() + "'",
              "there is no such file");
     }
+}
+
+TEST_CASE("attention-cli perplexity: a text that is a pipe is refused, not waited for", "[analysis][cli][gpu]") {
+    const TemporaryFolder folder;
+    REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    const Answer answer = runProgram("perplexity builtin:induction --text '" + (folder / "pipe").string() + "'");
+    CHECK(answer.code == 1);
+    CHECK(answer.text.find("pipe: is not a file") != std::string::npos);
 }
