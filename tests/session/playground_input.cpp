@@ -1,9 +1,11 @@
 #include "engine/session/playground_input.h"
 #include "engine/core/rng.h"
+#include "engine/runtime/kernel_library.h"
 #include "engine/session/attention_run.h"
 #include "engine/session/playground_session.h"
 #include "engine/session/session.h"
 #include "tests/support/catch.h"
+#include "tests/support/device.h"
 
 #include <algorithm>
 #include <cmath>
