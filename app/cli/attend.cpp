@@ -3,9 +3,9 @@
 #include "app/cli/part_form.h"
 #include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
-#include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/runtime/kernel_library.h"
+#include "engine/session/attention_operands.h"
 #include "engine/session/attention_run.h"
 #include "engine/session/playground_input.h"
 
@@ -24,68 +24,15 @@ struct AttendOptions {
     bool validation = false;
 };
 
-constexpr int64_t kMostTokens = 65536, kMostWidth = 1024;
-
-struct Inputs {
-    AttentionSizes sizes;
-    std::vector<float> q, k, v;
-};
-
-/// q [H,T,D] or [T,D], k and v [G,S,D] or [S,D].
-Inputs readInputs(const std::string& path, const HeadCounts& counts) {
-    const SafetensorsFile file(path);
-    Inputs inputs;
-    const auto read = [&](const std::string& name, int64_t heads, int64_t& rows) {
-        const auto found = file.tensors().find(name);
-        if (found == file.tensors().end())
-            throw Error({.what = fmt::format("the file has no tensor \"{}\"", name),
-                         .where = path,
-                         .hint = "give a file with the tensors q, k and v"});
-        std::vector<int64_t> shape = found->second.shape;
-        if (shape.size() == 2) shape.insert(shape.begin(), 1);
-        if (shape.size() != 3 || shape[0] != heads)
-            throw Error(
-                {.what = fmt::format("the shape of {} is {}, not [{}, rows, width]", name,
-                                     Shape(found->second.shape).text(), heads),
-                 .where = path,
-                 .hint = "give the composition as many heads as the file has, for example heads=multi_head(4)"});
-        if (shape[1] < 1 || shape[2] < 1 || shape[1] > kMostTokens || shape[2] > kMostWidth)
-            throw Error({.what = fmt::format("the shape of {} is {}, but attend needs 1 to {} rows and a width from 1 "
-                                             "to {}",
-                                             name, Shape(found->second.shape).text(), kMostTokens, kMostWidth),
-                         .where = path,
-                         .hint = "give q, k and v of such a shape"});
-        rows = shape[1];
-        if (inputs.sizes.width == 0) inputs.sizes.width = shape[2];
-        if (shape[2] != inputs.sizes.width)
-            throw Error({.what = fmt::format("{} has width {}, but q has width {}", name, shape[2], inputs.sizes.width),
-                         .where = path,
-                         .hint = "q, k and v must have the same last axis"});
-        std::vector<float> values(static_cast<size_t>(heads * rows * shape[2]));
-        file.read(found->second, 0, values);
-        return values;
-    };
-    inputs.sizes.width = 0;
-    int64_t values = 0;
-    inputs.q = read("q", counts.heads, inputs.sizes.queries);
-    inputs.k = read("k", counts.groups, inputs.sizes.keys);
-    inputs.v = read("v", counts.groups, values);
-    if (values != inputs.sizes.keys)
-        throw Error({.what = fmt::format("there are {} keys but {} values", inputs.sizes.keys, values),
-                     .where = path,
-                     .hint = "k and v must have the same number of rows"});
-    return inputs;
-}
-
-Inputs drawInputs(const std::string& sizes, const HeadCounts& counts, uint64_t seed) {
+AttentionOperands drawInputs(const std::string& sizes, const HeadCounts& counts, uint64_t seed) {
     int64_t T = 0, D = 0;
     char rest = 0;
-    if (std::sscanf(sizes.c_str(), "%ld,%ld%c", &T, &D, &rest) != 2 || T < 1 || D < 1 || T > kMostTokens ||
-        D > kMostWidth)
+    if (std::sscanf(sizes.c_str(), "%ld,%ld%c", &T, &D, &rest) != 2 || T < 1 || D < 1 || T > kMostOperandRows ||
+        D > kMostOperandWidth)
         throw Error({.what = fmt::format("\"{}\" is not a number of tokens and a width", sizes),
                      .where = "--random",
                      .hint = fmt::format("write for example --random 64,16; at most {} tokens and a width of {}",
-                                         kMostTokens, kMostWidth)});
+                                         kMostOperandRows, kMostOperandWidth)});
     AttentionNumbers numbers =
         randomNumbers({.heads = counts.heads, .groups = counts.groups, .tokens = T, .width = D}, seed);
     return {.sizes = {.queries = T, .keys = T, .width = D},
@@ -119,8 +66,8 @@ int attend(const AttendOptions& options) {
         throw Error({.what = "attend needs either --input or --random",
                      .where = {},
                      .hint = "give for example --random 64,16"});
-    Inputs inputs =
-        options.input.empty() ? drawInputs(options.random, counts, options.seed) : readInputs(options.input, counts);
+    AttentionOperands inputs = options.input.empty() ? drawInputs(options.random, counts, options.seed)
+                                                     : readAttentionOperands(options.input, counts);
     inputs.sizes.layer = options.layer;
     gpu::Context context({.device = namedDevice(options.device), .validation = options.validation});
     KernelLibrary kernels(context);
