@@ -105,14 +105,17 @@ void loadWeights(Trainer& trainer, const fs::path& folder) {
     }
 }
 
+int64_t stepsDoneIn(const nlohmann::json& state, const std::string& file) {
+    constexpr uint64_t kMost = uint64_t{1} << 50; // a double, such as the step of a metric, holds it exactly
+    const auto step = state.find("step");
+    if (step == state.end() || !step->is_number_unsigned() || step->get<uint64_t>() > kMost)
+        throw Error({.what = "has no valid \"step\"", .where = file, .hint = "resume from another checkpoint"});
+    return step->get<int64_t>();
+}
+
 void resume(Trainer& trainer, const fs::path& checkpoint) {
     verifyChecksums(checkpoint, kStateFiles);
-    const nlohmann::json state = readJsonFile(checkpoint / kStateFile);
-    const auto step = state.find("step");
-    if (step == state.end() || !step->is_number_unsigned())
-        throw Error({.what = "has no \"step\"",
-                     .where = (checkpoint / kStateFile).string(),
-                     .hint = "resume from another checkpoint"});
+    const int64_t steps = stepsDoneIn(readJsonFile(checkpoint / kStateFile), (checkpoint / kStateFile).string());
     std::error_code error;
     if (!fs::exists(checkpoint / kOptimiserFile, error))
         throw Error({.what = "no longer has optimiser state",
@@ -130,7 +133,7 @@ void resume(Trainer& trainer, const fs::path& checkpoint) {
         file.read(found->second, 0, values);
         trainer.write(named.name, values);
     }
-    trainer.setStepsDone(step->get<int64_t>());
+    trainer.setStepsDone(steps);
 }
 
 } // namespace attn

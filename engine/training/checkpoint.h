@@ -3,8 +3,11 @@
 #include "engine/io/run_folder.h"
 #include "engine/training/recipe.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -25,6 +28,9 @@ Recipe readRecipe(const std::filesystem::path& file);
 /// @return the checkpoint's folder
 std::filesystem::path saveCheckpoint(const std::filesystem::path& run, const Trainer& trainer);
 
+/// The number of steps that a checkpoint's training_state.json gives.
+/// @param file path of it, for messages  @throws Error if there is none, or if no training run is that long
+int64_t stepsDoneIn(const nlohmann::json& state, const std::string& file);
 /// Resumes from a checkpoint. The following steps give the same bits as an uninterrupted training run.
 /// @throws Error naming the file if it is damaged, belongs to another model, or has no optimiser state
 void resume(Trainer& trainer, const std::filesystem::path& checkpoint);

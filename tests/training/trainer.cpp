@@ -48,6 +48,17 @@ TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights
     }
 }
 
+TEST_CASE("checkpoints: a number of steps that no training run reaches is refused", "[training]") {
+    CHECK(stepsDoneIn(nlohmann::json{{"step", 500U}}, "training_state.json") == 500);
+    for (const char* step : {"-1", "18446744073709551615", "9223372036854775808", "1.5", "\"7\"", "null"}) {
+        const auto state = nlohmann::json::parse(std::string(R"({"step": )") + step + "}");
+        INFO(step);
+        CHECK(attn::test::sentenceOf([&] { stepsDoneIn(state, "training_state.json"); }).find("has no valid") !=
+              std::string::npos);
+    }
+    CHECK(attn::test::sentenceOf([] { stepsDoneIn(nlohmann::json::array(), "training_state.json"); }) != "accepted");
+}
+
 TEST_CASE("training: the same recipe gives the same bits, another seed others", "[training][gpu]") {
     Recipe recipe = smallRecipe();
     recipe.dropout = 0.1;
