@@ -4,6 +4,7 @@
 #include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
+#include "engine/io/json_file.h"
 #include "engine/models/decoder.h"
 #include "engine/models/recipes.h"
 #include "engine/training/tasks/catalogue.h"
@@ -241,23 +242,31 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"checkpoint_every", recipe.checkpointEvery}};
 }
 
-Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
-    if (!json.is_object())
-        throw Error({.what = "is not a recipe: it must be a JSON object", .where = file, .hint = {}});
-    nlohmann::json all = toJson(Recipe{});
-    for (const auto& [field, value] : json.items()) {
+namespace {
+
+/// A recipe's JSON with some fields replaced. @throws Error naming the field that is unknown or of another type
+nlohmann::json withFields(nlohmann::json all, const nlohmann::json& fields, const std::string& file) {
+    constexpr const char* kHint = "'attention-cli train --help' lists the fields";
+    if (!fields.is_object())
+        throw Error({.what = "is not a recipe: it must be a JSON object", .where = file, .hint = kHint});
+    for (const auto& [field, value] : fields.items()) {
         if (!all.contains(field))
-            throw Error({.what = fmt::format("has the unknown field \"{}\"", field),
-                         .where = file,
-                         .hint = "'attention-cli train --help' lists the fields"});
+            throw Error({.what = fmt::format("has the unknown field \"{}\"", field), .where = file, .hint = kHint});
         const bool isNumber = all[field].is_number() && value.is_number();
         if (!isNumber && all[field].type() != value.type())
             throw Error({.what = fmt::format("field \"{}\" is {} but must be {}", field, value.type_name(),
                                              all[field].type_name()),
                          .where = file,
-                         .hint = {}});
+                         .hint = kHint});
         all[field] = value;
     }
+    return all;
+}
+
+} // namespace
+
+Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
+    const nlohmann::json all = withFields(toJson(Recipe{}), json, file);
     const auto integer = [&](const char* field) {
         const double value = all.at(field).get<double>();
         if (value != std::floor(value) || std::abs(value) > 1e15)
@@ -317,14 +326,14 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
 }
 
 Recipe suggestedRecipeWith(const std::string& fields) {
-    nlohmann::json given = nlohmann::json::parse(fields);
-    nlohmann::json all = toJson(suggestedRecipe(taskNamed(given.value("task", std::string("reverse")))));
-    if (given.contains("values")) {
-        all["values"].update(given["values"]);
-        given.erase("values");
-    }
-    all.update(given);
-    return recipeFromJson(all, "recipe");
+    constexpr const char* kFile = "recipe";
+    const nlohmann::json given = parseJson(fields, kFile);
+    const std::string task = withFields(toJson(Recipe{.task = "reverse"}), given, kFile).at("task");
+    const nlohmann::json suggested = toJson(suggestedRecipe(taskNamed(task)));
+    nlohmann::json all = withFields(suggested, given, kFile), values = suggested.at("values");
+    values.update(all.at("values"));
+    all["values"] = values;
+    return recipeFromJson(all, kFile);
 }
 
 std::vector<AttentionSpec> attentionOf(const Architecture& a) {

@@ -48,6 +48,19 @@ TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights
     }
 }
 
+TEST_CASE("recipes: fields that a lesson gives replace those that are suggested, or are refused", "[training]") {
+    const Recipe recipe = suggestedRecipeWith(R"({"task": "sort", "values": {"length": 5}, "steps": 7})");
+    CHECK(recipe.task == "sort");
+    CHECK(recipe.settings.values.at("length") == 5);
+    CHECK(recipe.schedule.steps == 7);
+    CHECK(suggestedRecipeWith("{}").task == "reverse");
+    for (const char* fields : {"", "{\"task\":", "7", "[1]", "{\"task\": 7}", "{\"task\": \"sort\", \"values\": [1]}",
+                               "{\"tsak\": \"sort\"}", "{\"steps\": \"many\"}"}) {
+        INFO(fields);
+        CHECK(attn::test::sentenceOf([&] { suggestedRecipeWith(fields); }) != "accepted");
+    }
+}
+
 TEST_CASE("checkpoints: a number of steps that no training run reaches is refused", "[training]") {
     CHECK(stepsDoneIn(nlohmann::json{{"step", 500U}}, "training_state.json") == 500);
     for (const char* step : {"-1", "18446744073709551615", "9223372036854775808", "1.5", "\"7\"", "null"}) {
