@@ -1,0 +1,15 @@
+#include "engine/session/edits.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace attn;
+
+/// The changes to a model in a session file.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    fuzz::mayRefuse([&] {
+        const Edits edits = editsFromJson(std::string(fuzz::textOf(data, size)));
+        for (const Intervention& each : edits.interventions) describe(each);
+        for (const PatternEdit& each : edits.patterns) describe(each);
+        fuzz::require(editsFromJson(editsToJson(edits)) == edits, "changes are written as they were read");
+    });
+    return 0;
+}
