@@ -10,6 +10,8 @@ namespace attn {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr uint64_t kMostFileBytes = uint64_t{1} << 29; // the lines of a million steps of a deep model
+
 std::optional<MetricPoint> pointFrom(const std::string& line) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object()) return std::nullopt;
@@ -47,7 +49,7 @@ std::vector<MetricPoint> readMetrics(const fs::path& run) {
     std::error_code error;
     if (!fs::exists(run / kMetricsFile, error)) return {};
     std::vector<MetricPoint> points;
-    std::istringstream text(readTextFile(run / kMetricsFile));
+    std::istringstream text(readTextFile(run / kMetricsFile, kMostFileBytes));
     for (std::string line; std::getline(text, line);)
         if (auto point = pointFrom(line)) points.push_back(std::move(*point));
     return points;
