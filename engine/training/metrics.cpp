@@ -10,6 +10,7 @@ namespace attn {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr uint64_t kMostSteps = uint64_t{1} << 50;     // a double holds it exactly
 constexpr uint64_t kMostFileBytes = uint64_t{1} << 29; // the lines of a million steps of a deep model
 
 std::optional<MetricPoint> pointFrom(const std::string& line) {
@@ -20,7 +21,8 @@ std::optional<MetricPoint> pointFrom(const std::string& line) {
         return found != json.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
     };
     const auto step = json.find("step");
-    if (step == json.end() || !step->is_number_integer() || !number("loss")) return std::nullopt;
+    if (step == json.end() || !step->is_number_unsigned() || step->get<uint64_t>() > kMostSteps || !number("loss"))
+        return std::nullopt;
     MetricPoint point{.step = step->get<int64_t>(),
                       .loss = *number("loss"),
                       .gradientNorm = number("gradient_norm").value_or(0),

@@ -6,8 +6,10 @@
 #include "tests/training/train_program.h"
 
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <sys/stat.h>
+#include <vector>
 
 using namespace attn;
 using namespace attn::test;
@@ -130,6 +132,17 @@ TEST_CASE("training: a pipe in the place of the metrics is refused, not waited f
     REQUIRE(mkfifo((folder / "run" / kMetricsFile).c_str(), 0600) == 0);
     CHECK_THAT(sentenceOf([&] { TrainingRun(folder / "run", smallRecipe(4), kQuick, true); }),
                CONTAINS("metrics.jsonl: is not a file"));
+}
+
+TEST_CASE("metrics: a line with a step that no run reaches is skipped", "[training]") {
+    const TemporaryFolder folder;
+    std::ofstream file(folder / kMetricsFile);
+    for (const char* step : {"1", "-1", "1e300", "1.5", "18446744073709551615", "1125899906842625", "1125899906842624"})
+        file << R"({"step": )" << step << R"(, "loss": 2})" << '\n';
+    file.close();
+    std::vector<int64_t> steps;
+    for (const MetricPoint& point : readMetrics(folder.path())) steps.push_back(point.step);
+    CHECK(steps == std::vector<int64_t>{1, int64_t{1} << 50});
 }
 
 TEST_CASE("training: signals that end a program make it save first", "[training][gpu]") {
