@@ -1,12 +1,17 @@
 #include "app/arguments/arguments.h"
 
 #include "app/arguments/help_page.h"
+#include "app/arguments/numbers.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <type_traits>
 
 namespace attn::cli {
 namespace {
@@ -29,14 +34,8 @@ template <class T> std::string defaultOf(const T& value) {
         return fmt::format("{}", fmt::join(value, ","));
 }
 
-/// Refuses what is not a number, and numbers that `isIn` refuses.
-template <class IsIn> void checkNumber(CLI::Option* option, const std::string& range, IsIn isIn) {
-    option->check([range, isIn](const std::string& text) {
-        double value = 0;
-        if (!CLI::detail::lexical_cast(text, value)) return fmt::format("\"{}\" is not a number", text);
-        return isIn(value) ? std::string() : fmt::format("{} is out of range: give {}", text, range);
-    });
-}
+template <class T> constexpr bool kIsList = false;
+template <class T> constexpr bool kIsList<std::vector<T>> = true;
 
 } // namespace
 
@@ -46,21 +45,40 @@ Option& Option::required(bool isRequired) {
     return *this;
 }
 
+template <class T> std::string Option::read(const std::string& text, T& value) const {
+    bool fits = true;
+    if constexpr (std::is_integral_v<T>) {
+        const size_t first = text.starts_with('-') ? 1 : 0;
+        if (text.size() == first || text.find_first_not_of("0123456789", first) != std::string::npos)
+            return fmt::format("\"{}\" is not a whole number", text);
+        fits = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+    } else {
+        const auto number = finiteNumber(text);
+        if (!number) return fmt::format("\"{}\" is not a finite number", text);
+        value = static_cast<T>(*number);
+        fits = std::isfinite(value);
+    }
+    using Limits = std::numeric_limits<T>;
+    if (!fits) return fmt::format("{} is out of range: give {} to {}", text, Limits::lowest(), Limits::max());
+    if (!isInRange_ || isInRange_(static_cast<double>(value))) return {};
+    return fmt::format("{} is out of range: give {}", text, range_);
+}
+
 Option& Option::range(double minimum, double maximum) {
     range_ = fmt::format("{} to {}", minimum, maximum);
-    checkNumber(parsed_, range_, [=](double value) { return value >= minimum && value <= maximum; });
+    isInRange_ = [=](double value) { return value >= minimum && value <= maximum; };
     return *this;
 }
 
 Option& Option::atLeast(double minimum) {
     range_ = fmt::format("{} or more", minimum);
-    checkNumber(parsed_, range_, [=](double value) { return value >= minimum; });
+    isInRange_ = [=](double value) { return value >= minimum; };
     return *this;
 }
 
 Option& Option::above(double minimum) {
     range_ = fmt::format("more than {}", minimum);
-    checkNumber(parsed_, range_, [=](double value) { return value > minimum; });
+    isInRange_ = [=](double value) { return value > minimum; };
     return *this;
 }
 
@@ -145,10 +163,38 @@ Option& Command::added(const std::string& name, std::string help, CLI::Option* p
     return *option;
 }
 
-template <class T> Option& Command::option(const std::string& name, T& variable, std::string help) {
-    Option& option = added(name, std::move(help), app_->add_option(split(name).first, variable), false);
-    option.default_ = defaultOf(variable);
+/// @tparam T a number or a list of them
+template <class T>
+Option& Command::numeric(const std::string& name, std::function<void(const T&)> take, std::string help) {
+    using Texts = std::conditional_t<kIsList<T>, std::vector<std::string>, std::string>;
+    const std::string flag = split(name).first;
+    Option& option = added(name, std::move(help), nullptr, false);
+    option.parsed_ =
+        app_->add_option_function<Texts>(flag, [&option, flag, take = std::move(take)](const Texts& texts) {
+            const auto read = [&](const std::string& text, auto& value) {
+                if (const std::string mistake = option.read(text, value); !mistake.empty())
+                    throw CLI::ValidationError(flag, mistake);
+            };
+            T values{};
+            if constexpr (kIsList<T>)
+                for (const std::string& text : texts) read(text, values.emplace_back());
+            else
+                read(texts, values);
+            take(values);
+        });
     return option;
+}
+
+template <class T> Option& Command::option(const std::string& name, T& variable, std::string help) {
+    constexpr bool kIsText = std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>>;
+    Option* option = nullptr;
+    if constexpr (kIsText)
+        option = &added(name, std::move(help), app_->add_option(split(name).first, variable), false);
+    else
+        option = &numeric<T>(
+            name, [&variable](const T& value) { variable = value; }, std::move(help));
+    option->default_ = defaultOf(variable);
+    return *option;
 }
 
 template <class T> Option& Command::argument(const std::string& name, T& variable, std::string help) {
@@ -185,11 +231,12 @@ Option& Command::textOption(const std::string& name, std::function<std::string(c
                  false);
 }
 
-Option& Command::numberOption(const std::string& name, std::function<void(double)> read, std::string help) {
-    return added(name, std::move(help),
-                 app_->add_option_function<double>(split(name).first,
-                                                   [read = std::move(read)](const double& value) { read(value); }),
-                 false);
+Option& Command::numberOption(const std::string& name, std::function<void(double)> take, std::string help) {
+    return numeric<double>(name, std::move(take), std::move(help));
+}
+
+Option& Command::wholeNumberOption(const std::string& name, std::function<void(int64_t)> take, std::string help) {
+    return numeric<int64_t>(name, std::move(take), std::move(help));
 }
 
 Option& Command::flagAction(const std::string& name, std::function<void()> act, std::string help) {

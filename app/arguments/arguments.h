@@ -42,10 +42,13 @@ private:
     friend class Command;
     /// "FILE (required; 1 to 5; default: 3)" after the help.
     std::string text() const;
+    /// Reads a number of the option. @return its mistake; empty: it is valid
+    template <class T> std::string read(const std::string& text, T& value) const;
 
     std::string name_, value_, help_, default_;
     std::vector<std::string> choices_;
-    std::string range_; ///< "1 to 5"
+    std::string range_;                           ///< "1 to 5"; empty: all numbers that the variable holds
+    std::function<bool(double value)> isInRange_; ///< empty: as above
     bool isRequired_ = false, isHidden_ = false, isPositional_ = false;
     CLI::Option* parsed_ = nullptr;
 };
@@ -70,14 +73,16 @@ public:
     void alias(const std::string& name); ///< another name, which help does not list
 
     /// An option with a value. @param name with its placeholder: "--out FILE"
-    /// T: std::string, int, int64_t, uint64_t, float, double, and vectors of std::string and int.
+    /// T: std::string, int, int64_t, uint64_t, float, double, and vectors of std::string and int. Whole numbers are
+    /// read in decimal and must fit the variable and the range; other numbers must also be finite.
     template <class T> Option& option(const std::string& name, T& variable, std::string help);
     /// A positional argument. @param name "PATH", or "SPEC ..." for several; T as above
     template <class T> Option& argument(const std::string& name, T& variable, std::string help);
     Option& flag(const std::string& name, bool& variable, std::string help);
     /// An option with a reader. @param read takes the text and returns its mistake; empty: it is valid
     Option& textOption(const std::string& name, std::function<std::string(const std::string&)> read, std::string help);
-    Option& numberOption(const std::string& name, std::function<void(double)> read, std::string help);
+    Option& numberOption(const std::string& name, std::function<void(double)> take, std::string help);
+    Option& wholeNumberOption(const std::string& name, std::function<void(int64_t)> take, std::string help);
     Option& flagAction(const std::string& name, std::function<void()> act, std::string help);
 
     void about(std::string paragraph); ///< of its help, below the usage
@@ -97,6 +102,7 @@ public:
 private:
     Command(std::string path, std::string name, std::string summary, std::string group);
     Option& added(const std::string& name, std::string help, CLI::Option* parsed, bool isPositional);
+    template <class T> Option& numeric(const std::string& name, std::function<void(const T&)> take, std::string help);
     const Command& chosen() const;       ///< the innermost command that the arguments name
     std::vector<HelpPage> pages() const; ///< its own, then those of all subcommands
 

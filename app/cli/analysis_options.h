@@ -40,7 +40,6 @@ std::string tokenText(const LanguageModel& model, int token);
 nlohmann::json tokenJson(const LanguageModel& model, int token);
 nlohmann::json targetJson(const LanguageModel& model, const LogitTarget& target);
 std::string targetText(const LanguageModel& model, const LogitTarget& target);
-void print(const nlohmann::json& json);
 
 /// A target as results name it: in text, and in JSON.
 struct TargetName {

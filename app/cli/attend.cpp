@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 
+#include "app/arguments/numbers.h"
 #include "app/cli/part_form.h"
 #include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
@@ -11,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <utility>
 
 namespace attn::cli {
 namespace {
@@ -25,32 +26,30 @@ struct AttendOptions {
 };
 
 AttentionOperands drawInputs(const std::string& sizes, const HeadCounts& counts, uint64_t seed) {
-    int64_t T = 0, D = 0;
-    char rest = 0;
-    if (std::sscanf(sizes.c_str(), "%ld,%ld%c", &T, &D, &rest) != 2 || T < 1 || D < 1 || T > kMostOperandRows ||
-        D > kMostOperandWidth)
+    const auto numbers = wholeNumbers(sizes, ",");
+    const auto [T, D] = numbers ? std::pair((*numbers)[0], (*numbers)[1]) : std::pair<int64_t, int64_t>();
+    if (T < 1 || D < 1 || T > kMostOperandRows || D > kMostOperandWidth)
         throw Error({.what = fmt::format("\"{}\" is not a number of tokens and a width", sizes),
                      .where = "--random",
                      .hint = fmt::format("write for example --random 64,16; at most {} tokens and a width of {}",
                                          kMostOperandRows, kMostOperandWidth)});
-    AttentionNumbers numbers =
+    AttentionNumbers drawn =
         randomNumbers({.heads = counts.heads, .groups = counts.groups, .tokens = T, .width = D}, seed);
     return {.sizes = {.queries = T, .keys = T, .width = D},
-            .q = std::move(numbers.q),
-            .k = std::move(numbers.k),
-            .v = std::move(numbers.v)};
+            .q = std::move(drawn.q),
+            .k = std::move(drawn.k),
+            .v = std::move(drawn.v)};
 }
 
 /// "Q0:Q1,K0:K1".
 PatternWindow readWindow(const std::string& text, const AttentionSizes& sizes, int64_t pixels) {
     PatternWindow window;
-    char rest = 0;
-    const int found = std::sscanf(text.c_str(), "%ld:%ld,%ld:%ld%c", &window.queryBegin, &window.queryEnd,
-                                  &window.keyBegin, &window.keyEnd, &rest);
+    const auto ends = wholeNumbers(text, ":,:");
+    if (ends) window = {.queryBegin = (*ends)[0], .queryEnd = (*ends)[1], .keyBegin = (*ends)[2], .keyEnd = (*ends)[3]};
     const auto isWithin = [](int64_t begin, int64_t end, int64_t count) {
         return 0 <= begin && begin < end && end <= count;
     };
-    if (found != 4 || !isWithin(window.queryBegin, window.queryEnd, sizes.queries) ||
+    if (!ends || !isWithin(window.queryBegin, window.queryEnd, sizes.queries) ||
         !isWithin(window.keyBegin, window.keyEnd, sizes.keys))
         throw Error(
             {.what = fmt::format("\"{}\" is not a window of {} queries and {} keys", text, sizes.queries, sizes.keys),
@@ -111,7 +110,7 @@ void addAttend(Command& command) {
                    "draw q, k and v from a normal distribution: T tokens, heads of width D");
     command.option("--seed N", options->seed, "seed of random inputs and of learned parameters");
     command.option("--layer N", options->layer, "layer, counted from 0, for parts that differ between layers")
-        .atLeast(0);
+        .range(0, 65535);
     command.option("--window Q0:Q1,K0:K1", options->window,
                    "write only these queries and keys of the pattern that linear attention implies; ends excluded, at "
                    "any length");

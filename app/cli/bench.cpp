@@ -232,7 +232,7 @@ int bench(const BenchOptions& options) {
         report("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
         report("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
     }
-    if (options.json) fmt::print("{}\n", results.dump());
+    if (options.json) print(results);
     return kDone;
 }
 

@@ -90,7 +90,7 @@ int benchLongPattern(const BenchLongPatternOptions& options) {
     moved.column += 64;
     report("moved by 64 cells, new normalisers included", timed(moved).second, "ms");
     report("device memory beyond q and k", static_cast<double>(context.allocatedBytes() - before) / (1 << 20), "MiB");
-    if (options.json) fmt::print("{}\n", results.dump());
+    if (options.json) print(results);
     return kDone;
 }
 

@@ -191,7 +191,7 @@ int benchTrain(const BenchTrainOptions& options) {
         results["blas"] = pytorch.blas();
     }
     if (options.json)
-        fmt::print("{}\n", results.dump());
+        print(results);
     else if (!options.profile)
         fmt::print("{}\n",
                    pytorch.version().empty()

@@ -23,7 +23,7 @@ struct ClassifyOptions {
 
 int classify(const ClassifyOptions& options) {
     const Image image = options.picture.read();
-    const auto model = openVision(options.model, options.picture.asked());
+    const auto model = openVision(options.model, options.picture.asked);
     const VisionInfo& info = model->info();
     const std::vector<float> logits = model->classify(model->patchesOf(image)), shares = probabilitiesOf(logits);
     std::vector<int> order(logits.size());
@@ -40,13 +40,12 @@ int classify(const ClassifyOptions& options) {
             fmt::print("{:6.2f} %  {}\n", static_cast<double>(shares[at]) * 100, printable(info.labelOf(index)));
     }
     if (options.json)
-        fmt::print("{}\n", nlohmann::json{{"model", info.name},
-                                          {"image", options.picture.image},
-                                          {"width", info.image.width},
-                                          {"height", info.image.height},
-                                          {"classes", classes},
-                                          {"warnings", info.warnings}}
-                               .dump(2));
+        print(nlohmann::json{{"model", info.name},
+                             {"image", options.picture.image},
+                             {"width", info.image.width},
+                             {"height", info.image.height},
+                             {"classes", classes},
+                             {"warnings", info.warnings}});
     return kDone;
 }
 

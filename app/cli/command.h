@@ -2,6 +2,8 @@
 
 #include "app/arguments/arguments.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +36,7 @@ struct ModelOptions {
 
 /// A prompt as text or as token ids.
 struct PromptOptions {
-    std::string text;
-    std::string tokens;
+    std::optional<std::string> text, tokens;
 
     void addTo(Command& command);
     /// The model's own example when neither was given.
@@ -45,6 +46,8 @@ struct PromptOptions {
 
 void addDevice(Command& command, std::string& device);
 void addJson(Command& command, bool& isJson);
+/// Prints JSON. Bytes that are not UTF-8, as in the name of a folder, become U+FFFD.
+void print(const nlohmann::json& json);
 /// The device that was named; none: the best.
 std::optional<std::string> namedDevice(const std::string& device);
 

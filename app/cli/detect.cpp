@@ -50,8 +50,9 @@ int detect(const DetectOptions& options) {
 } // namespace
 
 void SimilarityOptions::addTo(Command& command) {
-    const Option& to =
-        command.option("--like LAYER HEAD", like, "also list heads by how similar they are to this one").expects(2);
+    const Option& to = command.option("--like LAYER HEAD", like, "also list heads by how similar they are to this one")
+                           .atLeast(0)
+                           .expects(2);
     command.option("--in PATH", in, "model whose heads --like lists").defaultText("the same model").needs(to);
     command.option("--cluster X", cluster, "also group heads whose similarity is at least X")
         .range(0, 1)

@@ -36,7 +36,7 @@ void addDevices(Command& command) {
                        device.unusableBecause.empty() ? "" : ", unusable: " + device.unusableBecause);
         }
         if (*json)
-            fmt::print("{}\n", list.dump(2));
+            print(list);
         else if (devices.empty())
             fmt::print("no Vulkan device was found; install a driver, for example software Vulkan (Debian and Ubuntu: "
                        "mesa-vulkan-drivers)\n");

@@ -124,13 +124,13 @@ void addExtrapolate(Command& command) {
     command.option("--attention SPEC", options->specs, "composition to compare; repeat it for more")
         .defaultText("seven position schemes");
     command.option("--steps N", options->steps, "training steps of each model")
-        .atLeast(1)
+        .range(1, 1e9)
         .defaultText("1000 for text, 3000 for copy");
-    command.option("--layers N", options->layers, "number of layers");
-    command.option("--heads N", options->heads, "heads per layer");
-    command.option("--width N", options->width, "width of the residual stream");
-    command.option("--batch N", options->batch, "sequences per step");
-    command.option("--lr X", options->rate, "learning rate");
+    command.option("--layers N", options->layers, "number of layers").range(1, 96);
+    command.option("--heads N", options->heads, "heads per layer").range(1, 128);
+    command.option("--width N", options->width, "width of the residual stream").range(1, 8192);
+    command.option("--batch N", options->batch, "sequences per step").range(1, 65536);
+    command.option("--lr X", options->rate, "learning rate").range(0, 100);
     command.option("--seed N", options->seed, "seed of parameters and examples");
     addDevice(command, options->device);
     command.option("--out FILE", options->out, "figure (.png, .svg, .pdf) or .json file to write").required();

@@ -79,16 +79,14 @@ int generate(const GenerateOptions& options) {
     const double seconds = std::chrono::duration<double>(Clock::now() - decodeStart).count();
     const auto generated = tokens.size() - promptLength;
     if (options.json) {
-        fmt::print("{}\n",
-                   nlohmann::json{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""},
-                                  {"tokens", tokens},
-                                  {"promptLength", promptLength},
-                                  {"steps", steps},
-                                  {"end", end},
-                                  {"prefillSeconds", prefillSeconds},
-                                  {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
-                                  {"device", model->context().traits().name}}
-                       .dump(2));
+        print(nlohmann::json{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""},
+                             {"tokens", tokens},
+                             {"promptLength", promptLength},
+                             {"steps", steps},
+                             {"end", end},
+                             {"prefillSeconds", prefillSeconds},
+                             {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
+                             {"device", model->context().traits().name}});
         return kDone;
     }
     write(decoder ? decoder->finish() : "");

@@ -245,9 +245,10 @@ void addLens(Command& command) {
     for (const auto& [name, function] : kLenses) names.emplace_back(name);
     command.option("--what LENS", options->what, "lens to use, see below").choices(std::move(names));
     command.option("--position N", options->position, "token to explain, counted from 0")
+        .atLeast(0)
         .defaultText("the last token; all tokens for logit");
-    command.option("--layer N", options->layer, "layer, counted from 0, for weighted and circuits");
-    command.option("--head N", options->head, "head, counted from 0, for weighted and circuits");
+    command.option("--layer N", options->layer, "layer, counted from 0, for weighted and circuits").atLeast(0);
+    command.option("--head N", options->head, "head, counted from 0, for weighted and circuits").atLeast(0);
     command.option("--top N", options->top, "number of tokens or classes in each row").range(1, 100);
     addJson(command, options->json);
     command.list("Lenses (logit, attribution and gradients also for pictures)",

@@ -32,25 +32,24 @@ void addModels(Command& command) {
             nlohmann::json tensors = nlohmann::json::array();
             for (const ParameterInfo& p : info.parameters)
                 tensors.push_back({{"name", p.name}, {"source", p.sourceName}, {"shape", p.shape}});
-            fmt::print("{}\n", nlohmann::json{{"name", info.name},
-                                              {"family", info.family},
-                                              {"layers", info.layers},
-                                              {"heads", info.heads},
-                                              {"keyValueHeads", info.keyValueHeads},
-                                              {"headWidth", info.headWidth},
-                                              {"modelWidth", info.modelWidth},
-                                              {"feedForwardWidth", info.feedForwardWidth},
-                                              {"vocabulary", info.vocabulary},
-                                              {"contextLength", info.contextLength},
-                                              {"parameters", info.parameterCount},
-                                              {"dtype", info.dtype},
-                                              {"parameterBytes", info.parameterBytes},
-                                              {"deviceBytes", model->deviceBytes()},
-                                              {"positions", info.positionScheme},
-                                              {"hooks", info.hooks},
-                                              {"tensors", tensors},
-                                              {"warnings", info.warnings}}
-                                   .dump(2));
+            print(nlohmann::json{{"name", info.name},
+                                 {"family", info.family},
+                                 {"layers", info.layers},
+                                 {"heads", info.heads},
+                                 {"keyValueHeads", info.keyValueHeads},
+                                 {"headWidth", info.headWidth},
+                                 {"modelWidth", info.modelWidth},
+                                 {"feedForwardWidth", info.feedForwardWidth},
+                                 {"vocabulary", info.vocabulary},
+                                 {"contextLength", info.contextLength},
+                                 {"parameters", info.parameterCount},
+                                 {"dtype", info.dtype},
+                                 {"parameterBytes", info.parameterBytes},
+                                 {"deviceBytes", model->deviceBytes()},
+                                 {"positions", info.positionScheme},
+                                 {"hooks", info.hooks},
+                                 {"tensors", tensors},
+                                 {"warnings", info.warnings}});
             return kDone;
         }
         fmt::print("{}: {}\n", printable(info.name), info.familyTitle);

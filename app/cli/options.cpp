@@ -38,20 +38,29 @@ std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
 }
 
 void PromptOptions::addTo(Command& command) {
-    const Option& asText =
-        command.option("--prompt TEXT", text, "text that the model reads").defaultText("the model's own example");
-    command.option("--tokens IDS", tokens, "token ids instead of text, for example 1,403,407").excludes(asText);
+    const auto into = [](std::optional<std::string>& variable) {
+        return [&variable](const std::string& given) {
+            variable = given;
+            return std::string();
+        };
+    };
+    const Option& asText = command.textOption("--prompt TEXT", into(text), "text that the model reads")
+                               .defaultText("the model's own example");
+    command.textOption("--tokens IDS", into(tokens), "token ids instead of text, for example 1,403,407")
+        .excludes(asText);
 }
 
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
-    if (!tokens.empty()) return parseTokenIds(tokens);
-    if (model.tokenizer() == nullptr)
+    if (!tokens && model.tokenizer() == nullptr)
         throw Error({.what = "this model has no tokenizer",
                      .where = model.info().name,
                      .hint = "give token ids, for example --tokens 1,2,3"});
-    const std::string prompt = text.empty() ? model.source().example() : text;
-    std::vector<int> ids = model.tokenizer()->encode(prompt).ids;
-    if (ids.empty()) throw Error({.what = "the prompt is empty", .where = "--prompt", .hint = "give some text"});
+    std::vector<int> ids =
+        tokens ? parseTokenIds(*tokens) : model.tokenizer()->encode(text ? *text : model.source().example()).ids;
+    if (ids.empty())
+        throw Error({.what = "the prompt is empty",
+                     .where = tokens ? "--tokens" : "--prompt",
+                     .hint = tokens ? "give at least one token id" : "give some text"});
     return ids;
 }
 

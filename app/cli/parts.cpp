@@ -8,12 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <system_error>
 
 namespace attn::cli {
 
 AttentionSpec readSpec(const std::string& specOrFile) {
-    std::error_code error; // such as a text that is too long for a path
-    if (std::filesystem::is_regular_file(specOrFile, error)) return attentionSpecFromJson(readJsonFile(specOrFile));
+    std::error_code isNoFile; // such as a composition that is longer than a file name may be
+    if (std::filesystem::is_regular_file(specOrFile, isNoFile)) return attentionSpecFromJson(readJsonFile(specOrFile));
     return AttentionSpec::parse(specOrFile);
 }
 
@@ -75,7 +76,7 @@ void addParts(Command& command) {
             fmt::print("  {:36} {}: {} {}, {}\n", partForm(*part), part->title, part->source.authors, part->source.year,
                        part->source.address);
         }
-        if (options->json) fmt::print("{}\n", list.dump(2));
+        if (options->json) print(list);
         return kDone;
     });
 }

@@ -24,8 +24,14 @@ int perplexity(const PerplexityOptions& options) {
     const auto model = options.model.open(false);
     PromptOptions prompt = options.prompt;
     if (!options.file.empty()) {
+        if (prompt.text || prompt.tokens)
+            throw Error({.what = "the text is given twice",
+                         .where = "--text",
+                         .hint = "give only one of --text, --prompt and --tokens"});
         constexpr uint64_t kMostBytes = uint64_t{64} << 20; // hours of scoring
         prompt.text = readGivenText(options.file, kMostBytes);
+        if (prompt.text->empty())
+            throw Error({.what = "the file is empty", .where = options.file, .hint = "choose a file with some text"});
     }
     TokenScoresAnalysis analysis;
     analysis.tokens = prompt.encode(*model);

@@ -88,8 +88,8 @@ void addRender(Command& command) {
         .option("--view VIEW", view.view,
                 "attention: one head; heads: all heads, text only; rollout: through all layers, pictures only")
         .choices({"attention", "heads", "rollout"});
-    command.option("--layer N", view.layer, "layer, counted from 0");
-    command.option("--head N", view.head, "head, counted from 0");
+    command.option("--layer N", view.layer, "layer, counted from 0").atLeast(0);
+    command.option("--head N", view.head, "head, counted from 0").atLeast(0);
     command
         .option("--patch TOKEN", view.patch,
                 "query of a picture: number of a patch, its row,column, cls, or mean for all patches")

@@ -1,3 +1,4 @@
+#include "app/arguments/numbers.h"
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -64,13 +66,12 @@ Recipe recipeOf(const TrainOptions& options) {
     json.update(options.fields);
     for (const std::string& value : options.values) {
         const size_t equals = value.find('=');
-        char* end = nullptr;
-        const double number = equals == std::string::npos ? 0 : std::strtod(value.c_str() + equals + 1, &end);
-        if (equals == std::string::npos || equals + 1 == value.size() || *end != '\0')
+        const auto number = equals == std::string::npos ? std::nullopt : finiteNumber(value.substr(equals + 1));
+        if (!number)
             throw Error({.what = fmt::format("\"{}\" is not written as NAME=NUMBER", value),
                          .where = "--set",
                          .hint = "write for example --set digits=6"});
-        json["values"][value.substr(0, equals)] = number;
+        json["values"][value.substr(0, equals)] = *number;
     }
     return recipeFromJson(json, options.recipe.empty() ? "the command line" : options.recipe);
 }
@@ -206,12 +207,13 @@ int evaluate(const EvalOptions& options) {
                                                    : Split::Validation;
     const int64_t count = exampleCount(trainer, split);
     for (const std::string& place : options.closed) {
-        int layer = 0, head = 0, end = 0;
-        if (std::sscanf(place.c_str(), "%d.%d%n", &layer, &head, &end) != 2 || end != static_cast<int>(place.size()))
+        constexpr int64_t kMost = 65535; // layers and heads that exist are far fewer
+        const auto numbers = wholeNumbers(place, ".");
+        if (!numbers || std::ranges::min(*numbers) < 0 || std::ranges::max(*numbers) > kMost)
             throw Error({.what = fmt::format("\"{}\" is not written as LAYER.HEAD", place),
                          .where = "--close",
                          .hint = "write for example --close 3.5"});
-        trainer.setEvaluationGate(layer, head, 0);
+        trainer.setEvaluationGate(static_cast<int>(numbers->front()), static_cast<int>(numbers->back()), 0);
     }
     const Trainer::Evaluation evaluation = trainer.evaluate(split, count);
     printEvaluation(trainer, evaluation, options.split);
@@ -278,29 +280,36 @@ void addTrain(Command& command) {
                 name, [=](double value) { options->fields[field] = value; }, help)
             .defaultText(defaultOf(field));
     };
+    const auto whole = [&](const char* name, const char* field, const std::string& help) -> Option& {
+        return command
+            .wholeNumberOption(
+                name, [=](int64_t value) { options->fields[field] = value; }, help)
+            .defaultText(defaultOf(field));
+    };
     text("--task TASK", "task", "task to train: " + fmt::format("{}", fmt::join(tasks, ", ")));
     path("--text FILE", "text", "for the task text: file to learn from");
     text("--tokenizer KIND", "tokenizer", "for the task text: chars, bytes or bpe:N, with N tokens");
-    command.numberOption(
-        "--context N", [=](double value) { options->values.push_back(fmt::format("context={}", value)); },
-        "for the task text: tokens of a sequence");
+    command
+        .wholeNumberOption(
+            "--context N", [=](int64_t value) { options->values.push_back(fmt::format("context={}", value)); },
+            "for the task text: tokens of a sequence")
+        .atLeast(1);
     path("--data DIR", "data", "for the tasks images and fashion-mnist: folder of pictures");
     text("--family NAME", "family", "kind of model: gpt2 or llama; vit for tasks with pictures");
-    number("--patch N", "patch", "vit: pixels on a side of a patch").range(1, 512);
+    whole("--patch N", "patch", "vit: pixels on a side of a patch").range(1, 512);
     text("--pooling HOW", "pooling", "vit: what the classifier reads, cls or the mean of the patches");
     text("--positions KIND", "positions", "vit: learned, sinusoidal or none");
-    number("--window N", "window", "vit with --pooling mean: tokens on a side of Swin's windows; 0: no windows")
+    whole("--window N", "window", "vit with --pooling mean: tokens on a side of Swin's windows; 0: no windows")
         .range(0, 64);
-    number("--merges N", "merges", "vit with --pooling mean: how often 2 x 2 tokens become one, as in Swin")
-        .range(0, 6);
-    number("--pooled-tokens N", "pooled_tokens", "vit: tokens that remain from the middle layer on; 0: all")
+    whole("--merges N", "merges", "vit with --pooling mean: how often 2 x 2 tokens become one, as in Swin").range(0, 6);
+    whole("--pooled-tokens N", "pooled_tokens", "vit: tokens that remain from the middle layer on; 0: all")
         .range(0, 65536);
-    number("--layers N", "layers", "number of layers").range(1, 96);
-    number("--heads N", "heads", "heads per layer").range(1, 128);
-    number("--key-value-heads N", "key_value_heads", "llama: key and value heads per layer; 0: as many as heads")
-        .atLeast(0);
-    number("--width N", "width", "width of the residual stream").range(1, 8192);
-    number("--feed-forward N", "feed_forward", "width of the MLP; 0: 4 times --width, for llama 8/3 of it")
+    whole("--layers N", "layers", "number of layers").range(1, 96);
+    whole("--heads N", "heads", "heads per layer").range(1, 128);
+    whole("--key-value-heads N", "key_value_heads", "llama: key and value heads per layer; 0: as many as heads")
+        .range(0, 128);
+    whole("--width N", "width", "width of the residual stream").range(1, 8192);
+    whole("--feed-forward N", "feed_forward", "width of the MLP; 0: 4 times --width, for llama 8/3 of it")
         .range(0, 65536);
     text("--activation NAME", "activation", "gpt2: gelu_new, gelu or relu");
     command.flagAction(
@@ -311,12 +320,12 @@ void addTrain(Command& command) {
          "compose the attention, for example 'position=alibi, mask=causal & window(32)'; several compositions, "
          "separated by semicolons, alternate from layer to layer");
     number("--initial-deviation X", "initial_deviation", "standard deviation of matrices before training").range(0, 1);
-    number("--batch N", "batch", "sequences or pictures per step").range(1, 65536);
-    number("--accumulation N", "accumulation", "equal parts of the batch that run one after another").range(1, 4096);
-    number("--steps N", "steps", "number of steps").atLeast(0);
+    whole("--batch N", "batch", "sequences or pictures per step").range(1, 65536);
+    whole("--accumulation N", "accumulation", "equal parts of the batch that run one after another").range(1, 4096);
+    whole("--steps N", "steps", "number of steps").range(0, 1e9);
     number("--lr X", "learning_rate", "learning rate after the warm-up").range(0, 100);
     number("--final-lr X", "final_learning_rate", "learning rate at the end").range(0, 100);
-    number("--warmup N", "warm_up", "steps of the warm-up").atLeast(0);
+    whole("--warmup N", "warm_up", "steps of the warm-up").range(0, 1e9);
     text("--schedule KIND", "schedule", "constant, inverse-square-root, cosine or linear");
     text("--optimiser NAME", "optimiser", "adamw, adam or sgd");
     number("--beta1 X", "beta1", "Adam's decay of the mean gradient").range(0, 0.99999);
@@ -328,9 +337,9 @@ void addTrain(Command& command) {
     command.flagAction(
         "--gradient-checkpointing", [=] { options->fields["gradient_checkpointing"] = true; },
         "recompute each layer's values in the backward pass: less memory, more time");
-    number("--seed N", "seed", "seed of parameters, examples and dropout");
-    number("--evaluate-every N", "evaluate_every", "steps between evaluations").atLeast(1);
-    number("--checkpoint-every N", "checkpoint_every", "steps between checkpoints").atLeast(1);
+    whole("--seed N", "seed", "seed of parameters, examples and dropout").range(0, 1e15);
+    whole("--evaluate-every N", "evaluate_every", "steps between evaluations").range(1, 1e9);
+    whole("--checkpoint-every N", "checkpoint_every", "steps between checkpoints").range(1, 1e9);
     command.option("--export-batches FILE", options->exportBatches,
                    "also write every batch to this .safetensors file, to repeat the training run elsewhere");
     std::vector<std::pair<std::string, std::string>> taskRows;

@@ -47,8 +47,8 @@ struct PictureInput {
         : question(visionQuestion) {
         requireVision(visionQuestion.model.path);
         std::vector<Image> pictures{visionQuestion.picture.read()}; // before a large model is loaded
-        if (!from.empty()) pictures.push_back(ImageOptions{.image = from, .size = {}}.read());
-        model = openVision(visionQuestion.model, visionQuestion.picture.asked());
+        if (!from.empty()) pictures.push_back(ImageOptions{.image = from, .asked = {}}.read());
+        model = openVision(visionQuestion.model, visionQuestion.picture.asked);
         patches = model->patchesOf(pictures.front());
         if (!from.empty()) other = model->patchesOf(pictures.back());
     }

@@ -1,5 +1,6 @@
 #include "app/cli/vision_options.h"
 
+#include "app/arguments/numbers.h"
 #include "app/cli/command.h"
 #include "app/figures/read_image.h"
 #include "engine/core/error.h"
@@ -11,19 +12,35 @@
 #include <QString>
 
 #include <algorithm>
-#include <charconv>
 
 #include <unistd.h>
 
 namespace attn::cli {
+namespace {
+
+std::string readSize(const std::string& text, std::optional<ImageSize>& size) {
+    auto sides = wholeNumbers(text, "x");
+    if (!sides) sides = wholeNumbers(text, "");
+    constexpr int64_t kMost = 8192;
+    if (!sides || std::ranges::min(*sides) < 1 || std::ranges::max(*sides) > kMost)
+        return fmt::format(
+            "\"{}\" is not a size: write for example 224, or 224x336 (height x width); at most {} pixels "
+            "on a side",
+            text, kMost);
+    size = {.height = sides->front(), .width = sides->back()};
+    return {};
+}
+
+} // namespace
 
 void ImageOptions::addTo(Command& command, bool isRequired) {
     command.option("--image FILE", image, "picture for a vision model: PNG, JPEG, PPM, BMP, WebP ...")
         .required(isRequired);
     command
-        .option("--size N", size,
-                "pixels at which the model reads the picture, for example 224 or 224x336 (height x width); positions "
-                "are interpolated")
+        .textOption(
+            "--size N", [this](const std::string& text) { return readSize(text, asked); },
+            "pixels at which the model reads the picture, for example 224 or 224x336 (height x width); positions "
+            "are interpolated")
         .defaultText("the model's own size");
 }
 
@@ -32,25 +49,6 @@ Image ImageOptions::read() const {
     if (const auto* failure = std::get_if<Failure>(&result))
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
     return std::get<Image>(std::move(result));
-}
-
-std::optional<ImageSize> ImageOptions::asked() const {
-    if (size.empty()) return {};
-    const auto number = [](std::string_view text) {
-        int64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        return error == std::errc() && end == text.data() + text.size() ? value : 0;
-    };
-    const std::string_view text = size;
-    const size_t by = std::min(text.find('x'), text.size());
-    const ImageSize result{number(text.substr(0, by)), number(text.substr(by == text.size() ? 0 : by + 1))};
-    constexpr int64_t kMost = 8192;
-    if (std::min(result.height, result.width) < 1 || std::max(result.height, result.width) > kMost)
-        throw Error({.what = fmt::format("\"{}\" is not a size", size),
-                     .where = "--size",
-                     .hint = fmt::format(
-                         "write for example 224, or 224x336 (height x width); at most {} pixels on a side", kMost)});
-    return result;
 }
 
 std::unique_ptr<VisionModel> openVision(const ModelOptions& options, const std::optional<ImageSize>& size) {
@@ -71,7 +69,7 @@ std::unique_ptr<VisionModel> openVision(const ModelOptions& options, const std::
 void captureVision(const ModelOptions& options, const ImageOptions& picture, const std::string& hooks,
                    const std::string& out) {
     const Image image = picture.read();
-    const auto model = openVision(options, picture.asked());
+    const auto model = openVision(options, picture.asked);
     const std::vector<float> patches = model->patchesOf(image);
     const auto captured = model->capture(patches, hooks);
     const int64_t count = model->config().grid().area();

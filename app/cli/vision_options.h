@@ -20,14 +20,12 @@ struct TargetOptions;
 /// A picture and the size at which a vision model reads it.
 struct ImageOptions {
     std::string image;
-    std::string size;
+    std::optional<ImageSize> asked; ///< empty: the model's own
 
     /// @param isRequired false where a prompt may be given instead
     void addTo(Command& command, bool isRequired);
     /// @throws Error if the file cannot be read as a picture
     Image read() const;
-    /// "224", or "224x336" as height and width; empty: the model's own. @throws Error for anything else
-    std::optional<ImageSize> asked() const;
 };
 
 /// Opens a vision model, with its warnings and progress on standard error.

@@ -138,7 +138,7 @@ int renderVision(const ModelOptions& options, const ImageOptions& picture, const
     if (!view.label.empty() && view.view != "rollout")
         throw Error({.what = "--class applies only to --view rollout", .where = {}, .hint = "add --view rollout"});
     const Image image = picture.read();
-    const auto model = openVision(options, picture.asked());
+    const auto model = openVision(options, picture.asked);
     const std::vector<float> patches = model->patchesOf(image);
     PatchOverlayFigure figure;
     figure.image = toQImage(model->seen(image));

@@ -284,6 +284,7 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     recipe.settings.text = text("text");
     recipe.settings.tokens = text("tokenizer");
     recipe.settings.data = text("data");
+    within("seed", number("seed"), 0, 1e15);
     recipe.settings.seed = static_cast<uint64_t>(integer("seed"));
     recipe.architecture = {.family = text("family"),
                            .layers = integer("layers"),
@@ -314,6 +315,7 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
                        .finalRate = number("final_learning_rate"),
                        .warmUp = integer("warm_up"),
                        .steps = integer("steps")};
+    for (const char* field : {"batch", "accumulation"}) within(field, number(field), 1, 65536); // both are int
     recipe.batch = static_cast<int>(integer("batch"));
     recipe.accumulation = static_cast<int>(integer("accumulation"));
     recipe.smoothing = number("smoothing");

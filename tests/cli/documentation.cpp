@@ -1,4 +1,5 @@
 #include "engine/models/bundled.h"
+#include "tests/cli/commands.h"
 #include "tests/support/program.h"
 
 #include <filesystem>
@@ -41,20 +42,6 @@ std::string contentsOf(const fs::path& path) {
     std::ifstream stream(path, std::ios::binary);
     REQUIRE(stream);
     return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// Commands that `attention-cli --help` lists below the titles of groups.
-std::vector<std::string> commands() {
-    std::vector<std::string> names;
-    std::istringstream lines(outputOf(ATTN_CLI_PROGRAM, "--help"));
-    bool isInGroup = false;
-    for (std::string line; std::getline(lines, line);) {
-        if (line == "Options:") break;
-        if (line.ends_with(':')) isInGroup = line != "Usage:";
-        if (isInGroup && line.starts_with("  ") && line[2] != ' ')
-            names.push_back(line.substr(2, line.find(' ', 2) - 2));
-    }
-    return names;
 }
 
 size_t columnsOf(const std::string& line) {
@@ -127,8 +114,8 @@ TEST_CASE("help: a wrong command line names the mistake and the help that correc
         {"", "attention-cli: name a command\nSee: attention-cli --help\n"},
         {"mask causal", "attention-cli mask: --size is required\nSee: attention-cli mask --help\n"},
         {"mask causal --size 0", "--size: 0 is out of range: give 1 to 65536"},
-        {"mask causal --size 0x0", "--size: 0x0 is out of range"},
-        {"mask causal --size x", "--size: \"x\" is not a number"},
+        {"mask causal --size 0x0", "--size: \"0x0\" is not a whole number"},
+        {"mask causal --size x", "--size: \"x\" is not a whole number"},
         {"nonsense", "attention-cli: there is no command \"nonsense\""},
         {"bench train --shapes D", "there is no \"D\": choose A, B, C, ViT"},
         {"lens builtin:induction --what nothing", "choose logit, attribution"},
