@@ -1,11 +1,10 @@
 #include "app/arguments/arguments.h"
+#include "app/arguments/run_program.h"
 #include "app/cli/catalogue.h"
-#include "app/cli/command.h"
 #include "engine/models/bundled.h"
 
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <fmt/format.h>
 
 int main(int argc, char** argv) {
@@ -31,15 +30,10 @@ int main(int argc, char** argv) {
     program.example("attention-cli lens builtin:stories --prompt 'The cat sat on the'");
     program.example("attention-cli mask 'causal & window(3)' --size 12");
     program.seeAlso({"attention-lab", "attention-scope"});
-    if (const auto reply = program.parse({argv + 1, argv + argc})) {
+    return attn::cli::runProgram("attention-cli", [&] {
+        const auto reply = program.parse({argv + 1, argv + argc});
+        if (!reply) return program.run();
         fmt::print(reply->exitCode == 0 ? stdout : stderr, "{}", reply->text);
         return reply->exitCode;
-    }
-    try {
-        return program.run();
-    } catch (const std::exception& error) {
-        std::fflush(stdout);
-        fmt::print(stderr, "attention-cli: {}\n", error.what());
-        return attn::cli::kFailed;
-    }
+    });
 }

@@ -1,23 +1,22 @@
+#include "app/arguments/run_program.h"
 #include "app/scope/options.h"
 #include "app/scope/scope.h"
 
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <variant>
 
 int main(int argc, char** argv) {
-    const auto parsed = attn::scope::parseOptions({argv + 1, argv + argc});
-    if (const auto* message = std::get_if<attn::scope::Message>(&parsed)) {
-        fmt::print(message->exitCode == 0 ? stdout : stderr, "{}", message->text);
-        return message->exitCode;
-    }
-    try {
+    return attn::cli::runProgram("attention-scope", [&] {
+        const auto parsed = attn::scope::parseOptions({argv + 1, argv + argc});
+        if (const auto* message = std::get_if<attn::scope::Message>(&parsed)) {
+            fmt::print(message->exitCode == 0 ? stdout : stderr, "{}", message->text);
+            return message->exitCode;
+        }
         const attn::scope::DisplayConnection display;
         attn::scope::Scope scope(display, std::get<attn::scope::Options>(parsed));
         scope.run();
         return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "attention-scope: {}\n", error.what());
-        return 1;
-    }
+    });
 }

@@ -152,6 +152,21 @@ TEST_CASE("attention-cli: values with several numbers refuse numbers that are to
     }
 }
 
+TEST_CASE("attention-cli: output that cannot be written is a failure", "[cli]") {
+    if (!fs::exists("/dev/full")) return;
+    for (const char* arguments :
+         {"--help", "--version", "mask causal --size 4", "mask causal --size 4 --count", "parts", "parts --json",
+          "models builtin:induction", "models builtin:induction --json",
+          "generate builtin:induction --tokens 1,2 --max-tokens 2",
+          "generate builtin:induction --tokens 1,2 --max-tokens 2 --json"}) {
+        INFO(arguments);
+        const Answer answer = runProgram(arguments, " 2>&1 >/dev/full");
+        CHECK(answer.code == 1);
+        CHECK_THAT(answer.text, CONTAINS("attention-cli: the results could not be written to standard output"));
+        CHECK_THAT(answer.text, CONTAINS("No space left on device"));
+    }
+}
+
 TEST_CASE("attention-cli: an empty text or prompt is refused, not replaced by the example", "[cli]") {
     const TemporaryFolder folder;
     std::ofstream(folder / "empty.txt").flush();
