@@ -1,7 +1,10 @@
 #include "app/lab/launch_options.h"
 
 #include "app/arguments/arguments.h"
+#include "app/arguments/numbers.h"
 #include "engine/models/bundled.h"
+
+#include <algorithm>
 
 namespace attn {
 
@@ -34,11 +37,11 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
     program.textOption(
         "--size WxH",
         [&](const std::string& text) {
-            const QStringList sides = QString::fromStdString(text).split('x');
-            options.size = QSize(sides.value(0).toInt(), sides.value(1).toInt());
-            return sides.size() == 2 && options.size->width() >= 100 && options.size->height() >= 100
-                       ? std::string()
-                       : "'" + text + "' is not a size; write for example 1280x800";
+            const auto sides = cli::wholeNumbers(text, "x");
+            if (!sides || std::ranges::min(*sides) < 100 || std::ranges::max(*sides) > 16384)
+                return "'" + text + "' is not a size; write for example 1280x800";
+            options.size = QSize(static_cast<int>(sides->front()), static_cast<int>(sides->back()));
+            return std::string();
         },
         "size of the window in pixels, for example 1280x800");
     program.option("--session FILE", session, "session file to open");

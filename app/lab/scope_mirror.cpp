@@ -64,21 +64,46 @@ QString ScopeMirror::socketPath() {
 void ScopeMirror::greet() {
     while (QLocalSocket* scope = server_.nextPendingConnection()) {
         connect(scope, &QLocalSocket::disconnected, scope, &QObject::deleteLater);
-        scopes_.emplace_back(scope);
-        send(*scope, shown_); // much may have changed while it started
+        std::erase_if(scopes_, [](const Listener& each) { return each.socket.isNull(); });
+        if (scopes_.size() >= kMostScopes) {
+            scope->disconnectFromServer();
+            continue;
+        }
+        connect(scope, &QLocalSocket::bytesWritten, this, &ScopeMirror::catchUp);
+        connect(scope, &QLocalSocket::readyRead, scope, [scope] { scope->readAll(); }); // a scope has nothing to say
+        send(scopes_.emplace_back(Listener{scope}), shown_); // much may have changed while it started
     }
 }
 
-void ScopeMirror::send(QIODevice& scope, const MirrorMessage& message) const {
-    scope.write(QByteArray::fromStdString(mirrorLine(message)));
+void ScopeMirror::send(Listener& scope, const MirrorMessage& message) const {
+    if (scope.socket->bytesToWrite() > kMostWaitingBytes)
+        scope.isBehind = true;
+    else
+        scope.socket->write(QByteArray::fromStdString(mirrorLine(message)));
+}
+
+void ScopeMirror::catchUp() {
+    for (Listener& scope : scopes_)
+        if (scope.socket && scope.isBehind && scope.socket->bytesToWrite() == 0) {
+            scope.isBehind = false;
+            send(scope, shown_);
+        }
 }
 
 void ScopeMirror::show(const Snapshot& snapshot, bool isLight) {
     const MirrorMessage now = mirrorOf(snapshot, isLight), change = mirrorChange(shown_, now);
     if (change == MirrorMessage{}) return;
     shown_ = now;
-    std::erase_if(scopes_, [](const QPointer<QIODevice>& scope) { return scope.isNull(); });
-    for (const QPointer<QIODevice>& scope : scopes_) send(*scope, change);
+    std::erase_if(scopes_, [](const Listener& scope) { return scope.socket.isNull(); });
+    for (Listener& scope : scopes_)
+        if (!scope.isBehind) send(scope, change);
+}
+
+qint64 ScopeMirror::waitingBytes() const {
+    qint64 bytes = 0;
+    for (const Listener& scope : scopes_)
+        if (scope.socket) bytes += scope.socket->bytesToWrite();
+    return bytes;
 }
 
 } // namespace attn

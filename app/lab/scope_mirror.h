@@ -17,7 +17,8 @@ MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight);
 /// always sent with its tokens and head.
 MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now);
 
-/// Serves a local socket to the scopes that this window has opened, and sends them each change.
+/// Serves a local socket to the scopes that this window has opened, and sends them each change. Only programs of the
+/// same user can connect.
 class ScopeMirror : public QObject {
 public:
     explicit ScopeMirror(QObject* parent = nullptr);
@@ -27,13 +28,24 @@ public:
     QString socketPath();
     /// Makes every scope show this snapshot.
     void show(const Snapshot& snapshot, bool isLight);
+    /// Bytes that wait for scopes to read them.
+    qint64 waitingBytes() const;
 
 private:
+    /// A scope that listens. While more than kMostWaitingBytes wait for it, it gets no messages, but then all at once.
+    struct Listener {
+        QPointer<QIODevice> socket;
+        bool isBehind = false;
+    };
+    static constexpr qint64 kMostWaitingBytes = 4 << 20;
+    static constexpr size_t kMostScopes = 16;
+
     void greet();
-    void send(QIODevice& scope, const MirrorMessage& message) const;
+    void send(Listener& scope, const MirrorMessage& message) const;
+    void catchUp(); ///< sends everything to the scopes that were behind
 
     QLocalServer server_;
-    std::vector<QPointer<QIODevice>> scopes_;
+    std::vector<Listener> scopes_;
     MirrorMessage shown_;
 };
 

@@ -16,6 +16,9 @@
 #include <utility>
 
 namespace attn::scope {
+namespace {
+constexpr size_t kMostWaitingBytes = size_t{32} << 20;
+} // namespace
 
 #if __has_include(<sys/un.h>)
 
@@ -36,16 +39,17 @@ Follower::Follower(const std::string& path, std::function<void()> wake) : wake_(
     if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
         fail(std::string("cannot connect to the socket: ") + std::strerror(errno));
     isConnected_ = true;
-    listener_ = std::jthread([this] { listen(); });
+    listener_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
 }
 
 Follower::~Follower() {
+    listener_.request_stop();
     shutdown(socket_, SHUT_RDWR); // wakes the listener
     listener_.join();
     close(socket_);
 }
 
-void Follower::listen() {
+void Follower::listen(const std::stop_token& stop) {
     MirrorReader reader;
     std::array<char, 65536> bytes;
     for (;;) {
@@ -54,8 +58,10 @@ void Follower::listen() {
         if (count <= 0) break; // the other program closed the socket
         const std::vector<std::string> lines = reader.add(std::string(bytes.data(), static_cast<size_t>(count)));
         {
-            const std::lock_guard lock(mutex_);
+            std::unique_lock lock(mutex_);
+            if (!taken_.wait(lock, stop, [this] { return waitingBytes_ < kMostWaitingBytes; })) break;
             lines_.insert(lines_.end(), lines.begin(), lines.end());
+            for (const std::string& line : lines) waitingBytes_ += sizeof(std::string) + line.size();
         }
         wake_();
     }
@@ -71,12 +77,14 @@ Follower::Follower(const std::string& path, std::function<void()>) {
 
 Follower::~Follower() = default;
 
-void Follower::listen() {}
+void Follower::listen(const std::stop_token&) {}
 
 #endif
 
 std::vector<std::string> Follower::takeLines() {
     const std::lock_guard lock(mutex_);
+    waitingBytes_ = 0;
+    taken_.notify_all();
     return std::exchange(lines_, {});
 }
 

@@ -3,8 +3,11 @@
 #include "engine/session/mirror_protocol.h"
 
 #include <atomic>
+#include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,18 +25,21 @@ public:
     Follower(const Follower&) = delete;
     Follower& operator=(const Follower&) = delete;
 
-    /// The lines that arrived since the last call. Does not wait.
+    /// The lines that arrived since the last call. Does not wait. At most 32 MiB of lines wait: until they are taken,
+    /// the other program's writes wait, too.
     std::vector<std::string> takeLines();
     bool isConnected() const { return isConnected_; } ///< the other program still runs
 
 private:
-    void listen();
+    void listen(const std::stop_token& stop);
 
     int socket_ = -1;
     std::function<void()> wake_;
     std::atomic<bool> isConnected_ = false;
     std::mutex mutex_;
+    std::condition_variable_any taken_;
     std::vector<std::string> lines_; ///< guarded by mutex_
+    size_t waitingBytes_ = 0;        ///< of lines_; guarded by mutex_
     std::jthread listener_;          // destroyed first
 };
 

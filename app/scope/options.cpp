@@ -1,10 +1,11 @@
 #include "app/scope/options.h"
 
 #include "app/arguments/arguments.h"
+#include "app/arguments/numbers.h"
 #include "app/scope/views/catalogue.h"
 #include "engine/models/bundled.h"
 
-#include <sstream>
+#include <algorithm>
 
 namespace attn::scope {
 namespace {
@@ -12,26 +13,20 @@ namespace {
 constexpr int kFramesBeforeScreenshot = 3; // layout settles in the first
 
 std::string readSize(const std::string& text, Options& options) {
-    std::istringstream stream(text);
-    char by = 0, rest = 0;
-    int width = 0, height = 0;
-    if (!(stream >> width >> by >> height) || by != 'x' || stream >> rest || width < 100 || height < 100 ||
-        width > 16384 || height > 16384)
+    const auto sides = cli::wholeNumbers(text, "x");
+    if (!sides || std::ranges::min(*sides) < 100 || std::ranges::max(*sides) > 16384)
         return "'" + text + "' is not a size; write for example 1280x800";
-    options.width = width;
-    options.height = height;
+    options.width = static_cast<int>(sides->front());
+    options.height = static_cast<int>(sides->back());
     return {};
 }
 
 std::string readRandom(const std::string& text, Options& options) {
-    std::istringstream stream(text);
-    char first = 0, second = 0, rest = 0;
-    std::array<int64_t, 3> size{};
-    if (!(stream >> size[0] >> first >> size[1] >> second >> size[2]) || first != ',' || second != ',' ||
-        stream >> rest || size[0] < 2 || size[0] > 1 << 17 || size[1] < 1 || size[1] > 128 || size[2] < 1 ||
-        size[2] > 256)
+    const auto size = cli::wholeNumbers(text, ",,");
+    if (!size || (*size)[0] < 2 || (*size)[0] > 1 << 17 || (*size)[1] < 1 || (*size)[1] > 128 || (*size)[2] < 1 ||
+        (*size)[2] > 256)
         return "'" + text + "' is not tokens,heads,width; write for example 32768,8,64, at most 131072,128,256";
-    options.random = size;
+    options.random = {(*size)[0], (*size)[1], (*size)[2]};
     return {};
 }
 
@@ -109,14 +104,16 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
                           {"F", "full screen"},
                           {"Esc", "leave full screen, or quit"},
                           {"Q", "quit"}});
-    program.list("Messages for --follow (one JSON object per line; missing keys keep their values)",
-                 {{"path, prompt", "model and text to show"},
-                  {"tokens, promptLength", "the whole text as token ids, and how many of them are the prompt"},
-                  {"step", "number of tokens to write"},
-                  {"edits", "changes to the run, as session files keep them"},
-                  {"gates", "gates of all heads, layer by layer; empty: all open"},
-                  {"layer, head, view", "what to show"},
-                  {"theme", "\"dark\" or \"light\""}});
+    program.list(
+        "Messages for --follow (one JSON object of at most 16 MiB per line, nested at most 64 deep; missing keys "
+        "keep their values)",
+        {{"path, prompt", "model and text to show"},
+         {"tokens, promptLength", "the whole text as token ids, and how many of them are the prompt"},
+         {"step", "number of tokens to write"},
+         {"edits", "changes to the run, as session files keep them"},
+         {"gates", "gates of all heads, layer by layer; empty: all open"},
+         {"layer, head, view", "what to show"},
+         {"theme", "\"dark\" or \"light\""}});
     program.list("Environment", {{"ATTN_DEVICE", "Vulkan device to use when --device is not given"},
                                  {"ATTN_VALIDATION", "1 loads the Khronos validation layer"}});
     program.list("Exit status", {{"0", "the window was closed"},

@@ -1,12 +1,17 @@
 #include "engine/session/edits.h"
 
 #include "engine/core/error.h"
+#include "engine/io/json_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace attn {
@@ -65,14 +70,31 @@ Json toJson(const Intervention& each) {
             {"contrast", each.contrast}};
 }
 
+/// @throws Error unless the field is a whole number that an int holds
+int whole(const Json& object, const char* name, std::optional<int> absent = {}) {
+    if (absent && !object.contains(name)) return *absent;
+    const Json& value = object.at(name);
+    const bool isWhole = value.is_number_integer() && (!value.is_number_unsigned() || value.get<uint64_t>() <= INT_MAX);
+    if (!isWhole || value.get<int64_t>() < INT_MIN || value.get<int64_t>() > INT_MAX)
+        throw wrong(fmt::format("{} is not a whole number that fits", shownJson(value)), name);
+    return value.get<int>();
+}
+
+/// @throws Error unless the number is finite as a float
+float finite(const Json& value, const char* name) {
+    const auto number = value.get<float>();
+    if (!std::isfinite(number)) throw wrong(fmt::format("{} is too large", shownJson(value)), name);
+    return number;
+}
+
 Intervention interventionOf(const Json& object) {
     return {.kind = static_cast<Intervention::Kind>(indexOf(kKinds, object)),
             .hook = object.at("hook").get<std::string>(),
-            .head = object.value("head", -1),
-            .position = object.value("position", -1),
-            .amount = object.value("amount", 1.0f),
+            .head = whole(object, "head", -1),
+            .position = whole(object, "position", -1),
+            .amount = finite(object.value("amount", Json(1.0f)), "amount"),
             .text = object.value("text", std::string()),
-            .textPosition = object.value("textPosition", -1),
+            .textPosition = whole(object, "textPosition", -1),
             .contrast = object.value("contrast", std::string())};
 }
 
@@ -86,13 +108,16 @@ Json toJson(const PatternEdit& each) {
 }
 
 PatternEdit patternEditOf(const Json& object) {
-    PatternEdit edit{.layer = object.at("layer").get<int>(),
-                     .head = object.at("head").get<int>(),
+    PatternEdit edit{.layer = whole(object, "layer"),
+                     .head = whole(object, "head"),
                      .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object)),
-                     .key = object.value("key", 0)};
+                     .key = whole(object, "key", 0)};
     if (edit.kind == PatternEdit::Kind::Rows)
-        for (const Json& row : object.at("rows"))
-            edit.rows[row.at("query").get<int>()] = row.at("weights").get<std::vector<float>>();
+        for (const Json& row : object.at("rows")) {
+            std::vector<float>& weights = edit.rows[whole(row, "query")];
+            weights.clear();
+            for (const Json& weight : row.at("weights")) weights.push_back(finite(weight, "weights"));
+        }
     return edit;
 }
 
@@ -141,7 +166,7 @@ std::string editsToJson(const Edits& edits) {
 }
 
 Edits editsFromJson(const std::string& json) {
-    const Json object = Json::parse(json, nullptr, false);
+    const Json object = parseJson(json, "edits", "the list of changes");
     if (!object.is_object()) throw wrong("this is not a list of changes", "edits");
     Edits edits;
     try {

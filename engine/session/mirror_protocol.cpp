@@ -1,11 +1,16 @@
 #include "engine/session/mirror_protocol.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
+#include "engine/io/json_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <climits>
+#include <cmath>
+#include <cstdint>
 
 namespace attn {
 namespace {
@@ -16,27 +21,35 @@ constexpr int kMostSteps = 4096;
 
 Error wrong(const std::string& what, const std::string& line) {
     return Error({.what = what,
-                  .where = line.size() > kQuoted ? line.substr(0, kQuoted) + "…" : line,
+                  .where = printable(line, kQuoted),
                   .hint = "send one JSON object per line, such as {\"layer\": 1, \"head\": 0}"});
 }
 
+/// @param isRight of a value: whether it can become a T
 template <typename T>
-void read(const Json& object, const char* name, std::optional<T>& field, bool (Json::*isRight)() const noexcept,
-          const char* kind, const std::string& line) {
+void read(const Json& object, const char* name, std::optional<T>& field, bool (*isRight)(const Json&), const char* kind,
+          const std::string& line) {
     const auto found = object.find(name);
     if (found == object.end() || found->is_null()) return;
-    if (!((*found).*isRight)()) throw wrong(fmt::format("\"{}\" must be {}", name, kind), line);
+    if (!isRight(*found)) throw wrong(fmt::format("\"{}\" must be {}", name, kind), line);
     field = found->get<T>();
 }
 
-template <typename T>
-void readList(const Json& object, const char* name, std::optional<std::vector<T>>& field,
-              bool (Json::*isRight)() const noexcept, const char* kind, const std::string& line) {
-    const auto found = object.find(name);
-    if (found == object.end() || found->is_null()) return;
-    if (!found->is_array() || !std::ranges::all_of(*found, isRight))
-        throw wrong(fmt::format("\"{}\" must be {}", name, kind), line);
-    field = found->template get<std::vector<T>>();
+bool isText(const Json& value) { return value.is_string(); }
+bool isInt(const Json& value) {
+    return value.is_number_integer() && (!value.is_number_unsigned() || value.get<uint64_t>() <= INT_MAX) &&
+           value.get<int64_t>() >= INT_MIN && value.get<int64_t>() <= INT_MAX;
+}
+bool isFloat(const Json& value) { return value.is_number() && std::isfinite(value.get<float>()); }
+bool areInts(const Json& value) { return value.is_array() && std::ranges::all_of(value, isInt); }
+bool areFloats(const Json& value) { return value.is_array() && std::ranges::all_of(value, isFloat); }
+
+Json parsed(const std::string& line) {
+    try {
+        return parseJson(line, "a message", "the line");
+    } catch (const Error& error) {
+        throw wrong(error.message(), line);
+    }
 }
 
 } // namespace
@@ -61,26 +74,25 @@ std::string mirrorLine(const MirrorMessage& message) {
 }
 
 MirrorMessage parseMirrorLine(const std::string& line) {
-    const Json object = Json::parse(line, nullptr, false);
-    if (object.is_discarded()) throw wrong("the line is not JSON", line);
+    const Json object = parsed(line);
     if (!object.is_object()) throw wrong("the line is not a JSON object", line);
     MirrorMessage message;
-    read(object, "path", message.path, &Json::is_string, "text", line);
-    read(object, "prompt", message.prompt, &Json::is_string, "text", line);
-    readList(object, "tokens", message.tokens, &Json::is_number_integer, "a list of whole numbers", line);
-    read(object, "promptLength", message.promptLength, &Json::is_number_integer, "a whole number", line);
-    readList(object, "gates", message.gates, &Json::is_number, "a list of numbers", line);
+    read(object, "path", message.path, isText, "text", line);
+    read(object, "prompt", message.prompt, isText, "text", line);
+    read(object, "tokens", message.tokens, areInts, "a list of whole numbers", line);
+    read(object, "promptLength", message.promptLength, isInt, "a whole number", line);
+    read(object, "gates", message.gates, areFloats, "a list of numbers", line);
     if (const auto edits = object.find("edits"); edits != object.end() && !edits->is_null())
-        message.edits = editsFromJson(edits->dump());
+        message.edits = editsFromJson(edits->dump(-1, ' ', false, Json::error_handler_t::replace));
     std::optional<int> step;
-    read(object, "step", step, &Json::is_number_integer, "a whole number", line);
+    read(object, "step", step, isInt, "a whole number", line);
     message.step = step.value_or(0);
     if (message.step < 0 || message.step > kMostSteps)
         throw wrong(fmt::format("\"step\" must be from 0 to {}", kMostSteps), line);
-    read(object, "layer", message.layer, &Json::is_number_integer, "a whole number", line);
-    read(object, "head", message.head, &Json::is_number_integer, "a whole number", line);
-    read(object, "view", message.view, &Json::is_string, "the name of a view", line);
-    read(object, "theme", message.theme, &Json::is_string, "\"dark\" or \"light\"", line);
+    read(object, "layer", message.layer, isInt, "a whole number", line);
+    read(object, "head", message.head, isInt, "a whole number", line);
+    read(object, "view", message.view, isText, "the name of a view", line);
+    read(object, "theme", message.theme, isText, "\"dark\" or \"light\"", line);
     if (message.theme && *message.theme != "dark" && *message.theme != "light")
         throw wrong("\"theme\" must be \"dark\" or \"light\"", line);
     return message;

@@ -34,7 +34,8 @@ struct MirrorMessage {
 /// A message as a line, with a line break.
 std::string mirrorLine(const MirrorMessage& message);
 
-/// Reads a message. Ignores unknown fields, so that newer programs can talk to older ones.
+/// Reads a message. Ignores unknown fields, so that newer programs can talk to older ones. JSON may be nested at most
+/// 64 deep.
 /// @param line with or without a line break
 /// @throws Error telling what is wrong with the line
 MirrorMessage parseMirrorLine(const std::string& line);

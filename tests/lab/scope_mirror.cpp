@@ -4,6 +4,7 @@
 #include "tests/support/catch.h"
 
 #include <QAction>
+#include <QFileInfo>
 #include <QLocalSocket>
 
 namespace attn {
@@ -105,6 +106,50 @@ TEST_CASE("scope mirror: what is changed about the model is sent, also to a scop
         areEditsGone |= m.edits && m.edits->empty();
         return areGatesOpen && areEditsGone;
     }));
+}
+
+TEST_CASE("scope mirror: only programs of the same user can connect", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.press(lab.action("openInScope"));
+    const QFileInfo socket(socketOf(lab));
+    REQUIRE(socket.exists());
+    CHECK((socket.permissions() & (QFile::ReadGroup | QFile::WriteGroup | QFile::ReadOther | QFile::WriteOther)) ==
+          QFile::Permissions());
+}
+
+TEST_CASE("scope mirror: a scope that does not listen gets the newest state when it does", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    REQUIRE(lab.settle());
+    ScopeMirror mirror;
+    QLocalSocket scope;
+    scope.setReadBufferSize(1); // takes what Qt gives it at its own pace: the system's buffer fills
+    scope.connectToServer(mirror.socketPath());
+    REQUIRE(QTest::qWaitFor([&] { return scope.state() == QLocalSocket::ConnectedState; }));
+    // Far more than may wait: the tokens alternate, so that each message holds all of them.
+    Snapshot snapshot = lab.snapshot();
+    auto few = std::make_shared<Sequence>(*snapshot.sequence), many = std::make_shared<Sequence>(*snapshot.sequence);
+    many->tokens.resize(100'000, many->tokens.front());
+    constexpr int kRounds = 400; // of 200 KB
+    for (int i = 0; i < kRounds; ++i) {
+        snapshot.sequence = i % 2 ? few : many;
+        mirror.show(snapshot, true);
+        QCoreApplication::processEvents();
+        CHECK(mirror.waitingBytes() < 8 << 20);
+    }
+    snapshot.sequence = few;
+    mirror.show(snapshot, true);
+    scope.setReadBufferSize(0);
+    QByteArray rest;
+    std::optional<MirrorMessage> last;
+    REQUIRE(QTest::qWaitFor(
+        [&] {
+            rest += scope.readAll();
+            for (qsizetype end; (end = rest.indexOf('\n')) >= 0; rest.remove(0, end + 1))
+                if (const MirrorMessage message = parseMirrorLine(rest.left(end).toStdString()); message.tokens)
+                    last = message;
+            return last && last->tokens->size() == few->tokens.size() && mirror.waitingBytes() == 0;
+        },
+        120'000));
 }
 
 } // namespace attn

@@ -1,13 +1,18 @@
+#include "app/scope/follower.h"
+#include "engine/core/error.h"
 #include "engine/core/temporary_folder.h"
 #include "tests/scope/scope_window.h"
 #include "tests/support/catch.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 using namespace attn;
 using namespace attn::scope;
@@ -33,6 +38,18 @@ public:
     void send(const std::string& text) {
         if (client_ < 0) client_ = accept(server_, nullptr, nullptr);
         REQUIRE(write(client_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    }
+    /// Sends as much of a text as is taken within half a second. @return its bytes, up to the last whole line
+    size_t sendWhatFits(const std::string& text) {
+        if (client_ < 0) client_ = accept(server_, nullptr, nullptr);
+        size_t done = 0;
+        while (done < text.size()) {
+            pollfd ready{.fd = client_, .events = POLLOUT, .revents = 0};
+            if (poll(&ready, 1, 500) != 1) break;
+            const ssize_t count = ::send(client_, text.data() + done, text.size() - done, MSG_DONTWAIT);
+            if (count > 0) done += static_cast<size_t>(count);
+        }
+        return done;
     }
     void end() {
         if (client_ >= 0) close(client_);
@@ -65,11 +82,24 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
     CHECK(parseMirrorLine(line) == all);
     CHECK(parseMirrorLine("{}") == MirrorMessage{});
     CHECK(parseMirrorLine(R"({"layer": 2, "of a later version": [1]})") == MirrorMessage{.layer = 2});
-    for (const char* wrong : {"", "x", "[1]", R"({"layer": "1"})", R"({"tokens": [1, "a"]})", R"({"theme": "pink"})",
-                              R"({"step": -1})", R"({"view": 3})", R"({"gates": [true]})", R"({"edits": 1})",
-                              R"({"edits": {"interventions": [{"kind": "melt"}]}})"}) {
+    for (const char* wrong :
+         {"", "x", "[1]", R"({"layer": "1"})", R"({"tokens": [1, "a"]})", R"({"theme": "pink"})", R"({"step": -1})",
+          R"({"view": 3})", R"({"gates": [true]})", R"({"edits": 1})",
+          R"({"edits": {"interventions": [{"kind": "melt"}]}})", R"({"layer": 4294967297})", R"({"step": 4294967297})",
+          R"({"tokens": [18446744073709551615]})", R"({"gates": [1e99]})",
+          R"({"edits": {"interventions": [{"kind": "zero", "hook": "x", "head": 4294967296}]}})",
+          R"({"edits": {"patterns": [{"kind": "pin", "layer": 0.5, "head": 0}]}})"}) {
         INFO(wrong);
-        CHECK_THROWS(parseMirrorLine(wrong));
+        CHECK_THROWS_AS(parseMirrorLine(wrong), Error);
+    }
+}
+
+TEST_CASE("mirror: JSON that is nested deeply is refused in any field", "[scope]") {
+    constexpr int kDepth = 1'000'000;
+    for (const std::string field : {"edits", "tokens", "of a later version"}) {
+        const std::string line = "{\"" + field + "\": " + std::string(kDepth, '[') + std::string(kDepth, ']') + "}";
+        REQUIRE(line.size() < MirrorReader::kLongestLine);
+        CHECK_THROWS_AS(parseMirrorLine(line), Error);
     }
 }
 
@@ -80,6 +110,27 @@ TEST_CASE("mirror: lines are whole however they come", "[scope]") {
     CHECK(reader.add("ead\": 0}\n") == std::vector<std::string>{"{\"head\": 0}"});
     CHECK(reader.add(std::string(MirrorReader::kLongestLine + 1, 'x')).empty()); // passed over
     CHECK(reader.add("x\n{}\n") == std::vector<std::string>{"{}"});
+}
+
+TEST_CASE("follow: lines that are not taken make the sender wait", "[scope]") {
+    Leader leader;
+    Follower follower(leader.path(), [] {});
+    const std::string lines = [] {
+        std::string text;
+        while (text.size() < 1 << 16) text += "{\"layer\": 1}\n";
+        return text;
+    }();
+    // The other side sends until nothing is taken any more.
+    constexpr size_t kMuch = size_t{256} << 20;
+    size_t sent = 0;
+    for (size_t now = 1; now > 0 && sent < kMuch; sent += now) now = leader.sendWhatFits(lines);
+    CHECK(sent < size_t{40} << 20);
+    size_t taken = 0;
+    while (taken < sent) { // everything arrives
+        for (const std::string& line : follower.takeLines()) taken += line.size() + 1;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(taken == sent);
 }
 
 TEST_CASE("follow: the scope shows what it is sent", "[scope][gpu]") {
@@ -100,7 +151,7 @@ TEST_CASE("follow: the scope shows what it is sent", "[scope][gpu]") {
     REQUIRE(window.drawUntil([&] { return scope.subject().tokenCount() == 3; }));
 
     leader.send("nonsense\n"); // is said, and does no harm
-    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("not JSON") != std::string::npos; }));
+    REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("not valid JSON") != std::string::npos; }));
     leader.send(mirrorLine({.path = "/no/such/model"}));
     REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no such file") != std::string::npos; }));
     leader.send(mirrorLine({.tokens = std::vector{0, 4000}}));
