@@ -8,12 +8,14 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 
+#include <algorithm>
 #include <cmath>
 
 namespace attn {
 namespace {
 
 constexpr qint64 kMaximumBytes = 64 << 20;
+constexpr qsizetype kMostNodes = 1 << 18; // of the branch tree: more than an hour of generation makes
 
 /// Reads fields and keeps the first problem, so that callers check for problems once, at the end.
 class Reader {
@@ -25,15 +27,25 @@ public:
         if (!value.isString()) complain(QStringLiteral("\"%1\" is not text").arg(key));
         return value.toString();
     }
+    QString text(const QString& key, size_t mostBytes) {
+        QString found = text(key);
+        const auto bytes = static_cast<size_t>(found.toUtf8().size());
+        if (bytes > mostBytes)
+            complain(
+                QStringLiteral("\"%1\" has %2 bytes, but at most %3 can be shown").arg(key).arg(bytes).arg(mostBytes));
+        return found;
+    }
     double number(const QString& key, double minimum, double maximum) {
         const QJsonValue value = object_.value(key);
         const double number = value.toDouble();
-        if (!value.isDouble() || number < minimum || number > maximum)
-            complain(QStringLiteral("\"%1\" is not a number from %2 to %3").arg(key).arg(minimum).arg(maximum));
-        return number;
+        if (value.isDouble() && number >= minimum && number <= maximum) return number;
+        complain(QStringLiteral("\"%1\" is not a number from %2 to %3").arg(key).arg(minimum).arg(maximum));
+        return minimum;
     }
     int integer(const QString& key, int minimum, int maximum) {
-        return static_cast<int>(number(key, minimum, maximum));
+        const double number = this->number(key, minimum, maximum);
+        if (number != std::floor(number)) complain(QStringLiteral("\"%1\" is not a whole number").arg(key));
+        return static_cast<int>(number);
     }
     bool flag(const QString& key) {
         if (!object_.value(key).isBool()) complain(QStringLiteral("\"%1\" is neither true nor false").arg(key));
@@ -84,7 +96,11 @@ Sampling samplingFromJson(const QJsonObject& object, Reader& outer) {
 
 void branchesFromJson(const QJsonObject& object, Reader& outer, SessionDocument& document) {
     Reader reader(object);
-    const QJsonArray nodes = reader.array("nodes");
+    QJsonArray nodes = reader.array("nodes");
+    if (nodes.size() > kMostNodes) {
+        reader.complain(QStringLiteral("there are %1 nodes, but at most %2 fit").arg(nodes.size()).arg(kMostNodes));
+        nodes = {};
+    }
     for (qsizetype i = 0; i < nodes.size(); ++i) {
         const QJsonArray pair = nodes[i].toArray();
         const int parent = pair.at(0).toInt(-2), token = pair.at(1).toInt(-1);
@@ -96,7 +112,7 @@ void branchesFromJson(const QJsonObject& object, Reader& outer, SessionDocument&
     }
     const int count = static_cast<int>(document.branches.size());
     document.current = reader.integer("current", -1, count - 1);
-    document.promptLength = reader.integer("promptLength", 0, count);
+    document.promptLength = reader.integer("promptLength", 0, std::min(count, static_cast<int>(kMostPromptTokens)));
     if (!reader.problem().isEmpty()) outer.complain(QStringLiteral("in \"branches\", ") + reader.problem());
 }
 
@@ -167,7 +183,7 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     SessionDocument document;
     document.modelPath = reader.text("model");
     if (document.modelPath.isEmpty()) reader.complain("\"model\" is empty");
-    document.prompt = reader.text("prompt");
+    document.prompt = reader.text("prompt", kMostPromptBytes);
     branchesFromJson(reader.object("branches"), reader, document);
     document.sampling = samplingFromJson(reader.object("sampling"), reader);
     document.view = reader.object("view");

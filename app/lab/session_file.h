@@ -41,6 +41,8 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
 
 /// Writes through a temporary file, so that a crash or a full disk leaves the old file intact.
 std::optional<Failure> saveSession(const SessionDocument& document, const QString& path);
+/// Refuses files of more than 64 MiB, branch trees of more than 262,144 tokens, and JSON that is nested deeper than Qt
+/// reads (1024).
 std::variant<SessionDocument, Failure> loadSession(const QString& path);
 
 } // namespace attn

@@ -3,6 +3,7 @@
 #include "engine/session/pattern_views.h"
 #include "engine/session/sampling.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,6 +32,8 @@ struct ShowWeightsCommand {
     std::string title;             ///< title of the checkpoint: "step 250"
     std::vector<int> promptTokens; ///< the prompt if it opens as a model; empty: the model's example
 };
+/// Longer prompts are refused. A model reads at most 4096 tokens at a time and forgets those before them.
+inline constexpr size_t kMostPromptBytes = 65536, kMostPromptTokens = 16384;
 /// Replaces the prompt. The model does not run again on leading tokens that the current sequence shares.
 struct SetPromptCommand {
     std::string text;

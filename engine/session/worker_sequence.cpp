@@ -30,8 +30,16 @@ std::vector<int> Session::Worker::promptTokens(const std::string& text) const {
 
 void Session::Worker::on(const SetPromptCommand& command) {
     model();
+    const auto check = [](size_t length, size_t most, const char* unit) {
+        if (length > most)
+            throw Error({.what = fmt::format("the prompt has {} {}, but at most {} can be shown", length, unit, most),
+                         .where = "prompt",
+                         .hint = "shorten it; attention-cli perplexity reads texts of any length"});
+    };
+    check(command.text.size(), kMostPromptBytes, "bytes");
     const std::vector<int> tokens = command.tokens.empty() ? promptTokens(command.text) : command.tokens;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
+    check(tokens.size(), kMostPromptTokens, "tokens");
     for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     TokenPath path;
     path.setPrompt(tokens);

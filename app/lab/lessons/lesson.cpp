@@ -19,7 +19,8 @@ namespace attn {
 namespace {
 
 constexpr qint64 kMostBytes = 1 << 20;
-constexpr size_t kMostChoices = 9; // as many as there are digit keys
+constexpr size_t kMostLessons = 200; // in the list
+constexpr size_t kMostChoices = 9;   // as many as there are digit keys
 
 /// An error in a lesson file, thrown from any depth of the reader.
 struct Problem {
@@ -236,6 +237,8 @@ std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QStri
 }
 
 std::variant<Lesson, Failure> loadLesson(const QString& path) {
+    if (QFileInfo(path).exists() && !QFileInfo(path).isFile()) // a pipe would never end
+        return failureOf({QStringLiteral("this is not a file"), QStringLiteral("choose a lesson file")}, path);
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
         return failureOf({QStringLiteral("the lesson cannot be read: %1").arg(file.errorString()), {}}, path);
@@ -273,6 +276,13 @@ LessonLibrary lessonLibrary(const QString& userFolder) {
     if (!userFolder.isEmpty()) folders << userFolder;
     for (const QString& folder : folders)
         for (const QFileInfo& file : QDir(folder).entryInfoList({"*.json"}, QDir::Files, QDir::Name)) {
+            if (library.lessons.size() + library.failures.size() >= kMostLessons) {
+                library.failures.push_back(
+                    failureOf({QStringLiteral("only the first %1 lessons are listed").arg(kMostLessons),
+                               QStringLiteral("move some of them to another folder")},
+                              folder));
+                return library;
+            }
             auto loaded = loadLesson(file.filePath());
             if (auto* lesson = std::get_if<Lesson>(&loaded))
                 library.lessons.push_back(std::move(*lesson));

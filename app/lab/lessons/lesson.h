@@ -74,6 +74,7 @@ struct Lesson {
 
 /// @param where the file. A failure names it, the step, and the field that is wrong.
 std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QString& where);
+/// Reads a file of at most 1 MiB.
 std::variant<Lesson, Failure> loadLesson(const QString& path);
 
 /// Finds a control by its object name, or inside a part of the window by both names: "next/Temperature". The second

@@ -12,10 +12,14 @@
 #include <QTabWidget>
 
 #include <algorithm>
+#include <cmath>
 
 namespace attn {
 
 namespace lesson_argument {
+namespace {
+constexpr double kMost = 1e9; // every integer type that an argument may become holds it
+} // namespace
 
 QString text(const QJsonValue& value) { return value.isString() ? QString() : QStringLiteral("it takes a string"); }
 
@@ -24,8 +28,9 @@ QString flag(const QJsonValue& value) {
 }
 
 QString count(const QJsonValue& value) {
-    return value.isDouble() && value.toDouble() >= 0 ? QString()
-                                                     : QStringLiteral("it takes a number that is 0 or more");
+    return value.isDouble() && value.toDouble() >= 0 && value.toDouble() <= kMost
+               ? QString()
+               : QStringLiteral("it takes a number from 0 to %1").arg(kMost);
 }
 
 QString object(const QJsonValue& value) {
@@ -34,9 +39,10 @@ QString object(const QJsonValue& value) {
 
 QString numbers(const QJsonValue& value, qsizetype count) {
     const QJsonArray list = value.toArray();
-    const bool isRight =
-        list.size() == count && std::all_of(list.begin(), list.end(), [](const auto& each) { return each.isDouble(); });
-    return isRight ? QString() : QStringLiteral("it takes a list of %1 numbers").arg(count);
+    const bool isRight = list.size() == count && std::all_of(list.begin(), list.end(), [](const auto& each) {
+                             return each.isDouble() && std::abs(each.toDouble()) <= kMost;
+                         });
+    return isRight ? QString() : QStringLiteral("it takes a list of %1 numbers, up to %2").arg(count).arg(kMost);
 }
 
 QString oneOf(const QJsonValue& value, const QStringList& names) {
@@ -149,7 +155,13 @@ void setTab(MainWindow& window, const QJsonValue& value) {
 }
 
 QString samplingFieldsProblem(const QJsonValue& value) {
-    return fieldsOf(value, {"greedy", "temperature", "topK", "topP", "minP", "repetitionPenalty", "seed"});
+    const QString problem =
+        fieldsOf(value, {"greedy", "temperature", "topK", "topP", "minP", "repetitionPenalty", "seed"});
+    if (!problem.isEmpty()) return problem;
+    for (const QJsonValue& each : value.toObject())
+        if (!each.isBool() && !argument::count(each).isEmpty())
+            return QStringLiteral("a field is neither true, false nor a number from 0 to 1e9");
+    return {};
 }
 
 /// Sets the sampling. Fields that are absent are switched off.
