@@ -44,7 +44,8 @@ std::variant<Image, Failure> readImage(const QString& path) {
     if (!file.exists()) return failure(ReadImageText::tr("there is no such file"), "check the path");
     if (!file.isFile()) return failure(ReadImageText::tr("is not a file"), "choose a picture");
     if (file.size() == 0) return failure(ReadImageText::tr("the file is empty"), "choose another picture");
-    QImageReader::setAllocationLimit(kMostMebibytes);
+    static const bool isLimited = (QImageReader::setAllocationLimit(kMostMebibytes), true); // once: threads read it
+    Q_UNUSED(isLimited)
     QImageReader reader(path);
     reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);

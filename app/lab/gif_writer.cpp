@@ -57,7 +57,8 @@ bool writeHeader(GifFileType* gif, QSize size) {
 
 } // namespace
 
-std::optional<Failure> writeGif(const QString& path, const QList<QImage>& frames, int delayMs) {
+std::optional<Failure> writeGif(const QString& path, const QList<QImage>& frames, int delayMs,
+                                const std::atomic<bool>& isStopped) {
     if (frames.isEmpty()) return Failure{"there are no figures to write", path.toStdString(), "train a model first"};
     QByteArray bytes;
     const auto append = [](GifFileType* gif, const GifByteType* data, int count) {
@@ -68,7 +69,7 @@ std::optional<Failure> writeGif(const QString& path, const QList<QImage>& frames
     GifFileType* gif = EGifOpen(&bytes, append, &error);
     bool isWritten = gif && writeHeader(gif, frames.front().size());
     for (const QImage& frame : frames)
-        isWritten = isWritten && writeFrame(gif, frame.scaled(frames.front().size()), delayMs);
+        isWritten = isWritten && !isStopped && writeFrame(gif, frame.scaled(frames.front().size()), delayMs);
     isWritten = gif && EGifCloseFile(gif, &error) == GIF_OK && isWritten;
     if (!isWritten) return Failure{"the animation could not be encoded", path.toStdString(), "choose a smaller figure"};
     return writeBytes(bytes, path);

@@ -39,8 +39,7 @@ int main(int argc, char** argv) {
             setup.path = QString::fromStdString(model.path);
         else if (model.title == "vit-shapes")
             setup.visionModel = QString::fromStdString(model.path);
-    const bool isForVision = !options.path.isEmpty() && attn::MainWindow::isForVision(options.path);
-    if (!options.path.isEmpty() && !isForVision) setup.path = options.path;
+    if (options.session.isEmpty()) setup.opens = options.path;
     setup.prompt = options.prompt;
     if (options.size) setup.size = *options.size;
     const QString data = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
@@ -67,7 +66,6 @@ int main(int argc, char** argv) {
     });
     window.show();
     if (!options.session.isEmpty()) window.openSession(options.session);
-    if (isForVision) window.open(options.path);
     if (!options.lesson.isEmpty()) window.openLesson(options.lesson);
     return QApplication::exec();
 }

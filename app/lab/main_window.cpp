@@ -97,8 +97,10 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
                                    &training_, &runs_, &playground_, &vision_) {
     context_.setSessionOptions(setup.session);
     // The worker loads while this thread makes widgets.
-    bridge_.post(
-        OpenModelCommand{.path = setup.path.toStdString(), .prompt = setup.prompt.toStdString(), .promptTokens = {}});
+    if (setup.opens.isEmpty())
+        openText(setup.path, setup.prompt);
+    else
+        firstPath_ = setup.path;
     setObjectName("mainWindow");
     setWindowTitle(tr("Attention Lab"));
     qApp->installEventFilter(new WheelGuard(this));
@@ -109,7 +111,15 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     status_ = new StatusStrip(this);
     statusBar()->addPermanentWidget(status_, 1);
     statusBar()->setSizeGripEnabled(false);
-    connect(status_, &StatusStrip::cancelRequested, this, [this] { bridge_.post(StopCommand{}); });
+    connect(status_, &StatusStrip::cancelRequested, this, [this] {
+        if (isOpening()) {
+            opening_.cancel();
+            status_->setWork({});
+            if (!firstPath_.isEmpty()) openText(firstPath_, {});
+            return offerBanner_->present(Banner::Kind::Success, tr("Opening was cancelled. Nothing has changed."));
+        }
+        bridge_.post(StopCommand{});
+    });
     makeBanners();
     makeDocks();
     visionPanel_->setDefaultModel(setup.visionModel);
@@ -135,6 +145,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     connect(&bridge_, &SessionBridge::failed, this, [this](const Failure& failure) {
         pending_.reset();
         showFailure(failure);
+        isFailureOfModel_ = true;
     });
     connect(&training_, &TrainingBridge::failed, this, &MainWindow::showFailure);
     connect(&training_, &TrainingBridge::changed, &runs_,
@@ -144,6 +155,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         if (autosave_) autosave_->markChanged();
     });
     updateActions();
+    if (!setup.opens.isEmpty()) open(setup.opens, setup.prompt);
 }
 
 MainWindow::~MainWindow() {
@@ -286,9 +298,10 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
                            ? tr("%1 · %2 – Attention Lab").arg(name, QString::fromStdString(snapshot->shown->title))
                            : tr("%1 – Attention Lab").arg(name));
     }
-    if ((isNewModel || isNewSequence) && failureBanner_->isVisible()) {
+    // A session file that failed at the start is still named when the first model opens.
+    const bool isFirst = !before || !before->sequence;
+    if ((isNewModel || isNewSequence) && (isFailureOfModel_ || !isFirst) && failureBanner_->isVisible())
         failureBanner_->dismiss();
-    }
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
         offerBanner_->present(Banner::Kind::Success,
                               tr("Saved: %1").arg(QString::fromStdString(snapshot->finishedExport)));
@@ -303,6 +316,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
 }
 
 void MainWindow::showFailure(const Failure& failure) {
+    isFailureOfModel_ = false;
     failureBanner_->present(Banner::Kind::Failure, QString::fromStdString(failure.sentence()));
 }
 

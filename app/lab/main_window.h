@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/bridge/training_bridge.h"
@@ -46,6 +47,7 @@ public:
         Session::Options session;
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
         QString visionModel{};              ///< opened when the Vision panel is first shown
+        QString opens{};                    ///< opened in place of `path`, or besides it if it is for the Vision panel
         QString prompt;
         QString autosaveFolder; ///< empty: no autosave
         QString runsFolder;     ///< folder of the training runs
@@ -59,13 +61,13 @@ public:
     explicit MainWindow(Setup setup, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens a model folder, a model file or a session file.
+    /// Opens a model folder, a model file, a picture or a session file. What it is is read on another thread.
     void open(const QString& path, const QString& prompt = {});
     void openSession(const QString& path);
-    /// Opens the folder of a vision model, or a picture.
-    void openVision(const QString& path);
-    /// Whether the path is a vision model or a picture, which the Vision panel shows.
-    static bool isForVision(const QString& path);
+    /// Opens a model that reads text. The commands that follow act on it.
+    void openText(const QString& path, const QString& prompt);
+    /// Whether a file is being read that is to be opened.
+    bool isOpening() const { return opening_.isRunning(); }
     bool saveSessionAs(const QString& path);
     /// Saves the layout and a copy of the session, which the next start offers: the system is ending the program.
     void saveForNextStart();
@@ -155,6 +157,11 @@ private:
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     void showFailure(const Failure& failure);
     void continueRestore();
+    enum class Kind { TextModel, VisionModel, Picture };
+    static Kind kindOf(const QString& path); ///< reads the file: not for the window's thread
+    void openAs(Kind kind, const QString& path, const QString& prompt);
+    /// Shows that a file is being read, with a Cancel button, if that takes longer than a moment.
+    void showOpening(const QString& path);
     void chooseModelFolder();
     void saveLayout();
     void chooseModelFile();
@@ -177,6 +184,8 @@ private:
     bool remembersLayout_;
     QString device_; ///< as the user named it
     ScopeStarter startScope_;
+    QString firstPath_; ///< text model to open beside a picture or vision model that is opened first; empty: done
+    BackgroundTask opening_;
     ScopeMirror mirror_;
     SessionBridge bridge_;
     TrainingBridge training_;
@@ -198,6 +207,7 @@ private:
     LessonPanel* lessonPanel_ = nullptr;
     StatusStrip* status_ = nullptr;
     Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;
+    bool isFailureOfModel_ = false; ///< the one in the banner
     std::unique_ptr<Autosave> autosave_;
     QString sessionPath_;
     ControlLocks locks_;

@@ -20,6 +20,7 @@
 #include <QGuiApplication>
 #include <QImageReader>
 #include <QStatusBar>
+#include <QTimer>
 
 namespace attn {
 namespace {
@@ -43,33 +44,68 @@ void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mod
 
 void MainWindow::open(const QString& path, const QString& prompt) {
     if (path.endsWith(".attnlab")) return openSession(path);
-    if (isForVision(path)) return openVision(path);
+    if (path.startsWith("builtin:")) { // small files of this program
+        opening_.cancel();
+        return openAs(kindOf(path), path, prompt);
+    }
+    opening_.start<Kind>(
+        path.toStdString(), [path](const std::atomic<bool>&) { return kindOf(path); },
+        [this, path, prompt](std::variant<Kind, Failure> kind) {
+            status_->setWork({});
+            if (const Kind* known = std::get_if<Kind>(&kind)) return openAs(*known, path, prompt);
+            showFailure(std::get<Failure>(kind));
+            if (!firstPath_.isEmpty()) openText(firstPath_, {});
+        });
+    showOpening(path);
+}
+
+MainWindow::Kind MainWindow::kindOf(const QString& path) {
+    if (isVisionModel(path.toStdString())) return Kind::VisionModel;
+    const bool isPicture = QFileInfo(path).isFile() && !QImageReader::imageFormat(path).isEmpty();
+    return isPicture ? Kind::Picture : Kind::TextModel;
+}
+
+void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
+    if (kind == Kind::TextModel) return openText(path, prompt);
+    if (kind == Kind::VisionModel) { // first: a panel that is shown without a model loads the built-in one
+        visionPanel_->openModel(path);
+        addRecentPath(path);
+        refreshRecent();
+    }
+    context_.showPanel("vision");
+    if (kind == Kind::Picture) visionPanel_->openPicture(path);
+    if (!firstPath_.isEmpty()) openText(firstPath_, prompt);
+}
+
+void MainWindow::openText(const QString& path, const QString& prompt) {
     pending_.reset();
     bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString(), .promptTokens = {}});
+    firstPath_.clear(); // last: it may be the path
 }
 
-bool MainWindow::isForVision(const QString& path) {
-    return isVisionModel(path.toStdString()) ||
-           (QFileInfo(path).isFile() && !QImageReader::imageFormat(path).isEmpty());
-}
-
-void MainWindow::openVision(const QString& path) {
-    // Open the model first, because a panel that is shown without one loads the built-in model.
-    const bool isModel = isVisionModel(path.toStdString());
-    if (isModel) visionPanel_->openModel(path);
-    context_.showPanel("vision");
-    if (!isModel) return visionPanel_->openPicture(path);
-    addRecentPath(path);
-    refreshRecent();
+void MainWindow::showOpening(const QString& path) {
+    constexpr int kMomentMs = 300;
+    QTimer::singleShot(kMomentMs, this, [this, name = QFileInfo(path).fileName()] {
+        if (isOpening()) status_->setWork(tr("Reading %1").arg(name.left(60)));
+    });
 }
 
 void MainWindow::openSession(const QString& path) {
-    auto loaded = loadSession(path);
-    if (const auto* failure = std::get_if<Failure>(&loaded)) return showFailure(*failure);
-    sessionPath_ = path;
-    addRecentPath(path);
-    refreshRecent();
-    restore(std::get<SessionDocument>(std::move(loaded)));
+    opening_.start<SessionDocument>(
+        path.toStdString(), [path](const std::atomic<bool>&) { return loadSession(path); },
+        [this, path](std::variant<SessionDocument, Failure> loaded) {
+            status_->setWork({});
+            const QString instead = std::exchange(firstPath_, {});
+            if (const auto* failure = std::get_if<Failure>(&loaded)) {
+                if (!instead.isEmpty()) openText(instead, {});
+                return showFailure(*failure);
+            }
+            sessionPath_ = path;
+            addRecentPath(path);
+            refreshRecent();
+            restore(std::get<SessionDocument>(std::move(loaded)));
+        });
+    showOpening(path);
 }
 
 void MainWindow::restore(SessionDocument document) {

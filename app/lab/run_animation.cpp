@@ -71,13 +71,23 @@ void RunAnimation::take() {
 }
 
 void RunAnimation::finish() {
-    deleteLater();
-    if (!path_.endsWith(".png", Qt::CaseInsensitive))
-        if (const auto failure = writeGif(path_, frames_, kFrameMs)) {
-            emit failed(*failure);
-            return;
-        }
-    emit finished();
+    if (path_.endsWith(".png", Qt::CaseInsensitive)) {
+        emit finished();
+        return deleteLater();
+    }
+    writing_.start<bool>(
+        path_.toStdString(),
+        [path = path_, frames = frames_](const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
+            if (auto failure = writeGif(path, frames, kFrameMs, isStopped)) return *failure;
+            return true;
+        },
+        [this](std::variant<bool, Failure> result) {
+            if (const auto* failure = std::get_if<Failure>(&result))
+                emit failed(*failure);
+            else
+                emit finished();
+            deleteLater();
+        });
 }
 
 } // namespace attn

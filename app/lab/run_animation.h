@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/bridge/training_bridge.h"
 
 #include <QImage>
@@ -42,6 +43,7 @@ private:
     bool isCancelled_ = false;
     std::string awaited_;
     QList<QImage> frames_;
+    BackgroundTask writing_; ///< of the GIF
 };
 
 } // namespace attn

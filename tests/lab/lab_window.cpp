@@ -1,5 +1,7 @@
 #include "tests/lab/lab_window.h"
 
+#include "app/lab/widgets/banner.h"
+
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
@@ -29,11 +31,12 @@ void makeApplication(const QString& folder) {
 
 } // namespace
 
-LabWindow::LabWindow(const QString& path, const QString& prompt) {
+LabWindow::LabWindow(const QString& path, const QString& prompt, const QString& opens) {
     makeApplication(folder_.path());
     MainWindow::Setup setup{.preferences = Preferences{},
                             .session = {},
                             .path = path,
+                            .opens = opens,
                             .prompt = prompt,
                             .autosaveFolder = folder_.path() + "/autosave",
                             .runsFolder = folder_.path() + "/runs"};
@@ -63,7 +66,8 @@ bool LabWindow::settle() {
     // What was just typed is posted after a short pause.
     const bool isPosted = waitFor(
         [this] { return std::ranges::none_of(window_->findChildren<QTimer*>("typingPause"), &QTimer::isActive); });
-    return isPosted && window_->bridge().waitIdle(120) &&
+    const bool isRead = waitFor([this] { return !window_->isOpening(); });
+    return isPosted && isRead && window_->bridge().waitIdle(120) &&
            waitFor([this] { return window_->snapshot() && window_->snapshot() == window_->bridge().latest(); });
 }
 
@@ -82,5 +86,7 @@ void LabWindow::layOut() {
 }
 
 void LabWindow::press(const QAction& action) { QTest::keySequence(window_.get(), action.shortcut()); }
+
+Banner& banner(LabWindow& lab, const char* bar) { return *lab.window().findChild<QWidget*>(bar)->findChild<Banner*>(); }
 
 } // namespace attn

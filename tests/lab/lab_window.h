@@ -13,7 +13,9 @@ namespace attn {
 /// The real window on the real session, with settings of its own. Made once per test; the application lives on.
 class LabWindow {
 public:
-    explicit LabWindow(const QString& path = "builtin:induction", const QString& prompt = {});
+    /// @param opens what the user opens besides `path`
+    explicit LabWindow(const QString& path = "builtin:induction", const QString& prompt = {},
+                       const QString& opens = {});
 
     MainWindow& window() { return *window_; }
     QString folder() const { return folder_.path(); }
@@ -61,5 +63,9 @@ private:
     qint64 undoTimeMs_ = 0;
     std::unique_ptr<MainWindow> window_;
 };
+
+class Banner;
+/// The banner in a bar of the window: "failureBanner" or "offerBanner".
+Banner& banner(LabWindow& lab, const char* bar);
 
 } // namespace attn

@@ -50,8 +50,6 @@ QByteArray with(const char* key, const QJsonValue& value) {
     return QJsonDocument(object).toJson();
 }
 
-Banner& banner(LabWindow& lab, const char* bar) { return *lab.window().findChild<QWidget*>(bar)->findChild<Banner*>(); }
-
 } // namespace
 
 TEST_CASE("session file: comes back as it was written", "[lab]") {
@@ -199,9 +197,9 @@ TEST_CASE("lab: a broken session leaves the present one as it is", "[lab]") {
     file.close();
     const auto before = lab.snapshot().sequenceVersion;
     lab.window().open(path);
+    REQUIRE(lab.settle());
     CHECK(banner(lab, "failureBanner").isVisible());
     CHECK(banner(lab, "failureBanner").text().contains("broken.attnlab"));
-    REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequenceVersion == before);
 }
 
@@ -273,6 +271,7 @@ TEST_CASE("recent: an opened session is listed and its keys open it", "[lab]") {
     CHECK(recent.toolTip().contains(path));
     lab.forget();
     lab.press(recent);
+    REQUIRE(lab.settle());
     CHECK(lab.postedOf<RestoreBranchesCommand>().size() == 1);
 }
 

@@ -147,13 +147,16 @@ TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go thro
         writePpm(folder / (std::to_string(100 + grey) + ".ppm"),
                  {.height = 16, .width = 16, .rgb = std::vector<uint8_t>(768, grey)});
     panel(lab).openPictures(QString::fromStdString(folder.string()));
+    REQUIRE(reads(lab));
     CHECK(panel(lab).setup().picture->rgb.front() == 10);
     auto& pictures = lab.find<QComboBox>("visionPicture");
     CHECK(pictures.currentText() == "110.ppm");
     pictures.setFocus();
     QTest::keyClick(&pictures, Qt::Key_Down);
+    REQUIRE(reads(lab));
     CHECK(panel(lab).setup().picture->rgb.front() == 90);
     QTest::keyClick(&pictures, Qt::Key_Down);
+    REQUIRE(reads(lab));
     CHECK(panel(lab).setup().picture->rgb.front() == 240);
     lab.press(lab.action("undo")); // what was gone through is one change
     CHECK(panel(lab).setup().picture == before);
@@ -192,6 +195,7 @@ TEST_CASE("lab: a picture that cannot be read is a sentence, and what was shown 
     file.write("\x89PNG\r\n\x1a\nthis is no picture");
     file.close();
     panel(lab).openPicture(path);
+    REQUIRE(reads(lab));
     CHECK(lab.find<QLabel>("visionMessage").isVisible());
     CHECK(lab.find<QLabel>("visionMessage").text().contains("broken.png"));
     CHECK(panel(lab).setup() == before);

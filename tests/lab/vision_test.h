@@ -12,4 +12,9 @@ inline VisionPanel& panel(LabWindow& lab) {
     return *found;
 }
 
+/// Until the picture that was asked for is open, or was refused.
+inline bool reads(LabWindow& lab) {
+    return lab.waitFor([&] { return !panel(lab).isReading(); });
+}
+
 } // namespace attn

@@ -89,7 +89,7 @@ void open(MainWindow& window, const QJsonValue& value) {
     const QString prompt = value.toObject().value("prompt").toString();
     const auto& snapshot = window.snapshot();
     if (!snapshot || !snapshot->model || QString::fromStdString(snapshot->path()) != path)
-        return window.open(path, prompt);
+        return path.startsWith("builtin:") ? window.open(path, prompt) : window.openText(path, prompt);
     window.bridge().post(StopCommand{});
     window.bridge().post(SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
     if (!prompt.isEmpty()) window.bridge().post(SetPromptCommand{.text = prompt.toStdString(), .tokens = {}});

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/panels/panel_context.h"
 #include "app/lab/playground_setup.h"
+
+#include <QImage>
 
 class QCheckBox;
 class QLabel;
@@ -52,6 +55,7 @@ private:
     void apply(const PlaygroundSetup& setup);
     /// Adds the current input to the query. @return none while the model has not delivered its input yet
     std::optional<PlaygroundQuery> complete();
+    void readPicture();
     int64_t headWidth() const; ///< head width of the input
     int64_t tokens() const;    ///< number of tokens of the input
     void showPatches(std::optional<int> row);
@@ -74,6 +78,9 @@ private:
     std::shared_ptr<const Snapshot> model_ = std::make_shared<Snapshot>();
     std::shared_ptr<const TokenFeatures> features_; ///< patches of the picture
     InputChoice featuresOf_;
+    QString pictureName_;                             ///< of the newest picture that was asked for
+    QImage picture_;                                  ///< null while it is being read, and after a failure
+    BackgroundTask pictureTask_;                      ///< reads the picture
     std::pair<uint64_t, int> captured_{0, -1};        ///< sequence version and layer of the last request
     std::shared_ptr<const PlaygroundSnapshot> shown_; ///< the newest snapshot with heatmaps
     bool wasAsked_ = false;                           ///< false: the panel was hidden, so nothing ran yet

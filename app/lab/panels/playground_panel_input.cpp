@@ -1,4 +1,6 @@
 #include "app/lab/panels/playground_panel.h"
+
+#include "app/figures/read_image.h"
 #include "app/lab/widgets/input_controls.h"
 #include "app/lab/widgets/patch_view.h"
 #include "app/lab/widgets/picture_patches.h"
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 // The inputs of the playground: random numbers, a sequence in the open model, or a picture.
 
@@ -43,14 +46,15 @@ std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
     const InputChoice& input = setup_.input;
     if (input.kind == InputChoice::Kind::Picture) {
         if (!features_ || featuresOf_ != input) {
-            QImage picture = pictureNamed(input.picture);
-            if (picture.isNull()) {
-                editor_->setFailure(tr("“%1” cannot be read as a picture. Choose another picture.").arg(input.picture));
-                return {};
+            if (std::exchange(pictureName_, input.picture) != input.picture) {
+                picture_ = builtInPicture(input.picture).value_or(QImage());
+                pictureTask_.cancel();
+                if (picture_.isNull()) readPicture();
             }
-            features_ = patchFeatures(picture, input.rows, input.columns);
+            if (picture_.isNull()) return {};
+            features_ = patchFeatures(picture_, input.rows, input.columns);
             featuresOf_ = input;
-            patches_->setPicture(picture, input.rows, input.columns);
+            patches_->setPicture(picture_, input.rows, input.columns);
         }
         query.features = features_;
         query.tokens = features_->tokens;
@@ -70,6 +74,28 @@ std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
         query.width = headWidth();
     }
     return query;
+}
+
+/// Reads the picture's file on another thread, then asks again.
+void PlaygroundPanel::readPicture() {
+    constexpr int kMostSide = 1024; // more than its patches show
+    pictureTask_.start<QImage>(
+        pictureName_.toStdString(),
+        [name = pictureName_](const std::atomic<bool>&) -> std::variant<QImage, Failure> {
+            auto read = readImage(name);
+            if (const auto* failure = std::get_if<Failure>(&read)) return *failure;
+            const QImage picture = toQImage(std::get<Image>(read));
+            if (std::max(picture.width(), picture.height()) <= kMostSide) return picture;
+            return picture.scaled(kMostSide, kMostSide, Qt::KeepAspectRatio, Qt::SmoothTransformation);
+        },
+        [this](std::variant<QImage, Failure> read) {
+            if (const auto* failure = std::get_if<Failure>(&read)) {
+                pictureName_.clear(); // the next query tries again
+                return editor_->setFailure(QString::fromStdString(failure->sentence()));
+            }
+            picture_ = std::get<QImage>(std::move(read));
+            ask();
+        });
 }
 
 int64_t PlaygroundPanel::tokens() const {

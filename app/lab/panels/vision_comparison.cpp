@@ -1,6 +1,7 @@
 #include "app/lab/panels/vision_comparison.h"
 
 #include "app/figures/difference.h"
+#include "app/figures/read_image.h"
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/widgets/file_dialog.h"
 #include "app/lab/widgets/hint_label.h"
@@ -111,16 +112,23 @@ void VisionComparison::list() {
 }
 
 void VisionComparison::compareWith(const QString& other) {
-    std::shared_ptr<const Image> picture;
-    if (other.startsWith(QLatin1String(kPicture))) {
-        auto read = readPicture(other.section(':', 1));
-        if (const auto* failure = std::get_if<Failure>(&read)) {
-            message_->setText(QString::fromStdString(failure->sentence()));
+    reading_.cancel();
+    if (!other.startsWith(QLatin1String(kPicture))) return showBeside(other, nullptr);
+    const QString name = other.section(':', 1);
+    if (const auto picture = builtInPicture(name))
+        return showBeside(other, std::make_shared<const Image>(imageFrom(*picture)));
+    reading_.start<Image>(
+        name.toStdString(), [name](const std::atomic<bool>&) { return readImage(name); },
+        [this, other](std::variant<Image, Failure> read) {
+            if (auto* image = std::get_if<Image>(&read))
+                return showBeside(other, std::make_shared<const Image>(std::move(*image)));
+            message_->setText(QString::fromStdString(std::get<Failure>(read).sentence()));
             message_->show();
-            return list();
-        }
-        picture = std::make_shared<const Image>(std::get<Image>(std::move(read)));
-    }
+            list();
+        });
+}
+
+void VisionComparison::showBeside(const QString& other, std::shared_ptr<const Image> picture) {
     const bool begins = other_.isEmpty() && !other.isEmpty();
     other_ = other;
     picture_ = std::move(picture);

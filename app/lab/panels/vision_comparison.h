@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/panels/panel_context.h"
 #include "app/lab/widgets/vision_look.h"
 
@@ -38,6 +39,8 @@ public:
 private:
     void choose(int index);
     void list();
+    /// @param picture the one that `other` names; null for a model
+    void showBeside(const QString& other, std::shared_ptr<const Image> picture);
     void ask();
     void refresh();
     void showClasses();
@@ -50,6 +53,7 @@ private:
     VisionQuery query_;                    ///< of the first model
     std::shared_ptr<const VisionSnapshot> first_, second_;
     VisionLook look_;
+    BackgroundTask reading_; ///< of the second picture
 
     QComboBox* with_;
     QLabel* message_;

@@ -125,7 +125,8 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
                 editPicture(name, picture);
                 context_.showPanel("vision");
             });
-    apply(*setupOf(QLatin1String(builtInPictures().front().id)));
+    const BuiltInPicture& first = builtInPictures().front();
+    apply({.name = QLatin1String(first.id), .picture = std::make_shared<const Image>(imageFrom(first.draw()))});
     showModel();
     showAnswers();
     showLook();
@@ -163,10 +164,9 @@ void VisionPanel::showOtherModel() {
     if (!model_.isEmpty())
         for (const std::filesystem::path& path : examplePictures(model_.toStdString()))
             examples_ << QString::fromStdString(path.string());
-    const auto first = examples_.isEmpty() ? std::nullopt : setupOf(examples_.front());
-    VisionSetup next = first.value_or(setup_);
-    next.change = {}; // it refers to the previous model's layers
-    apply(next);      // asks
+    setup_.change = {}; // it refers to the previous model's layers
+    if (examples_.isEmpty()) return apply(setup_);
+    readAside(reading_, examples_.front(), [this](const VisionSetup* read) { apply(read ? *read : setup_); });
 }
 
 void VisionPanel::showEvent(QShowEvent* event) {
@@ -174,17 +174,32 @@ void VisionPanel::showEvent(QShowEvent* event) {
     if (model_.isEmpty() && !defaultModel_.isEmpty()) openModel(defaultModel_);
 }
 
-std::optional<VisionSetup> VisionPanel::setupOf(const QString& name) {
-    auto result = readPicture(name);
-    if (auto* image = std::get_if<Image>(&result))
-        return VisionSetup{name, std::make_shared<const Image>(std::move(*image)), {}, setup_.change};
-    message_->setText(message(std::get<Failure>(result)));
-    message_->show();
-    return {};
+void VisionPanel::readAside(BackgroundTask& task, const QString& name, Reader then) {
+    task.cancel();
+    const auto setup = [this, name](Image picture) {
+        return VisionSetup{name, std::make_shared<const Image>(std::move(picture)), {}, setup_.change};
+    };
+    if (const auto picture = builtInPicture(name)) {
+        const VisionSetup read = setup(imageFrom(*picture));
+        return then(&read);
+    }
+    task.start<Image>(
+        name.toStdString(), [name](const std::atomic<bool>&) { return readImage(name); },
+        [this, setup, then = std::move(then)](std::variant<Image, Failure> result) {
+            if (auto* image = std::get_if<Image>(&result)) {
+                const VisionSetup read = setup(std::move(*image));
+                return then(&read);
+            }
+            then(nullptr);
+            message_->setText(message(std::get<Failure>(result)));
+            message_->show();
+        });
 }
 
 void VisionPanel::openPicture(const QString& name) {
-    if (const auto setup = setupOf(name)) editPicture(setup->name, setup->picture);
+    readAside(reading_, name, [this](const VisionSetup* read) {
+        if (read) editPicture(read->name, read->picture);
+    });
 }
 
 void VisionPanel::openPictures(const QString& folder) {
@@ -429,12 +444,17 @@ void VisionPanel::dropEvent(QDropEvent* event) {
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty() || !urls.front().isLocalFile()) return;
     const QString path = urls.front().toLocalFile();
-    if (QFileInfo(path).isDir() && !isVisionModel(path.toStdString()) && !picturesIn(path).isEmpty())
-        openPictures(path);
-    else if (QFileInfo(path).isDir())
-        openModel(path);
-    else
-        openPicture(path);
+    if (!QFileInfo(path).isDir()) return openPicture(path);
+    reading_.start<bool>(
+        path.toStdString(),
+        [path](const std::atomic<bool>&) { return isVisionModel(path.toStdString()) || picturesIn(path).isEmpty(); },
+        [this, path](std::variant<bool, Failure> result) {
+            const bool* isModel = std::get_if<bool>(&result);
+            if (isModel && !*isModel)
+                openPictures(path);
+            else
+                openModel(path);
+        });
 }
 
 QJsonObject VisionPanel::saveView() const {
@@ -456,7 +476,9 @@ QJsonObject VisionPanel::saveView() const {
 void VisionPanel::restoreView(const QJsonObject& view) {
     if (view.isEmpty()) return;
     if (const QString path = view["model"].toString(); path != model_) openModel(path);
-    if (const QString name = view["picture"].toString(); !name.isEmpty() && name != setup_.name) openPicture(name);
+    if (const QString name = view["picture"].toString();
+        !name.isEmpty() && (name != setup_.name || reading_.isRunning()))
+        openPicture(name);
     restoreChoice(*view_, view["view"], kViewKeys);
     restoreChoice(*fusion_, view["fusion"], kFusionKeys);
     discard_->setValue(view["discard"].toInt());

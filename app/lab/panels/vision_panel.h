@@ -1,10 +1,13 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/panels/panel_context.h"
 #include "app/lab/panels/vision_changes.h"
 #include "app/lab/widgets/vision_look.h"
 
 #include <QJsonObject>
+
+#include <functional>
 
 class QCheckBox;
 class QComboBox;
@@ -54,6 +57,8 @@ public:
     void openPicture(const QString& name);
     /// Lists the pictures of a folder by name and opens the first. Shows a message if there are none.
     void openPictures(const QString& folder);
+    /// Whether a picture or a folder is being read that is to be opened.
+    bool isReading() const { return reading_.isRunning(); }
     const VisionSetup& setup() const { return setup_; }
     const std::shared_ptr<const VisionSnapshot>& shown() const { return shown_; }
     bool isChanged() const { return !setup_.change.isNone(); }
@@ -79,7 +84,10 @@ private:
     void chooseModel();
     void showMoment(const std::shared_ptr<const WeightSet>& weights, const QString& path, const QString& title);
     void showOtherModel();
-    std::optional<VisionSetup> setupOf(const QString& name);
+    using Reader = std::function<void(const VisionSetup* read)>;
+    /// Reads a picture: a built-in one at once, a file on another thread. @param then gets null after a failure, which
+    /// is shown
+    void readAside(BackgroundTask& task, const QString& name, Reader then);
     void choosePicture(int index);
     void pastePicture();
     void listPictures();
@@ -92,6 +100,7 @@ private:
     void editPicture(const QString& name, std::shared_ptr<const Image> picture);
     void connectChanges();
     void chooseOther(const QString& name);
+    void setOther(const QString& name, std::shared_ptr<const Image> picture);
     QJsonObject saveChange() const;
     void restoreChange(const QJsonObject& saved);
     std::shared_ptr<const VisionSnapshot> drawn() const; ///< its answer is that of the chosen run
@@ -122,6 +131,7 @@ private:
     std::shared_ptr<const Image> plainOf_;
     std::optional<int> patch_, pointed_;
     QJsonObject viewOfModel_; ///< layer, head and class to restore when the model has loaded
+    BackgroundTask reading_, readingOther_; ///< of the picture or a folder, and of the other picture
 
     QLabel *modelText_, *message_, *answerText_;
     QComboBox *picture_, *view_, *head_, *fusion_, *weighted_, *colours_;

@@ -63,14 +63,20 @@ void VisionPanel::chooseOther(const QString& name) {
         connect(dialog, &QFileDialog::finished, this, &VisionPanel::listPictures);
         return dialog->open();
     }
+    if (name.isEmpty()) return setOther(name, nullptr);
+    readAside(readingOther_, name, [this](const VisionSetup* read) {
+        if (read)
+            setOther(read->name, read->picture);
+        else
+            listPictures();
+    });
+}
+
+void VisionPanel::setOther(const QString& name, std::shared_ptr<const Image> picture) {
+    readingOther_.cancel();
     VisionSetup next = setup_;
     next.change.otherName = name;
-    next.change.other.reset();
-    if (!name.isEmpty()) {
-        const auto read = setupOf(name); // shows why it cannot be read
-        if (!read) return listPictures();
-        next.change.other = read->picture;
-    }
+    next.change.other = std::move(picture);
     for (Intervention& each : next.change.edits.interventions)
         if (!each.text.empty()) each.text = name.toStdString(); // empty: from this picture
     edit(next, tr("choosing the other picture"), "other");
@@ -101,9 +107,16 @@ void VisionPanel::restoreChange(const QJsonObject& saved) {
         next.change = {};
     }
     next.change.otherName = saved["other"].toString();
-    if (!next.change.otherName.isEmpty())
-        if (const auto read = setupOf(next.change.otherName)) next.change.other = read->picture;
-    if (next != setup_) apply(next);
+    if (next.change.otherName.isEmpty()) {
+        if (next != setup_) apply(next);
+        return;
+    }
+    readAside(readingOther_, next.change.otherName, [this, change = next.change](const VisionSetup* read) {
+        VisionSetup restored = setup_;
+        restored.change = change;
+        if (read) restored.change.other = read->picture;
+        if (restored != setup_) apply(restored);
+    });
 }
 
 } // namespace attn

@@ -1,7 +1,6 @@
 #include "app/lab/widgets/picture_patches.h"
 
 #include <QCoreApplication>
-#include <QImageReader>
 #include <QLinearGradient>
 #include <QPainter>
 
@@ -77,18 +76,10 @@ constexpr std::array kPictures{
 
 std::span<const BuiltInPicture> builtInPictures() { return kPictures; }
 
-QImage pictureNamed(const QString& name) {
+std::optional<QImage> builtInPicture(const QString& name) {
     for (const BuiltInPicture& picture : kPictures)
         if (name == QLatin1String(picture.id)) return picture.draw();
-    QImageReader reader(name);
-    reader.setAutoTransform(true);
-    return reader.read();
-}
-
-std::variant<Image, Failure> readPicture(const QString& name) {
-    for (const BuiltInPicture& picture : kPictures)
-        if (name == QLatin1String(picture.id)) return imageFrom(picture.draw());
-    return readImage(name);
+    return {};
 }
 
 std::shared_ptr<const TokenFeatures> patchFeatures(const QImage& picture, int rows, int columns) {

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "engine/core/failure.h"
+#include "engine/session/publisher.h"
+
+#include <QCoreApplication>
+#include <QThreadPool>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace attn {
+
+/// Work on files that may take long, done on another thread while the window stays alive. Newer work replaces older:
+/// the result of the older never arrives. Use it on the window's thread only.
+class BackgroundTask {
+public:
+    BackgroundTask() = default;
+    ~BackgroundTask() { cancel(); }
+    BackgroundTask(const BackgroundTask&) = delete;
+    BackgroundTask& operator=(const BackgroundTask&) = delete;
+
+    /// @param where place for failures that do not name one
+    /// @param work  runs on another thread; long work ends early when `isStopped` becomes true. An exception becomes a
+    ///              Failure
+    /// @param done  called on the window's thread, unless the task was cancelled or replaced
+    template <class Result>
+    void start(const std::string& where,
+               std::function<std::variant<Result, Failure>(const std::atomic<bool>& isStopped)> work,
+               std::function<void(std::variant<Result, Failure> result)> done) {
+        cancel();
+        isStopped_ = std::make_shared<std::atomic<bool>>(false);
+        QThreadPool::globalInstance()->start(
+            [this, where, work = std::move(work), done = std::move(done), isStopped = isStopped_] {
+                auto result = std::make_shared<std::variant<Result, Failure>>();
+                if (auto failure = attempt(where, [&] { *result = work(*isStopped); })) *result = std::move(*failure);
+                QMetaObject::invokeMethod(
+                    QCoreApplication::instance(),
+                    [this, result, done, isStopped] {
+                        if (*isStopped) return; // this may be gone
+                        isStopped_.reset();
+                        done(std::move(*result));
+                    },
+                    Qt::QueuedConnection);
+            });
+    }
+    /// Drops the result, and asks the work to end.
+    void cancel() {
+        if (isStopped_) *isStopped_ = true;
+        isStopped_.reset();
+    }
+    bool isRunning() const { return isStopped_ != nullptr; }
+
+private:
+    std::shared_ptr<std::atomic<bool>> isStopped_; ///< of the work that is running; null: none
+};
+
+} // namespace attn

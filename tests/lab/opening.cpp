@@ -1,0 +1,82 @@
+#include "app/lab/lessons/lesson.h"
+#include "app/lab/session_file.h"
+#include "app/lab/widgets/banner.h"
+#include "app/lab/widgets/status_strip.h"
+#include "tests/lab/small_session.h"
+#include "tests/lab/vision_test.h"
+#include "tests/support/catch.h"
+
+#include <QFile>
+#include <QImage>
+#include <QTemporaryDir>
+
+#include <sys/stat.h>
+
+// Files are read on another thread, and the window stays alive.
+
+namespace attn {
+
+TEST_CASE("opening: files are read beside the window, and the newest wins", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    const QString session = lab.folder() + "/one.attnlab";
+    SessionDocument document = smallSession();
+    REQUIRE_FALSE(saveSession(document, session));
+    lab.window().open(session);
+    CHECK(lab.window().isOpening()); // and not yet read
+    lab.window().open("/nowhere/at/all");
+    REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.size() == 6); // the session was not opened
+
+    lab.window().open(session);
+    emit lab.window().findChild<StatusStrip*>()->cancelRequested();
+    CHECK_FALSE(lab.window().isOpening());
+    CHECK(banner(lab, "offerBanner").text().contains("cancelled"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.size() == 6);
+
+    lab.window().open(session);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 3; }));
+}
+
+TEST_CASE("opening: a session that cannot be read at the start is named, and the example opens", "[lab]") {
+    QTemporaryDir folder;
+    QFile file(folder.path() + "/broken.attnlab");
+    REQUIRE(file.open(QIODevice::WriteOnly));
+    file.write("{");
+    file.close();
+    LabWindow lab("builtin:induction", {}, file.fileName());
+    REQUIRE(lab.waitFor([&] { return lab.window().snapshot() && lab.window().snapshot()->grid; }));
+    REQUIRE(lab.settle());
+    CHECK(banner(lab, "failureBanner").isVisible());
+    CHECK(banner(lab, "failureBanner").text().contains("broken.attnlab"));
+    CHECK(lab.snapshot().model->name == "induction");
+}
+
+TEST_CASE("opening: a picture opens beside the example", "[lab]") {
+    QTemporaryDir folder;
+    const QString picture = folder.path() + "/white.png";
+    LabWindow first; // an application
+    QImage white(16, 16, QImage::Format_RGB32);
+    white.fill(Qt::white);
+    REQUIRE(white.save(picture));
+    LabWindow lab("builtin:induction", {}, picture);
+    REQUIRE(lab.waitFor([&] { return panel(lab).setup().name == picture; }));
+    REQUIRE(lab.waitFor([&] { return lab.window().snapshot() && lab.window().snapshot()->sequence; }));
+    CHECK(lab.snapshot().model->name == "induction");
+}
+
+TEST_CASE("opening: a pipe in place of a file is refused and does not block", "[lab]") {
+    LabWindow lab;
+    const QString pipe = lab.folder() + "/pipe.attnlab", lesson = lab.folder() + "/pipe.json";
+    REQUIRE(mkfifo(QFile::encodeName(pipe).constData(), 0600) == 0);
+    REQUIRE(mkfifo(QFile::encodeName(lesson).constData(), 0600) == 0);
+    lab.window().open(pipe);
+    REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
+    CHECK(banner(lab, "failureBanner").text().contains("not a file"));
+    const auto read = loadLesson(lesson);
+    REQUIRE(std::holds_alternative<Failure>(read));
+    CHECK_THAT(std::get<Failure>(read).sentence(), CONTAINS("not a file"));
+}
+
+} // namespace attn
