@@ -1,13 +1,9 @@
 #include "engine/core/failure.h"
 
+#include "engine/core/error.h"
+
 namespace attn {
 
-std::string Failure::sentence() const {
-    std::string text;
-    if (!where.empty()) text += where + ": ";
-    text += what;
-    if (!hint.empty()) text += "; " + hint;
-    return text;
-}
+std::string Failure::sentence() const { return Error({.what = what, .where = where, .hint = hint}).what(); }
 
 } // namespace attn

@@ -67,7 +67,7 @@ std::string promptOf(const Snapshot& snapshot) {
 
 } // namespace
 
-PromptEditor::PromptEditor(QWidget* parent) : QPlainTextEdit(parent) {
+PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMostPromptBytes), parent) {
     setUndoRedoEnabled(false);
     setTabChangesFocus(true);
 }
@@ -80,13 +80,13 @@ bool PromptEditor::event(QEvent* event) {
             return false;
         }
     }
-    return QPlainTextEdit::event(event);
+    return LimitedEditor::event(event);
 }
 
 void PromptEditor::keyPressEvent(QKeyEvent* event) {
     const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
     if (isReturn && (event->modifiers() & Qt::ControlModifier)) return emit runRequested();
-    QPlainTextEdit::keyPressEvent(event);
+    LimitedEditor::keyPressEvent(event);
 }
 
 GeneratePanel::GeneratePanel(PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
@@ -128,7 +128,9 @@ QWidget* GeneratePanel::makePromptGroup() {
     chips_->setMaximumHeight(fontMetrics().height() * 5);
     connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::goTo);
     tokenCount_ = makeHintLabel();
+    tokenCount_->setObjectName("promptCount");
     tokenCount_->setAccessibleName(tr("Number of tokens"));
+    connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
     column->addWidget(prompt_);
     column->addWidget(chips_);
     column->addWidget(tokenCount_);
@@ -250,7 +252,7 @@ void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
         inFlight_.erase(inFlight_.begin(), echo + 1);
     } else if (prompt != shownPrompt_ && prompt != prompt_->toPlainText().toStdString()) {
         const QSignalBlocker quiet(prompt_);
-        prompt_->setPlainText(QString::fromStdString(prompt));
+        prompt_->showText(QString::fromStdString(prompt));
         prompt_->moveCursor(QTextCursor::End);
         typing_.stop();
     }
@@ -264,7 +266,9 @@ void GeneratePanel::postPrompt() {
         return hasTokenizer ? SetPromptCommand{.text = typed}
                             : SetPromptCommand{.tokens = parseIds(QString::fromStdString(typed))};
     };
-    SetPromptCommand command = promptCommand(prompt_->toPlainText().toStdString());
+    const QString shown = prompt_->toPlainText();
+    if (const QString why = prompt_->objectionTo(shown.size()); !why.isEmpty()) return tokenCount_->setText(why);
+    SetPromptCommand command = promptCommand(shown.toStdString());
     const std::string text = hasTokenizer ? command.text : joinIds(command.tokens);
     if (text.empty()) {
         tokenCount_->setText(hasTokenizer ? tr("The prompt is empty: type at least one character.")

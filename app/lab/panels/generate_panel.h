@@ -1,8 +1,8 @@
 #pragma once
 
 #include "app/lab/panels/panel_context.h"
+#include "app/lab/widgets/limited_editor.h"
 
-#include <QPlainTextEdit>
 #include <QTimer>
 
 #include <deque>
@@ -19,7 +19,7 @@ class GeneratedText;
 class TokenChips;
 
 /// Editor of the prompt. It leaves undo and redo to the window, which also undoes branches and gates.
-class PromptEditor : public QPlainTextEdit {
+class PromptEditor : public LimitedEditor {
     Q_OBJECT
 
 public:

@@ -2,6 +2,7 @@
 
 #include "app/lab/models/parameter_tree_model.h"
 #include "app/lab/panels/panel_theme.h"
+#include "app/lab/widgets/long_words.h"
 #include "app/lab/widgets/weight_canvas.h"
 
 #include <QFontDatabase>
@@ -119,7 +120,11 @@ void ModelPanel::showModel() {
     warnings_->setVisible(!warnings.isEmpty());
     model_->setModel(snapshot_->model);
     tree_->expandToDepth(0);
-    config_->setPlainText(QString::fromStdString(model.configJson));
+    constexpr qsizetype kMostShown = 200'000; // characters; the rest of a longer file says nothing to a reader
+    QString config = QString::fromStdString(model.configJson);
+    if (config.size() > kMostShown) config = config.left(kMostShown) + QStringLiteral("\n…");
+    config_->setWordWrapMode(LongWords().add(config));
+    config_->setPlainText(config);
     tokenizer_->setText(model.hasTokenizer
                             ? QString::fromStdString(model.tokenizerSummary)
                             : tr("This model has no tokenizer: prompts are token ids, such as 1, 403, 407."));

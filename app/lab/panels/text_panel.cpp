@@ -8,13 +8,13 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/limited_editor.h"
 #include "app/lab/widgets/token_strip.h"
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
-#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QTreeWidget>
@@ -28,12 +28,13 @@ namespace attn {
 namespace {
 
 constexpr const char* kShadeKeys[] = {"loss", "entropy", "rank", "attention"};
-constexpr double kDarkestNats = 8; ///< loss with the darkest shade
+constexpr int kMostCharacters = 200'000; ///< of a text to score; each token is drawn by itself
+constexpr double kDarkestNats = 8;       ///< loss with the darkest shade
 
 } // namespace
 
 TextPanel::TextPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), text_(new QPlainTextEdit), score_(new QPushButton(tr("Score"))),
+    : Panel(parent), context_(context), text_(new LimitedEditor(kMostCharacters)), score_(new QPushButton(tr("Score"))),
       prompt_(new QPushButton(tr("Score prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Whole words"))),
       summary_(new QLabel), reading_(makeHintLabel("textReading")), strip_(new TokenStrip),
       alternatives_(new QTreeWidget) {
@@ -78,6 +79,7 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
     column->addWidget(strip_, 1);
     column->addWidget(reading_);
     column->addWidget(alternatives_);
+    connect(text_, &LimitedEditor::refused, summary_, &QLabel::setText);
     connect(score_, &QPushButton::clicked, this, &TextPanel::score);
     connect(prompt_, &QPushButton::clicked, this, [this] {
         text_->clear();
@@ -131,8 +133,10 @@ void TextPanel::scoreIfNew() {
 
 void TextPanel::score() {
     if (!snapshot_ || !snapshot_->model) return;
+    const QString text = text_->toPlainText();
+    if (const QString why = text_->objectionTo(text.size()); !why.isEmpty()) return summary_->setText(why);
     auto analysis = std::make_shared<TokenScoresAnalysis>();
-    analysis->text = text_->toPlainText().toStdString();
+    analysis->text = text.toStdString();
     context_.post(RunAnalysisCommand{std::move(analysis)});
 }
 

@@ -6,13 +6,13 @@
 class QCheckBox;
 class QComboBox;
 class QLabel;
-class QPlainTextEdit;
 class QPushButton;
 class QTreeWidget;
 
 namespace attn {
 
 class FrontWatch;
+class LimitedEditor;
 class TokenStrip;
 
 /// Scores any text: shades its tokens by how surprising they are to the model, and shows the perplexity and the model's
@@ -53,7 +53,7 @@ private:
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const TokenScores> scores_, before_; ///< before_: of the original run; null: not compared
-    QPlainTextEdit* text_;
+    LimitedEditor* text_;
     QPushButton *score_, *prompt_;
     QComboBox* shade_;
     QCheckBox* words_;

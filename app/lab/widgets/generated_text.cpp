@@ -52,13 +52,16 @@ void GeneratedText::rebuildFrom(size_t first, const std::vector<TokenInfo>& toke
         begins_.resize(first);
         tokens_.resize(first);
     }
-    for (size_t i = first; i < tokens.size(); ++i) append(tokens[i]);
+    if (first == 0) words_ = {};
+    QTextCursor cursor(document());
+    cursor.movePosition(QTextCursor::End);
+    cursor.beginEditBlock(); // one layout for all tokens
+    for (size_t i = first; i < tokens.size(); ++i) append(cursor, tokens[i]);
+    cursor.endEditBlock();
     if (wasAtEnd) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
 }
 
-void GeneratedText::append(const TokenInfo& token) {
-    QTextCursor cursor(document());
-    cursor.movePosition(QTextCursor::End);
+void GeneratedText::append(QTextCursor& cursor, const TokenInfo& token) {
     begins_.push_back(cursor.position());
     tokens_.push_back(token);
     QTextCharFormat format;
@@ -72,6 +75,7 @@ void GeneratedText::append(const TokenInfo& token) {
     QString text = QString::fromStdString(token.written);
     // A line separator is one character and keeps the paragraph: token positions stay simple.
     text.replace('\n', QChar::LineSeparator).remove('\r');
+    if (const auto mode = words_.add(text); mode != wordWrapMode()) setWordWrapMode(mode);
     cursor.insertText(text, format);
 }
 

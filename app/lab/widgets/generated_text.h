@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/widgets/long_words.h"
 #include "engine/session/sequence.h"
 
 #include <QColor>
@@ -43,11 +44,12 @@ protected:
 
 private:
     void hover(int index);
-    void append(const TokenInfo& token);
+    void append(QTextCursor& cursor, const TokenInfo& token);
     void rebuildFrom(size_t first, const std::vector<TokenInfo>& tokens);
 
     std::vector<TokenInfo> tokens_;
     std::vector<int> begins_; ///< character position of each token in the document
+    LongWords words_;         ///< of the text so far
     QColor shade_ = QColor(120, 120, 220);
     QPoint pressedAt_;
     int hovered_ = -1;

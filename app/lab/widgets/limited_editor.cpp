@@ -1,0 +1,31 @@
+#include "app/lab/widgets/limited_editor.h"
+
+#include "app/lab/widgets/long_words.h"
+
+#include <QMimeData>
+
+namespace attn {
+
+LimitedEditor::LimitedEditor(int most, QWidget* parent) : QPlainTextEdit(parent), most_(most) {}
+
+QString LimitedEditor::objectionTo(qsizetype length) const {
+    if (length <= most_) return {};
+    return tr("The text has %1 characters; at most %2 fit here. Shorten it.").arg(length).arg(most_);
+}
+
+void LimitedEditor::showText(const QString& text) {
+    setWordWrapMode(LongWords().add(text));
+    setPlainText(text);
+}
+
+void LimitedEditor::insertFromMimeData(const QMimeData* source) {
+    const QString inserted = source->text();
+    const qsizetype kept = document()->characterCount() - 1 - textCursor().selectedText().size();
+    if (const QString why = objectionTo(kept + inserted.size()); !why.isEmpty()) return emit refused(why);
+    LongWords words;
+    words.add(toPlainText());
+    setWordWrapMode(words.add(inserted));
+    QPlainTextEdit::insertFromMimeData(source);
+}
+
+} // namespace attn

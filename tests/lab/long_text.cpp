@@ -1,0 +1,96 @@
+#include "app/lab/session_file.h"
+#include "app/lab/widgets/banner.h"
+#include "app/lab/widgets/generated_text.h"
+#include "tests/lab/lab_window.h"
+#include "tests/lab/small_session.h"
+#include "tests/support/catch.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QPlainTextEdit>
+
+// Text of a megabyte, which Qt may take minutes to lay out.
+
+namespace attn {
+namespace {
+
+constexpr int kMegabyte = 1 << 20;
+
+void paste(QPlainTextEdit& editor, const QString& text) {
+    QGuiApplication::clipboard()->setText(text);
+    editor.selectAll();
+    editor.paste();
+}
+
+} // namespace
+
+TEST_CASE("prompt: a text that is too long is refused, wherever it comes from", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    auto& count = lab.find<QLabel>("promptCount");
+    const QString megabyte(kMegabyte, QChar('a'));
+    paste(prompt, megabyte);
+    CHECK(prompt.toPlainText() == "abcabc");
+    CHECK(count.text().contains("at most 65536"));
+    auto& scored = lab.find<QPlainTextEdit>("scoredText");
+    paste(scored, megabyte);
+    CHECK(scored.toPlainText().isEmpty());
+    CHECK(lab.find<QLabel>("textSummary").text().contains("at most 200000"));
+
+    lab.window().bridge().post(SetPromptCommand{.text = megabyte.toStdString(), .tokens = {}});
+    REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
+    CHECK(banner(lab, "failureBanner").text().contains("the prompt has 1048576 bytes, but at most 65536"));
+    lab.window().bridge().post(SetPromptCommand{.text = std::string(20'000, 'a'), .tokens = {}});
+    REQUIRE(
+        lab.waitFor([&] { return banner(lab, "failureBanner").text().contains("20000 tokens, but at most 16384"); }));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->prompt == "abcabc");
+
+    SessionDocument document = smallSession();
+    document.prompt = megabyte;
+    const auto result = sessionFromJson(sessionToJson(document), "long.attnlab");
+    REQUIRE(std::holds_alternative<Failure>(result));
+    CHECK_THAT(std::get<Failure>(result).sentence(), CONTAINS("at most 65536"));
+}
+
+TEST_CASE("prompt: a long text without spaces is laid out once", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    GeneratedText text;
+    std::vector<TokenInfo> tokens(4000, {.id = 1,
+                                         .text = "a",
+                                         .written = "a",
+                                         .branchNode = 0,
+                                         .isSpecial = false,
+                                         .isPrompt = true,
+                                         .probability = {}});
+    int changes = 0;
+    QObject::connect(text.document(), &QTextDocument::contentsChange, &text, [&] { ++changes; });
+    text.resize(400, 200);
+    text.show();
+    text.setTokens(tokens);
+    CHECK(changes <= 3); // each is followed by a layout of the whole paragraph
+    CHECK(text.count() == 4000);
+    CHECK(text.toPlainText().size() == 4000);
+    CHECK(text.wordWrapMode() == QTextOption::WrapAnywhere);
+    tokens.resize(3);
+    text.setTokens(tokens);
+    CHECK(text.toPlainText() == "aaa");
+
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    paste(prompt, QString(5000, QChar('b')));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->prompt.size() == 5000; }));
+    CHECK(prompt.toPlainText().size() == 5000);
+    CHECK(prompt.wordWrapMode() == QTextOption::WrapAnywhere);
+}
+
+TEST_CASE("messages: quoted text of a megabyte is shortened", "[lab]") {
+    LabWindow lab;
+    lab.window().open("/nowhere/" + QString(kMegabyte, QChar('x')));
+    REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
+    CHECK(banner(lab, "failureBanner").text().size() < 10'000);
+    const Failure failure{std::string(kMegabyte, 'a'), std::string(kMegabyte, 'b'), std::string(kMegabyte, 'c')};
+    CHECK(failure.sentence().size() < 20'000);
+}
+
+} // namespace attn
