@@ -1,17 +1,61 @@
+#include "app/arguments/run_program.h"
 #include "app/lab/launch_options.h"
 #include "app/lab/main_window.h"
 #include "app/lab/quit_on_signals.h"
 #include "app/lab/screenshot.h"
+#include "engine/core/address_space.h"
+#include "engine/core/error.h"
 #include "engine/models/bundled.h"
 
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QMessageBox>
 #include <QStandardPaths>
 #include <QTimer>
 
+#include <cstddef>
 #include <cstdio>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
 
-int main(int argc, char** argv) {
+namespace {
+
+/// Says in a box why the program ends, for those who did not start it in a terminal.
+void showLastWords(const QString& sentence) {
+    QMessageBox::critical(nullptr, QStringLiteral("Attention Lab"), sentence + '.');
+}
+
+/// Ends the program with a sentence if an event handler runs out of memory. The automatic copy of the session stays.
+class Application : public QApplication {
+public:
+    using QApplication::QApplication;
+
+    bool notify(QObject* receiver, QEvent* event) override {
+        try {
+            return QApplication::notify(receiver, event);
+        } catch (const std::bad_alloc&) {
+            if (std::exchange(isOut_, true)) return false;
+            std::fputs("attention-lab: memory is short\n", stderr);
+            showLastWords(tr("Memory is short, so the program ends. Close other programs and start it again: it offers "
+                             "the session as it was"));
+            exit(1);
+            return false;
+        }
+    }
+
+private:
+    bool isOut_ = false;
+};
+
+/// Address space that the window takes at its start: libraries, textures, and stacks and heaps of the threads of a
+/// software driver.
+size_t addressSpaceNeeded() { return (size_t{1024} + size_t{64} * std::thread::hardware_concurrency()) << 20; }
+constexpr size_t kBoxBytes = size_t{400} << 20; ///< of a box with a message alone
+
+int run(int argc, char** argv) {
     QElapsedTimer sinceStart;
     sinceStart.start();
     QCoreApplication::setApplicationName("attention-lab");
@@ -27,7 +71,25 @@ int main(int argc, char** argv) {
         return message->exitCode;
     }
     const auto& options = std::get<attn::LaunchOptions>(parsed);
-    QApplication application(argc, argv);
+    std::optional<QString> shortage;
+    try {
+        attn::requireAddressSpace(addressSpaceNeeded());
+    } catch (const attn::Error& error) {
+        if (!options.screenshot.isEmpty()) throw;
+        shortage = QString::fromUtf8(error.what());
+        shortage->replace(0, 1, shortage->front().toUpper());
+        std::fprintf(stderr, "attention-lab: %s\n", error.what());
+        try {
+            attn::requireAddressSpace(kBoxBytes);
+        } catch (const attn::Error&) {
+            return 1;
+        }
+    }
+    Application application(argc, argv);
+    if (shortage) {
+        showLastWords(*shortage);
+        return 1;
+    }
 
     attn::MainWindow::Setup setup{.preferences = attn::Preferences::load()};
     if (options.theme) setup.preferences.theme = *options.theme;
@@ -68,4 +130,10 @@ int main(int argc, char** argv) {
     if (!options.session.isEmpty()) window.openSession(options.session);
     if (!options.lesson.isEmpty()) window.openLesson(options.lesson);
     return QApplication::exec();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    return attn::cli::runProgram("attention-lab", [&] { return run(argc, argv); });
 }

@@ -1,11 +1,17 @@
 #include "app/arguments/run_program.h"
 #include "app/scope/options.h"
 #include "app/scope/scope.h"
+#include "engine/core/address_space.h"
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <variant>
+
+namespace {
+constexpr size_t kLeastBytes = size_t{384} << 20; ///< of address space, for the display and the device
+} // namespace
 
 int main(int argc, char** argv) {
     return attn::cli::runProgram("attention-scope", [&] {
@@ -14,6 +20,7 @@ int main(int argc, char** argv) {
             fmt::print(message->exitCode == 0 ? stdout : stderr, "{}", message->text);
             return message->exitCode;
         }
+        attn::requireAddressSpace(kLeastBytes);
         const attn::scope::DisplayConnection display;
         attn::scope::Scope scope(display, std::get<attn::scope::Options>(parsed));
         scope.run();

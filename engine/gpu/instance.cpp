@@ -1,5 +1,7 @@
 #include "engine/gpu/instance.h"
 
+#include "engine/core/address_space.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +10,8 @@
 
 namespace attn::gpu {
 namespace {
+
+constexpr size_t kDriverBytes = size_t{160} << 20; ///< of address space that a software driver takes at its start
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr const char* kNoDriverHint = "install a Vulkan driver for your graphics card, or software Vulkan (Debian and "
@@ -114,6 +118,7 @@ Instance::Instance(const Options& options) {
             create.pNext = &features;
         }
     }
+    requireAddressSpace(kDriverBytes);
     const VkResult result = [&] {
         const std::unique_lock lock(loaderLists());
         return vkCreateInstance(&create, nullptr, &instance_);
