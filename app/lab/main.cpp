@@ -1,6 +1,7 @@
 #include "app/arguments/run_program.h"
 #include "app/lab/launch_options.h"
 #include "app/lab/main_window.h"
+#include "app/lab/number_locale.h"
 #include "app/lab/quit_on_signals.h"
 #include "app/lab/screenshot.h"
 #include "engine/core/address_space.h"
@@ -86,6 +87,7 @@ int run(int argc, char** argv) {
         }
     }
     Application application(argc, argv);
+    attn::writeNumbersWithPoint();
     if (shortage) {
         showLastWords(*shortage);
         return 1;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kFile = "checksums.sfv";
-constexpr uint64_t kMostListBytes = uint64_t{1} << 16; // a line for each of a few files
+constexpr uint64_t kMostListBytes = uint64_t{1} << 20; // far more than a line for each file
 
 /// The CRC-32 of a file's bytes as eight hexadecimal digits.
 std::string checksumOf(const fs::path& path) {

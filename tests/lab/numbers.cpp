@@ -1,0 +1,36 @@
+#include "app/lab/number_locale.h"
+#include "tests/lab/lab_window.h"
+#include "tests/support/catch.h"
+
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QLocale>
+#include <QRegularExpression>
+
+namespace attn {
+
+TEST_CASE("numbers: every text of the window has a point, whatever the locale", "[lab]") {
+    LabWindow first; // an application
+    const QLocale before;
+    QLocale::setDefault(QLocale(QLocale::German, QLocale::Germany));
+    writeNumbersWithPoint();
+    LabWindow lab("builtin:induction", "abcabc");
+    REQUIRE(lab.settle());
+    int count = 0;
+    for (const auto* box : lab.window().findChildren<QDoubleSpinBox*>()) {
+        INFO(box->accessibleName().toStdString());
+        CHECK_FALSE(box->text().contains(','));
+        count += box->text().contains('.') ? 1 : 0;
+    }
+    CHECK(count > 0);
+    static const QRegularExpression comma("[0-9],[0-9]");
+    for (const auto* label : lab.window().findChildren<QLabel*>()) {
+        INFO(label->objectName().toStdString() << ": " << label->text().toStdString());
+        CHECK_FALSE(label->text().contains(comma));
+    }
+    CHECK(QLocale().toString(1234567) == "1234567");
+    CHECK(QLocale().toString(0.5) == "0.5");
+    QLocale::setDefault(before);
+}
+
+} // namespace attn
