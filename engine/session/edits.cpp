@@ -166,7 +166,7 @@ std::string editsToJson(const Edits& edits) {
 }
 
 Edits editsFromJson(const std::string& json) {
-    const Json object = parseJson(json, "edits", "the list of changes");
+    const Json object = parseJson(json, "edits");
     if (!object.is_object()) throw wrong("this is not a list of changes", "edits");
     Edits edits;
     try {

@@ -46,7 +46,7 @@ bool areFloats(const Json& value) { return value.is_array() && std::ranges::all_
 
 Json parsed(const std::string& line) {
     try {
-        return parseJson(line, "a message", "the line");
+        return parseJson(line, "a message");
     } catch (const Error& error) {
         throw wrong(error.message(), line);
     }

@@ -186,10 +186,10 @@ TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read i
     }
 }
 
-TEST_CASE("attention-cli perplexity: a text that is a pipe is refused, not waited for", "[analysis][cli][gpu]") {
+TEST_CASE("attention-cli perplexity: a pipe without a text is refused, not waited for", "[analysis][cli][gpu]") {
     const TemporaryFolder folder;
     REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
     const Answer answer = runProgram("perplexity builtin:induction --text '" + (folder / "pipe").string() + "'");
     CHECK(answer.code == 1);
-    CHECK(answer.text.find("pipe: is not a file") != std::string::npos);
+    CHECK(answer.text.find("pipe: the file is empty") != std::string::npos);
 }
