@@ -130,7 +130,7 @@ private:
     std::vector<float> plain_;                 ///< probabilities without hidden patches or changes
     std::shared_ptr<const Image> plainOf_;
     std::optional<int> patch_, pointed_;
-    QJsonObject viewOfModel_; ///< layer, head and class to restore when the model has loaded
+    QJsonObject viewOfModel_;               ///< layer, head and class to restore when the model has loaded
     BackgroundTask reading_, readingOther_; ///< of the picture or a folder, and of the other picture
 
     QLabel *modelText_, *message_, *answerText_;
