@@ -13,8 +13,8 @@
 namespace attn::cli {
 
 AttentionSpec readSpec(const std::string& specOrFile) {
-    std::error_code isNoFile; // such as a composition that is longer than a file name may be
-    if (std::filesystem::is_regular_file(specOrFile, isNoFile)) return attentionSpecFromJson(readJsonFile(specOrFile));
+    std::error_code error; // such as a composition that is longer than a file name may be
+    if (std::filesystem::is_regular_file(specOrFile, error)) return attentionSpecFromJson(readJsonFile(specOrFile));
     return AttentionSpec::parse(specOrFile);
 }
 
