@@ -3,6 +3,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/core/signals.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/bundled.h"
 #include "engine/training/run.h"
@@ -31,16 +32,9 @@ volatile std::sig_atomic_t stopRequested = 0;
 void requestStop(int) { stopRequested = 1; }
 
 /// Asks the training to save and end when the user, the system or a limit on the size of files stops the program or
-/// when its terminal is closed. Signals that the caller ignores, as nohup does, stay ignored.
+/// when its terminal is closed.
 void stopOnSignals() {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) {
-        struct sigaction action {};
-        if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
-        action = {};
-        action.sa_handler = requestStop;
-        action.sa_flags = SA_RESTART;
-        sigaction(number, &action, nullptr);
-    }
+    handleSignals({SIGINT, SIGTERM, SIGHUP, SIGXFSZ}, requestStop);
     std::signal(SIGPIPE, SIG_IGN); // the reader of the progress may be gone; what matters is in the folder
 }
 

@@ -1,5 +1,7 @@
 #include "app/lab/quit_on_signals.h"
 
+#include "engine/core/signals.h"
+
 #include <QSocketNotifier>
 
 #include <csignal>
@@ -30,14 +32,7 @@ void onQuitSignal(QObject* context, std::function<void()> quit) {
         notifier->setEnabled(false);
         quit();
     });
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-        struct sigaction action {};
-        if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
-        action = {};
-        action.sa_handler = wake;
-        action.sa_flags = SA_RESTART;
-        sigaction(number, &action, nullptr);
-    }
+    handleSignals({SIGINT, SIGTERM, SIGHUP}, wake);
 }
 
 } // namespace attn
