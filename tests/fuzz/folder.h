@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/core/temporary_folder.h"
+
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,20 +11,10 @@
 namespace attn::fuzz {
 
 /// A folder of this process, for readers that take a path. It goes at the end.
-class Folder {
+class Folder : public TemporaryFolder {
 public:
-    Folder();
-    ~Folder();
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-    const std::filesystem::path& path() const { return path_; }
     /// Writes a file of the folder. @return its path
     std::filesystem::path write(const std::string& name, std::string_view bytes) const;
-
-private:
-    std::filesystem::path path_;
 };
 
 /// Folders with the weights of models in tests/golden, for inputs that are a config.json.

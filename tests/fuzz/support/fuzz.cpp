@@ -14,19 +14,8 @@ void require(bool holds, const char* claim) {
     std::abort();
 }
 
-Folder::Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "attn-fuzz-XXXXXX";
-    require(mkdtemp(name.data()) != nullptr, "a temporary folder can be made");
-    path_ = name;
-}
-
-Folder::~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
-
 std::filesystem::path Folder::write(const std::string& name, std::string_view bytes) const {
-    const std::filesystem::path path = path_ / name;
+    const std::filesystem::path path = *this / name;
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return path;
 }
