@@ -3,6 +3,7 @@
 #include "engine/core/rng.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/session/language_model.h"
+#include "engine/session/sampling.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

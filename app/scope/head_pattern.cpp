@@ -17,8 +17,8 @@ int HeadPattern::window() const {
     return static_cast<int>(subject_.language().config().layers[static_cast<size_t>(subject_.layer())].rule.window);
 }
 
-SetViewCommand HeadPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const {
-    SetViewCommand view{.layer = subject_.layer(), .head = subject_.head(), .detailSize = kMostExact};
+PatternRequest HeadPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const {
+    PatternRequest view{.layer = subject_.layer(), .head = subject_.head(), .detailSize = kMostExact};
     if (subject_.tokenCount() <= kMostExact) return view;
     std::tie(view.queryBegin, view.queryEnd) = queries;
     std::tie(view.keyBegin, view.keyEnd) = keys;
@@ -27,7 +27,7 @@ SetViewCommand HeadPattern::viewOf(std::pair<int, int> queries, std::pair<int, i
 
 bool HeadPattern::isReady(std::pair<int, int> queries, std::pair<int, int> keys, float) {
     if (!pixelsOf_ || version_ != subject_.version()) return false;
-    const auto key = [](const SetViewCommand& v) {
+    const auto key = [](const PatternRequest& v) {
         return std::tuple(v.layer, v.head, v.queryBegin, v.queryEnd, v.keyBegin, v.keyEnd);
     };
     return key(viewOf(queries, keys)) == key(*pixelsOf_);

@@ -20,12 +20,12 @@ public:
     std::string facts() const override;
 
 private:
-    SetViewCommand viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const;
+    PatternRequest viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const;
 
     ModelSubject& subject_;
     DevicePixels pixels_;
     gpu::Buffer byHand_; ///< pixels of a pattern that the user has changed
-    std::optional<SetViewCommand> pixelsOf_;
+    std::optional<PatternRequest> pixelsOf_;
     uint64_t version_ = 0; ///< version of the tokens in pixels_
     CellReading reading_;
 };

@@ -19,7 +19,7 @@ bool replaces(const Command& newer, const Command& older) {
     if (const auto* analysis = std::get_if<RunAnalysisCommand>(&newer))
         return analysis->analysis->key() == std::get<RunAnalysisCommand>(older).analysis->key();
     return is<SetEditsCommand>(newer) || is<SetPromptCommand>(newer) || is<SetSamplingCommand>(newer) ||
-           is<SetViewCommand>(newer) || is<SetProfileCommand>(newer) || is<ExplainCellCommand>(newer) ||
+           is<PatternRequest>(newer) || is<SetProfileCommand>(newer) || is<CellRequest>(newer) ||
            is<ShowWeightCommand>(newer) || is<ShowWeightsCommand>(newer) || is<CaptureInputsCommand>(newer) ||
            is<WantUneditedCommand>(newer);
 }

@@ -67,28 +67,10 @@ struct RestoreBranchesCommand {
 struct SetSamplingCommand {
     Sampling sampling;
 };
-/// Chooses the data of the attention views. The session computes it again after each change of the sequence.
-struct SetViewCommand {
-    int layer = 0;
-    int head = 0;
-    HeadAggregate aggregate = HeadAggregate::None; ///< replaces the selected head by an aggregate of its layer
-    int thumbnailSize = 64;                        ///< pixels across; 0: no thumbnails
-    bool detail = true;                            ///< whether to compute the selected head at full resolution
-    int detailSize = 1024;                         ///< largest number of pixels across the detail
-    int queryBegin = 0, queryEnd = 0;              ///< token range of the detail; 0, 0: all
-    int keyBegin = 0, keyEnd = 0;
-    bool hidesFirst = false; ///< see PatternTile::leavesOutFirst
-    bool operator==(const SetViewCommand&) const = default;
-};
 /// Chooses the head of Snapshot::profile. A negative layer chooses none.
 struct SetProfileCommand {
     int layer = -1, head = 0;
     bool operator==(const SetProfileCommand&) const = default;
-};
-/// Computes the arithmetic of one cell: Snapshot::explanation.
-struct ExplainCellCommand {
-    int layer = 0, head = 0, query = 0, key = 0;
-    bool operator==(const ExplainCellCommand&) const = default;
 };
 /// Sets the gate of a head, a layer or the whole model.
 struct SetHeadGateCommand {
@@ -123,10 +105,12 @@ struct CaptureInputsCommand {
     int layer = 0;
 };
 
+/// What a window asks of a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which the session
+/// computes again after each change of the sequence; a CellRequest chooses Snapshot::explanation.
 using Command =
     std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
-                 TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, SetViewCommand,
-                 SetProfileCommand, ExplainCellCommand, SetHeadGateCommand, ShowWeightCommand, CaptureCommand,
+                 TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, PatternRequest,
+                 SetProfileCommand, CellRequest, SetHeadGateCommand, ShowWeightCommand, CaptureCommand,
                  CaptureInputsCommand, SetEditsCommand, WantUneditedCommand, RunAnalysisCommand>;
 
 } // namespace attn

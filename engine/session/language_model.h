@@ -2,9 +2,11 @@
 
 #include "engine/models/model_source.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/commands.h"
 #include "engine/session/hooks.h"
-#include "engine/session/snapshot.h"
+#include "engine/session/layer_inputs.h"
+#include "engine/session/model_info.h"
+#include "engine/session/pattern_views.h"
+#include "engine/session/weight_view.h"
 
 #include <functional>
 #include <map>
@@ -108,10 +110,10 @@ public:
     // Views of the cache. Need Options::inspects.
     /// Patterns of all heads. @param size largest side in pixels  @param hidesFirst see PatternTile::leavesOutFirst
     PatternGrid patternGrid(int size, bool hidesFirst = false);
-    PatternTile patternTile(const SetViewCommand& view);
+    PatternTile patternTile(const PatternRequest& view);
     // The same views, but with many tokens they are coarse at first, and refine() makes them exact.
     PatternGrid beginGrid(int size, bool hidesFirst = false);
-    PatternTile beginTile(const SetViewCommand& view);
+    PatternTile beginTile(const PatternRequest& view);
     /// Starts the profile of a head over all tokens in the cache. refine() completes it.
     HeadProfile beginProfile(int layer, int head);
     /// Continues the views that were started since the tokens changed for about this time, the tile first.
@@ -122,7 +124,7 @@ public:
     std::optional<HeadProfile> refinedProfile() const;
     NewestRows newestRows() const;
     /// The arithmetic of a cell. @throws Error if there is no such cell
-    CellExplanation explain(const ExplainCellCommand& cell);
+    CellExplanation explain(const CellRequest& cell);
     WeightView weight(const std::string& name, int maximumSize) const;
 
     /// A tile on the device, for viewers that draw it without a copy: floats [tile.rows, rowStride], of which the first
@@ -135,7 +137,7 @@ public:
         PatternTile tile;  ///< description of the tile, without values
     };
     /// Draws a view. The pixels stay valid until the next call for the same layer.
-    DevicePattern patternOnDevice(const SetViewCommand& view);
+    DevicePattern patternOnDevice(const PatternRequest& view);
 
     using Captured = CapturedHook; ///< cut to the live tokens
     /// Runs `tokens` from the start and captures hooks; the cache then holds these tokens. Globs are separated by
@@ -168,19 +170,19 @@ private:
     Step& tileStep(int layer, int size, TileUse use);
     bool isByHand(int layer, int head) const; ///< whether a change that is not bypassed sets its pattern
     bool needsLongPatternView() const;        ///< too many tokens for exact pictures in one run
-    bool drawsLongPattern(const SetViewCommand& view) const;
+    bool drawsLongPattern(const PatternRequest& view) const;
     bool drawsLongPatternThumbnails(bool hidesFirst) const;
     LongPatternView& longPatternViewOf(int layer);
     void invalidateLongPatterns(size_t from); ///< tokens from this one on
     struct DrawnTile;
-    SetViewCommand boundedView(SetViewCommand view) const; ///< limits the view to existing tokens and heads
-    DrawnTile drawTile(const SetViewCommand& request, TileUse use);
+    PatternRequest boundedView(PatternRequest view) const; ///< limits the view to existing tokens and heads
+    DrawnTile drawTile(const PatternRequest& request, TileUse use);
     std::unique_ptr<Step> makeComposedStep(std::set<std::string> probes);
     bool runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedComposed(std::span<const int> tokens, const Cancelled& isCancelled);
     /// Attention weights of some keys of a query; empty if the layer has no pattern.
     std::vector<float> composedRow(int layer, int head, int query, int keyBegin, int keyEnd) const;
-    PatternTile composedTile(const SetViewCommand& view, int rows, int columns) const;
+    PatternTile composedTile(const PatternRequest& view, int rows, int columns) const;
     HeadProfile composedProfile(int layer, int head) const;
     void explainCached(CellExplanation& cell);
     void explainComposed(CellExplanation& cell);
@@ -192,7 +194,7 @@ private:
     void writeGates(GpuExecutor& executor) const;
     /// Writes the edits for a step that runs `count` tokens from `first` on.
     void writeEdits(GpuExecutor& executor, size_t first, size_t count) const;
-    PatternTile aggregateTile(SetViewCommand view); ///< head by head
+    PatternTile aggregateTile(PatternRequest view); ///< head by head
     /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
@@ -202,7 +204,7 @@ private:
     std::map<int64_t, std::unique_ptr<Step>>& currentSteps();
     const Step* decodeStep() const; ///< null if not used yet
     StepParams viewParams() const;
-    PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const SetViewCommand& view,
+    PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const PatternRequest& view,
                          int rows, int columns) const;
     std::vector<float> cacheRow(const std::string& state, int row, int head) const;
 

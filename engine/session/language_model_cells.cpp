@@ -65,7 +65,7 @@ std::vector<float> LanguageModel::cacheRow(const std::string& state, int row, in
     return {begin, begin + static_cast<std::ptrdiff_t>(shape[2])};
 }
 
-CellExplanation LanguageModel::explain(const ExplainCellCommand& asked) {
+CellExplanation LanguageModel::explain(const CellRequest& asked) {
     const auto count = static_cast<int>(tokens_.size());
     if (asked.layer < 0 || asked.layer >= info_.layers || asked.head < 0 || asked.head >= info_.heads ||
         asked.query < 0 || asked.query >= count || asked.key < 0 || asked.key >= count)

@@ -108,7 +108,7 @@ std::vector<float> LanguageModel::composedRow(int layer, int head, int query, in
     return weights;
 }
 
-PatternTile LanguageModel::composedTile(const SetViewCommand& view, int rows, int columns) const {
+PatternTile LanguageModel::composedTile(const PatternRequest& view, int rows, int columns) const {
     PatternTile tile{.layer = view.layer,
                      .head = view.aggregate == HeadAggregate::None ? view.head : -1,
                      .rows = rows,

@@ -23,7 +23,7 @@ constexpr size_t kMostAtOnce = 1024; ///< largest number of tokens for an exact 
 struct LanguageModel::LongPatterns {
     std::unique_ptr<LongPatternView> head;
     int layer = 0;                      ///< layer of `head`
-    std::optional<SetViewCommand> view; ///< the view that `head` shows; no value: none
+    std::optional<PatternRequest> view; ///< the view that `head` shows; no value: none
     std::unique_ptr<LongPatternThumbnails> all;
     bool showsAll = false;
     std::unique_ptr<HeadProfiler> profiler;
@@ -43,7 +43,7 @@ bool LanguageModel::isByHand(int layer, int head) const {
 
 bool LanguageModel::needsLongPatternView() const { return tokens_.size() > kMostAtOnce && !isComposed(); }
 
-bool LanguageModel::drawsLongPattern(const SetViewCommand& view) const {
+bool LanguageModel::drawsLongPattern(const PatternRequest& view) const {
     return (needsLongPatternView() || view.hidesFirst || isByHand(view.layer, view.head)) && !isComposed() &&
            view.aggregate == HeadAggregate::None;
 }
@@ -76,11 +76,11 @@ LongPatternView& LanguageModel::longPatternViewOf(int layer) {
     return *longPatterns_->head;
 }
 
-PatternTile LanguageModel::beginTile(const SetViewCommand& request) {
+PatternTile LanguageModel::beginTile(const PatternRequest& request) {
     if (longPatterns_) longPatterns_->view.reset();
     if (tokens_.empty() || !drawsLongPattern(boundedView(request))) return patternTile(request);
     if (!longPatterns_) longPatterns_ = std::make_shared<LongPatterns>();
-    const SetViewCommand view = boundedView(request);
+    const PatternRequest view = boundedView(request);
     const int most = std::min(view.detailSize, LongPatternRegion::kMostSide);
     int level = 0;
     const auto pixels = [&](int begin, int end) { return ((end - 1) >> level) - (begin >> level) + 1; };

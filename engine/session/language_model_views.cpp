@@ -49,7 +49,7 @@ LanguageModel::Step& LanguageModel::tileStep(int layer, int size, TileUse use) {
 }
 
 PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::string& result, int index,
-                                    const SetViewCommand& view, int rows, int columns) const {
+                                    const PatternRequest& view, int rows, int columns) const {
     const Shape& shape = executor.plan().result(result).type.shape; // [tiles, size, size]
     const std::span<const float> pixels = executor.result(result);
     PatternTile tile{.layer = view.layer,
@@ -112,7 +112,7 @@ PatternGrid LanguageModel::patternGrid(int size, bool hidesFirst) {
     PatternGrid grid{.layers = info_.layers, .heads = info_.heads, .tiles = {}};
     for (int layer = 0; layer < info_.layers; ++layer)
         for (int head = 0; head < info_.heads; ++head) {
-            const SetViewCommand view{
+            const PatternRequest view{
                 .layer = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
             const PatternTile fresh =
                 readTile(executor, fmt::format("tile.{}", layer), head, view, pixels - firstRow, pixels);
@@ -155,13 +155,13 @@ int tileSize(int wanted) {
 /// A tile on the device and its view.
 struct LanguageModel::DrawnTile {
     const GpuExecutor& executor;
-    SetViewCommand view; ///< the requested view, limited to existing tokens and heads
+    PatternRequest view; ///< the requested view, limited to existing tokens and heads
     int rows, columns;
 
     std::string result() const { return fmt::format("tile.{}", view.layer); }
 };
 
-SetViewCommand LanguageModel::boundedView(SetViewCommand view) const {
+PatternRequest LanguageModel::boundedView(PatternRequest view) const {
     const auto count = static_cast<int>(tokens_.size());
     view.layer = std::clamp(view.layer, 0, info_.layers - 1);
     view.head = std::clamp(view.head, 0, info_.heads - 1);
@@ -174,8 +174,8 @@ SetViewCommand LanguageModel::boundedView(SetViewCommand view) const {
     return view;
 }
 
-LanguageModel::DrawnTile LanguageModel::drawTile(const SetViewCommand& request, TileUse use) {
-    const SetViewCommand view = boundedView(request);
+LanguageModel::DrawnTile LanguageModel::drawTile(const PatternRequest& request, TileUse use) {
+    const PatternRequest view = boundedView(request);
     const int rows = std::min(view.queryEnd - view.queryBegin, view.detailSize),
               columns = std::min(view.keyEnd - view.keyBegin, view.detailSize);
     if (isComposed())
@@ -189,10 +189,10 @@ LanguageModel::DrawnTile LanguageModel::drawTile(const SetViewCommand& request, 
     return {executor, view, rows, columns};
 }
 
-PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
+PatternTile LanguageModel::patternTile(const PatternRequest& request) {
     if (tokens_.empty()) return {};
     if (isComposed()) {
-        const SetViewCommand view = boundedView(request);
+        const PatternRequest view = boundedView(request);
         return composedTile(view, std::min(view.queryEnd - view.queryBegin, view.detailSize),
                             std::min(view.keyEnd - view.keyBegin, view.detailSize));
     }
@@ -211,7 +211,7 @@ PatternTile LanguageModel::patternTile(const SetViewCommand& request) {
     return tile;
 }
 
-PatternTile LanguageModel::aggregateTile(SetViewCommand view) {
+PatternTile LanguageModel::aggregateTile(PatternRequest view) {
     const bool isMean = std::exchange(view.aggregate, HeadAggregate::None) == HeadAggregate::Mean;
     PatternTile result;
     for (view.head = 0; view.head < info_.heads; ++view.head) {
@@ -228,10 +228,10 @@ PatternTile LanguageModel::aggregateTile(SetViewCommand view) {
     return result;
 }
 
-LanguageModel::DevicePattern LanguageModel::patternOnDevice(const SetViewCommand& request) {
+LanguageModel::DevicePattern LanguageModel::patternOnDevice(const PatternRequest& request) {
     if (tokens_.empty()) return {};
     const DrawnTile drawn = drawTile(request, TileUse::Draw);
-    const SetViewCommand& view = drawn.view;
+    const PatternRequest& view = drawn.view;
     const GpuExecutor::DeviceResult at = drawn.executor.deviceResult(drawn.result()); // [1, size, size]
     return {.buffer = at.buffer,
             .byteOffset = at.byteOffset,

@@ -9,10 +9,30 @@ namespace attn {
 /// How the heads of a layer are combined into one pattern.
 enum class HeadAggregate { None, Mean, Maximum };
 
+/// The part of the patterns that views show.
+struct PatternRequest {
+    int layer = 0;
+    int head = 0;
+    HeadAggregate aggregate = HeadAggregate::None; ///< replaces the selected head by an aggregate of its layer
+    int thumbnailSize = 64;                        ///< pixels across; 0: no thumbnails
+    bool detail = true;                            ///< whether to compute the selected head at full resolution
+    int detailSize = 1024;                         ///< largest number of pixels across the detail
+    int queryBegin = 0, queryEnd = 0;              ///< token range of the detail; 0, 0: all
+    int keyBegin = 0, keyEnd = 0;
+    bool hidesFirst = false; ///< see PatternTile::leavesOutFirst
+    bool operator==(const PatternRequest&) const = default;
+};
+
+/// The cell of a pattern whose arithmetic is asked for.
+struct CellRequest {
+    int layer = 0, head = 0, query = 0, key = 0;
+    bool operator==(const CellRequest&) const = default;
+};
+
 /// Part of one attention pattern, pooled for display: rows are queries, columns are keys.
 struct PatternTile {
     int layer = 0;
-    int head = 0;       ///< -1: the aggregate over the heads of the layer, SetViewCommand::aggregate
+    int head = 0;       ///< -1: the aggregate over the heads of the layer, PatternRequest::aggregate
     int rows = 0;       ///< pixels down
     int columns = 0;    ///< pixels across
     int queryBegin = 0; ///< token range covered: [queryBegin, queryEnd)

@@ -45,9 +45,9 @@ private:
     void on(const GoToBranchCommand& command);
     void on(const RestoreBranchesCommand& command);
     void on(const SetSamplingCommand& command);
-    void on(const SetViewCommand& command);
+    void on(const PatternRequest& command);
     void on(const SetProfileCommand& command);
-    void on(const ExplainCellCommand& command);
+    void on(const CellRequest& command);
     void on(const SetHeadGateCommand& command);
     void on(const ShowWeightCommand& command);
     void on(const CaptureCommand& command);
@@ -72,7 +72,7 @@ private:
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, std::string promptText);
     /// Runs the current branch and updates all views. @param cell to explain again; no value: clears the explanation
-    void runPath(const std::optional<ExplainCellCommand>& cell = std::nullopt);
+    void runPath(const std::optional<CellRequest>& cell = std::nullopt);
     void warmUp(); ///< prepares one plan while idle
     void generateOne();
     void finishGenerating();
@@ -108,7 +108,7 @@ private:
     std::optional<LostTokens> lostTokens_;
     Sampling sampling_;
     int weightSize_ = 0; ///< size of the shown parameter
-    SetViewCommand view_;
+    PatternRequest view_;
     SetProfileCommand profiled_;
     Snapshot next_;     ///< the snapshot under construction
     int remaining_ = 0; ///< tokens still to generate
@@ -121,14 +121,14 @@ private:
     std::vector<int> uneditedTokens_; ///< tokens of Snapshot::unedited
     bool wantsUnedited_ = false;
     struct Shown {
-        SetViewCommand view;
+        PatternRequest view;
         SetProfileCommand profile;
-        std::optional<ExplainCellCommand> cell;
+        std::optional<CellRequest> cell;
         bool operator==(const Shown&) const = default;
     };
     Shown shown() const { return {view_, profiled_, explained_}; }
-    Shown uneditedShown_;                         ///< settings of Snapshot::uneditedViews
-    std::optional<ExplainCellCommand> explained_; ///< cell of Snapshot::explanation
+    Shown uneditedShown_;                  ///< settings of Snapshot::uneditedViews
+    std::optional<CellRequest> explained_; ///< cell of Snapshot::explanation
 
     // Shared between threads.
     mutable std::mutex mutex_;

@@ -68,8 +68,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         hasStaleEdits_ = true;
         uneditedTokens_.clear();
         const auto cell = next_.explanation;
-        runPath(cell ? std::optional(ExplainCellCommand{cell->layer, cell->head, cell->query, cell->key})
-                     : std::nullopt);
+        runPath(cell ? std::optional(CellRequest{cell->layer, cell->head, cell->query, cell->key}) : std::nullopt);
         return;
     }
     adopt(load(std::move(source), command.path), command.run);

@@ -87,7 +87,7 @@ void Session::Worker::moveTo(TokenPath path, std::string promptText) {
     }
 }
 
-void Session::Worker::runPath(const std::optional<ExplainCellCommand>& cell) {
+void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     const Clock::time_point start = Clock::now();
     const std::vector<int> all = path_.tokens();
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
@@ -222,7 +222,7 @@ void Session::Worker::on(const SetSamplingCommand& command) {
     publish();
 }
 
-void Session::Worker::on(const SetViewCommand& command) {
+void Session::Worker::on(const PatternRequest& command) {
     const bool gridChanged =
         command.thumbnailSize != view_.thumbnailSize || command.hidesFirst != view_.hidesFirst || !next_.grid;
     view_ = command;
@@ -252,7 +252,7 @@ void Session::Worker::on(const SetProfileCommand& command) {
     publish();
 }
 
-void Session::Worker::on(const ExplainCellCommand& command) {
+void Session::Worker::on(const CellRequest& command) {
     catchUp();
     next_.explanation = std::make_shared<CellExplanation>(model().explain(command));
     explained_ = command;

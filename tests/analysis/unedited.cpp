@@ -41,13 +41,13 @@ Edits patternByHand(int layer, int head) {
 TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") {
     Session session({.validation = true});
     succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
-    const SetViewCommand view = GENERATE(
-        SetViewCommand{.layer = 1, .head = 0}, SetViewCommand{.layer = 1, .aggregate = HeadAggregate::Mean},
-        SetViewCommand{.layer = 1, .thumbnailSize = 8, .detailSize = 8, .hidesFirst = true}, // through the lens
-        SetViewCommand{.layer = 1, .detailSize = 6, .queryBegin = 4, .queryEnd = 16, .keyBegin = 2, .keyEnd = 16});
+    const PatternRequest view = GENERATE(
+        PatternRequest{.layer = 1, .head = 0}, PatternRequest{.layer = 1, .aggregate = HeadAggregate::Mean},
+        PatternRequest{.layer = 1, .thumbnailSize = 8, .detailSize = 8, .hidesFirst = true}, // through the lens
+        PatternRequest{.layer = 1, .detailSize = 6, .queryBegin = 4, .queryEnd = 16, .keyBegin = 2, .keyEnd = 16});
     succeed(session, view);
     succeed(session, SetProfileCommand{.layer = 1, .head = 0});
-    const auto plain = succeed(session, ExplainCellCommand{.layer = 1, .head = 0, .query = 18, .key = 4});
+    const auto plain = succeed(session, CellRequest{.layer = 1, .head = 0, .query = 18, .key = 4});
     REQUIRE(plain->grid);
     REQUIRE(plain->detail);
     REQUIRE(plain->profile);
@@ -74,7 +74,7 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
         CHECK(views.explanation->query == 18);
         CHECK(views.explanation->probability == Approx(plain->explanation->probability).margin(1e-6));
     };
-    succeed(session, ExplainCellCommand{.layer = 1, .head = 0, .query = 18, .key = 4});
+    succeed(session, CellRequest{.layer = 1, .head = 0, .query = 18, .key = 4});
     REQUIRE(session.waitIdle());
     snapshot = session.latest();
     checkPlain();
@@ -113,7 +113,7 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
     snapshot = succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
     REQUIRE(snapshot->uneditedViews);
 
-    snapshot = succeed(session, SetViewCommand{.layer = 1, .head = 1});
+    snapshot = succeed(session, PatternRequest{.layer = 1, .head = 1});
     REQUIRE(snapshot->uneditedViews);
     CHECK(snapshot->uneditedViews->detail->head == 1);
     CHECK(snapshot->uneditedViews->detail->layer == 1);

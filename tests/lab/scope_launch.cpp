@@ -10,7 +10,7 @@ namespace attn {
 
 TEST_CASE("scope launch: the action hands over model, prompt and head", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
-    lab.window().bridge().post(SetViewCommand{.layer = 1, .head = 1});
+    lab.window().bridge().post(PatternRequest{.layer = 1, .head = 1});
     REQUIRE(lab.settle());
     lab.press(lab.action("openInScope"));
     REQUIRE(lab.startedScopes().size() == 1);

@@ -71,7 +71,7 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
     CHECK(greeting->edits == Edits{});
     CHECK(greeting->gates == std::vector<float>());
 
-    lab.window().bridge().post(SetViewCommand{.layer = 1, .head = 1});
+    lab.window().bridge().post(PatternRequest{.layer = 1, .head = 1});
     REQUIRE(scope.next([](const MirrorMessage& m) { return m.layer == 1; }));
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
     const auto written = scope.next([](const MirrorMessage& m) { return m.tokens && m.tokens->size() == 7; });

@@ -69,21 +69,21 @@ struct AttentionFixture : Bench {
 } // namespace
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: three scales are one click apart", "[lab]") {
-    CHECK(last<SetViewCommand>().thumbnailSize > 0);
-    CHECK_FALSE(last<SetViewCommand>().detail);
+    CHECK(last<PatternRequest>().thumbnailSize > 0);
+    CHECK_FALSE(last<PatternRequest>().detail);
     openHead(2, 3);
     CHECK(panel->settings().level == AttentionLevel::OneHead);
-    CHECK(last<SetViewCommand>().layer == 2);
-    CHECK(last<SetViewCommand>().head == 3);
-    CHECK(last<SetViewCommand>().detail);
-    CHECK(last<SetViewCommand>().thumbnailSize == 0);
+    CHECK(last<PatternRequest>().layer == 2);
+    CHECK(last<PatternRequest>().head == 3);
+    CHECK(last<PatternRequest>().detail);
+    CHECK(last<PatternRequest>().thumbnailSize == 0);
     CHECK(heatmap()->isVisible());
     QTest::mouseClick(find<QToolButton>("attentionCellLevel"), Qt::LeftButton);
     CHECK(panel->settings().level == AttentionLevel::OneCell);
     CHECK(find<CellView>("attentionCell")->isVisible());
     // With no cell chosen it begins with what the newest token looks at most: three back, as head 3 does.
-    CHECK(last<ExplainCellCommand>().query == 9);
-    CHECK(last<ExplainCellCommand>().key == 6);
+    CHECK(last<CellRequest>().query == 9);
+    CHECK(last<CellRequest>().key == 6);
     QTest::mouseClick(find<QToolButton>("attentionAll"), Qt::LeftButton);
     CHECK(grid()->isVisible());
 }
@@ -102,22 +102,22 @@ TEST_CASE_METHOD(AttentionFixture,
                  "attention panel: a clicked cell is explained, again when the head or the text changes", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     clickCell({7, 2});
-    CHECK(last<ExplainCellCommand>().query == 7);
-    CHECK(last<ExplainCellCommand>().key == 2);
-    CHECK(count<ExplainCellCommand>() == 1);
+    CHECK(last<CellRequest>().query == 7);
+    CHECK(last<CellRequest>().key == 2);
+    CHECK(count<CellRequest>() == 1);
     find<QSpinBox>("attentionLayer")->setValue(1);
-    CHECK(last<ExplainCellCommand>().layer == 1);
+    CHECK(last<CellRequest>().layer == 1);
     auto next = std::make_shared<Snapshot>(*shown);
     next->version = next->sequenceVersion = 2;
     next->sequence = samples::sequence(11);
     panel->setSnapshot(next);
-    CHECK(count<ExplainCellCommand>() == 3);
+    CHECK(count<CellRequest>() == 3);
     auto shorter = std::make_shared<Snapshot>(*shown);
     shorter->version = shorter->sequenceVersion = 3;
     shorter->sequence = samples::sequence(3);
     panel->setSnapshot(shorter);
     CHECK_FALSE(panel->settings().cell);
-    CHECK(count<ExplainCellCommand>() == 3);
+    CHECK(count<CellRequest>() == 3);
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: a late answer does not take back a newer choice", "[lab]") {
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: a late answer does not take
         panel->setSnapshot(next);
         CHECK(panel->settings().cell == Cell{8, 3});
     }
-    CHECK(count<ExplainCellCommand>() == 2);
+    CHECK(count<CellRequest>() == 2);
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: writing text does not explain a cell with every token", "[lab]") {
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: writing text does not expla
         next->sequence = samples::sequence(tokens);
         panel->setSnapshot(next);
     }
-    CHECK(count<ExplainCellCommand>() == 2);
+    CHECK(count<CellRequest>() == 2);
 }
 
 TEST_CASE_METHOD(AttentionFixture,
@@ -160,10 +160,10 @@ TEST_CASE_METHOD(AttentionFixture,
     find<QComboBox>("attentionColours")->setCurrentIndex(2);
     CHECK(grid()->figure().colours == ColourMapId::Magma);
     find<QComboBox>("attentionAggregate")->setCurrentIndex(1);
-    CHECK(last<SetViewCommand>().aggregate == HeadAggregate::Mean);
+    CHECK(last<PatternRequest>().aggregate == HeadAggregate::Mean);
     CHECK(undo.count() == 4);
     undo.undo();
-    CHECK(last<SetViewCommand>().aggregate == HeadAggregate::None);
+    CHECK(last<PatternRequest>().aggregate == HeadAggregate::None);
     undo.undo();
     CHECK(grid()->figure().colours == ColourMapId::Viridis);
     CHECK(reset->isEnabled());
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: a head chosen elsewhere is 
     QSignalSpy selected(&context, &PanelContext::headSelected);
     context.selectHead(1, 2);
     CHECK(panel->settings().choice == HeadChoice{1, 2, HeadAggregate::None});
-    CHECK(last<SetViewCommand>().layer == 1);
+    CHECK(last<PatternRequest>().layer == 1);
     CHECK(selected.count() == 1);
     find<QSpinBox>("attentionHeadNumber")->setValue(0);
     CHECK(selected.count() == 2);
@@ -218,16 +218,16 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: a head chosen elsewhere is 
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: asks for no picture while it is hidden", "[lab]") {
     panel->hide();
-    CHECK(last<SetViewCommand>().thumbnailSize == 0);
-    CHECK_FALSE(last<SetViewCommand>().detail);
+    CHECK(last<PatternRequest>().thumbnailSize == 0);
+    CHECK_FALSE(last<PatternRequest>().detail);
     panel->show();
-    CHECK(last<SetViewCommand>().thumbnailSize > 0);
+    CHECK(last<PatternRequest>().thumbnailSize > 0);
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: asks for a part only where the whole does not fit", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
     heatmap()->zoomAt(heatmap()->figureLayout().plot.center(), 2);
-    CHECK(last<SetViewCommand>().queryEnd == 0);
+    CHECK(last<PatternRequest>().queryEnd == 0);
     auto longer = samples::snapshot(3, 4, 0);
     longer->sequenceVersion = 2;
     longer->sequence = samples::sequence(4000);
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: asks for a part only where 
     panel->setSnapshot(longer);
     heatmap()->resetZoom();
     heatmap()->zoomAt(heatmap()->figureLayout().plot.center(), 8);
-    const SetViewCommand view = last<SetViewCommand>();
+    const PatternRequest view = last<PatternRequest>();
     CHECK(view.queryEnd - view.queryBegin < 1100);
     const QRectF window = heatmap()->visibleWindow();
     CHECK(view.queryBegin <= window.top());
@@ -246,8 +246,8 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: asks for a part only where 
     CHECK(view.keyEnd >= window.right());
     CHECK_FALSE(view.hidesFirst);
     find<QCheckBox>("attentionHideFirst")->setChecked(true);
-    CHECK(last<SetViewCommand>().hidesFirst);
-    CHECK(last<SetViewCommand>().keyEnd == view.keyEnd);
+    CHECK(last<PatternRequest>().hidesFirst);
+    CHECK(last<PatternRequest>().keyEnd == view.keyEnd);
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: the view travels through a session file", "[lab]") {
@@ -261,8 +261,8 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: the view travels through a 
     copy.setSnapshot(shown);
     copy.restoreView(saved);
     CHECK(copy.settings() == panel->settings());
-    CHECK(other.last<SetViewCommand>().layer == 2);
-    CHECK(other.last<ExplainCellCommand>().key == 4);
+    CHECK(other.last<PatternRequest>().layer == 2);
+    CHECK(other.last<CellRequest>().key == 4);
     copy.restoreView(QJsonObject{{"level", "nonsense"}, {"layer", 99}, {"head", -4}, {"cell", QJsonArray{1, "x"}}});
     CHECK(copy.settings().choice == HeadChoice{2, 0, HeadAggregate::None});
     CHECK_FALSE(copy.settings().cell);
@@ -339,15 +339,15 @@ TEST_CASE("cell panel: asks by number, follows what is explained and draws it", 
     CHECK(query->maximum() == 5);
     bench.context.selectHead(1, 0);
     query->setValue(4);
-    CHECK(bench.last<ExplainCellCommand>().layer == 1);
-    CHECK(bench.last<ExplainCellCommand>().query == 4);
-    const int asked = bench.count<ExplainCellCommand>();
+    CHECK(bench.last<CellRequest>().layer == 1);
+    CHECK(bench.last<CellRequest>().query == 4);
+    const int asked = bench.count<CellRequest>();
     auto next = std::make_shared<Snapshot>(*snapshot);
     next->explanation = samples::explanation(3, 1);
     panel.setSnapshot(next);
     CHECK(query->value() == 3);
     CHECK(key->value() == 1);
-    CHECK(bench.count<ExplainCellCommand>() == asked); // an answer is not a question
+    CHECK(bench.count<CellRequest>() == asked); // an answer is not a question
     CHECK(panel.csv().startsWith("step,index,value"));
     CHECK_FALSE(panel.figure()->grab().isNull());
 }
@@ -362,5 +362,5 @@ TEST_CASE("cell and attention panels: a cell chosen in one is the other's too", 
     next->explanation = samples::explanation(4, 2);
     attention.setSnapshot(next);
     CHECK(attention.settings().cell == Cell{4, 2});
-    CHECK(bench.count<ExplainCellCommand>() == 0);
+    CHECK(bench.count<CellRequest>() == 0);
 }

@@ -43,7 +43,7 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
         CAPTURE(std::string(name));
         LanguageModel model(openModelSource(longerModel(folders.path(), name, 2048).string()), {.validation = true});
         const std::vector<int> tokens = someTokens(1200, model.info().vocabulary);
-        const auto check = [&](size_t count, const SetViewCommand& view) {
+        const auto check = [&](size_t count, const PatternRequest& view) {
             const PatternTile tile = model.patternTile(view);
             CHECK(tile.exactRows == 1);
             const std::vector<int> held = model.tokens();
@@ -79,7 +79,7 @@ TEST_CASE("long patterns: a session shows a coarse picture first and goes on unt
         .path = longerModel(folders.path(), "llama_gqa", 4096).string(), .prompt = {}, .promptTokens = {}});
     REQUIRE(session.waitIdle(60));
     const int vocabulary = session.latest()->model->vocabulary;
-    session.post(SetViewCommand{.layer = 1, .head = 2, .thumbnailSize = 64});
+    session.post(PatternRequest{.layer = 1, .head = 2, .thumbnailSize = 64});
     float first = 1, firstSmall = 1;
     session.setListener([&] {
         const auto snapshot = session.latest();

@@ -73,7 +73,7 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
           "[session][gpu]") {
     Session session(inputOptions());
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
-    session.post(SetViewCommand{.layer = 1, .head = 0});
+    session.post(PatternRequest{.layer = 1, .head = 0});
     session.post(CaptureInputsCommand{.layer = 1});
     REQUIRE(session.waitIdle());
     const auto snapshot = session.latest();

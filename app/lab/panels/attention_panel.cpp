@@ -163,7 +163,7 @@ void AttentionPanel::adoptExplanation() {
     unanswered_.clear();
     if (std::max(cell.query, cell.key) >= tokenCount()) return;
     settings_.cell = cell;
-    asked_ = ExplainCellCommand{explanation->layer, explanation->head, cell.query, cell.key};
+    asked_ = CellRequest{explanation->layer, explanation->head, cell.query, cell.key};
     askedVersion_ = snapshot_->sequenceVersion;
 }
 
@@ -174,8 +174,7 @@ void AttentionPanel::explainIfStale() {
     if (activity == Activity::Loading ||
         (activity == Activity::Generating && settings_.level != AttentionLevel::OneCell))
         return;
-    const ExplainCellCommand wanted{settings_.choice.layer, settings_.choice.head, settings_.cell->query,
-                                    settings_.cell->key};
+    const CellRequest wanted{settings_.choice.layer, settings_.choice.head, settings_.cell->query, settings_.cell->key};
     const bool isAsked = asked_ && asked_->layer == wanted.layer && asked_->head == wanted.head &&
                          asked_->query == wanted.query && asked_->key == wanted.key;
     if (isAsked && askedVersion_ == snapshot_->sequenceVersion) return;
@@ -189,7 +188,7 @@ void AttentionPanel::postView() {
     const bool showsGrid = isVisible() && settings_.level == AttentionLevel::AllHeads;
     const int ownSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0;
     const bool areWanted = context_.arePicturesWanted(); // other panels need them
-    SetViewCommand view{.layer = settings_.choice.layer,
+    PatternRequest view{.layer = settings_.choice.layer,
                         .head = settings_.choice.head,
                         // Other panels need the head itself, unless the aggregate is on screen.
                         .aggregate = settings_.level == AttentionLevel::OneHead ? settings_.choice.aggregate

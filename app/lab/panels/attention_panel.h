@@ -73,8 +73,8 @@ private:
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;
     AttentionSettings settings_;
-    std::optional<SetViewCommand> posted_;
-    std::optional<ExplainCellCommand> asked_;
+    std::optional<PatternRequest> posted_;
+    std::optional<CellRequest> asked_;
     uint64_t askedVersion_ = 0;    ///< Snapshot::sequenceVersion when asked_ was posted
     std::vector<Cell> unanswered_; ///< cells whose explanation is still to come, oldest first
     int hoveredToken_ = -1;        ///< token under the pointer in any panel; -1: none

@@ -47,7 +47,7 @@ CellPanel::CellPanel(PanelContext& context, QWidget* parent)
 }
 
 void CellPanel::ask() {
-    context_.post(ExplainCellCommand{.layer = layer_, .head = head_, .query = query_->value(), .key = key_->value()});
+    context_.post(CellRequest{.layer = layer_, .head = head_, .query = query_->value(), .key = key_->value()});
 }
 
 void CellPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {

@@ -239,7 +239,7 @@ void ComparePanel::postView() {
     if (!bridge_) return;
     const PatternGrid* grid = first_ ? first_->grid.get() : nullptr;
     const PatternTile* tile = grid && !grid->tiles.empty() ? &grid->tiles.front() : nullptr;
-    const SetViewCommand view{.layer = layer_,
+    const PatternRequest view{.layer = layer_,
                               .head = head_,
                               .thumbnailSize = !tile || tile->isExact() ? kMostExact : std::max(8, tile->rows),
                               .detailSize = kMostTokens,

@@ -66,7 +66,7 @@ private:
     std::string openPath_; ///< model that is open in B
     FrontWatch* front_ = nullptr;
     uint64_t followed_ = 0;
-    std::optional<SetViewCommand> posted_; ///< last view command sent to B
+    std::optional<PatternRequest> posted_; ///< last view command sent to B
 };
 
 } // namespace attn

@@ -68,7 +68,7 @@ ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
         const auto row = static_cast<size_t>(largest_->indexOfTopLevelItem(item));
         if (!shown_ || row >= shown_->largest.size()) return;
         const HeadProfile::Cell& cell = shown_->largest[row];
-        context_.post(ExplainCellCommand{shown_->layer, shown_->head, cell.query, cell.key});
+        context_.post(CellRequest{shown_->layer, shown_->head, cell.query, cell.key});
         context_.showPanel("cell");
     };
     connect(largest_, &QTreeWidget::itemClicked, this, open);
