@@ -2,7 +2,7 @@
 #include "app/cli/vision_options.h"
 
 #include "engine/analysis/sweeps.h"
-#include "engine/session/language_model.h"
+#include "engine/inference/language_model.h"
 
 namespace attn::cli {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "app/cli/command.h"
+#include "engine/analysis/analysis.h"
 #include "engine/analysis/effects.h"
 #include "engine/analysis/head_detectors.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/whole_run.h"
-#include "engine/session/analysis.h"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -5,10 +5,10 @@
 #include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/playground/attention_operands.h"
+#include "engine/playground/attention_run.h"
+#include "engine/playground/playground_input.h"
 #include "engine/runtime/kernel_library.h"
-#include "engine/session/attention_operands.h"
-#include "engine/session/attention_run.h"
-#include "engine/session/playground_input.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #include "app/cli/command.h"
 
 #include "engine/core/rng.h"
+#include "engine/inference/language_model.h"
+#include "engine/inference/sampling.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/language_model.h"
-#include "engine/session/sampling.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 #include "app/cli/command.h"
 
 #include "engine/attention/random_features.h"
+#include "engine/inference/long_pattern_view.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/long_pattern_view.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 #include "app/cli/command.h"
 #include "app/cli/vision_options.h"
 
-#include "engine/session/capture_file.h"
-#include "engine/session/language_model.h"
+#include "engine/inference/capture_file.h"
+#include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
 

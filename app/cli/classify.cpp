@@ -2,8 +2,8 @@
 #include "app/cli/vision_options.h"
 
 #include "engine/core/quoting.h"
+#include "engine/inference/vision_model.h"
 #include "engine/io/image.h"
-#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

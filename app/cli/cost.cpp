@@ -5,8 +5,8 @@
 #include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/gpu/context.h"
+#include "engine/playground/attention_cost.h"
 #include "engine/runtime/kernel_library.h"
-#include "engine/session/attention_cost.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

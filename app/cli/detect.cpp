@@ -1,7 +1,7 @@
 #include "app/cli/analysis_options.h"
 #include "app/cli/vision_options.h"
 
-#include "engine/session/language_model.h"
+#include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

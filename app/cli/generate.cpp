@@ -2,8 +2,8 @@
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
-#include "engine/session/language_model.h"
-#include "engine/session/sampling.h"
+#include "engine/inference/language_model.h"
+#include "engine/inference/sampling.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

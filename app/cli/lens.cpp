@@ -7,7 +7,7 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/token_flow.h"
 #include "engine/analysis/weighted_attention.h"
-#include "engine/session/language_model.h"
+#include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

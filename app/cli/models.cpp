@@ -2,8 +2,8 @@
 #include "app/cli/vision_options.h"
 
 #include "engine/core/quoting.h"
+#include "engine/inference/language_model.h"
 #include "engine/models/vision_source.h"
-#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

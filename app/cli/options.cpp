@@ -1,9 +1,9 @@
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/capture_file.h"
+#include "engine/inference/language_model.h"
 #include "engine/models/bundled.h"
-#include "engine/session/capture_file.h"
-#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 
 #include "engine/analysis/logit_lens.h"
 #include "engine/core/error.h"
+#include "engine/inference/language_model.h"
 #include "engine/io/input_file.h"
-#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

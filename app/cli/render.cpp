@@ -6,7 +6,7 @@
 #include "app/figures/thumbnail_grid_figure.h"
 #include "app/figures/token_label.h"
 #include "engine/core/error.h"
-#include "engine/session/language_model.h"
+#include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
 

@@ -7,9 +7,9 @@
 #include "engine/analysis/patch_head_kinds.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/model_source.h"
 #include "engine/models/vision_source.h"
-#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

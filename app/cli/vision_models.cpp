@@ -2,7 +2,7 @@
 #include "app/cli/vision_options.h"
 
 #include "engine/core/quoting.h"
-#include "engine/session/vision_model.h"
+#include "engine/inference/vision_model.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,8 +4,8 @@
 #include "app/cli/command.h"
 #include "app/figures/read_image.h"
 #include "engine/core/error.h"
-#include "engine/session/capture_file.h"
-#include "engine/session/vision_model.h"
+#include "engine/inference/capture_file.h"
+#include "engine/inference/vision_model.h"
 
 #include <fmt/format.h>
 

@@ -3,10 +3,10 @@
 
 #include "app/figures/patch_overlay_figure.h"
 #include "app/figures/read_image.h"
+#include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/patch_row.h"
 #include "engine/core/error.h"
-#include "engine/session/attention_rollout.h"
-#include "engine/session/patch_row.h"
-#include "engine/session/vision_model.h"
+#include "engine/inference/vision_model.h"
 
 #include <fmt/format.h>
 

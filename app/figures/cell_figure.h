@@ -2,7 +2,7 @@
 
 #include "app/figures/figure.h"
 
-#include "engine/session/pattern_views.h"
+#include "engine/inference/pattern_views.h"
 
 #include <memory>
 #include <vector>

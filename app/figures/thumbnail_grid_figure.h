@@ -3,7 +3,7 @@
 #include "app/figures/figure.h"
 #include "app/figures/tile_image.h"
 
-#include "engine/session/pattern_views.h"
+#include "engine/inference/pattern_views.h"
 
 #include <QPointF>
 

@@ -2,7 +2,7 @@
 
 #include "app/figures/figure.h"
 
-#include "engine/session/weight_view.h"
+#include "engine/inference/weight_view.h"
 
 #include <QPointF>
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "app/scope/matrix_pointer.h"
+#include "app/scope/microscope.h"
 #include "app/scope/pattern_view.h"
 #include "app/scope/view.h"
-#include "engine/session/microscope.h"
 
 #include <functional>
 #include <optional>

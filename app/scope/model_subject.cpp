@@ -1,7 +1,7 @@
 #include "app/scope/model_subject.h"
 
 #include "engine/core/error.h"
-#include "engine/session/hook_edits.h"
+#include "engine/inference/hook_edits.h"
 
 #include <fmt/format.h>
 

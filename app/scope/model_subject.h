@@ -1,8 +1,8 @@
 #pragma once
 
+#include "app/scope/microscope.h"
 #include "app/scope/subject.h"
-#include "engine/session/edits.h"
-#include "engine/session/microscope.h"
+#include "engine/inference/edits.h"
 
 #include <array>
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/scope/subject.h"
-#include "engine/session/long_pattern_view.h"
+#include "engine/inference/long_pattern_view.h"
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 #include "app/scope/presenter.h"
 #include "app/scope/random_subject.h"
 #include "engine/core/error.h"
-#include "engine/session/capture_file.h"
+#include "engine/inference/capture_file.h"
 
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>

@@ -2,12 +2,12 @@
 
 #include "engine/analysis/quadrature.h"
 #include "engine/core/error.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/decoder.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/runtime/dense_result.h"
-#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_target.h"
-#include "engine/session/vision_analysis.h"
+#include "engine/analysis/vision_analysis.h"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #include "engine/analysis/class_lens.h"
 
+#include "engine/inference/vision_model.h"
 #include "engine/ops/ops.h"
 #include "engine/runtime/dense_result.h"
-#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 

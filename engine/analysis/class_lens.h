@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/vision_analysis.h"
+#include "engine/analysis/vision_analysis.h"
 
 #include <string>
 #include <vector>

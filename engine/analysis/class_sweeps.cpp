@@ -1,9 +1,9 @@
 #include "engine/analysis/class_sweeps.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/intervention_rows.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/vision_layout.h"
-#include "engine/session/intervention_rows.h"
-#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/analysis/effects.h"
-#include "engine/session/vision_analysis.h"
+#include "engine/analysis/vision_analysis.h"
 
 #include <string>
 #include <vector>

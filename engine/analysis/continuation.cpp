@@ -1,6 +1,6 @@
 #include "engine/analysis/continuation.h"
 
-#include "engine/session/language_model.h"
+#include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
 

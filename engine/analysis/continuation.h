@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/analysis.h"
+#include "engine/analysis/analysis.h"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "engine/analysis/overlap.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
-#include "engine/session/language_model.h"
+#include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
 

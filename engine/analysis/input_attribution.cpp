@@ -2,13 +2,13 @@
 
 #include "engine/analysis/quadrature.h"
 #include "engine/analysis/whole_run.h"
+#include "engine/inference/hook_edits.h"
+#include "engine/inference/language_model.h"
 #include "engine/models/decoder.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/runtime/dense_result.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/hook_edits.h"
-#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 

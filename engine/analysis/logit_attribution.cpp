@@ -3,9 +3,9 @@
 #include "engine/analysis/whole_run.h"
 #include "engine/attention/slot.h"
 #include "engine/core/error.h"
+#include "engine/inference/language_model.h"
 #include "engine/models/decoder.h"
 #include "engine/ops/tensor_ops.h"
-#include "engine/session/language_model.h"
 
 #include <fmt/format.h>
 

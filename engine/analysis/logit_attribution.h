@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/analysis/analysis.h"
 #include "engine/analysis/logit_target.h"
-#include "engine/session/analysis.h"
 
 #include <string>
 #include <vector>

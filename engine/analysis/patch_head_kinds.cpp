@@ -3,7 +3,7 @@
 #include "engine/analysis/average_linkage.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
-#include "engine/session/vision_model.h"
+#include "engine/inference/vision_model.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 /// The smallest `beyond` that names a head, by kind. Single tokens and offsets use the limit of heads of text models.
 /// Areas use a quarter, because patches attend more widely. An entropy of 0.9 is that of an even distribution over 60 %
 /// of 200 patches.
-constexpr PatchHeadScores::Scores kLeast{0.4f, 0.4f, 0.4f, 0.4f, 0.25f, 0.25f, 0.25f, 0.25f, 0.9f};
+constexpr PatchHeadScores::Scores kLeastByKind{0.4f, 0.4f, 0.4f, 0.4f, 0.25f, 0.25f, 0.25f, 0.25f, 0.9f};
 constexpr std::array<size_t, 4> kTierEnds{4, 6, 8, 9}; ///< ends of the groups of equally specific kinds
 constexpr double kNoSpread = 1e-12;                    ///< a variance below this share of the squares is rounding
 
@@ -267,12 +267,12 @@ std::optional<PatchHeadKind> PatchHeadScores::kind() const {
     // Almost even weights may still correlate with similarity by tiny amounts.
     const auto content = static_cast<size_t>(PatchHeadKind::Content),
                whole = static_cast<size_t>(PatchHeadKind::WholePicture);
-    const bool isEven = beyond[whole] >= kLeast[whole];
+    const bool isEven = beyond[whole] >= kLeastByKind[whole];
     size_t begin = 0;
     for (const size_t end : kTierEnds) {
         std::optional<size_t> strongest;
         for (size_t kind = begin; kind < end; ++kind)
-            if (beyond[kind] >= kLeast[kind] && !(isEven && kind == content) &&
+            if (beyond[kind] >= kLeastByKind[kind] && !(isEven && kind == content) &&
                 (!strongest || beyond[kind] > beyond[*strongest]))
                 strongest = kind;
         if (strongest) return static_cast<PatchHeadKind>(*strongest);

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "engine/analysis/patch_head_prints.h"
+#include "engine/analysis/vision_analysis.h"
+#include "engine/inference/layer_pattern.h"
 #include "engine/io/image.h"
-#include "engine/session/layer_pattern.h"
-#include "engine/session/vision_analysis.h"
 
 #include <array>
 #include <limits>

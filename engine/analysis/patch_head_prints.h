@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/inference/layer_pattern.h"
 #include "engine/io/image.h"
-#include "engine/session/layer_pattern.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/inference/language_model.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/language_model.h"
 
 #include <memory>
 #include <span>

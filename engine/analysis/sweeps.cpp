@@ -2,10 +2,10 @@
 
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
-#include "engine/session/edit_inputs.h"
-#include "engine/session/graph_sources.h"
-#include "engine/session/hook_edits.h"
-#include "engine/session/language_model.h"
+#include "engine/inference/edit_inputs.h"
+#include "engine/inference/graph_sources.h"
+#include "engine/inference/hook_edits.h"
+#include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

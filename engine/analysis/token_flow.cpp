@@ -1,8 +1,8 @@
 #include "engine/analysis/token_flow.h"
 
+#include "engine/analysis/attention_rollout.h"
 #include "engine/core/error.h"
-#include "engine/session/attention_rollout.h"
-#include "engine/session/language_model.h"
+#include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "engine/analysis/whole_run.h"
 
 #include "engine/core/error.h"
-#include "engine/session/capture_file.h"
-#include "engine/session/graph_sources.h"
+#include "engine/inference/capture_file.h"
+#include "engine/inference/graph_sources.h"
 
 #include <fmt/format.h>
 

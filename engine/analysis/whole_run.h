@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/analysis/logit_target.h"
+#include "engine/inference/language_model.h"
 #include "engine/runtime/dense_result.h"
-#include "engine/session/language_model.h"
 
 #include <map>
 #include <memory>

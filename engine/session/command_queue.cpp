@@ -1,6 +1,6 @@
 #include "engine/session/command_queue.h"
 
-#include "engine/session/analysis.h"
+#include "engine/analysis/analysis.h"
 
 #include <algorithm>
 

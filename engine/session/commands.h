@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/session/pattern_views.h"
-#include "engine/session/sampling.h"
+#include "engine/inference/pattern_views.h"
+#include "engine/inference/sampling.h"
 
 #include <cstddef>
 #include <memory>

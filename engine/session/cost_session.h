@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/core/failure.h"
-#include "engine/session/attention_cost.h"
+#include "engine/playground/attention_cost.h"
 
 #include <functional>
 #include <memory>

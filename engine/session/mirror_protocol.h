@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/edits.h"
+#include "engine/inference/edits.h"
 
 #include <optional>
 #include <string>

@@ -1,9 +1,9 @@
 #include "engine/session/playground_session.h"
 
 #include "engine/gpu/context.h"
+#include "engine/playground/attention_run.h"
+#include "engine/playground/block_maps.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/attention_run.h"
-#include "engine/session/block_maps.h"
 #include "engine/session/publisher.h"
 #include "engine/session/query_thread.h"
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "engine/core/failure.h"
-#include "engine/session/attention_comparison.h"
-#include "engine/session/layer_inputs.h"
-#include "engine/session/playground_input.h"
-#include "engine/session/position_lab.h"
+#include "engine/inference/layer_inputs.h"
+#include "engine/playground/attention_comparison.h"
+#include "engine/playground/playground_input.h"
+#include "engine/playground/position_lab.h"
 
 #include <functional>
 #include <memory>

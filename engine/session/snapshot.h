@@ -1,12 +1,12 @@
 #pragma once
 
 #include "engine/core/failure.h"
+#include "engine/inference/layer_inputs.h"
+#include "engine/inference/model_info.h"
+#include "engine/inference/pattern_views.h"
+#include "engine/inference/sequence.h"
+#include "engine/inference/weight_view.h"
 #include "engine/session/commands.h"
-#include "engine/session/layer_inputs.h"
-#include "engine/session/model_info.h"
-#include "engine/session/pattern_views.h"
-#include "engine/session/sequence.h"
-#include "engine/session/weight_view.h"
 
 #include <cstdint>
 #include <map>

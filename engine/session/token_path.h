@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/sequence.h"
+#include "engine/inference/sequence.h"
 
 #include <string>
 #include <vector>

@@ -1,12 +1,12 @@
 #include "engine/session/vision_session.h"
 
+#include "engine/analysis/attention_distance.h"
 #include "engine/core/failure.h"
 #include "engine/gpu/context.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/memory_source.h"
-#include "engine/session/attention_distance.h"
 #include "engine/session/publisher.h"
 #include "engine/session/query_thread.h"
-#include "engine/session/vision_model.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 #pragma once
 
+#include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/patch_embedding.h"
+#include "engine/analysis/vision_analysis.h"
 #include "engine/core/failure.h"
+#include "engine/inference/edits.h"
+#include "engine/inference/layer_pattern.h"
+#include "engine/inference/vision_info.h"
 #include "engine/io/image.h"
-#include "engine/session/attention_rollout.h"
-#include "engine/session/edits.h"
-#include "engine/session/layer_pattern.h"
-#include "engine/session/patch_embedding.h"
-#include "engine/session/vision_analysis.h"
-#include "engine/session/vision_info.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/inference/language_model.h"
 #include "engine/session/command_queue.h"
-#include "engine/session/language_model.h"
 #include "engine/session/session.h"
 #include "engine/session/token_path.h"
 

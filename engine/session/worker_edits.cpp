@@ -1,5 +1,5 @@
-#include "engine/session/analysis.h"
-#include "engine/session/hook_edits.h"
+#include "engine/analysis/analysis.h"
+#include "engine/inference/hook_edits.h"
 #include "engine/session/worker.h"
 
 #include <algorithm>

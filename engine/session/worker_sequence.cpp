@@ -1,5 +1,5 @@
 #include "engine/core/error.h"
-#include "engine/session/capture_file.h"
+#include "engine/inference/capture_file.h"
 #include "engine/session/worker.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "engine/analysis/head_detectors.h"
 #include "engine/core/error.h"
-#include "engine/session/language_model.h"
+#include "engine/inference/language_model.h"
 #include "tests/support/catch.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "engine/analysis/analysis.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/io/weight_source.h"
-#include "engine/session/analysis.h"
 #include "tests/support/catch.h"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "engine/analysis/sweeps.h"
 #include "engine/core/error.h"
-#include "engine/session/edits.h"
-#include "engine/session/hook_edits.h"
-#include "engine/session/whole_layer.h"
+#include "engine/inference/edits.h"
+#include "engine/inference/hook_edits.h"
+#include "engine/inference/whole_layer.h"
 #include "tests/analysis/golden_case.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "engine/analysis/patch_head_kinds.h"
 #include "engine/core/error.h"
-#include "engine/session/vision_model.h"
+#include "engine/inference/vision_model.h"
 #include "tests/analysis/golden_case.h"
 #include "tests/analysis/vision_golden.h"
 #include "tests/models/vision_folder.h"

@@ -1,7 +1,7 @@
 #include "engine/analysis/head_detectors.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
-#include "engine/session/edits.h"
+#include "engine/inference/edits.h"
 #include "tests/session/session_test.h"
 #include "tests/support/catch.h"
 
@@ -14,8 +14,6 @@ using namespace attn::test;
 
 namespace {
 
-constexpr const char* kPrompt = "the quick fox the qu";
-
 SetEditsCommand editsOf(Edits edits) { return {std::make_shared<const Edits>(std::move(edits))}; }
 
 template <class Result> std::shared_ptr<const Result> resultOf(const Snapshot& snapshot, const Analysis& analysis) {
@@ -26,7 +24,7 @@ template <class Result> std::shared_ptr<const Result> resultOf(const Snapshot& s
 
 TEST_CASE("session: edits change the run and leave what it was beside it", "[analysis][gpu]") {
     Session session({.validation = true});
-    auto snapshot = succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     const std::vector<float> before = snapshot->next->logits;
     CHECK_FALSE(snapshot->isEdited);
     CHECK(snapshot->unedited == nullptr);
@@ -57,7 +55,7 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     CHECK(snapshot->edits == nullptr);
     CHECK(snapshot->unedited == nullptr);
     Session fresh({.validation = true});
-    const auto other = succeed(fresh, OpenModelCommand{.path = "builtin:induction", .prompt = "abcabcab"});
+    const auto other = succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = "abcabcab"});
     CHECK(snapshot->next->logits == other->next->logits); // bit by bit
 
     snapshot = succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.5f}); // a gate is an edit too
@@ -68,7 +66,7 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
 
 TEST_CASE("session: writing under edits that is stopped keeps all of its text", "[analysis][gpu]") {
     Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     succeed(session, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.5f});
     session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 40});
     REQUIRE(waitFor(session, [](const Snapshot& snapshot) { return snapshot.sequence->tokens.size() > 24; }));
@@ -84,7 +82,7 @@ TEST_CASE("session: writing under edits that is stopped keeps all of its text", 
 
 TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gpu]") {
     Session session({.validation = true});
-    auto snapshot = succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     snapshot = succeed(session, GoToBranchCommand{.node = snapshot->sequence->tokens[3].branchNode});
     REQUIRE(snapshot->sequence->tokens.size() == 4);
     snapshot = succeed(session, editsOf({{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z"}}, {}}));
@@ -93,14 +91,14 @@ TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gp
 
 TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]") {
     Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     const Edits edits{{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0},
                        {.kind = Intervention::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
                       {}};
     succeed(session, editsOf(edits));
     const auto moved = succeed(session, SetPromptCommand{.text = "abcabcab"}); // shorter than the patched token
     Session fresh({.validation = true});
-    succeed(fresh, OpenModelCommand{.path = "builtin:induction", .prompt = "abcabcab"});
+    succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = "abcabcab"});
     const auto direct = succeed(fresh, editsOf(edits));
     CHECK(moved->next->logits == direct->next->logits);
     CHECK(moved->edits->interventions.size() == 2);
@@ -108,7 +106,7 @@ TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]"
 
 TEST_CASE("session: analyses run between commands and leave the run as it was", "[analysis][gpu]") {
     Session session({.validation = true});
-    auto before = succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    auto before = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     before = succeed(session, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.25f});
     const auto lens = std::make_shared<LogitLensAnalysis>();
     const auto sweep = std::make_shared<AblationSweepAnalysis>();
@@ -127,7 +125,7 @@ TEST_CASE("session: analyses run between commands and leave the run as it was", 
     // The cache goes on as if nothing had been asked.
     const auto written = succeed(session, GenerateCommand{.maxTokens = 4});
     Session fresh({.validation = true});
-    succeed(fresh, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     succeed(fresh, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.25f});
     CHECK(succeed(fresh, GenerateCommand{.maxTokens = 4})->sequence->text == written->sequence->text);
     // Another model forgets what was known of the old one.
@@ -150,7 +148,7 @@ TEST_CASE("session: stop ends an analysis", "[analysis][gpu]") {
 
 // Prints what a gate, or the share of an intervention, takes from the command until all views are as it says.
 TEST_CASE("measure: a slider's way to the views", "[.measure]") {
-    for (const char* path : {"builtin:induction", "builtin:sort", "builtin:stories"}) {
+    for (const char* path : {kInduction, "builtin:sort", "builtin:stories"}) {
         Session session;
         succeed(session, OpenModelCommand{.path = path});
         const auto median = [&](const std::function<Command(float)>& command) {

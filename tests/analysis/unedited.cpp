@@ -1,7 +1,7 @@
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
-#include "engine/session/edits.h"
+#include "engine/inference/edits.h"
 #include "tests/session/session_test.h"
 #include "tests/support/catch.h"
 
@@ -14,8 +14,6 @@ using namespace attn::test;
 // What views show of the run without gates and edits, beside the changed one.
 
 namespace {
-
-constexpr const char* kPrompt = "the quick fox the qu";
 
 void checkSame(const std::vector<float>& a, const std::vector<float>& b) {
     REQUIRE(a.size() == b.size());
@@ -40,7 +38,7 @@ Edits patternByHand(int layer, int head) {
 
 TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") {
     Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     const PatternRequest view = GENERATE(
         PatternRequest{.layer = 1, .head = 0}, PatternRequest{.layer = 1, .aggregate = HeadAggregate::Mean},
         PatternRequest{.layer = 1, .thumbnailSize = 8, .detailSize = 8, .hidesFirst = true}, // through the lens
@@ -107,7 +105,7 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
 
 TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][gpu]") {
     Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     auto snapshot = succeed(session, WantUneditedCommand{.isWanted = true});
     CHECK(snapshot->uneditedViews == nullptr); // nothing is changed
     snapshot = succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
@@ -141,8 +139,8 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
 
 TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     Session session({.validation = true}), fresh({.validation = true});
-    succeed(session, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
-    succeed(fresh, OpenModelCommand{.path = "builtin:induction", .prompt = kPrompt});
+    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     succeed(session, WantUneditedCommand{.isWanted = true});
     succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.25f});
     succeed(session, SetEditsCommand{std::make_shared<const Edits>(patternByHand(0, 1))});

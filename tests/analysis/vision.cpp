@@ -1,8 +1,8 @@
 #include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
 #include "engine/analysis/class_sweeps.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/vision_encoder.h"
-#include "engine/session/vision_model.h"
 #include "tests/analysis/golden_case.h"
 #include "tests/models/vision_folder.h"
 

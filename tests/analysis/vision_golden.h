@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/analysis/patch_head_kinds.h"
-#include "engine/session/vision_model.h"
+#include "engine/inference/vision_model.h"
 #include "tests/models/vision_folder.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-#include "engine/session/attention_operands.h"
+#include "engine/playground/attention_operands.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 #include "engine/attention/attention_spec.h"
 #include "engine/io/json_file.h"
-#include "engine/session/attention_run.h"
+#include "engine/playground/attention_run.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "engine/session/edits.h"
+#include "engine/inference/edits.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace attn;

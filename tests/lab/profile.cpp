@@ -1,6 +1,6 @@
 #include "app/lab/panels/profile_panel.h"
 #include "app/lab/widgets/lines_view.h"
-#include "engine/session/edits.h"
+#include "engine/inference/edits.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 

@@ -2,7 +2,7 @@
 #include "app/lab/panels/vision_lens_pages.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
-#include "engine/session/vision_model.h"
+#include "engine/inference/vision_model.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/vision_test.h"
 #include "tests/models/vision_folder.h"

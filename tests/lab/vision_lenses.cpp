@@ -1,7 +1,7 @@
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/analysis/patch_head_kinds.h"
-#include "engine/session/vision_model.h"
+#include "engine/inference/vision_model.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/vision_test.h"
 #include "tests/models/vision_folder.h"

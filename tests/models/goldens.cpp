@@ -1,5 +1,6 @@
+#include "engine/inference/language_model.h"
+#include "engine/inference/sampling.h"
 #include "engine/io/weight_source.h"
-#include "engine/session/language_model.h"
 #include "tests/models/golden_cases.h"
 #include "tests/support/catch.h"
 

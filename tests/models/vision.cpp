@@ -1,7 +1,7 @@
+#include "engine/inference/graph_sources.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/graph_sources.h"
-#include "engine/session/vision_model.h"
 #include "tests/models/golden_cases.h"
 #include "tests/models/vision_folder.h"
 

@@ -11,16 +11,6 @@
 using namespace attn;
 using namespace attn::test;
 
-namespace {
-
-constexpr const char* kInduction = "builtin:induction";
-
-std::string text(const Session& session) {
-    return session.latest()->sequence ? session.latest()->sequence->text : "(none)";
-}
-
-} // namespace
-
 TEST_CASE("faults: every command without a model asks for one", "[session]") {
     Session session;
     for (const Command& command : std::vector<Command>{

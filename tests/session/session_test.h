@@ -4,9 +4,18 @@
 #include "tests/io/files.h"
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 namespace attn::test {
+
+inline constexpr const char* kInduction = "builtin:induction";
+/// A prompt whose last word repeats the second: induction completes it.
+inline constexpr const char* kRepeatedWords = "the quick fox the qu";
+
+inline std::string text(const Session& session) {
+    return session.latest()->sequence ? session.latest()->sequence->text : "(none)";
+}
 
 /// The sentence that a command fails with; the session must be alive and idle afterwards.
 inline std::string failureOf(Session& session, const Command& command) {

@@ -11,8 +11,6 @@ using namespace attn::test;
 
 namespace {
 
-constexpr const char* kInduction = "builtin:induction";
-
 /// How long it takes from a Stop until the work has ended.
 template <class Wait> double millisecondsToStop(Session& session, const Wait& waitForEnd) {
     const auto begin = std::chrono::steady_clock::now();
@@ -32,10 +30,6 @@ double millisecondsToStop(Session& session) {
 double median(std::vector<double> times) {
     std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
     return times[times.size() / 2];
-}
-
-std::string text(const Session& session) {
-    return session.latest()->sequence ? session.latest()->sequence->text : "(none)";
 }
 
 /// @return milliseconds to stop

@@ -1,6 +1,6 @@
+#include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/models/vision_source.h"
-#include "engine/session/vision_model.h"
 #include "engine/session/vision_session.h"
 #include "engine/training/trainer.h"
 #include "tests/models/vision_folder.h"

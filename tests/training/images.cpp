@@ -1,5 +1,5 @@
+#include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
-#include "engine/session/vision_model.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/image_data.h"

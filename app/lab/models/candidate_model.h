@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/sampling.h"
+#include "engine/inference/sampling.h"
 #include "engine/session/snapshot.h"
 
 #include <QAbstractTableModel>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/model_info.h"
+#include "engine/inference/model_info.h"
 
 #include <QAbstractItemModel>
 

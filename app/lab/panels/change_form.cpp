@@ -1,6 +1,6 @@
 #include "app/lab/panels/change_form.h"
 
-#include "engine/session/whole_layer.h"
+#include "engine/inference/whole_layer.h"
 
 #include <fmt/format.h>
 

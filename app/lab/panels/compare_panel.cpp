@@ -10,8 +10,8 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
-#include "engine/session/sampling.h"
-#include "engine/session/token_alignment.h"
+#include "engine/analysis/token_alignment.h"
+#include "engine/inference/sampling.h"
 
 #include <QComboBox>
 #include <QHeaderView>

@@ -10,9 +10,9 @@
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/analysis/continuation.h"
-#include "engine/session/hook_edits.h"
-#include "engine/session/sampling.h"
-#include "engine/session/whole_layer.h"
+#include "engine/inference/hook_edits.h"
+#include "engine/inference/sampling.h"
+#include "engine/inference/whole_layer.h"
 
 #include <QComboBox>
 #include <QFormLayout>

@@ -2,7 +2,7 @@
 
 #include "app/lab/panels/change_form.h"
 #include "app/lab/panels/panel_context.h"
-#include "engine/session/edits.h"
+#include "engine/inference/edits.h"
 
 #include <optional>
 

@@ -4,8 +4,8 @@
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/run_cells_view.h"
-#include "engine/session/text_tokens.h"
-#include "engine/session/whole_layer.h"
+#include "engine/analysis/text_tokens.h"
+#include "engine/inference/whole_layer.h"
 
 #include <QComboBox>
 #include <QLabel>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "app/lab/widgets/lens_answer_view.h"
+#include "engine/analysis/analysis.h"
 #include "engine/analysis/effects.h"
 #include "engine/analysis/logit_attribution.h"
-#include "engine/session/analysis.h"
-#include "engine/session/edits.h"
+#include "engine/inference/edits.h"
 #include "engine/session/snapshot.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/panels/panel_context.h"
-#include "engine/session/sampling.h"
+#include "engine/inference/sampling.h"
 
 class QTreeView;
 

@@ -1,7 +1,7 @@
 #include "app/lab/panels/patch_head_table.h"
 
 #include "app/lab/widgets/hint_label.h"
-#include "engine/session/vision_info.h"
+#include "engine/inference/vision_info.h"
 
 #include <QCoreApplication>
 #include <QHeaderView>

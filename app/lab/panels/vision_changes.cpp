@@ -3,7 +3,7 @@
 #include "app/lab/panels/vision_lens_pages.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
-#include "engine/session/whole_layer.h"
+#include "engine/inference/whole_layer.h"
 
 #include <QComboBox>
 #include <QLabel>

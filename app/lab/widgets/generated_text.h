@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/widgets/long_words.h"
-#include "engine/session/sequence.h"
+#include "engine/inference/sequence.h"
 
 #include <QColor>
 #include <QTextEdit>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/pattern_views.h"
+#include "engine/inference/pattern_views.h"
 
 #include <QAbstractScrollArea>
 #include <QRect>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/playground_input.h"
+#include "engine/playground/playground_input.h"
 
 #include <QImage>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/figures/patch_overlay_figure.h"
-#include "engine/session/patch_row.h"
+#include "engine/analysis/patch_row.h"
 #include "engine/session/vision_session.h"
 
 namespace attn {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "app/scope/microscope.h"
 #include "app/scope/subject.h"
 #include "app/scope/view.h"
-#include "engine/session/microscope.h"
 
 #include <memory>
 #include <vector>

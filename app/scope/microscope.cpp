@@ -1,0 +1,309 @@
+#include "app/scope/microscope.h"
+
+#include "app/scope/microscope_parts.h"
+#include "engine/core/error.h"
+#include "engine/inference/hook_edits.h"
+#include "engine/inference/view_graph.h"
+#include "engine/ops/tensor_ops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+namespace attn {
+
+Microscope::Microscope(LanguageModel& model) : model_(model) {
+    if (model.isComposed())
+        refusal_ =
+            fmt::format("{} has composed attention, which runs without a cache. Its patterns and plans cannot be "
+                        "drawn from device memory here. Open it in attention-lab.",
+                        model.info().name);
+}
+
+Microscope::~Microscope() = default;
+
+void Microscope::requireTokens(size_t count) const {
+    if (!refusal_.empty())
+        throw Error({.what = "tensors of composed attention cannot be read on the device",
+                     .where = model_.info().name,
+                     .hint = "open the model in attention-lab"});
+    if (model_.tokens().size() < count)
+        throw Error(
+            {.what = fmt::format("at least {} tokens are needed but there are {}", count, model_.tokens().size()),
+             .where = model_.info().name,
+             .hint = "enter a longer prompt"});
+}
+
+Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, int firstRow) {
+    requireTokens(1);
+    const bool isFine = cells < 4;
+    auto& executor = tiles_[{layer, size, isFine}];
+    if (!executor)
+        executor = longPatternStep(model_.context(), model_.kernels(), model_.store(),
+                                   longPatternSource(model_.config(), model_.capacity(), layer), model_.info().heads,
+                                   model_.capacity(), size, isFine);
+    const auto count = static_cast<int>(model_.tokens().size());
+    const int pixels = std::min((count + cells - 1) / cells, size), rows = pixels - firstRow;
+    const LensBand band{.columnLevel = std::countr_zero(static_cast<unsigned>(cells)),
+                        .columns = pixels,
+                        .setsOfLanes = lensSets(kernelTraits(model_.context().traits())),
+                        .heads = model_.info().heads};
+    std::vector<PatternTile> byHand;
+    for (const auto& [head, edit] : model_.hookEdits().patterns())
+        if (head.first == layer) {
+            byHand.push_back({.layer = layer,
+                              .head = head.second,
+                              .rows = rows,
+                              .columns = size,
+                              .queryBegin = firstRow * cells,
+                              .queryEnd = pixels * cells,
+                              .keyBegin = 0,
+                              .keyEnd = size * cells});
+            for (int row = firstRow; row < pixels; ++row) {
+                const std::vector<float> pooled = rowByHand(*executor, band, layer, head.second, row, size);
+                byHand.back().values.insert(byHand.back().values.end(), pooled.begin(), pooled.end());
+            }
+        }
+    LensBand all = band;
+    all.firstRow = firstRow * cells;
+    all.rowLevel = band.columnLevel;
+    all.rowCount = std::min(count, pixels * cells) - firstRow * cells;
+    runLongPatternStep(*executor, all, count);
+    const GpuExecutor::DeviceResult at = executor->deviceResult("pixels");
+    return {.buffer = at.buffer,
+            .byteOffset = at.byteOffset,
+            .heads = model_.info().heads,
+            .size = size,
+            .rowStride = static_cast<int>(at.shape.rowStride()),
+            .firstRow = firstRow,
+            .rows = rows,
+            .columns = pixels,
+            .byHand = std::move(byHand)};
+}
+
+/// A row of pixels of a head, with the rows that changes set. @return [columns]
+/// @param band for all heads; this function sets its rows
+std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, int layer, int head, int row,
+                                         int columns) const {
+    const auto count = static_cast<int>(model_.tokens().size());
+    const int cells = 1 << band.columnLevel, end = std::min((row + 1) * cells, count);
+    PooledRow pooled({.count = columns, .level = band.columnLevel, .tokens = count});
+    for (int query = row * cells, drawn = 0; query < end; ++query) {
+        if (const auto weights = model_.rowByHand(layer, head, query); !weights.empty()) {
+            pooled.add(weights);
+            continue;
+        }
+        const Shape& shape = executor.plan().result("pixels").type.shape; // [heads * size, size]
+        const auto size = static_cast<int>(shape.columns());
+        if (query >= drawn) {
+            band.firstRow = query;
+            band.rowCount = std::min(size, end - query);
+            runLongPatternStep(executor, band, count);
+            drawn = query + band.rowCount;
+        }
+        std::vector<float> own(static_cast<size_t>(columns), 0); // columns after those of the band are undefined
+        std::copy_n(executor.result("pixels").begin() +
+                        static_cast<std::ptrdiff_t>((head * size + query - band.firstRow) * shape.rowStride()),
+                    band.columns, own.begin());
+        pooled.addPooled(own);
+    }
+    return pooled.values();
+}
+
+std::unique_ptr<LongPatternView> Microscope::longPatternView(int layer) {
+    requireTokens(1);
+    LongPatternSource source = model_.longPatternSource(layer);
+    source.statePrefix = "microscope.long_pattern"; // separate from that of the model's views
+    auto view =
+        std::make_unique<LongPatternView>(model_.context(), model_.kernels(), model_.store(), std::move(source));
+    view->setTokens(static_cast<int64_t>(model_.tokens().size()));
+    return view;
+}
+
+// Tensors -------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr const char *kTensor = "looked at", *kTensorStatistics = "statistics";
+
+TensorStatistics statisticsIn(std::span<const float> values) {
+    return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
+}
+
+/// The largest number of tokens of a plan over a whole sequence: a sixteenth more than now, and at least sixteen more,
+/// so that the next tokens use the same plan. A larger plan would run longer than it saves.
+int64_t roomFor(int64_t tokens, int64_t capacity) {
+    const int64_t step =
+        std::max<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tokens))) / 16, 16);
+    return std::min((tokens + step - 1) / step * step, capacity);
+}
+
+StepParams paramsOf(size_t tokens) {
+    StepParams params;
+    params[StepScalar::QueryLength] = static_cast<uint32_t>(tokens);
+    return params;
+}
+
+} // namespace
+
+std::unique_ptr<GpuExecutor> Microscope::executorOf(const std::shared_ptr<Graph>& graph,
+                                                    const std::map<std::string, Tensor>& outputs) const {
+    return std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), compile(graph, outputs));
+}
+
+GpuExecutor& Microscope::runHook(const std::string& name) {
+    // Without a cache, all tokens of the sequence are rows of one step, and no state of the model changes.
+    const auto tokens = static_cast<int64_t>(model_.tokens().size());
+    const bool isKnown = tensorPlan_ && tensorPlan_->name == name && tensorPlan_->room > 0;
+    int64_t room = isKnown && !tensorPlan_->isCut ? tokens : roomFor(tokens, model_.capacity());
+    if (!isKnown || tensorPlan_->room != room || tensorPlan_->edited != model_.editedHooks()) {
+        tensorPlan_ = nullptr; // free its memory first
+        const auto graphOf = [&] {
+            DecoderGraph graph = model_.wholeGraph(room);
+            if (!graph.graph->probes().contains(name))
+                throw Error(
+                    {.what = "the model has no such tensor",
+                     .where = name,
+                     .hint =
+                         "names of hooks look like blocks.0.attn.hook_q, names of parameters like blocks.0.attn.W_Q"});
+            return graph;
+        };
+        DecoderGraph graph = graphOf();
+        const std::string axes = graph.graph->probes().at(name).axes;
+        const bool isCut = axes.size() > 1 && axes.front() == 'T' && axes.find_first_of("TS", 1) == std::string::npos;
+        if (!isCut && room != tokens) { // patterns: a shorter sequence has another layout
+            room = tokens;
+            graph = graphOf();
+        }
+        const Tensor tensor = graph.graph->probes().at(name).tensor;
+        const auto live = isCut ? std::optional(StepScalar::QueryLength) : std::nullopt;
+        tensorPlan_ = std::make_unique<TensorPlan>(TensorPlan{
+            .name = name,
+            .room = room,
+            .isCut = isCut,
+            .axes = axes,
+            .edited = model_.editedHooks(),
+            .executor =
+                executorOf(graph.graph, {{kTensor, tensor}, {kTensorStatistics, tensorStatistics(tensor, live)}})});
+    }
+    model_.writeWhole(*tensorPlan_->executor, model_.tokens());
+    tensorPlan_->executor->run(paramsOf(model_.tokens().size()));
+    return *tensorPlan_->executor;
+}
+
+Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
+    if (std::ranges::find(model_.info().parameters, name, &ParameterInfo::name) == model_.info().parameters.end()) {
+        requireTokens(1);
+        GpuExecutor& executor = runHook(name);
+        const GpuExecutor::DeviceResult at = executor.deviceResult(kTensor);
+        std::vector<int64_t> extents = at.shape.extents();
+        if (tensorPlan_->isCut) extents.front() = static_cast<int64_t>(model_.tokens().size());
+        return {.name = name,
+                .shape = Shape(extents),
+                .axes = tensorPlan_->axes,
+                .buffer = at.buffer,
+                .byteOffset = at.byteOffset,
+                .byteSize = at.byteSize,
+                .rowStride = at.shape.rowStride(),
+                .statistics = statisticsIn(executor.result(kTensorStatistics))};
+    }
+    const TensorStore::Entry& entry = model_.store().entry(name);
+    tensorPlan_ = nullptr;
+    const auto graph = std::make_shared<Graph>();
+    const Tensor weight = graph->parameter(name, entry.shape);
+    tensorPlan_ = std::make_unique<TensorPlan>(
+        TensorPlan{.name = name, .executor = executorOf(graph, {{kTensorStatistics, tensorStatistics(weight)}})});
+    tensorPlan_->executor->run({});
+    return {.name = name,
+            .shape = entry.shape,
+            .axes = {},
+            .buffer = model_.store().buffer(entry).get(),
+            .byteOffset = entry.byteOffset,
+            .byteSize = entry.byteSize,
+            .rowStride = entry.shape.rowStride(),
+            .statistics = statisticsIn(tensorPlan_->executor->result(kTensorStatistics))};
+}
+
+float Microscope::value(int64_t row, int64_t column) const {
+    if (!tensorPlan_) throw Error({.what = "no tensor is open", .where = "tensor", .hint = "choose one"});
+    if (tensorPlan_->room > 0) {
+        const Shape& shape = tensorPlan_->executor->plan().result(kTensor).type.shape;
+        return tensorPlan_->executor->result(kTensor)[static_cast<size_t>(row * shape.rowStride() + column)];
+    }
+    const TensorStore::Entry& entry = model_.store().entry(tensorPlan_->name);
+    float value = 0;
+    gpu::Transfer(model_.context())
+        .download(model_.store().buffer(entry),
+                  entry.byteOffset + static_cast<uint64_t>(row * entry.shape.rowStride() + column) * sizeof(float),
+                  std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+}
+
+Microscope::DeviceTensor Microscope::residualNorms() {
+    requireTokens(1);
+    constexpr const char* kNorms = "residual norms";
+    const int64_t room = roomFor(static_cast<int64_t>(model_.tokens().size()), model_.capacity());
+    if (!normsPlan_ || normsPlan_->room != room || normsPlan_->edited != model_.editedHooks()) {
+        normsPlan_ = nullptr;
+        const DecoderGraph graph = model_.wholeGraph(room);
+        std::vector<Tensor> columns;
+        const auto add = [&](const std::string& hook) {
+            const Tensor squares = unary(graph.graph->probes().at(hook).tensor, Unary::Square); // [T,C]
+            columns.push_back(reshape(unary(reduce(squares, Reduction::Sum, {1}), Unary::SquareRoot), {room, 1}));
+        };
+        add("blocks.0.hook_resid_pre");
+        for (int layer = 0; layer < model_.info().layers; ++layer) add(fmt::format("blocks.{}.hook_resid_post", layer));
+        const Tensor all = concatenate(columns, 1); // [T, layers + 1]
+        normsPlan_ = std::make_unique<TensorPlan>(
+            TensorPlan{.name = kNorms,
+                       .room = room,
+                       .isCut = true,
+                       .axes = "LT",
+                       .edited = model_.editedHooks(),
+                       .executor = executorOf(graph.graph,
+                                              {{kNorms, permute(all, {1, 0})},
+                                               {kTensorStatistics, tensorStatistics(all, StepScalar::QueryLength)}})});
+    }
+    GpuExecutor& executor = *normsPlan_->executor;
+    model_.writeWhole(executor, model_.tokens());
+    executor.run(paramsOf(model_.tokens().size()));
+    const GpuExecutor::DeviceResult at = executor.deviceResult(kNorms);
+    return {.name = kNorms,
+            .shape = {at.shape[0], static_cast<int64_t>(model_.tokens().size())},
+            .axes = normsPlan_->axes,
+            .buffer = at.buffer,
+            .byteOffset = at.byteOffset,
+            .byteSize = at.byteSize,
+            .rowStride = at.shape.rowStride(),
+            .statistics = statisticsIn(executor.result(kTensorStatistics))};
+}
+
+float Microscope::residualNorm(int64_t row, int64_t token) const {
+    if (!normsPlan_) throw Error({.what = "there are no norms", .where = "norms", .hint = "compute them first"});
+    const Shape& shape = normsPlan_->executor->plan().result(normsPlan_->name).type.shape;
+    return normsPlan_->executor->result(normsPlan_->name)[static_cast<size_t>(row * shape.rowStride() + token)];
+}
+
+std::vector<MemoryUse> Microscope::memory() const {
+    const ModelInfo& info = model_.info();
+    uint64_t views = 0;
+    for (const auto& [key, executor] : tiles_) views += executor->deviceBytes();
+    for (const auto* plan : {&tensorPlan_, &normsPlan_})
+        if (*plan) views += (*plan)->executor->deviceBytes();
+    for (const auto& [queries, timed] : timed_) views += timed.executor->deviceBytes();
+    const auto all = static_cast<int64_t>(model_.context().allocatedBytes()),
+               store = static_cast<int64_t>(model_.store().bytes()), plans = model_.planBytes();
+    std::vector<MemoryUse> uses{
+        {"weights", info.parameterBytes},
+        {"key/value caches, with queries for views", store - info.parameterBytes},
+        {"plans of steps and tiles", plans},
+        {"views: grids, tensors, norms, timings", static_cast<int64_t>(views)},
+        {"pictures, long-pattern view and staging", all - store - plans - static_cast<int64_t>(views)}};
+    std::ranges::stable_sort(uses, std::greater(), &MemoryUse::bytes);
+    return uses;
+}
+
+} // namespace attn

@@ -1,0 +1,146 @@
+#include "engine/analysis/attention_rollout.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// [cells] in the order of LayerLayout::forRows().
+std::vector<float> fused(const LayerPattern& pattern, HeadFusion fusion) {
+    std::vector<float> map(static_cast<size_t>(pattern.layout.cells()));
+    for (size_t cell = 0; cell < map.size(); ++cell)
+        map[cell] = pattern.values[pattern.at(0, static_cast<int64_t>(cell))];
+    for (int head = 1; head < pattern.heads; ++head)
+        for (size_t cell = 0; cell < map.size(); ++cell) {
+            float& sum = map[cell];
+            const float weight = pattern.values[pattern.at(head, static_cast<int64_t>(cell))];
+            sum = fusion == HeadFusion::Mean      ? sum + weight
+                  : fusion == HeadFusion::Maximum ? std::max(sum, weight)
+                                                  : std::min(sum, weight);
+        }
+    if (fusion == HeadFusion::Mean)
+        for (float& weight : map) weight /= static_cast<float>(pattern.heads);
+    return map;
+}
+
+/// Sets the lowest cells to 0; among equal cells, the first ones.
+void discardLowest(std::vector<float>& map, double share) {
+    const auto count = static_cast<size_t>(share * static_cast<double>(map.size()));
+    std::vector<size_t> order(map.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                     [&](size_t a, size_t b) { return map[a] != map[b] ? map[a] < map[b] : a < b; });
+    for (size_t i = 0; i < count; ++i) map[order[i]] = 0;
+}
+
+/// Adds the skip connection, and scales the weights on tokens so that the row sums to 1.
+void addResidual(std::vector<float>& map, const LayerLayout& layout) {
+    layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+        float* cells = map.data() + first;
+        double sum = 0;
+        for (size_t i = 0; i < keys.size(); ++i) {
+            if (keys[i] == query) cells[i] += 1;
+            if (keys[i] >= 0) sum += static_cast<double>(cells[i]);
+        }
+        for (size_t i = 0; i < keys.size(); ++i) cells[i] = static_cast<float>(cells[i] / sum);
+    });
+}
+
+/// @param map of one layer  @param flow [T, columns]  @return [T, columns]
+std::vector<float> productOf(const std::vector<float>& map, const LayerLayout& layout, const std::vector<float>& flow,
+                             int64_t columns) {
+    std::vector<float> result(flow.size(), 0);
+    layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+        float* to = result.data() + query * columns;
+        for (size_t i = 0; i < keys.size(); ++i) {
+            const float weight = map[static_cast<size_t>(first) + i];
+            if (weight == 0 || keys[i] < 0) continue;
+            const float* from = flow.data() + keys[i] * columns;
+            for (int64_t column = 0; column < columns; ++column) to[column] += weight * from[column];
+        }
+    });
+    return result;
+}
+
+/// Converts rows of the tokens of a layer to those of the next layer: the mean over the patches of each token.
+void carry(TokenMap& flow, const LayerLayout& next) {
+    if (flow.rows.tokens != next.tokens || flow.rows.tokenOf != next.tokenOf) {
+        const int64_t columns = flow.columns.tokens;
+        std::vector<float> rows(static_cast<size_t>(next.tokens * columns), 0);
+        std::vector<float> members(static_cast<size_t>(next.tokens), 0);
+        const auto add = [&](int64_t from, int64_t to) {
+            ++members[static_cast<size_t>(to)];
+            for (int64_t column = 0; column < columns; ++column)
+                rows[static_cast<size_t>(to * columns + column)] +=
+                    flow.values[static_cast<size_t>(from * columns + column)];
+        };
+        for (int64_t token = 0; token < next.prefix; ++token) add(token, token);
+        for (size_t patch = 0; patch < next.tokenOf.size(); ++patch) add(flow.rows.tokenOf[patch], next.tokenOf[patch]);
+        for (int64_t token = 0; token < next.tokens; ++token)
+            if (const float count = members[static_cast<size_t>(token)]; count > 0)
+                for (int64_t column = 0; column < columns; ++column)
+                    rows[static_cast<size_t>(token * columns + column)] /= count;
+        flow.values = std::move(rows);
+    }
+    flow.rows = next;
+}
+
+/// The identity on the tokens of the first layer.
+TokenMap identity(const LayerLayout& layout) {
+    TokenMap map{layout, layout, std::vector<float>(static_cast<size_t>(layout.tokens * layout.tokens), 0)};
+    for (int64_t token = 0; token < layout.tokens; ++token)
+        map.values[static_cast<size_t>(token * layout.tokens + token)] = 1;
+    return map;
+}
+
+} // namespace
+
+TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const std::vector<float>> gradients) {
+    if (gradients.size() != patterns.size())
+        throw Error(
+            {.what = fmt::format("{} layers have a gradient but {} have a pattern", gradients.size(), patterns.size()),
+             .where = "rollout",
+             .hint = "give a gradient and a pattern for every layer"});
+    if (patterns.empty()) return {};
+    TokenMap relevance = identity(patterns.front().layout);
+    for (size_t layer = 0; layer < patterns.size(); ++layer) {
+        LayerPattern weighted = patterns[layer];
+        weighted.requireWhole();
+        if (gradients[layer].size() != weighted.values.size())
+            throw Error({.what = fmt::format("a gradient has {} values but its pattern has {}", gradients[layer].size(),
+                                             weighted.values.size()),
+                         .where = "rollout",
+                         .hint = "give the gradient of each layer's pattern"});
+        for (size_t at = 0; at < weighted.values.size(); ++at)
+            weighted.values[at] = std::max(0.0f, weighted.values[at] * gradients[layer][at]);
+        carry(relevance, weighted.layout);
+        const std::vector<float> added =
+            productOf(fused(weighted, HeadFusion::Mean), weighted.layout, relevance.values, relevance.columns.tokens);
+        for (size_t cell = 0; cell < added.size(); ++cell) relevance.values[cell] += added[cell];
+    }
+    return relevance;
+}
+
+TokenMap attentionRollout(std::span<const LayerPattern> patterns, const RolloutOptions& options) {
+    if (!(options.discard >= 0 && options.discard < 1))
+        throw Error({.what = fmt::format("a share of {} of the cells cannot be discarded", options.discard),
+                     .where = "discard",
+                     .hint = "choose a share from 0 to below 1"});
+    if (patterns.empty()) return {};
+    TokenMap flow = identity(patterns.front().layout);
+    for (const LayerPattern& pattern : patterns) {
+        pattern.requireWhole();
+        std::vector<float> map = fused(pattern, options.fusion);
+        discardLowest(map, options.discard);
+        addResidual(map, pattern.layout);
+        carry(flow, pattern.layout);
+        flow.values = productOf(map, pattern.layout, flow.values, flow.columns.tokens);
+    }
+    return flow;
+}
+
+} // namespace attn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "engine/inference/layer_pattern.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace attn {
+
+/// How to combine the heads of a layer into one map.
+enum class HeadFusion : uint8_t { Mean, Maximum, Minimum };
+
+/// Options of attentionRollout().
+struct RolloutOptions {
+    HeadFusion fusion = HeadFusion::Mean;
+    double discard = 0; ///< share of the lowest cells of each layer that are set to 0, from 0 to below 1
+    bool operator==(const RolloutOptions&) const = default;
+};
+
+/// How much of each input token reaches each token of the last layer: the product of the maps of all layers. The map of
+/// a layer is its fused pattern plus the identity for the skip connection, with rows scaled to sum to 1. A merged token
+/// takes the mean of its tokens.
+/// @param patterns one per layer, first to last
+/// @return rows are tokens of the last layer, columns those of the first; rows sum to 1
+/// @throws Error if sizes do not fit, or `discard` is out of range
+/// @source Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", arXiv:2005.00928, section 3. The paper
+///         has neither discarding, nor fusion other than the mean (both: Gildenblat 2020, "Explainability for Vision
+///         Transformers"), nor the mean over merged tokens (ours).
+TokenMap attentionRollout(std::span<const LayerPattern> patterns, const RolloutOptions& options = {});
+
+/// The relevance of each input token for the logit of a class, for each token of the last layer. R starts as the
+/// identity, and each layer replaces R by R + A R, where A is the mean over heads of the positive part of pattern times
+/// gradient.
+/// @param patterns one per layer, first to last
+/// @param gradients of the class's logit with respect to the patterns, in the same shapes
+/// @return rows are tokens of the last layer, columns those of the first
+/// @throws Error if sizes do not fit
+/// @source Chefer et al. 2021, "Generic Attention-model Explainability for Interpreting Bi-Modal and Encoder-Decoder
+///         Transformers", arXiv:2103.15679, section 3.1, equations 5 and 6
+TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const std::vector<float>> gradients);
+
+} // namespace attn

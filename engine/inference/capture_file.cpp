@@ -1,0 +1,47 @@
+#include "engine/inference/capture_file.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace attn {
+
+void writeCapture(const std::string& path, const ModelInfo& model, std::span<const int> tokens,
+                  const std::vector<LanguageModel::Captured>& hooks) {
+    writeCapture(path, CaptureOrigin{model.name, model.family},
+                 {{.name = "tokens", .shape = {static_cast<int64_t>(tokens.size())}, .integers = tokens}}, hooks);
+}
+
+void writeCapture(const std::string& path, const CaptureOrigin& origin, std::vector<WrittenTensor> tensors,
+                  const std::vector<CapturedHook>& hooks) {
+    for (const CapturedHook& hook : hooks)
+        tensors.push_back({.name = hook.name, .shape = hook.shape.extents(), .values = hook.values});
+    if (path.ends_with(".safetensors"))
+        writeSafetensors(path, tensors, {{"format", "pt"}, {"model", origin.model}, {"family", origin.family}});
+    else if (path.ends_with(".npz"))
+        writeNpz(path, tensors);
+    else
+        throw Error({.what = "the format is unknown", .where = path, .hint = "use the ending .safetensors or .npz"});
+}
+
+std::vector<int> parseTokenIds(const std::string& text) {
+    std::vector<int> ids;
+    for (size_t at = 0; at < text.size();) {
+        const size_t begin = text.find_first_not_of(", \t\n", at);
+        if (begin == std::string::npos) break;
+        at = std::min(text.find_first_of(", \t\n", begin), text.size());
+        int id = 0;
+        const auto [end, error] = std::from_chars(text.data() + begin, text.data() + at, id);
+        if (error != std::errc() || end != text.data() + at || id < 0)
+            throw Error({.what = fmt::format("\"{}\" is not a token id", text.substr(begin, at - begin)),
+                         .where = "tokens",
+                         .hint = "give whole numbers separated by commas, e.g. 1,403,407"});
+        ids.push_back(id);
+    }
+    return ids;
+}
+
+} // namespace attn

@@ -1,0 +1,50 @@
+#include "engine/inference/edit_inputs.h"
+
+#include "engine/attention/mask/bit_row.h"
+#include "engine/models/decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+
+std::string attentionHook(int layer, const char* hook) { return fmt::format("blocks.{}.attn.hook_{}", layer, hook); }
+
+void EditInputs::setRow(size_t row, std::span<const float> weights) const {
+    const size_t at = row * stride();
+    std::ranges::fill(kept.subspan(at, stride()), weights.empty() ? 1.0f : 0.0f);
+    std::ranges::fill(added.subspan(at, stride()), 0.0f);
+    std::ranges::copy(weights, added.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+void EditInputs::keepAll() const {
+    std::ranges::fill(kept, 1.0f);
+    std::ranges::fill(added, 0.0f);
+}
+
+std::optional<EditInputs> editInputs(GpuExecutor& executor, const std::string& hook) {
+    const std::string kept = decoder_names::kept(hook);
+    if (!executor.hasInput(kept)) return {};
+    return EditInputs{.kept = executor.input(kept),
+                      .added = executor.input(decoder_names::added(hook)),
+                      .shape = std::ranges::find(executor.plan().tensors, kept, &PlannedTensor::name)->type.shape};
+}
+
+void writeGatesOfFormed(GpuExecutor& executor, int layer, size_t tokens, std::span<const float> gates) {
+    const auto z = editInputs(executor, attentionHook(layer, "z"));
+    if (!z || executor.hasInput(fmt::format("blocks.{}.attn.gates", layer))) return;
+    for (size_t row = 0; row < tokens * gates.size(); ++row)
+        for (float& kept : z->kept.subspan(row * z->stride(), z->stride())) kept *= gates[row % gates.size()];
+}
+
+std::vector<int> seenPlaces(const AttentionSpec& spec, int layer, int head, int heads, int query, int places) {
+    BitRow row;
+    spec.mask.staticPart().row({.queries = places, .keys = places, .head = head, .heads = heads, .layer = layer}, query,
+                               row);
+    std::vector<int> keys(static_cast<size_t>(places), kHidden);
+    row.forEach([&](int64_t key) { keys[static_cast<size_t>(key)] = static_cast<int>(key); });
+    return keys;
+}
+
+} // namespace attn

@@ -1,0 +1,182 @@
+#include "engine/inference/edits.h"
+
+#include "engine/core/error.h"
+#include "engine/io/json_file.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace attn {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 4> kKinds{"zero", "mean", "patch", "steer"};
+constexpr std::array<std::string_view, 3> kPatternKinds{"rows", "pin", "uniform"};
+
+Error wrong(const std::string& what, const std::string& where) {
+    return Error({.what = what, .where = where, .hint = "these changes come from another program or version"});
+}
+
+template <size_t N> size_t indexOf(const std::array<std::string_view, N>& names, const Json& object) {
+    const std::string name = object.value("kind", std::string());
+    for (size_t i = 0; i < N; ++i)
+        if (names[i] == name) return i;
+    throw wrong(fmt::format("\"{}\" is not a kind of change", name), "kind");
+}
+
+std::string quoted(const std::string& text) {
+    constexpr size_t kMost = 24;
+    if (text.empty()) return "the prompt";
+    size_t end = std::min(text.size(), kMost);
+    while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+    return fmt::format("\"{}{}\"", text.substr(0, end), end < text.size() ? "…" : "");
+}
+
+/// The place of a change: "layer 1, head 0", or the name of the hook.
+std::string placeOf(const Intervention& intervention) {
+    const std::string& hook = intervention.hook;
+    const std::string head = intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "";
+    if (hook == "hook_embed") return "embedding";
+    constexpr std::string_view kBlocks = "blocks.";
+    if (!hook.starts_with(kBlocks)) return hook + head;
+    const size_t dot = std::min(hook.find('.', kBlocks.size()), hook.size());
+    const std::string layer = hook.substr(kBlocks.size(), dot - kBlocks.size());
+    if (dot == hook.size()) return "layer " + layer; // the whole layer
+    const std::string end = hook.substr(dot + 1);
+    if (end == "attn.hook_z") return fmt::format("layer {}{}", layer, head.empty() ? ", all heads" : head);
+    if (end == "hook_attn_out") return fmt::format("attention output of layer {}", layer);
+    if (end == "hook_mlp_out") return fmt::format("MLP output of layer {}", layer);
+    if (end == "hook_resid_pre") return fmt::format("residual stream before layer {}", layer);
+    return hook + head;
+}
+
+Json toJson(const Intervention& each) {
+    return {{"kind", kKinds[static_cast<size_t>(each.kind)]},
+            {"hook", each.hook},
+            {"head", each.head},
+            {"position", each.position},
+            {"amount", each.amount},
+            {"text", each.text},
+            {"textPosition", each.textPosition},
+            {"contrast", each.contrast}};
+}
+
+/// @throws Error unless the field is a whole number that an int holds
+int whole(const Json& object, const char* name, std::optional<int> absent = {}) {
+    if (absent && !object.contains(name)) return *absent;
+    const Json& value = object.at(name);
+    const bool isWhole = value.is_number_integer() && (!value.is_number_unsigned() || value.get<uint64_t>() <= INT_MAX);
+    if (!isWhole || value.get<int64_t>() < INT_MIN || value.get<int64_t>() > INT_MAX)
+        throw wrong(fmt::format("{} is not a whole number that fits", shownJson(value)), name);
+    return value.get<int>();
+}
+
+/// @throws Error unless the number is finite as a float
+float finite(const Json& value, const char* name) {
+    const auto number = value.get<float>();
+    if (!std::isfinite(number)) throw wrong(fmt::format("{} is too large", shownJson(value)), name);
+    return number;
+}
+
+Intervention interventionOf(const Json& object) {
+    return {.kind = static_cast<Intervention::Kind>(indexOf(kKinds, object)),
+            .hook = object.at("hook").get<std::string>(),
+            .head = whole(object, "head", -1),
+            .position = whole(object, "position", -1),
+            .amount = finite(object.value("amount", Json(1.0f)), "amount"),
+            .text = object.value("text", std::string()),
+            .textPosition = whole(object, "textPosition", -1),
+            .contrast = object.value("contrast", std::string())};
+}
+
+Json toJson(const PatternEdit& each) {
+    Json object{{"kind", kPatternKinds[static_cast<size_t>(each.kind)]}, {"layer", each.layer}, {"head", each.head}};
+    if (each.kind == PatternEdit::Kind::Pin) object["key"] = each.key;
+    if (each.kind != PatternEdit::Kind::Rows) return object;
+    object["rows"] = Json::array();
+    for (const auto& [query, weights] : each.rows) object["rows"].push_back({{"query", query}, {"weights", weights}});
+    return object;
+}
+
+PatternEdit patternEditOf(const Json& object) {
+    PatternEdit edit{.layer = whole(object, "layer"),
+                     .head = whole(object, "head"),
+                     .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object)),
+                     .key = whole(object, "key", 0)};
+    if (edit.kind == PatternEdit::Kind::Rows)
+        for (const Json& row : object.at("rows")) {
+            std::vector<float>& weights = edit.rows[whole(row, "query")];
+            weights.clear();
+            for (const Json& weight : row.at("weights")) weights.push_back(finite(weight, "weights"));
+        }
+    return edit;
+}
+
+} // namespace
+
+std::string describe(const Intervention& intervention) {
+    const std::string place =
+        placeOf(intervention) + (intervention.position >= 0 ? fmt::format(", token {}", intervention.position) : "");
+    const std::string token =
+        intervention.textPosition >= 0 ? fmt::format(", token {}", intervention.textPosition) : "";
+    const auto share = [&] {
+        return intervention.amount == 1 ? std::string() : fmt::format("{:.0f} % of ", intervention.amount * 100);
+    };
+    switch (intervention.kind) {
+    case Intervention::Kind::Zero:
+        return fmt::format("{}{} removed", share(), place);
+    case Intervention::Kind::Mean:
+        return fmt::format("{}{} replaced by its mean over {}", share(), place, quoted(intervention.text));
+    case Intervention::Kind::Patch:
+        return fmt::format("{}{} replaced by its value from {}{}", share(), place, quoted(intervention.text), token);
+    case Intervention::Kind::Steer:
+        return fmt::format("{:+.2g} times {}{}{} added to {}", intervention.amount, quoted(intervention.text), token,
+                           intervention.contrast.empty() ? "" : " - " + quoted(intervention.contrast), place);
+    }
+    return {};
+}
+
+std::string describe(const PatternEdit& edit) {
+    const std::string head = fmt::format("pattern of layer {}, head {}", edit.layer, edit.head);
+    switch (edit.kind) {
+    case PatternEdit::Kind::Rows:
+        return fmt::format("{}: {} row{} set", head, edit.rows.size(), edit.rows.size() == 1 ? "" : "s");
+    case PatternEdit::Kind::Pin:
+        return fmt::format("{}: pinned to token {}", head, edit.key);
+    case PatternEdit::Kind::Uniform:
+        return head + ": uniform";
+    }
+    return {};
+}
+
+std::string editsToJson(const Edits& edits) {
+    Json object{{"interventions", Json::array()}, {"patterns", Json::array()}};
+    for (const Intervention& each : edits.interventions) object["interventions"].push_back(toJson(each));
+    for (const PatternEdit& each : edits.patterns) object["patterns"].push_back(toJson(each));
+    return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Edits editsFromJson(const std::string& json) {
+    const Json object = parseJson(json, "edits");
+    if (!object.is_object()) throw wrong("this is not a list of changes", "edits");
+    Edits edits;
+    try {
+        for (const Json& each : object.value("interventions", Json::array()))
+            edits.interventions.push_back(interventionOf(each));
+        for (const Json& each : object.value("patterns", Json::array())) edits.patterns.push_back(patternEditOf(each));
+    } catch (const Json::exception& error) {
+        throw wrong(error.what(), "edits");
+    }
+    return edits;
+}
+
+} // namespace attn

@@ -1,0 +1,59 @@
+#include "engine/inference/graph_sources.h"
+
+#include "engine/models/decoder.h"
+#include "engine/runtime/tensor_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+
+int64_t parameterCount(const Graph& graph) {
+    int64_t count = 0;
+    for (uint32_t id = 0; id < graph.size(); ++id)
+        if (graph.node(id).kind == NodeKind::Parameter && !decoder_names::isComputed(graph.node(id).name))
+            count += graph.node(id).outputs[0].shape.elements();
+    return count;
+}
+
+std::vector<std::pair<std::string, Shape>> sourcesOf(const Graph& graph, NodeKind kind) {
+    std::vector<std::pair<std::string, Shape>> result;
+    for (uint32_t id = 0; id < graph.size(); ++id)
+        if (graph.node(id).kind == kind) result.emplace_back(graph.node(id).name, graph.node(id).outputs[0].shape);
+    return result;
+}
+
+std::vector<std::string> loadParameters(TensorStore& store, std::span<const ParameterInfo> parameters,
+                                        const ParameterReader& read, const LoadProgress& progress) {
+    std::vector<std::string> warnings;
+    int64_t count = 0, done = 0;
+    for (const ParameterInfo& parameter : parameters) count += parameter.count;
+    for (const ParameterInfo& parameter : parameters) {
+        if (progress)
+            progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(count, 1)), parameter.name);
+        const int64_t strange =
+            read(parameter.name, Shape(parameter.shape), [&](const auto& fill) { store.write(parameter.name, fill); });
+        if (strange > 0)
+            warnings.push_back(fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted",
+                                           strange, parameter.count, parameter.name));
+        done += parameter.count;
+    }
+    return warnings;
+}
+
+uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors) {
+    uint64_t bytes = 0;
+    for (const auto& [name, shape] : tensors) bytes += static_cast<uint64_t>(shape.paddedElements()) * 4;
+    return bytes;
+}
+
+void writeConstants(TensorStore& store, const Plan& plan, const ComposedNeeds& needs) {
+    const auto constants = usedConstants(plan, needs);
+    std::vector<std::pair<std::string, Shape>> room;
+    for (const FlowConstant* constant : constants) room.emplace_back(constant->name, constant->shape);
+    store.reserve(room);
+    for (const FlowConstant* constant : constants) store.writeDense(constant->name, constant->values());
+}
+
+} // namespace attn

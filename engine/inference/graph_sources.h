@@ -1,0 +1,39 @@
+#pragma once
+
+#include "engine/attention/composed_attention.h"
+#include "engine/graph/plan.h"
+#include "engine/inference/model_info.h"
+#include "engine/models/weight_recipe.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attn {
+
+class TensorStore;
+
+/// The number of learned values in a graph, without computed parameters.
+int64_t parameterCount(const Graph& graph);
+
+/// The sources of one kind in a graph, with their shapes, in order of creation.
+std::vector<std::pair<std::string, Shape>> sourcesOf(const Graph& graph, NodeKind kind);
+
+using LoadProgress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
+/// Fills a parameter. @return the number of values that are NaN or infinite
+using ParameterReader = std::function<int64_t(const std::string& name, const Shape& shape, const RowWriter& write)>;
+/// Loads parameters to the device. The store must have entries for them.
+/// @return a warning for each parameter with NaN or infinite values
+std::vector<std::string> loadParameters(TensorStore& store, std::span<const ParameterInfo> parameters,
+                                        const ParameterReader& read, const LoadProgress& progress);
+
+/// The device memory for tensors, in bytes.
+uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors);
+
+/// Allocates and fills the constants that a plan reads.
+void writeConstants(TensorStore& store, const Plan& plan, const ComposedNeeds& needs);
+
+} // namespace attn

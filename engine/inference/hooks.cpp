@@ -1,0 +1,77 @@
+#include "engine/inference/hooks.h"
+
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// Whether a glob matches; `*` matches any text.
+bool matches(std::string_view glob, std::string_view name) {
+    const size_t star = glob.find('*');
+    if (star == std::string_view::npos) return glob == name;
+    if (name.substr(0, star) != glob.substr(0, star)) return false;
+    for (size_t at = star; at <= name.size(); ++at)
+        if (matches(glob.substr(star + 1), name.substr(at))) return true;
+    return false;
+}
+
+std::vector<std::string> splitAtCommas(const std::string& text) {
+    std::vector<std::string> parts;
+    for (size_t begin = 0; begin <= text.size();) {
+        const size_t end = std::min(text.find(',', begin), text.size());
+        std::string part = text.substr(begin, end - begin);
+        while (!part.empty() && part.front() == ' ') part.erase(part.begin());
+        while (!part.empty() && part.back() == ' ') part.pop_back();
+        if (!part.empty()) parts.push_back(std::move(part));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+} // namespace
+
+std::vector<std::string> matchHooks(const std::vector<std::string>& hooks, const std::string& globs,
+                                    const std::string& where) {
+    std::vector<std::string> result;
+    for (const std::string& glob : splitAtCommas(globs)) {
+        bool any = false;
+        for (const std::string& hook : hooks) {
+            if (!matches(glob, hook)) continue;
+            any = true;
+            if (std::ranges::find(result, hook) == result.end()) result.push_back(hook);
+        }
+        if (any) continue;
+        std::vector<std::string> kinds; // each kind of hook once, with * for the layer
+        for (std::string hook : hooks) {
+            if (hook.starts_with("blocks.")) hook = "blocks.*" + hook.substr(hook.find('.', 7));
+            if (std::ranges::find(kinds, hook) == kinds.end()) kinds.push_back(hook);
+        }
+        throw Error({.what = fmt::format("no hook matches \"{}\"", glob),
+                     .where = where,
+                     .hint = fmt::format("choose from {}", fmt::join(kinds, ", "))});
+    }
+    if (result.empty())
+        throw Error(
+            {.what = "no hooks are given", .where = where, .hint = "for example: blocks.*.attn.hook_pattern,logits"});
+    std::ranges::sort(result, {},
+                      [&](const std::string& name) { return std::ranges::find(hooks, name) - hooks.begin(); });
+    return result;
+}
+
+std::vector<float> denseValues(std::span<const float> padded, const Shape& shape) {
+    const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
+    std::vector<float> values;
+    values.reserve(static_cast<size_t>(shape.elements()));
+    for (size_t row = 0; row < static_cast<size_t>(shape.rows()); ++row) {
+        const auto part = padded.subspan(row * stride, columns);
+        values.insert(values.end(), part.begin(), part.end());
+    }
+    return values;
+}
+
+} // namespace attn

@@ -1,0 +1,234 @@
+#pragma once
+
+#include "engine/inference/hooks.h"
+#include "engine/inference/layer_inputs.h"
+#include "engine/inference/model_info.h"
+#include "engine/inference/pattern_views.h"
+#include "engine/inference/weight_view.h"
+#include "engine/models/model_source.h"
+#include "engine/runtime/gpu_executor.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace attn {
+
+class LongPatternView;
+class HookEdits;
+struct LongPatternSource;
+struct Edits;
+struct PatternEdit;
+
+/// A loaded model on a device, with one key/value cache. Runs tokens, and computes logits, patterns and other data for
+/// views. Synchronous; for use by one thread. The windows use it through Session, the command line uses it directly.
+class LanguageModel {
+public:
+    struct Options {
+        std::optional<std::string> device;
+        std::optional<int> softwareThreads; ///< empty: one thread for small models, Mesa's default for large ones
+        bool validation = false;
+        bool profiles = false; ///< measure every dispatch of a step; slower
+        bool inspects = true;  ///< keep queries and patterns for views; false: faster
+        std::vector<const char*> instanceExtensions, deviceExtensions; ///< for the scope's window
+    };
+    using Progress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
+    using Cancelled = std::function<bool()>;
+
+    LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
+    ~LanguageModel();
+
+    /// Replaces the parameters by those of a source with the same description and vocabulary. Clears the tokens and
+    /// keeps the gates.
+    /// @param source moved from only if it fits  @return whether it fits
+    bool replaceWeights(std::unique_ptr<ModelSource>& source);
+
+    const ModelInfo& info() const { return info_; }
+    const Tokenizer* tokenizer() const { return source_->tokenizer(); }
+    const ModelSource& source() const { return *source_; }
+    const DecoderConfig& config() const { return source_->config(); }
+    gpu::Context& context() { return *context_; }
+    KernelLibrary& kernels() { return *kernels_; }
+    /// Parameters and caches. The first tokens().size() rows of a cache are valid.
+    TensorStore& store() { return *store_; }
+    int64_t planBytes() const; ///< device memory of all plans: arenas, inputs, results
+    int capacity() const { return static_cast<int>(capacity_); } ///< largest number of tokens in the cache
+
+    /// The tokens in the cache.
+    const std::vector<int>& tokens() const { return tokens_; }
+    /// Removes the tokens from `length` on.
+    void truncate(size_t length);
+    /// Runs tokens after those in the cache. @throws Error if they do not fit or are outside the vocabulary
+    /// @return false if cancelled; the cache is then as before
+    bool feed(std::span<const int> tokens, const Cancelled& isCancelled = {});
+    /// Logits [V] after the last token. Valid until the next call of feed().
+    std::span<const float> logits() const { return {logits_.data(), logits_.size()}; }
+
+    /// Prepares one plan and its kernels for a later prompt.
+    /// @return false if all plans are ready
+    bool warmUp();
+
+    void setGate(int layer, int head, float gate);             ///< negative: all; takes effect with the next feed()
+    const std::vector<float>& gates() const { return gates_; } ///< [layers, heads]
+
+    /// Sets changes to hooks and patterns, from the next feed() on.
+    /// @param prompt tokens for changes whose text is empty
+    /// @throws Error naming a place that does not exist or cannot be changed; the former edits then stay
+    void setEdits(const Edits& edits, std::span<const int> prompt);
+    /// Sets changes that are already converted to numbers. Plans stay if the set of hooks stays.
+    void setHookEdits(HookEdits edits);
+    const HookEdits& hookEdits() const;
+    /// Turns gates and edits off while true.
+    void bypassEdits(bool isBypassed);
+    bool isEdited() const; ///< a gate is not 1 or a hook is edited
+    /// The attention weights that a change sets in a row of a head's pattern, for keys from 0 on.
+    /// @return empty if no change sets the row
+    std::vector<float> rowByHand(int layer, int head, int query) const;
+    std::set<std::string> editedHooks() const; ///< DecoderBuild::edited for current steps
+
+    /// A graph over whole sequences of up to `length` tokens, without a cache and with the current changes, to which
+    /// analyses add outputs. Parameters are in the store.
+    /// @param edited further hooks that can be changed
+    DecoderGraph wholeGraph(int64_t length, std::set<std::string> edited = {}) const;
+    /// The graph of a step over the caches, with the current changes, as feed() runs it for this number of tokens.
+    DecoderGraph stepGraph(int64_t queries) const;
+    int64_t bucketFor(size_t tokens) const; ///< number of queries of the step for this number of tokens
+    /// Writes the tokens, positions, gates and edits of a step. @return the numbers that change with each step
+    /// @param first position of the first token in the sequence
+    StepParams writeStep(GpuExecutor& executor, size_t first, std::span<const int> tokens) const;
+    /// The source of a long-pattern view: the cached queries and keys of a layer, and the rows that changes set.
+    LongPatternSource longPatternSource(int layer) const;
+    int64_t streamWidth() const; ///< C times the number of residual streams
+    /// Writes the tokens, positions, gates and edits of a plan over whole sequences. @param tokens padded with 0
+    void writeWhole(GpuExecutor& executor, std::span<const int> tokens) const;
+
+    // Views of the cache. Need Options::inspects.
+    /// Patterns of all heads. @param size largest side in pixels  @param hidesFirst see PatternTile::leavesOutFirst
+    PatternGrid patternGrid(int size, bool hidesFirst = false);
+    PatternTile patternTile(const PatternRequest& view);
+    // The same views, but with many tokens they are coarse at first, and refine() makes them exact.
+    PatternGrid beginGrid(int size, bool hidesFirst = false);
+    PatternTile beginTile(const PatternRequest& view);
+    /// Starts the profile of a head over all tokens in the cache. refine() completes it.
+    HeadProfile beginProfile(int layer, int head);
+    /// Continues the views that were started since the tokens changed for about this time, the tile first.
+    /// @return whether a view is still incomplete
+    bool refine(double milliseconds);
+    std::optional<PatternTile> refinedTile() const; ///< current state; no value if beginTile() was exact
+    std::optional<PatternGrid> refinedGrid() const; ///< current state; no value if beginGrid() was exact
+    std::optional<HeadProfile> refinedProfile() const;
+    NewestRows newestRows() const;
+    /// The arithmetic of a cell. @throws Error if there is no such cell
+    CellExplanation explain(const CellRequest& cell);
+    WeightView weight(const std::string& name, int maximumSize) const;
+
+    /// A tile on the device, for viewers that draw it without a copy: floats [tile.rows, rowStride], of which the first
+    /// tile.columns of a row are valid. A finished compute shader has written it; it is not yet visible to other
+    /// stages.
+    struct DevicePattern {
+        VkBuffer buffer = VK_NULL_HANDLE;
+        uint64_t byteOffset = 0, byteSize = 0;
+        int rowStride = 0; ///< in floats
+        PatternTile tile;  ///< description of the tile, without values
+    };
+    /// Draws a view. The pixels stay valid until the next call for the same layer.
+    DevicePattern patternOnDevice(const PatternRequest& view);
+
+    using Captured = CapturedHook; ///< cut to the live tokens
+    /// Runs `tokens` from the start and captures hooks; the cache then holds these tokens. Globs are separated by
+    /// commas.
+    /// @throws Error listing the hooks if a glob matches none
+    std::vector<Captured> capture(std::span<const int> tokens, const std::string& hooks);
+    /// The queries, keys and values of a layer for the tokens in the cache. Clears the cache. @throws Error if there
+    /// are no tokens, or the layer has no queries and keys
+    LayerInputs layerInputs(int layer, uint64_t sequenceVersion);
+    /// The names of hooks that match globs, in execution order.
+    std::vector<std::string> matchHooks(const std::string& globs) const;
+
+    int64_t deviceBytes() const;
+    /// The number of pipelines built so far. Each costs about 50 ms on software Vulkan.
+    size_t pipelineCount() const { return kernels_->count(); }
+
+    /// Device time of the dispatches of the last step with one token, by shader. Empty unless Options::profiles.
+    std::vector<gpu::Profiler::Stretch> profile() const;
+
+    /// Whether the model has composed attention. Its patterns do not stay on the device.
+    bool isComposed() const;
+
+private:
+    struct Step; // one compiled plan with its executor
+    Step& stepFor(size_t tokens);
+    std::unique_ptr<Step> makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes);
+    bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
+    Step& gridStep(int size);
+    enum class TileUse { ReadBack, Draw }; // each has its own memory
+    Step& tileStep(int layer, int size, TileUse use);
+    bool isByHand(int layer, int head) const; ///< whether a change that is not bypassed sets its pattern
+    bool needsLongPatternView() const;        ///< too many tokens for exact pictures in one run
+    bool drawsLongPattern(const PatternRequest& view) const;
+    bool drawsLongPatternThumbnails(bool hidesFirst) const;
+    LongPatternView& longPatternViewOf(int layer);
+    void invalidateLongPatterns(size_t from); ///< tokens from this one on
+    struct DrawnTile;
+    PatternRequest boundedView(PatternRequest view) const; ///< limits the view to existing tokens and heads
+    DrawnTile drawTile(const PatternRequest& request, TileUse use);
+    std::unique_ptr<Step> makeComposedStep(std::set<std::string> probes);
+    bool runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
+    bool feedComposed(std::span<const int> tokens, const Cancelled& isCancelled);
+    /// Attention weights of some keys of a query; empty if the layer has no pattern.
+    std::vector<float> composedRow(int layer, int head, int query, int keyBegin, int keyEnd) const;
+    PatternTile composedTile(const PatternRequest& view, int rows, int columns) const;
+    HeadProfile composedProfile(int layer, int head) const;
+    void explainCached(CellExplanation& cell);
+    void explainComposed(CellExplanation& cell);
+    /// Sets the terms that the cell adds to z and, through W_O, to the residual stream.
+    /// @param reachesStream whether z is added without further parts
+    void addContribution(CellExplanation& cell, bool reachesStream) const;
+    void load(const Progress& progress);
+    void describe();
+    void writeGates(GpuExecutor& executor) const;
+    /// Writes the edits for a step that runs `count` tokens from `first` on.
+    void writeEdits(GpuExecutor& executor, size_t first, size_t count) const;
+    PatternTile aggregateTile(PatternRequest view); ///< head by head
+    /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
+    std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
+    /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
+    CapturedHook fedValues(std::span<const int> tokens, const std::string& hook);
+    /// The values of a hook in the original run on a text, or on the prompt if it is empty. Keeps the result.
+    const CapturedHook& valuesOf(const std::string& text, std::span<const int> prompt, const std::string& hook);
+    std::map<int64_t, std::unique_ptr<Step>>& currentSteps();
+    const Step* decodeStep() const; ///< null if not used yet
+    StepParams viewParams() const;
+    PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const PatternRequest& view,
+                         int rows, int columns) const;
+    std::vector<float> cacheRow(const std::string& state, int row, int head) const;
+
+    std::unique_ptr<ModelSource> source_;
+    Options options_;
+    std::unique_ptr<gpu::Context> context_;
+    std::unique_ptr<KernelLibrary> kernels_;
+    std::unique_ptr<TensorStore> store_;
+    int64_t capacity_ = 0;
+    std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_; ///< by queries; without and with edited hooks
+    std::map<int, std::unique_ptr<Step>> grids_;                   ///< by size
+    std::map<std::tuple<int, int, TileUse>, std::unique_ptr<Step>> tiles_; ///< by layer, size and use
+    std::vector<int> tokens_;
+    std::vector<float> logits_;
+    std::vector<float> gates_;
+    struct EditState;
+    std::unique_ptr<EditState> edits_;
+    bool isBypassed_ = false;
+    PatternGrid grid_; ///< the last thumbnails, for gridTokens_ with gridCells_ tokens per pixel
+    std::vector<int> gridTokens_;
+    int gridSize_ = 0, gridCells_ = 0;
+    struct LongPatterns;
+    std::shared_ptr<LongPatterns> longPatterns_; ///< for many tokens; created on first use
+    ModelInfo info_;
+};
+
+} // namespace attn

@@ -1,0 +1,107 @@
+#include "engine/core/error.h"
+#include "engine/inference/step_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+
+std::vector<std::string> LanguageModel::matchHooks(const std::string& globs) const {
+    return attn::matchHooks(info_.hooks, globs, info_.name);
+}
+
+std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int> tokens, const std::string& hooks) {
+    const std::vector<std::string> names = matchHooks(hooks);
+    const auto count = static_cast<int64_t>(tokens.size());
+    if (count == 0) throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "enter a prompt"});
+    if (count > capacity_)
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, capacity_),
+                     .where = info_.name,
+                     .hint = "shorten the prompt"});
+    for (int token : tokens)
+        if (token < 0 || token >= info_.vocabulary)
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
+                         .where = info_.name});
+    truncate(0);
+    const std::set<std::string> probes(names.begin(), names.end());
+    const auto step = isComposed() ? makeComposedStep(probes) : makeStep(count, true, probes);
+    if (isComposed())
+        runComposed(*step, tokens, {});
+    else {
+        runStep(*step, tokens, {});
+        const auto next = step->executor->result("next_logits");
+        logits_.assign(next.begin(), next.begin() + info_.vocabulary);
+    }
+
+    const Graph& graph = *step->executor->plan().graph;
+    std::vector<Captured> captured;
+    for (const std::string& name : names) {
+        const Shape& full = step->executor->plan().result(name).type.shape;
+        const std::string& axes = graph.probes().at(name).axes;
+        std::vector<int64_t> cut = full.extents();
+        for (size_t axis = 0; axis < cut.size(); ++axis)
+            if (axes[axis] == 'T' || axes[axis] == 'S') cut[axis] = count;
+        Captured& hook = captured.emplace_back(Captured{name, Shape(cut), {}});
+        hook.values.reserve(static_cast<size_t>(hook.shape.elements()));
+        const std::span<const float> padded = step->executor->result(name);
+        // T is the second axis of patterns and the first axis of other hooks, so rows are copied by index.
+        for (int64_t row = 0; row < hook.shape.rows(); ++row) {
+            int64_t from = 0, rest = row, place = 1;
+            for (int axis = hook.shape.rank() - 2; axis >= 0; --axis) {
+                from += rest % hook.shape[axis] * place;
+                rest /= hook.shape[axis];
+                place *= full[axis];
+            }
+            const auto begin = padded.begin() + static_cast<std::ptrdiff_t>(from * full.rowStride());
+            hook.values.insert(hook.values.end(), begin, begin + static_cast<std::ptrdiff_t>(hook.shape.columns()));
+        }
+    }
+    return captured;
+}
+
+LayerInputs LanguageModel::layerInputs(int layer, uint64_t sequenceVersion) {
+    const auto hook = [&](const char* name) { return fmt::format("blocks.{}.attn.hook_{}", layer, name); };
+    const bool sharesKeys = std::ranges::find(info_.hooks, hook("k")) == info_.hooks.end(); // keys are queries
+    const std::vector<int> tokens = tokens_;
+    const auto captured =
+        capture(tokens, sharesKeys ? hook("q") + "," + hook("v") : hook("q") + "," + hook("k") + "," + hook("v"));
+    const auto named = [&](const std::string& name) -> const Captured& {
+        return *std::ranges::find(captured, name, &Captured::name);
+    };
+    const auto byHead = [](const Captured& from) { // [T,heads,D] -> [heads,T,D]
+        const int64_t T = from.shape[0], heads = from.shape[1], D = from.shape[2];
+        std::vector<float> values;
+        values.reserve(from.values.size());
+        for (int64_t head = 0; head < heads; ++head)
+            for (int64_t t = 0; t < T; ++t) {
+                const auto begin = from.values.begin() + (t * heads + head) * D;
+                values.insert(values.end(), begin, begin + D);
+            }
+        return values;
+    };
+    const Captured &q = named(hook("q")), &k = named(sharesKeys ? hook("q") : hook("k"));
+    // Queries carry the factor between the model's scale of scores and 1 / sqrt(D).
+    const LayerAttention& attention = config().layers[static_cast<size_t>(layer)];
+    const double scale = attention.spec ? 1 : attention.rule.scale * std::sqrt(static_cast<double>(q.shape[2]));
+    std::vector<float> queries = byHead(q);
+    for (float& value : queries) value *= static_cast<float>(scale);
+    return {.sequenceVersion = sequenceVersion,
+            .layer = layer,
+            .heads = q.shape[1],
+            .keyValueHeads = k.shape[1],
+            .tokens = q.shape[0],
+            .width = q.shape[2],
+            .q = std::move(queries),
+            .k = byHead(k),
+            .v = byHead(named(hook("v")))};
+}
+
+std::string LayerInputs::headsText() const {
+    if (heads == 1) return "single";
+    return heads == keyValueHeads ? fmt::format("multi_head({})", heads)
+                                  : fmt::format("grouped_query({}, {})", heads, keyValueHeads);
+}
+
+} // namespace attn

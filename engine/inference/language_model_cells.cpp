@@ -1,0 +1,223 @@
+#include "engine/attention/part.h"
+#include "engine/core/error.h"
+#include "engine/inference/edit_state.h"
+#include "engine/inference/step_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+// The arithmetic of single cells.
+
+namespace attn {
+namespace {
+
+/// Computes the softmax of the cell's row. @param scores NaN where masked
+void weigh(CellExplanation& cell, const std::vector<double>& scores) {
+    double maximum = -INFINITY, sum = 0;
+    for (double score : scores)
+        if (!std::isnan(score)) maximum = std::max(maximum, score);
+    for (double score : scores) sum += std::isnan(score) ? 0 : std::exp(score - maximum);
+    for (double score : scores) {
+        cell.rowScores.push_back(static_cast<float>(score));
+        cell.rowProbabilities.push_back(
+            std::isnan(score) || sum == 0 ? 0.0f : static_cast<float>(std::exp(score - maximum) / sum));
+    }
+    cell.rowMaximum = static_cast<float>(maximum);
+    cell.rowSum = static_cast<float>(sum);
+    cell.probability = cell.rowProbabilities[static_cast<size_t>(cell.key)];
+}
+
+double dotOf(std::span<const float> a, std::span<const float> b) {
+    double sum = 0;
+    for (size_t d = 0; d < a.size(); ++d) sum += static_cast<double>(a[d]) * static_cast<double>(b[d]);
+    return sum;
+}
+
+/// Why the arithmetic of a cell of this attention cannot be shown; empty if it can.
+std::string whyNotExplained(const AttentionSpec& spec) {
+    const auto title = [&](Slot slot) { return spec.part(slot).title; };
+    const auto is = [&](Slot slot, std::string_view id) { return spec.parts.at(slot).id == id; };
+    if (!is(Slot::Mixer, "attention"))
+        return fmt::format("{} replaces attention: no query has a score with a key.", title(Slot::Mixer));
+    if (!is(Slot::Normaliser, "softmax"))
+        return fmt::format("The weights of {} are not a softmax of scores, so a cell's score does not give its weight.",
+                           title(Slot::Normaliser));
+    if (!is(Slot::Score, "scaled_dot") && !is(Slot::Score, "dot"))
+        return fmt::format("The score of {} is not a sum of products of query and key features.", title(Slot::Score));
+    if (is(Slot::Position, "distance_aware"))
+        return fmt::format("{} multiplies the scores instead of adding to them.", title(Slot::Position));
+    if (is(Slot::Heads, "talking"))
+        return fmt::format("{}: every weight mixes the scores of all heads.", title(Slot::Heads));
+    if (!is(Slot::Memory, "none"))
+        return fmt::format("With {}, the weight of a cell also depends on remembered keys.", title(Slot::Memory));
+    return {};
+}
+
+} // namespace
+
+std::vector<float> LanguageModel::cacheRow(const std::string& state, int row, int head) const {
+    const Shape& shape = store_->entry(state).shape; // [S, heads, D]
+    const std::vector<float> all = store_->read(state);
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>((row * shape[1] + head) * shape[2]);
+    return {begin, begin + static_cast<std::ptrdiff_t>(shape[2])};
+}
+
+CellExplanation LanguageModel::explain(const CellRequest& asked) {
+    const auto count = static_cast<int>(tokens_.size());
+    if (asked.layer < 0 || asked.layer >= info_.layers || asked.head < 0 || asked.head >= info_.heads ||
+        asked.query < 0 || asked.query >= count || asked.key < 0 || asked.key >= count)
+        throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {}, head {}", asked.query, asked.key,
+                                         asked.layer, asked.head),
+                     .where = info_.name,
+                     .hint = fmt::format("the model has {} layers of {} heads and the text has {} tokens", info_.layers,
+                                         info_.heads, count)});
+    CellExplanation cell{.layer = asked.layer, .head = asked.head};
+    const HeadLayout& heads = config().layers[static_cast<size_t>(cell.layer)].heads;
+    cell.keyValueHead = cell.head / static_cast<int>(heads.heads / heads.keyValueHeads);
+    cell.query = asked.query;
+    cell.key = asked.key;
+    if (const auto edit = edits_->hooks.patterns().find({cell.layer, cell.head});
+        edit != edits_->hooks.patterns().end() && !isBypassed_) {
+        const auto row = editedRow(edit->second, cell.query, count);
+        if (!row.empty()) {
+            cell.remark = "a change sets this row of the pattern";
+            cell.displayed = cell.key < static_cast<int>(row.size()) ? row[static_cast<size_t>(cell.key)] : 0;
+            return cell;
+        }
+    }
+    if (isComposed())
+        explainComposed(cell);
+    else
+        explainCached(cell);
+    return cell;
+}
+
+void LanguageModel::explainCached(CellExplanation& cell) {
+    const LayerAttention& spec = config().layers[static_cast<size_t>(cell.layer)];
+    const std::string prefix = fmt::format("blocks.{}.attn", cell.layer);
+    cell.q = cacheRow(prefix + ".cache_q", cell.query, cell.head);
+    cell.v = cacheRow(prefix + ".cache_v", cell.key, cell.keyValueHead);
+    cell.scale = static_cast<float>(spec.rule.scale);
+
+    const std::vector<float> keys = store_->read(prefix + ".cache_k"); // [S,G,D]
+    const auto D = static_cast<size_t>(spec.heads.width), G = static_cast<size_t>(spec.heads.keyValueHeads);
+    const auto keyOf = [&](int key) {
+        return std::span(keys).subspan((static_cast<size_t>(key) * G + static_cast<size_t>(cell.keyValueHead)) * D, D);
+    };
+    std::vector<double> scores;
+    for (int key = 0; key < static_cast<int>(tokens_.size()); ++key) {
+        const double dot = dotOf(cell.q, keyOf(key));
+        const bool isAfter = spec.rule.causal && key > cell.query;
+        const bool isTooFar = spec.rule.window > 0 && cell.query - key >= spec.rule.window;
+        const bool isMasked = isAfter || isTooFar;
+        scores.push_back(isMasked ? NAN : dot * spec.rule.scale);
+        if (key != cell.key) continue;
+        cell.dot = static_cast<float>(dot);
+        cell.score = static_cast<float>(dot * spec.rule.scale);
+        cell.isMasked = isMasked;
+        cell.maskReason =
+            isAfter    ? "the key comes after the query"
+            : isTooFar ? fmt::format("the key is {} tokens back; the window is {}", cell.query - key, spec.rule.window)
+                       : "";
+    }
+    cell.k.assign(keyOf(cell.key).begin(), keyOf(cell.key).end());
+    for (size_t d = 0; d < D; ++d) cell.products.push_back(cell.q[d] * cell.k[d]);
+    weigh(cell, scores);
+    cell.displayed = patternTile({.layer = cell.layer,
+                                  .head = cell.head,
+                                  .queryBegin = cell.query,
+                                  .queryEnd = cell.query + 1,
+                                  .keyBegin = cell.key,
+                                  .keyEnd = cell.key + 1})
+                         .values.front();
+    addContribution(cell, true);
+}
+
+void LanguageModel::explainComposed(CellExplanation& cell) {
+    const auto shown = composedRow(cell.layer, cell.head, cell.query, cell.key, cell.key + 1);
+    cell.displayed = shown.empty() ? std::numeric_limits<float>::quiet_NaN() : shown.front();
+    const AttentionSpec& spec = *config().layers[static_cast<size_t>(cell.layer)].spec;
+    cell.remark = whyNotExplained(spec);
+    if (!cell.remark.empty()) return;
+
+    const std::string prefix = fmt::format("blocks.{}.attn.hook_", cell.layer);
+    const std::vector<int> tokens = tokens_;
+    const auto captured = capture(tokens, prefix + "*");
+    const auto find = [&](const std::string& hook) -> const Captured* {
+        const auto found = std::ranges::find(captured, prefix + hook, &Captured::name);
+        return found == captured.end() ? nullptr : &*found;
+    };
+    /// The vector of a token and a head in a hook [T,heads,D].
+    const auto vectorOf = [](const Captured& from, int token, int head) {
+        const auto heads = static_cast<int>(from.shape[1]);
+        const auto width = static_cast<size_t>(from.shape[2]);
+        return std::span(from.values).subspan(static_cast<size_t>(token * heads + head) * width, width);
+    };
+    const auto count = static_cast<int>(tokens.size());
+    /// The value of the cell's row and a key in a hook [H,T,S].
+    const auto cellOf = [&](const Captured& from, int key) {
+        return from.values[static_cast<size_t>((cell.head * count + cell.query) * count + key)];
+    };
+    const Captured *q = find("rot_q"), *k = find("rot_k");
+    if (!q) q = find("q");
+    if (!k) k = find("k");
+    const auto query = vectorOf(*q, cell.query, cell.head), key = vectorOf(*k, cell.key, cell.keyValueHead),
+               value = vectorOf(*find("v"), cell.key, cell.keyValueHead);
+    cell.q.assign(query.begin(), query.end());
+    cell.k.assign(key.begin(), key.end());
+    cell.v.assign(value.begin(), value.end());
+    for (size_t d = 0; d < query.size(); ++d) cell.products.push_back(query[d] * key[d]);
+    const double scale =
+        spec.parts.at(Slot::Score).id == "scaled_dot" ? 1 / std::sqrt(static_cast<double>(query.size())) : 1;
+    cell.scale = static_cast<float>(scale);
+
+    std::vector<std::pair<std::string, const Captured*>> terms;
+    const std::set<std::string> others{"q", "k", "v", "rot_q", "rot_k", "z", "attn_scores", "pattern"};
+    for (const Captured& hook : captured)
+        if (const std::string name = hook.name.substr(prefix.size()); !others.contains(name))
+            terms.emplace_back(name, &hook);
+    const Captured& formed = *find("attn_scores"); // shows which cells are hidden
+    std::vector<double> scores;
+    for (int s = 0; s < count; ++s) {
+        const double dot = dotOf(query, vectorOf(*k, s, cell.keyValueHead));
+        double score = dot * scale;
+        for (const auto& [name, term] : terms) score += static_cast<double>(cellOf(*term, s));
+        const bool isMasked = !(cellOf(formed, s) > static_cast<float>(kMasked) / 2);
+        scores.push_back(isMasked ? NAN : score);
+        if (s != cell.key) continue;
+        cell.dot = static_cast<float>(dot);
+        cell.score = static_cast<float>(score);
+        for (const auto& [name, term] : terms) cell.terms.push_back({name, cellOf(*term, s)});
+        cell.isMasked = isMasked;
+    }
+    if (cell.isMasked)
+        cell.maskReason = spec.mask.text() == "causal" ? "the key comes after the query"
+                                                       : fmt::format("the mask {} hides it", spec.mask.text());
+    weigh(cell, scores);
+    if (spec.parts.at(Slot::Position).id == "shaw") { // a row chosen by distance is added to the value
+        const std::string table = fmt::format("blocks.{}.attn.position.values", cell.layer);
+        const std::string name = store_->contains(table) ? table : "blocks.0.attn.position.values";
+        const std::vector<float> rows = store_->read(name);
+        const int64_t reach = (store_->entry(name).shape[0] - 1) / 2,
+                      row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
+        for (size_t d = 0; d < cell.v.size(); ++d) cell.v[d] += rows[static_cast<size_t>(row) * cell.v.size() + d];
+    }
+    addContribution(cell, spec.parts.at(Slot::Output).id == "plain");
+}
+
+void LanguageModel::addContribution(CellExplanation& cell, bool reachesStream) const {
+    for (float value : cell.v) cell.contribution.push_back(cell.probability * value);
+    if (!reachesStream) return;
+    const std::string own = fmt::format("blocks.{}.attn.W_O", cell.layer);
+    const std::vector<float> output = store_->read(
+        store_->contains(own) ? own : "blocks.0.attn.W_O"); // [C, H*D]; layers may share those of the first
+    const size_t D = cell.v.size(), width = static_cast<size_t>(info_.heads) * D;
+    for (size_t c = 0; c < output.size() / width; ++c)
+        cell.residualContribution.push_back(static_cast<float>(
+            dotOf(std::span(output).subspan(c * width + static_cast<size_t>(cell.head) * D, D), cell.contribution)));
+}
+
+} // namespace attn

@@ -1,0 +1,121 @@
+#include "engine/inference/sampling.h"
+
+#include "engine/core/error.h"
+#include "engine/core/rng.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+std::vector<float> penalised(std::span<const float> logits, float penalty, std::span<const int> seen) {
+    std::vector<float> result(logits.begin(), logits.end());
+    if (penalty == 1) return result;
+    std::vector<bool> done(logits.size(), false);
+    for (int token : seen) {
+        const auto index = static_cast<size_t>(token);
+        if (token < 0 || index >= logits.size() || done[index]) continue;
+        done[index] = true;
+        result[index] = result[index] > 0 ? result[index] / penalty : result[index] * penalty;
+    }
+    return result;
+}
+
+/// All tokens by falling probability, filtered ones (probability 0) last in order of raw logit.
+std::vector<Candidate> distribution(std::span<const float> logits, const Sampling& sampling,
+                                    std::span<const int> seen) {
+    if (logits.empty() || std::ranges::all_of(logits, [](float x) { return std::isnan(x); }))
+        throw Error(
+            {.what = "all logits of the model are NaN", .where = "sampling", .hint = "check the parameters for NaN"});
+    if (!sampling.greedy && !(sampling.temperature > 0))
+        throw Error({.what = fmt::format("temperature {} must be above 0", sampling.temperature),
+                     .where = "sampling",
+                     .hint = "use greedy for the most likely token"});
+
+    const std::vector<float> adjusted = penalised(logits, sampling.repetitionPenalty, seen);
+    std::vector<Candidate> all(logits.size());
+    for (size_t i = 0; i < all.size(); ++i)
+        all[i] = {static_cast<int>(i), std::isnan(logits[i]) ? -INFINITY : logits[i], 0};
+    const auto weight = [&](const Candidate& c) {
+        const float x = adjusted[static_cast<size_t>(c.token)];
+        return std::isnan(x) ? -INFINITY : x;
+    };
+    std::ranges::stable_sort(all, [&](const Candidate& a, const Candidate& b) { return weight(a) > weight(b); });
+
+    const double temperature = sampling.greedy ? 1.0 : sampling.temperature;
+    const double top = weight(all.front());
+    double total = 0;
+    std::vector<double> mass(all.size());
+    for (size_t i = 0; i < all.size(); ++i) total += mass[i] = std::exp((weight(all[i]) - top) / temperature);
+
+    size_t kept = all.size();
+    if (!sampling.greedy) {
+        if (sampling.topK > 0) kept = std::min(kept, static_cast<size_t>(sampling.topK));
+        total = std::accumulate(mass.begin(), mass.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
+        if (sampling.topP < 1) {
+            double cumulative = 0;
+            for (size_t i = 0; i < kept; ++i)
+                if ((cumulative += mass[i]) >= sampling.topP * total) kept = i + 1;
+        }
+        while (kept > 1 && mass[kept - 1] < sampling.minP * mass[0]) --kept;
+        total = std::accumulate(mass.begin(), mass.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
+    }
+    for (size_t i = 0; i < kept; ++i) all[i].probability = static_cast<float>(mass[i] / total);
+    std::stable_sort(all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
+    return all;
+}
+
+} // namespace
+
+std::span<const Param> samplingParams() {
+    static constexpr std::array kParams{
+        Param{"temperature", "Temperature", "Below 1 sharpens the distribution, above 1 flattens it", Param::Kind::Real,
+              0.05, 3, 0.05, 1},
+        Param{"top_k", "Top-k", "Draw only from the k most likely tokens; 0 means all", Param::Kind::Integer, 0, 200, 1,
+              0},
+        Param{"top_p", "Top-p", "Draw only from the smallest set whose probabilities reach p", Param::Kind::Real, 0.05,
+              1, 0.01, 1},
+        Param{"min_p", "Min-p", "Drop tokens less likely than this fraction of the most likely token",
+              Param::Kind::Real, 0, 1, 0.01, 0},
+        Param{"repetition_penalty", "Repetition penalty", "Above 1 makes tokens that already occurred less likely",
+              Param::Kind::Real, 1, 2, 0.01, 1},
+    };
+    return kParams;
+}
+
+std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
+                                      std::span<const int> seen, int limit) {
+    std::vector<Candidate> all = distribution(logits, sampling, seen);
+    if (limit >= 0 && static_cast<size_t>(limit) < all.size()) all.resize(static_cast<size_t>(limit));
+    return all;
+}
+
+Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
+                      uint64_t position) {
+    if (sampling.greedy && sampling.repetitionPenalty == 1) { // the common case: no sorting
+        size_t best = 0;
+        bool any = false;
+        for (size_t i = 0; i < logits.size(); ++i)
+            if (!std::isnan(logits[i]) && (!any || logits[i] > logits[best])) best = i, any = true;
+        if (any) {
+            double total = 0;
+            for (float x : logits) total += std::isnan(x) ? 0 : std::exp(static_cast<double>(x) - logits[best]);
+            return {static_cast<int>(best), logits[best], static_cast<float>(1 / total)};
+        }
+    }
+    const std::vector<Candidate> all = distribution(logits, sampling, seen);
+    if (sampling.greedy) return all.front();
+    const double draw = uniform(sampling.seed, position);
+    double cumulative = 0;
+    for (const Candidate& candidate : all)
+        if ((cumulative += candidate.probability) > draw) return candidate;
+    return all.front(); // rounding can leave the sum just below the random number
+}
+
+} // namespace attn

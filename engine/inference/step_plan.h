@@ -1,0 +1,18 @@
+#pragma once
+
+#include "engine/inference/language_model.h"
+
+#include <string>
+
+namespace attn {
+
+/// A compiled plan of a LanguageModel, with its executor.
+struct LanguageModel::Step {
+    int64_t queries = 0; ///< largest number of tokens in a run; 0 for views
+    std::unique_ptr<GpuExecutor> executor;
+};
+
+/// The name of the pattern hook of a layer.
+std::string hookPattern(int layer);
+
+} // namespace attn

@@ -1,0 +1,81 @@
+#include "engine/inference/view_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+
+std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
+                                 int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs) {
+    auto graph = std::make_shared<Graph>();
+    const Tensor positions = graph->state(
+        decoder_names::kCachePositions, {.shape = {capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
+    const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
+    for (int layer : layers) {
+        const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
+        const auto cache = [&](const char* letter, int64_t count) {
+            return graph->state(fmt::format("blocks.{}.attn.cache_{}", layer, letter),
+                                {.shape = {capacity, count, spec.heads.width}, .liveRows = StepScalar::KeyLength});
+        };
+        const AttentionInputs inputs{.q = cache("q", spec.heads.heads),
+                                     .k = cache("k", spec.heads.keyValueHeads),
+                                     .v = {},
+                                     .queryPosition = positions,
+                                     .keyPosition = positions};
+        outputs[fmt::format("tile.{}", layer)] =
+            patternTile(inputs, attentionRowStatistics(inputs, window, spec.rule), window, spec.rule, heads, size);
+    }
+    return graph;
+}
+
+LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacity, int layer) {
+    const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
+    const auto cache = [&](char letter) { return fmt::format("blocks.{}.attn.cache_{}", layer, letter); };
+    return {.q = cache('q'),
+            .k = cache('k'),
+            .positions = decoder_names::kCachePositions,
+            .rule = spec.rule,
+            .slopes = {},
+            .capacity = capacity,
+            .heads = spec.heads.heads,
+            .groups = spec.heads.keyValueHeads,
+            .width = spec.heads.width,
+            .hasLiveRows = true};
+}
+
+std::unique_ptr<GpuExecutor> longPatternStep(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
+                                             const LongPatternSource& source, int64_t heads, int64_t rows, int64_t size,
+                                             bool isFine) {
+    const auto graph = std::make_shared<Graph>();
+    const auto cache = [&](const std::string& name, int64_t count) {
+        return graph->state(name, {.shape = {source.capacity, count, source.width}, .liveRows = StepScalar::KeyLength});
+    };
+    const Tensor positions = graph->state(
+        source.positions, {.shape = {source.capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
+    const AttentionInputs in{.q = cache(source.q, source.heads),
+                             .k = cache(source.k, source.groups),
+                             .v = {},
+                             .queryPosition = positions,
+                             .keyPosition = positions};
+    const Tensor slopes = graph->input("slopes", {.shape = {source.heads}});
+    const auto words = [&](const char* name) { return graph->input(name, {.shape = {16}, .dtype = DType::I32}); };
+    const Tensor statistics = lensStatistics(in, slopes, words("rows"), source.rule, rows, heads);
+    const Tensor pixels =
+        lensTile(in, slopes, statistics, words("view"), source.rule, Pooling::Maximum, isFine, size, size, heads);
+    auto step = std::make_unique<GpuExecutor>(context, kernels, store,
+                                              compile(graph, std::map<std::string, Tensor>{{"pixels", pixels}}));
+    std::ranges::fill(step->input("slopes"), 0.0f);
+    std::ranges::copy(source.slopes, step->input("slopes").begin());
+    return step;
+}
+
+void runLongPatternStep(GpuExecutor& step, const LensBand& band, int64_t tokens) {
+    std::ranges::copy(band.statisticsWords(), step.inputIntegers("rows").begin());
+    std::ranges::copy(band.tileWords(), step.inputIntegers("view").begin());
+    StepParams params;
+    params[StepScalar::QueryLength] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens);
+    step.run(params);
+}
+
+} // namespace attn

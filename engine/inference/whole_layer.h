@@ -1,0 +1,25 @@
+#pragma once
+
+#include "engine/inference/edits.h"
+
+#include <span>
+
+namespace attn {
+
+/// A change to everything that a layer adds to the residual stream: `change` at its attention and at its MLP, if any.
+/// @param change its hook is ignored
+std::vector<Intervention> wholeLayer(Intervention change, int layer, bool hasMlp);
+
+/// Groups changes as people see them: consecutive equal changes to attention and MLP of a layer are one change. The
+/// spans point into the list.
+std::vector<std::span<const Intervention>> changesOf(const std::vector<Intervention>& interventions);
+
+/// The interventions of a row in the list of changes; empty for a pattern or an invalid row.
+std::span<Intervention> changeAt(Edits& edits, int row);
+/// Removes a row of the list of changes, also for patterns.
+void removeChange(Edits& edits, int row);
+
+/// The text of a change in a list: "layer 2 removed". @param change from changesOf()
+std::string describe(std::span<const Intervention> change);
+
+} // namespace attn

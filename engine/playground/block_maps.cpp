@@ -1,0 +1,184 @@
+#include "engine/playground/block_maps.h"
+
+#include "engine/attention/block/block_flow.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
+#include "engine/attention/terms.h"
+#include "engine/core/rng.h"
+#include "engine/models/decoder.h"
+#include "engine/runtime/gpu_executor.h"
+#include "engine/training/initial_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+constexpr int64_t kLayers = 6, kVocabulary = 64;
+
+DecoderConfig configOf(const AttentionSpec& spec, int64_t tokens, int64_t width) {
+    const HeadCounts counts = headCounts(spec);
+    const int64_t C = counts.heads * width;
+    const LayerAttention layer{.heads = {counts.heads, counts.groups, width}, .rule = {}, .spec = spec};
+    return {.vocabulary = kVocabulary,
+            .modelWidth = C,
+            .context = tokens,
+            .feedForward = {.width = 4 * C},
+            .layers = std::vector<LayerAttention>(kLayers, layer)};
+}
+
+/// Adds the matrices to a decoder's graph.
+class Pictures {
+public:
+    Pictures(const DecoderConfig& config, const AttentionSpec& spec, DecoderGraph& decoder)
+        : config_(config), spec_(spec), decoder_(decoder), graph_(*decoder.graph) {}
+
+    std::map<std::string, Tensor> build() {
+        if (spec_.blockPart(Slot::Norm)) norm();
+        if (spec_.blockPart(Slot::FeedForward)) hidden();
+        if (spec_.blockPart(Slot::Residual)) lengths();
+        if (spec_.blockPart(Slot::Layers)) updates();
+        return std::move(pictures_);
+    }
+
+private:
+    Tensor probe(int64_t layer, const char* name) const {
+        return graph_.probes().at(fmt::format("blocks.{}.{}", layer, name)).tensor;
+    }
+    /// The first residual stream.
+    Tensor stream() const { return slice(probe(kLayers - 1, "hook_resid_pre"), -1, 0, config_.modelWidth); }
+    Tensor mapped(Slot slot, const char* name, Tensor x,
+                  Tensor (*BlockHooks::*map)(BlockFlow&, PartValues, const std::string&, Tensor)) {
+        BlockFlow flow{.graph = graph_,
+                       .weights = "blocks.0",
+                       .width = config_.modelWidth,
+                       .parameters = decoder_.composed.parameters};
+        return (spec_.blockPart(slot)->block->*map)(flow, spec_.values(slot), name, x);
+    }
+
+    void norm() {
+        const int64_t T = config_.context;
+        std::vector<float> ramp;
+        for (int64_t t = 0; t < T; ++t)
+            ramp.push_back(0.1f + static_cast<float>(t) / static_cast<float>(std::max<int64_t>(T - 1, 1)));
+        const std::string name = "block_maps.ramp#";
+        decoder_.composed.constants.push_back({name, {T, 1}, [ramp] { return ramp; }});
+        const Tensor rows = times(unitRows(stream()), graph_.parameter(name, {T, 1}));
+        pictures_["norm.before"] = affine(rows, std::sqrt(static_cast<double>(config_.modelWidth)), 0.5);
+        pictures_["norm.after"] = mapped(Slot::Norm, "ln1", pictures_["norm.before"], &BlockHooks::map);
+    }
+    void hidden() {
+        const Tensor rows = affine(unitRows(stream()), std::sqrt(static_cast<double>(config_.modelWidth)), 0);
+        pictures_["feed_forward.hidden"] = mapped(Slot::FeedForward, "mlp", rows, &BlockHooks::hidden);
+    }
+    void lengths() {
+        std::vector<Tensor> rows;
+        const auto add = [&](Tensor x) {
+            const Tensor mean = reduce(unary(x, Unary::Square), Reduction::Mean, {1});
+            rows.push_back(reshape(unary(mean, Unary::SquareRoot), {1, config_.context}));
+        };
+        add(probe(0, "hook_resid_pre"));
+        for (int64_t layer = 0; layer < kLayers; ++layer) {
+            add(probe(layer, "hook_resid_mid"));
+            add(probe(layer, "hook_resid_post"));
+        }
+        pictures_["residual.lengths"] = concatenate(rows, 0);
+    }
+    void updates() {
+        std::vector<Tensor> rows;
+        for (int64_t layer = 0; layer < kLayers; ++layer) {
+            const Tensor added = minus(probe(layer, "hook_resid_post"), probe(layer, "hook_resid_pre"));
+            rows.push_back(reshape(added, {1, added.shape().elements()}));
+        }
+        const Tensor all = unitRows(concatenate(rows, 0));
+        pictures_["layers.updates"] = product(all, all);
+    }
+
+    const DecoderConfig& config_;
+    const AttentionSpec& spec_;
+    DecoderGraph& decoder_;
+    Graph& graph_;
+    std::map<std::string, Tensor> pictures_;
+};
+
+/// Writes the constants and the initial parameters that a plan reads.
+class Weights {
+public:
+    Weights(const DecoderConfig& config, const DecoderGraph& decoder, TensorStore& store, uint64_t seed)
+        : config_(config), decoder_(decoder), store_(store), seed_(seed) {}
+
+    void write(const Plan& plan) {
+        std::vector<std::pair<std::string, Shape>> room;
+        for (const PlannedTensor& tensor : plan.tensors)
+            if (tensor.home == Home::Parameter) room.emplace_back(tensor.name, tensor.type.shape);
+        store_.reserve(room);
+        for (const auto& [name, shape] : room) store_.writeDense(name, numbersOf(name, shape));
+    }
+
+private:
+    std::vector<float> numbersOf(const std::string& name, const Shape& shape) const {
+        const ComposedNeeds& needs = decoder_.composed;
+        if (const auto found = std::ranges::find(needs.constants, name, &FlowConstant::name);
+            found != needs.constants.end())
+            return found->values();
+        if (const auto found = std::ranges::find(needs.parameters, name, &FlowParameter::name);
+            found != needs.parameters.end())
+            return initialNumbers(*found, streamSeed(seed_, name));
+        // A deviation that preserves lengths, so that sublayers are visible beside the embeddings.
+        const double deviation = 1 / std::sqrt(static_cast<double>(shape.columns()));
+        return initialWeights(static_cast<int64_t>(config_.layers.size()), name, shape,
+                              name == "embed.W_E" ? 1 : deviation, seed_);
+    }
+
+    const DecoderConfig& config_;
+    const DecoderGraph& decoder_;
+    TensorStore& store_;
+    uint64_t seed_;
+};
+
+PlaygroundMap mapOf(const GpuExecutor& executor, const std::string& name) {
+    const Shape& shape = executor.plan().result(name).type.shape;
+    PlaygroundMap map{.name = name, .rows = shape.rows(), .columns = shape.columns(), .values = {}};
+    const auto padded = executor.result(name);
+    for (int64_t row = 0; row < map.rows; ++row) {
+        const auto begin = padded.begin() + static_cast<std::ptrdiff_t>(row * shape.rowStride());
+        map.values.insert(map.values.end(), begin, begin + static_cast<std::ptrdiff_t>(map.columns));
+    }
+    return map;
+}
+
+} // namespace
+
+std::vector<PlaygroundMap> blockMaps(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
+                                     int64_t tokens, int64_t width, uint64_t seed) {
+    if (std::ranges::none_of(kBlockSlots, [&](Slot slot) { return spec.blockPart(slot); })) return {};
+    const DecoderConfig config = configOf(spec, tokens, width);
+    DecoderGraph decoder = buildDecoder(config, {.queries = tokens});
+    const auto plan = compile(decoder.graph, Pictures(config, spec, decoder).build());
+    TensorStore store(context);
+    Weights(config, decoder, store, seed).write(*plan);
+    GpuExecutor executor(context, kernels, store, plan);
+    if (executor.hasInput(decoder_names::kTokens)) {
+        const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
+        for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>(uniform(seed, i) * kVocabulary);
+    }
+    if (executor.hasInput(decoder_names::kPositions)) {
+        const std::span<int32_t> positions = executor.inputIntegers(decoder_names::kPositions);
+        for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int32_t>(i);
+    }
+    for (int64_t layer = 0; layer < kLayers; ++layer)
+        if (const std::string gates = fmt::format("blocks.{}.attn.gates", layer); executor.hasInput(gates))
+            std::ranges::fill(executor.input(gates), 1.0f);
+    executor.run({});
+    std::vector<PlaygroundMap> maps;
+    for (const char* name : {"norm.before", "norm.after", "feed_forward.hidden", "residual.lengths", "layers.updates"})
+        if (executor.plan().results.contains(name)) maps.push_back(mapOf(executor, name));
+    return maps;
+}
+
+} // namespace attn

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "engine/inference/layer_inputs.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace attn {
+
+/// Features of tokens that do not come from a model, such as those of the patches of a picture.
+struct TokenFeatures {
+    int64_t tokens = 0, width = 0;
+    std::vector<float> values; ///< [tokens, width], scaled like standard normal numbers
+};
+
+/// Queries, keys and values for one attention.
+struct AttentionNumbers {
+    std::vector<float> q, k, v; ///< [heads, tokens, width], [groups, keys, width]
+};
+
+/// The sizes of the inputs of an attention.
+struct AttentionExtents {
+    int64_t heads = 1, groups = 1, tokens = 1, width = 1;
+    int64_t keys = 0; ///< S of random numbers; 0: equal to `tokens`
+    bool operator==(const AttentionExtents&) const = default;
+};
+
+/// Standard normal random numbers. Fewer heads get the first numbers of more heads.
+AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed);
+
+/// Features times random matrices. Queries and keys of a group of heads share a matrix, so similar tokens attend to
+/// each other. Values have another one.
+AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed);
+
+/// The queries, keys and values of the first heads of a model's layer. @throws Error if it shares keys in another way
+/// or has fewer heads
+AttentionNumbers layerNumbers(const LayerInputs& inputs, const AttentionExtents& extents);
+
+} // namespace attn
