@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/cli/measurements.h"
 
 #include "engine/core/rng.h"
 #include "engine/inference/language_model.h"
@@ -6,7 +7,6 @@
 #include "engine/runtime/gpu_executor.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -15,11 +15,6 @@
 #include <map>
 
 namespace attn::cli {
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
 
 void addBenchTrain(Command& command);
 void addBenchLongPattern(Command& command);
@@ -183,14 +178,9 @@ void printProfile(const BenchOptions& options, const std::optional<std::string>&
 }
 
 int bench(const BenchOptions& options) {
-    nlohmann::json results = nlohmann::json::object();
+    Measurements results(options.json, 44);
     const auto wants = [&](const char* name) {
         return options.only.empty() || std::ranges::find(options.only, name) != options.only.end();
-    };
-    const auto report = [&](const std::string& name, double value, const char* unit) {
-        results[name] = value;
-        if (!options.json) fmt::print("{:<44} {:>10.1f} {}\n", name, value, unit);
-        std::fflush(stdout);
     };
     const auto device = namedDevice(options.device);
     if (options.profile) {
@@ -199,22 +189,22 @@ int bench(const BenchOptions& options) {
     }
     if (wants("matmul") || wants("attention")) {
         gpu::Context context({.device = device});
-        if (!options.json) fmt::print("device: {}, {}\n", context.traits().name, context.traits().driver);
-        if (wants("matmul")) report("matmul 512^3", matmulGflops(context, 512), "GFLOP/s");
+        results.setDevice(context);
+        if (wants("matmul")) results.add("matmul 512^3", matmulGflops(context, 512), "GFLOP/s");
         if (wants("matmul") && !context.traits().isSoftware)
-            report("matmul 4096^3", matmulGflops(context, 4096), "GFLOP/s");
-        if (wants("attention")) report("causal attention B1 H8 T2048 D64", attentionMs(context), "ms");
+            results.add("matmul 4096^3", matmulGflops(context, 4096), "GFLOP/s");
+        if (wants("attention")) results.add("causal attention B1 H8 T2048 D64", attentionMs(context), "ms");
     }
     if (!options.path.empty() && wants("model")) {
         const int64_t before = peakBytes();
         LanguageModel plain(openModelSource(options.path), {.device = device, .inspects = false});
         if (before > 0)
-            report("loading: peak memory over float32 weights",
-                   static_cast<double>(peakBytes() - before) / static_cast<double>(plain.info().parameterCount * 4),
-                   "x");
-        report("decode, nothing captured", decodeRate(plain, 400), "tokens/s");
+            results.add(
+                "loading: peak memory over float32 weights",
+                static_cast<double>(peakBytes() - before) / static_cast<double>(plain.info().parameterCount * 4), "x");
+        results.add("decode, nothing captured", decodeRate(plain, 400), "tokens/s");
         LanguageModel inspecting(openModelSource(options.path), {.device = device});
-        report("decode, every pattern captured", decodeRate(inspecting, 400), "tokens/s");
+        results.add("decode, every pattern captured", decodeRate(inspecting, 400), "tokens/s");
         const int tokens = std::min(512, inspecting.capacity());
         prefillRate(inspecting, tokens);
         std::vector<double> seconds;
@@ -226,14 +216,14 @@ int bench(const BenchOptions& options) {
             inspecting.patternGrid(64);
             seconds.push_back(secondsSince(start));
         }
-        report(fmt::format("replace the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");
+        results.add(fmt::format("replace the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");
     }
     if (wants("gpt2")) {
         LanguageModel model(std::make_unique<RandomGpt2>(), {.device = device, .inspects = false});
-        report("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
-        report("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
+        results.add("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
+        results.add("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
     }
-    if (options.json) print(results);
+    results.finish();
     return kDone;
 }
 

@@ -1,11 +1,11 @@
 #include "app/cli/command.h"
+#include "app/cli/measurements.h"
 
 #include "engine/attention/random_features.h"
 #include "engine/inference/long_pattern_view.h"
 #include "engine/runtime/gpu_executor.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -42,13 +42,8 @@ int benchLongPattern(const BenchLongPatternOptions& options) {
          .groups = options.heads,
          .width = options.width});
 
-    nlohmann::json results{{"device", context.traits().name}};
-    if (!options.json) fmt::print("device: {}, {}\n", context.traits().name, context.traits().driver);
-    const auto report = [&](const std::string& name, double value, const char* unit) {
-        results[name] = value;
-        if (!options.json) fmt::print("{:<62} {:>10.1f} {}\n", name, value, unit);
-        std::fflush(stdout);
-    };
+    Measurements results(options.json, 62);
+    results.setDevice(context);
     const auto timed = [&](const LongPatternRegion& view) { // until it is drawn, and until it is exact
         const Clock::time_point start = Clock::now();
         const auto since = [&] { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); };
@@ -76,21 +71,22 @@ int benchLongPattern(const BenchLongPatternOptions& options) {
     LongPatternRegion other = whole;
     other.head = static_cast<int>(options.heads) - 1; // nothing has been computed for it
     const auto [coarse, exact] = timed(other);
-    report(map + ": coarse", coarse, "ms");
-    report(map + ": largest, exact, normalisers included", exact, "ms");
-    report(map + ": largest, exact, normalisers known", timed(other).second, "ms");
+    results.add(map + ": coarse", coarse, "ms");
+    results.add(map + ": largest, exact, normalisers included", exact, "ms");
+    results.add(map + ": largest, exact, normalisers known", timed(other).second, "ms");
     LongPatternRegion mean = other;
     mean.pooling = Pooling::Mean;
     timed({.head = other.head, .level = level, .rows = 1, .columns = side, .pooling = Pooling::Mean});
-    report(map + ": mean, exact, normalisers known", timed(mean).second, "ms");
+    results.add(map + ": mean, exact, normalisers known", timed(mean).second, "ms");
     timed(close);
-    report(fmt::format("{0} x {0} cells, normalisers known", options.size), timed(close).second, "ms");
+    results.add(fmt::format("{0} x {0} cells, normalisers known", options.size), timed(close).second, "ms");
     LongPatternRegion moved = close;
     moved.row += 64;
     moved.column += 64;
-    report("moved by 64 cells, new normalisers included", timed(moved).second, "ms");
-    report("device memory beyond q and k", static_cast<double>(context.allocatedBytes() - before) / (1 << 20), "MiB");
-    if (options.json) print(results);
+    results.add("moved by 64 cells, new normalisers included", timed(moved).second, "ms");
+    results.add("device memory beyond q and k", static_cast<double>(context.allocatedBytes() - before) / (1 << 20),
+                "MiB");
+    results.finish();
     return kDone;
 }
 

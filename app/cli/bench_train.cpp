@@ -1,5 +1,6 @@
 #include "app/cli/bench_train_script.h"
 #include "app/cli/command.h"
+#include "app/cli/measurements.h"
 
 #include "engine/core/folder.h"
 #include "engine/core/rng.h"

@@ -57,8 +57,4 @@ FigureTheme themeFromKey(const std::string& key);
 /// @param theme for themeFromKey
 void writeFigure(const Figure& figure, const QSize& size, const std::string& path, const std::string& theme = "light");
 
-/// The median of measurements; of an even number, the larger of the two in the middle.
-/// @param values at least one
-double median(std::vector<double> values);
-
 } // namespace attn::cli

@@ -1,0 +1,38 @@
+#include "app/cli/measurements.h"
+
+#include "app/cli/command.h"
+
+#include "engine/gpu/context.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace attn::cli {
+
+Measurements::Measurements(bool isJson, int nameWidth)
+    : isJson_(isJson), nameWidth_(nameWidth), json_(std::make_shared<nlohmann::json>(nlohmann::json::object())) {}
+
+void Measurements::setDevice(const gpu::Context& context) {
+    (*json_)["device"] = context.traits().name;
+    if (!isJson_) fmt::print("device: {}, {}\n", context.traits().name, context.traits().driver);
+}
+
+void Measurements::add(const std::string& name, double value, const char* unit) {
+    (*json_)[name] = value;
+    if (!isJson_) fmt::print("{:<{}} {:>10.1f} {}\n", name, nameWidth_, value, unit);
+    std::fflush(stdout);
+}
+
+void Measurements::finish() const {
+    if (isJson_) print(*json_);
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+} // namespace attn::cli
