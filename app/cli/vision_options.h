@@ -35,12 +35,6 @@ std::unique_ptr<VisionModel> openVision(const ModelOptions& model, const std::op
 void captureVision(const ModelOptions& model, const ImageOptions& picture, const std::string& hooks,
                    const std::string& out);
 
-/// What `models` prints about a vision model.
-struct VisionListing {
-    bool json = false, hooks = false, tensors = false;
-};
-void describeVision(const ModelOptions& model, const VisionListing& listing);
-
 /// What `render` draws.
 struct VisionView {
     std::string view = "attention", out, colours = "viridis", theme = "light", patch, fusion = "mean", label;
