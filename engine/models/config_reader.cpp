@@ -108,6 +108,11 @@ std::string ConfigReader::text(const char* field, const std::string& fallback) c
     return value->get<std::string>();
 }
 
+std::optional<std::string> ConfigReader::optionalText(const char* field) const {
+    const nlohmann::json* value = find(field);
+    return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
+}
+
 Activation ConfigReader::activation(const char* field, const std::string& fallback) const {
     const std::string name = text(field, fallback);
     constexpr std::array kNames{

@@ -21,6 +21,7 @@ public:
     double number(const char* field, double fallback) const;
     bool flag(const char* field, bool fallback) const;
     std::string text(const char* field, const std::string& fallback) const;
+    std::optional<std::string> optionalText(const char* field) const; ///< no value if it is missing or something else
     Activation activation(const char* field, const std::string& fallback) const;
     ConfigReader object(const char* field) const; ///< a nested object; @throws Error if it is not one
     const nlohmann::json& json() const { return json_; }

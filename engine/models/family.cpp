@@ -1,10 +1,10 @@
 #include "engine/models/family.h"
 
 #include "engine/core/error.h"
+#include "engine/models/config_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -22,8 +22,7 @@ std::string TensorNames::resolve(std::string_view prefix, std::string_view name)
 }
 
 const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file) {
-    const auto field = json.find("model_type");
-    const std::string type = field != json.end() && field->is_string() ? field->get<std::string>() : std::string();
+    const std::string type = ConfigReader(json, file).optionalText("model_type").value_or("");
     std::vector<std::string_view> known;
     for (const ModelFamily* family : familyCatalogue())
         for (std::string_view name : family->modelTypes) {

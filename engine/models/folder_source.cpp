@@ -2,6 +2,7 @@
 #include "engine/io/checksums.h"
 #include "engine/io/weight_source.h"
 #include "engine/models/bundled.h"
+#include "engine/models/config_reader.h"
 #include "engine/models/family.h"
 #include "engine/models/memory_source.h"
 #include "engine/models/model_cost.h"
@@ -41,9 +42,7 @@ public:
         if (const auto file = weights_.folder() / "tokenizer.json";
             std::filesystem::exists(std::filesystem::symlink_status(file, error)))
             tokenizer_.emplace(Tokenizer::load(file));
-        if (const auto example = weights_.config().find("example_prompt");
-            example != weights_.config().end() && example->is_string())
-            example_ = example->get<std::string>();
+        example_ = ConfigReader(weights_.config(), weights_.configFile()).optionalText("example_prompt").value_or("");
         const auto field = weights_.config().find("eos_token_id");
         if (field == weights_.config().end()) return;
         for (const auto& id : field->is_array() ? *field : nlohmann::json::array({*field}))

@@ -31,12 +31,10 @@ std::span<const VisionFamily* const> visionCatalogue() {
 }
 
 const VisionFamily* visionFamilyOf(const VisionFolder& folder) {
-    const auto field = folder.weights.config().find("model_type");
-    const bool hasType = field != folder.weights.config().end() && field->is_string();
-    const std::string type = hasType ? field->get<std::string>() : std::string();
+    const auto type = folder.config().optionalText("model_type");
     for (const VisionFamily* family : visionCatalogue())
-        if (hasType ? std::ranges::find(family->modelTypes, type) != family->modelTypes.end()
-                    : family->recognises && family->recognises(folder))
+        if (type ? std::ranges::find(family->modelTypes, *type) != family->modelTypes.end()
+                 : family->recognises && family->recognises(folder))
             return family;
     return nullptr;
 }

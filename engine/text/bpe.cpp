@@ -6,7 +6,6 @@
 #include "engine/text/utf8.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <queue>
@@ -47,19 +46,13 @@ Bpe Bpe::parse(const JsonNode& node) {
     if (type != "BPE")
         node.fail(fmt::format("is of type {}, which is not supported", printable(type)),
                   "use a model with a BPE tokenizer, or enter token ids");
-    if (const auto dropout = node.find("dropout"); dropout && dropout->value() != 0)
+    if (const auto dropout = node.find("dropout"); dropout && !dropout->isZero())
         dropout->fail("makes the ids random", "set it to null");
 
     StringMap<int> vocabulary;
-    const JsonNode vocabularyNode = node.at("vocab");
-    const nlohmann::json& entries = vocabularyNode.object();
+    const auto entries = node.at("vocab").vocabulary(kMostTokens);
     vocabulary.reserve(entries.size());
-    for (const auto& [token, id] : entries.items()) {
-        if (!id.is_number_unsigned() || id.get<uint64_t>() >= kMostTokens)
-            vocabularyNode.fail(fmt::format("gives token {} the id {}, not a whole number from 0 to {}",
-                                            inQuotes(token), shown(id), kMostTokens - 1));
-        vocabulary.emplace(token, id.get<int>());
-    }
+    for (const auto& [token, id] : entries) vocabulary.emplace(token, id);
     Options options{.continuingPrefix = node.text("continuing_subword_prefix", ""),
                     .endSuffix = node.text("end_of_word_suffix", ""),
                     .fuseUnknown = node.flag("fuse_unk", false),
@@ -78,7 +71,7 @@ void Bpe::parseMerges(const JsonNode& node) {
     uint32_t rank = 0;
     for (const JsonNode& item : node.items()) {
         std::string left, right;
-        if (item.value().is_array()) {
+        if (item.isList()) {
             const std::vector<JsonNode> pair = item.items();
             if (pair.size() != 2) item.fail(fmt::format("has {} parts, not 2", pair.size()));
             left = pair[0].text();

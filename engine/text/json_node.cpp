@@ -8,7 +8,12 @@
 
 namespace attn {
 
+namespace {
+
+/// A value for an error message: a number as it is, anything else by its type.
 std::string shown(const nlohmann::json& value) { return value.is_number() ? value.dump() : value.type_name(); }
+
+} // namespace
 
 void JsonNode::fail(const std::string& what, const std::string& hint) const {
     throw Error(
@@ -43,7 +48,21 @@ std::vector<JsonNode> JsonNode::items() const {
     return nodes;
 }
 
+std::vector<std::pair<std::string_view, int>> JsonNode::vocabulary(uint64_t limit) const {
+    std::vector<std::pair<std::string_view, int>> entries;
+    entries.reserve(object().size());
+    for (const auto& [token, id] : object().items()) {
+        if (!id.is_number_unsigned() || id.get<uint64_t>() >= limit)
+            fail(fmt::format("gives token {} the id {}, not a whole number from 0 to {}", inQuotes(token), shown(id),
+                             limit - 1));
+        entries.emplace_back(token, id.get<int>());
+    }
+    return entries;
+}
+
 bool JsonNode::isText() const { return value_.is_string(); }
+bool JsonNode::isList() const { return value_.is_array(); }
+bool JsonNode::isZero() const { return value_ == 0; }
 
 std::string JsonNode::text() const {
     if (!value_.is_string()) fail(fmt::format("is {}, not text", value_.type_name()));

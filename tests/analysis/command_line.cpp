@@ -157,6 +157,24 @@ TEST_CASE("attention-cli detect: kinds of heads of a vision model", "[analysis][
     CHECK(refused.text.find("there is no head 9 in layer 0") != std::string::npos);
 }
 
+TEST_CASE("attention-cli patch: patterns are patched, and scores are refused with the hooks that work",
+          "[analysis][cli][gpu]") {
+    const std::string asked = "patch builtin:stories --prompt 'Lily had a dog. She loved her' --from 'Lily had a cat. "
+                              "She loved her' --json --hook ";
+    const Answer patterns = runProgram(asked + "attn.hook_pattern", kJson);
+    REQUIRE(patterns.code == 0);
+    const auto effects = jsonOf(patterns).at("effects");
+    CHECK(effects.size() >= 2);
+    for (const auto& layer : effects)
+        for (const auto& each : layer) CHECK(each.is_number());
+    const Answer scores = runProgram(asked + "attn.hook_attn_scores", " 2>&1");
+    CHECK(scores.code == 1);
+    CHECK(scores.text.find("attn.hook_attn_scores cannot be patched token by token") != std::string::npos);
+    CHECK(scores.text.find("attn.hook_pattern, attn.hook_z") != std::string::npos);
+    CHECK(runProgram(asked + "hook_nonsense", " 2>&1").text.find("not every layer has a hook \"hook_nonsense\"") !=
+          std::string::npos);
+}
+
 TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read is a sentence with a remedy",
           "[analysis][vision][cli]") {
     const TemporaryFolder folder;

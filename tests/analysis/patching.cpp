@@ -6,12 +6,8 @@
 #include "engine/training/run.h"
 #include "tests/analysis/golden_case.h"
 #include "tests/io/files.h"
-#include "tests/support/program.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 
 // Patch sweeps of texts: every hook of every text model.
@@ -125,13 +121,11 @@ TEST_CASE("patch sweep: every hook of every bundled text model gives numbers or 
 }
 
 TEST_CASE("patch sweep: every hook of every text family gives numbers or a refusal", "[analysis][gpu]") {
-    std::ifstream file(fs::path(ATTN_TEST_DIR) / "golden" / "cases.json");
-    const auto goldens = nlohmann::json::parse(file);
-    for (const auto& each : goldens.at("cases")) {
-        const auto name = each.at("name").get<std::string>();
-        INFO(name);
+    for (const auto& folder : fs::directory_iterator(fs::path(ATTN_TEST_DIR) / "golden")) {
+        if (!fs::exists(folder.path() / "config.json") || isVisionModel(folder.path().string())) continue;
+        INFO(folder.path().string());
         // 3: as many as a pattern of three tokens has rows and columns.
-        checkHooks(*opened((fs::path(ATTN_TEST_DIR) / "golden" / name).string()), 3);
+        checkHooks(*opened(folder.path().string()), 3);
     }
 }
 
@@ -184,22 +178,4 @@ TEST_CASE("patch sweep: a query's row of the pattern is taken for all heads at o
         for (int layer = 0; layer < model->info().layers; ++layer)
             CHECK(std::abs(found->effects[static_cast<size_t>(layer) * size]) < 1e-3);
     }
-}
-
-TEST_CASE("attention-cli patch: patterns are patched, and scores are refused with the hooks that work",
-          "[analysis][cli][gpu]") {
-    const std::string asked = "patch builtin:stories --prompt 'Lily had a dog. She loved her' --from 'Lily had a cat. "
-                              "She loved her' --json --hook ";
-    const Answer patterns = runProgram(asked + "attn.hook_pattern", " 2>/dev/null");
-    REQUIRE(patterns.code == 0);
-    const auto effects = nlohmann::json::parse(patterns.text).at("effects");
-    CHECK(effects.size() >= 2);
-    for (const auto& layer : effects)
-        for (const auto& each : layer) CHECK(each.is_number());
-    const Answer scores = runProgram(asked + "attn.hook_attn_scores", " 2>&1");
-    CHECK(scores.code == 1);
-    CHECK(scores.text.find("attn.hook_attn_scores cannot be patched token by token") != std::string::npos);
-    CHECK(scores.text.find("attn.hook_pattern, attn.hook_z") != std::string::npos);
-    CHECK(runProgram(asked + "hook_nonsense", " 2>&1").text.find("not every layer has a hook \"hook_nonsense\"") !=
-          std::string::npos);
 }

@@ -1,4 +1,3 @@
-#include "engine/io/json_file.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/decoder.h"
 #include "engine/models/family.h"
@@ -8,8 +7,6 @@
 #include "engine/models/vision_source.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace attn;
 
@@ -43,9 +40,11 @@ void writeWeights(const fuzz::Folder& folder, const Graph& graph) {
 class TextFolder : public fuzz::Folder {
 public:
     TextFolder() {
-        const nlohmann::json json = parseJson(kText, "config.json");
-        const TensorNames names({});
-        writeWeights(*this, *buildForListing(familyOf(json, "config.json").config(json, "config.json", names)).graph);
+        fuzz::withJson(kText, "config.json", [&](const nlohmann::json& json) {
+            const TensorNames names({});
+            writeWeights(*this,
+                         *buildForListing(familyOf(json, "config.json").config(json, "config.json", names)).graph);
+        });
     }
 };
 

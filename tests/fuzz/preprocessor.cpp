@@ -1,9 +1,6 @@
-#include "engine/io/json_file.h"
 #include "engine/models/preprocessor_config.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace attn;
 
@@ -16,9 +13,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::mayRefuse([&] {
         const VisionConfig model{.image = {16, 16}, .patch = 4};
         if (!isTimm) huggingFace.write("preprocessor_config.json", text);
-        const nlohmann::json config = isTimm ? parseJson(text, "config.json") : nlohmann::json::object();
-        const ImagePreprocessing read =
-            readPreprocessing((isTimm ? timm : huggingFace).path(), config, model).preprocessing;
+        ImagePreprocessing read;
+        fuzz::withJson(isTimm ? text : "{}", "config.json", [&](const nlohmann::json& config) {
+            read = readPreprocessing((isTimm ? timm : huggingFace).path(), config, model).preprocessing;
+        });
         for (const ImagePreprocessing& steps : {read, read.forSize({8, 8})}) {
             const ImageSize result = resultSize(steps, model), resized = steps.resize.value_or(ImageSize{});
             const int64_t longest =

@@ -3,6 +3,8 @@
 #include "tests/support/catch.h"
 #include "tests/text/text_test.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <random>
@@ -152,12 +154,9 @@ TEST_CASE("tokenizer errors: an expression that runs away ends in an error", "[t
 TEST_CASE("tokenizer errors: mutated files load or are refused, never more", "[text]") {
     std::mt19937 random(2024);
     const auto below = [&](size_t limit) { return limit == 0 ? size_t{0} : random() % limit; };
-    std::vector<std::string> sources{smallJson().dump(), test::goldenCase("end_of_word")["tokenizer"].dump()};
-    for (const char* name : {"llama3", "added_in_sentencepiece", "digit_runs", "strip_both", "roberta"}) {
-        json document = test::goldenCase(name)["tokenizer"];
-        document["model"] = smallJson()["model"];
-        sources.push_back(document.dump());
-    }
+    std::vector<std::string> sources{smallJson().dump(), test::goldenCase("end_of_word").tokenizer};
+    for (const char* name : {"llama3", "added_in_sentencepiece", "digit_runs", "strip_both", "roberta"})
+        sources.push_back(test::goldenTokenizerWith(name, "model", smallJson()["model"].dump()));
     const std::vector<std::string> fragments{"null", "-1",   "1e9", "[]",          "{}",
                                              "\"\"", "true", "\\",  "\"\\u0000\"", "(",
                                              "[",    "*",    "^",   "\\\\p{L}",    "99999999999999999999",

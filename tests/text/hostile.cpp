@@ -5,6 +5,8 @@
 #include "tests/support/catch.h"
 #include "tests/text/text_test.h"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 
 // Tokenizer files that mean harm, and ordinary ones that need as much as they.

@@ -5,18 +5,19 @@
 
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <random>
 
 using namespace attn;
 using attn::test::goldenCase;
+using attn::test::goldenTokenizerWith;
+using attn::test::TextGolden;
 using attn::test::textGoldens;
 
 namespace {
 
-Tokenizer goldenStream(const std::string& name) {
-    return Tokenizer::fromJson(goldenCase(name)["tokenizer"].dump(), name);
-}
+Tokenizer goldenStream(const std::string& name) { return Tokenizer::fromJson(goldenCase(name).tokenizer, name); }
 
 std::string randomText(std::mt19937& random, size_t characters) {
     constexpr std::array<char32_t, 6> kLimits{0x7F, 0x7F, 0x3FF, 0x3000, 0xFFFF, 0x10FFFF};
@@ -72,20 +73,18 @@ TEST_CASE("text: a play comes back from its ids", "[text]") {
 }
 
 TEST_CASE("stream decoder: the pieces are whole characters and add up to the decoded text", "[text]") {
-    const auto texts = textGoldens()["texts"].get<std::vector<std::string>>();
-    for (const nlohmann::json& entry : textGoldens()["cases"]) {
-        const Tokenizer tokenizer = Tokenizer::fromJson(entry["tokenizer"].dump());
+    for (const TextGolden& golden : textGoldens()) {
+        const Tokenizer tokenizer = Tokenizer::fromJson(golden.tokenizer);
         StreamDecoder stream(tokenizer, true);
-        for (size_t i = 0; i < texts.size(); ++i) {
-            CAPTURE(entry["name"].dump(), texts[i]);
-            const auto ids = entry["ids"][i].get<std::vector<int>>();
+        for (const TextGolden::Text& each : golden.texts) {
+            CAPTURE(golden.name, each.text);
             std::string sum;
-            for (int id : ids) {
+            for (int id : each.ids) {
                 const std::string piece = stream.push(id);
                 CHECK_FALSE(utf8::firstInvalid(piece));
                 sum += piece;
             }
-            CHECK(sum + stream.finish() == tokenizer.decode(ids, true));
+            CHECK(sum + stream.finish() == tokenizer.decode(each.ids, true));
         }
     }
 }
@@ -119,11 +118,8 @@ TEST_CASE("stream decoder: byte fallback shows a character at once and keeps the
 }
 
 TEST_CASE("stream decoder: what may be stripped from the end waits", "[text]") {
-    nlohmann::json json = goldenCase("gpt2")["tokenizer"];
-    json["decoder"] = {{"type", "Sequence"}, {"decoders", nlohmann::json::array()}};
-    json["decoder"]["decoders"].push_back({{"type", "Fuse"}});
-    json["decoder"]["decoders"].push_back({{"type", "Strip"}, {"content", "x"}, {"start", 2}, {"stop", 1}});
-    const Tokenizer tokenizer = Tokenizer::fromJson(json.dump());
+    const Tokenizer tokenizer = Tokenizer::fromJson(goldenTokenizerWith("gpt2", "decoder", R"({"type": "Sequence",
+        "decoders": [{"type": "Fuse"}, {"type": "Strip", "content": "x", "start": 2, "stop": 1}]})"));
     const std::vector<int> ids{'x', 'x', 'x', 'a', 'x', 'b', 'x', 'x'};
     CHECK(tokenizer.decode(ids, true) == "xaxbx");
     StreamDecoder stream(tokenizer, true);

@@ -2,30 +2,29 @@
 
 #include "engine/core/error.h"
 
-#include <nlohmann/json.hpp>
-
-#include <fstream>
-#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace attn::test {
 
-/// tests/golden/text/goldens.json: texts, and per tokenizer its JSON, ids and decoded texts by Hugging Face's library.
-inline const nlohmann::json& textGoldens() {
-    static const nlohmann::json goldens = [] {
-        nlohmann::json file = nlohmann::json::parse(std::ifstream(ATTN_TEST_DIR "/golden/text/goldens.json"));
-        for (nlohmann::json& entry : file["cases"])
-            entry["tokenizer"]["model"] = file["models"][entry["tokenizer"]["model"].get<size_t>()];
-        return file;
-    }();
-    return goldens;
-}
+/// What Hugging Face's library makes of the golden texts with one tokenizer.
+struct TextGolden {
+    struct Text {
+        std::string text;
+        std::vector<int> ids;
+        std::string decoded, decodedWhole; ///< without and with special tokens
+    };
+    std::string name, tokenizer; ///< the tokenizer is JSON
+    std::vector<Text> texts;
+    std::vector<std::pair<std::vector<int>, std::string>> shuffled; ///< ids in no order, and their text
+};
 
-inline const nlohmann::json& goldenCase(const std::string& name) {
-    for (const nlohmann::json& entry : textGoldens()["cases"])
-        if (entry["name"] == name) return entry;
-    throw std::runtime_error("there is no golden tokenizer " + name);
-}
+/// tests/golden/text/goldens.json
+const std::vector<TextGolden>& textGoldens();
+const TextGolden& goldenCase(const std::string& name);
+/// The tokenizer.json of a golden case with one part of it, such as "decoder", replaced by other JSON.
+std::string goldenTokenizerWith(const std::string& name, const std::string& part, const std::string& json);
 
 /// Whether the action throws an Error whose sentence has this part.
 template <class Action> bool refuses(const Action& action, const std::string& part) {

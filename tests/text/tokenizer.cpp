@@ -2,7 +2,6 @@
 
 #include "engine/core/error.h"
 #include "engine/text/byte_alphabet.h"
-#include "engine/text/json_node.h"
 #include "engine/text/pre_tokenizer.h"
 #include "tests/support/catch.h"
 #include "tests/text/text_test.h"
@@ -10,6 +9,7 @@
 using namespace attn;
 using attn::test::goldenCase;
 using attn::test::refuses;
+using attn::test::TextGolden;
 using attn::test::textGoldens;
 using Ids = std::vector<int>;
 
@@ -23,13 +23,11 @@ bool isMissing(const std::string& path) {
     return true;
 }
 
-Tokenizer golden(const std::string& name) { return Tokenizer::fromJson(goldenCase(name)["tokenizer"].dump(), name); }
+Tokenizer golden(const std::string& name) { return Tokenizer::fromJson(goldenCase(name).tokenizer, name); }
 
 std::vector<std::string> gpt2Words(std::string_view text) {
-    const std::string file = "test";
-    const nlohmann::json json = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}};
     std::vector<std::string> words;
-    for (const AlignedText& piece : PreTokenizer::parse(JsonNode(json, file)).apply(AlignedText(text, 0)))
+    for (const AlignedText& piece : PreTokenizer::byteLevel(false).apply(AlignedText(text, 0)))
         words.push_back(fromByteAlphabet(piece.text()).value());
     return words;
 }
@@ -64,23 +62,17 @@ TEST_CASE("tokenizer: stories260k gives the known ids", "[text]") {
 }
 
 TEST_CASE("tokenizer: ids and decoded texts equal Hugging Face's for every shape of tokenizer", "[text]") {
-    const auto texts = textGoldens()["texts"].get<std::vector<std::string>>();
-    for (const nlohmann::json& entry : textGoldens()["cases"]) {
-        CAPTURE(entry["name"].dump());
-        const Tokenizer tokenizer = Tokenizer::fromJson(entry["tokenizer"].dump());
-        for (size_t i = 0; i < texts.size(); ++i) {
-            CAPTURE(texts[i]);
-            const Ids ids = entry["ids"][i].get<Ids>();
-            CHECK(tokenizer.encode(texts[i]).ids == ids);
-            CHECK(tokenizer.encode(texts[i]).ids == ids); // from the words remembered
-            const std::string key = std::to_string(i), decoded = entry["decoded"].value(key, texts[i]);
-            CHECK(tokenizer.decode(ids, true) == decoded);
-            CHECK(tokenizer.decode(ids, false) == entry["decodedWhole"].value(key, decoded));
+    for (const TextGolden& golden : textGoldens()) {
+        CAPTURE(golden.name);
+        const Tokenizer tokenizer = Tokenizer::fromJson(golden.tokenizer);
+        for (const TextGolden::Text& each : golden.texts) {
+            CAPTURE(each.text);
+            CHECK(tokenizer.encode(each.text).ids == each.ids);
+            CHECK(tokenizer.encode(each.text).ids == each.ids); // from the words remembered
+            CHECK(tokenizer.decode(each.ids, true) == each.decoded);
+            CHECK(tokenizer.decode(each.ids, false) == each.decodedWhole);
         }
-        for (const nlohmann::json& list : entry["shuffled"]) {
-            CAPTURE(list.dump());
-            CHECK(tokenizer.decode(list["ids"].get<Ids>(), false) == list["text"].get<std::string>());
-        }
+        for (const auto& [ids, text] : golden.shuffled) CHECK(tokenizer.decode(ids, false) == text);
     }
 }
 
@@ -100,7 +92,8 @@ TEST_CASE("tokenizer: GPT-2's words", "[text]") {
 TEST_CASE("tokenizer: ranges of a byte-level tokenizer cover the text without gaps", "[text]") {
     for (const char* name : {"gpt2", "gpt2_prefix_space", "llama", "llama3"}) {
         const Tokenizer tokenizer = golden(name);
-        for (const std::string text : textGoldens()["texts"]) {
+        for (const TextGolden::Text& each : goldenCase(name).texts) {
+            const std::string& text = each.text;
             CAPTURE(name, text);
             size_t end = 0;
             for (const ByteRange& range : tokenizer.encode(text).ranges) {

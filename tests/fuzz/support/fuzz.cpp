@@ -1,5 +1,8 @@
 #include "tests/fuzz/fuzz.h"
+#include "engine/io/json_file.h"
 #include "tests/fuzz/folder.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +15,10 @@ void require(bool holds, const char* claim) {
     if (holds) return;
     std::fprintf(stderr, "this should hold but does not: %s\n", claim);
     std::abort();
+}
+
+void withJson(std::string_view text, const std::string& file, const std::function<void(const nlohmann::json&)>& read) {
+    read(parseJson(text, file));
 }
 
 std::filesystem::path Folder::write(const std::string& name, std::string_view bytes) const {
