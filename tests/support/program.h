@@ -15,9 +15,11 @@ struct Answer {
     std::string text;
 };
 
-/// Runs attention-cli in a shell. @param redirection of standard error
-inline Answer runProgram(const std::string& arguments, const char* redirection = " 2>&1") {
-    FILE* pipe = popen((std::string("'") + ATTN_CLI_PROGRAM + "' " + arguments + redirection).c_str(), "r");
+/// Runs attention-cli in a shell. @param redirection of standard error  @param environment assignments of variables
+inline Answer runProgram(const std::string& arguments, const char* redirection = " 2>&1",
+                         const std::string& environment = {}) {
+    const std::string command = environment + " '" + ATTN_CLI_PROGRAM + "' " + arguments + redirection;
+    FILE* pipe = popen(command.c_str(), "r");
     REQUIRE(pipe != nullptr);
     Answer answer;
     char piece[4096];
