@@ -11,6 +11,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <optional>
 
 namespace attn {
@@ -27,13 +30,31 @@ std::string messageOf(int error) {
     return reinterpret_cast<const char*>(text);
 }
 
+/// How many letters a part of an expression may run over before it fails; the search then does not tell how far it
+/// came.
+/// @param part in PCRE2's syntax  @param rest letters up to the end of the text
+size_t leastLength(std::string_view part, size_t rest) {
+    if (part.size() < 2) return 1;
+    const bool isEscape = part.front() == '\\';
+    // A cluster of letters and marks, or the text of a group once more.
+    if (isEscape && std::string_view("Xkg123456789").find(part[1]) != std::string_view::npos) return rest;
+    if (part.starts_with("(?P=")) return rest;
+    if (part.back() == '+' || part.back() == '?') part.remove_suffix(1);
+    const size_t brace = part.rfind('{');
+    const bool isRepeated = part.back() == '}' && !(isEscape && brace == 2 && std::isalpha(part[1]) != 0); // not \x{85}
+    if (!isRepeated || brace == std::string_view::npos) return 1;
+    size_t repetitions = 1;
+    std::from_chars(part.data() + brace + 1, part.data() + part.size(), repetitions);
+    return std::min(repetitions, rest);
+}
+
 PCRE2_SPTR subject(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
 } // namespace
 
 struct Pattern::Code {
     std::unique_ptr<pcre2_code, Freed<pcre2_code_free>> compiled;
-    std::string expression;
+    std::string expression, translated;
 };
 
 Pattern Pattern::literal(std::string text) {
@@ -56,9 +77,11 @@ Pattern Pattern::regex(std::string_view expression) {
     size_t place = 0;
     auto code = std::make_shared<Code>();
     code->expression = expression;
-    code->compiled.reset(pcre2_compile(subject(translated), translated.size(),
-                                       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
-                                       &place, context.get()));
+    code->translated = translated;
+    code->compiled.reset(
+        pcre2_compile(subject(translated), translated.size(),
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT, &error,
+                      &place, context.get()));
     if (!code->compiled)
         throw Error({.what = fmt::format("the regular expression {} cannot be used: {}", printable(expression),
                                          messageOf(error)),
@@ -81,9 +104,9 @@ Pattern Pattern::parse(const JsonNode& node) {
     }
 }
 
-/// Searches one text. PCRE2 limits the steps from each place where a match may begin, so that a text of n letters can
-/// cost n limits. Here every place gets a few steps, which bounds their sum, and a place that needs more takes them
-/// from the budget of the whole text.
+/// Searches one text. PCRE2's own limits count from each place where a match may begin, and count no letters that one
+/// part of an expression runs over, so that a text of n letters can cost n^2. Here every part that is tried takes from
+/// the budget of the whole text, with the letters that the search has moved since the part before.
 class Pattern::Search {
 public:
     Search(const Code& code, std::string_view text, TextBudget& budget)
@@ -91,33 +114,35 @@ public:
           context_(pcre2_match_context_create(nullptr)) {
         constexpr uint32_t kMostHeapKib = 64 << 10;
         pcre2_set_heap_limit(context_.get(), kMostHeapKib);
+        pcre2_set_match_limit(context_.get(), UINT32_MAX);
+        pcre2_set_callout(
+            context_.get(),
+            [](pcre2_callout_block* block, void* search) {
+                return static_cast<Search*>(search)->pay(*block) ? 0 : PCRE2_ERROR_MATCHLIMIT;
+            },
+            this);
     }
 
     /// The first match from a byte on. @throws Error if it costs too much
     std::optional<ByteRange> next(size_t at) {
-        int found = match(at, 0, kFewSteps);
-        if (found != PCRE2_ERROR_MATCHLIMIT) return range(found, at);
-        for (;; utf8::next(text_, at)) { // place by place
-            uint64_t steps = kFewSteps;
-            do {
-                found = match(at, PCRE2_ANCHORED, static_cast<uint32_t>(steps));
-            } while (found == PCRE2_ERROR_MATCHLIMIT && budget_.takeSearch(steps *= 4));
-            if (found != PCRE2_ERROR_NOMATCH || at == text_.size()) return range(found, at);
-        }
-    }
-
-private:
-    static constexpr uint32_t kFewSteps = 64; // ordinary expressions need about ten from a place
-
-    int match(size_t at, uint32_t options, uint32_t steps) {
-        pcre2_set_match_limit(context_.get(), steps);
-        const auto run = [&](uint32_t more) {
-            return pcre2_match(code_.compiled.get(), subject(text_), text_.size(), at,
-                               PCRE2_NO_UTF_CHECK | options | more, data_.get(), context_.get());
+        const auto run = [&](uint32_t options) {
+            place_ = at;
+            return pcre2_match(code_.compiled.get(), subject(text_), text_.size(), at, PCRE2_NO_UTF_CHECK | options,
+                               data_.get(), context_.get());
         };
         const int found = run(0);
         // The just-in-time code has a small fixed stack; the interpreter grows on the heap.
-        return found == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : found;
+        return range(found == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : found, at);
+    }
+
+private:
+    /// Takes from the budget what the search has done since the last part. @return false if too little is left
+    bool pay(const pcre2_callout_block& block) {
+        const size_t now = block.current_position, moved = std::max(now, place_) - std::min(now, place_);
+        place_ = now;
+        const std::string_view part =
+            std::string_view(code_.translated).substr(block.pattern_position, block.next_item_length);
+        return budget_.takeSearch(1 + moved + leastLength(part, text_.size() - now));
     }
 
     std::optional<ByteRange> range(int found, size_t at) const {
@@ -135,6 +160,7 @@ private:
     const Code& code_;
     std::string_view text_;
     TextBudget& budget_;
+    size_t place_ = 0; ///< of the last part that was tried
     std::unique_ptr<pcre2_match_data, Freed<pcre2_match_data_free>> data_;
     std::unique_ptr<pcre2_match_context, Freed<pcre2_match_context_free>> context_;
 };

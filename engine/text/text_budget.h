@@ -19,15 +19,15 @@ public:
     void addText(size_t bytes);
     /// Takes bytes by which a step makes the text longer. @throws Error if it becomes too long
     void grow(size_t bytes);
-    /// Takes steps of an expression's search. @return false if there are not so many left
+    /// Takes steps of an expression's search: parts tried and letters passed. @return false if there are not so many
+    /// left
     bool takeSearch(uint64_t steps);
 
 private:
     // Normalizers of known models at most triple a text, and bytes become two letters each.
     static constexpr size_t kGrowth = 32, kFirstGrowth = 256;
-    // Ordinary expressions need a few steps at each place, which are not taken from here; see Pattern. A run of n
-    // blanks takes 6 n at its first place.
-    static constexpr uint64_t kFirstSearch = uint64_t{1} << 20, kSearch = 32;
+    // The expressions of known models try at most about thirty parts at each place.
+    static constexpr uint64_t kFirstSearch = uint64_t{1} << 20, kSearch = 256;
 
     size_t growth_ = kFirstGrowth;
     uint64_t search_ = kFirstSearch;

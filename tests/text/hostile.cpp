@@ -78,6 +78,33 @@ TEST_CASE("hostile tokenizer: an added token does not multiply what replacements
     CHECK(refuses([&] { greedy.encode(text); }, kTooLong));
 }
 
+TEST_CASE("hostile tokenizer: letters that an expression runs over count, even where it never tries another way",
+          "[text]") {
+    // Each looks through the rest of the text, or a large part of it, from every place. It takes 8 s for 100,000
+    // letters and 100 times as long for ten times as many.
+    for (const char* expression : {"a.*b|a", "(?=.*z)a|.", "a[^b]*+b|a", "[^b]{60000}b|a", "a\\X+?b|a", "(a+)\\1c|a"}) {
+        INFO(expression);
+        const Pattern pattern = Pattern::regex(expression);
+        CHECK(refuses(
+            [&] {
+                TextBudget budget(20'000);
+                pattern.find(std::string(20'000, 'a'), budget);
+            },
+            "match limit exceeded"));
+        TextBudget budget(100);
+        pattern.find(std::string(100, 'a'), budget); // short texts are cut
+    }
+    // One cluster of a letter and its marks, of which there are no two.
+    std::string marks = "a";
+    for (int i = 0; i < 10'000; ++i) marks += "\u0301";
+    CHECK(refuses(
+        [&] {
+            TextBudget budget(marks.size());
+            Pattern::regex("\\X{2}|.").find(marks, budget);
+        },
+        "match limit exceeded"));
+}
+
 TEST_CASE("hostile tokenizer: an expression has one budget for all places of a text", "[text]") {
     // From each place of n letters, about n^3 / 6 ways: never more than PCRE2's limit, but 10^9 in all.
     const Pattern cubic = Pattern::regex("a*a*a*[bc]");
