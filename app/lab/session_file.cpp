@@ -122,6 +122,24 @@ Failure unreadable(const QString& what, const QString& where) {
             .hint = "choose a session file that attention-lab has written; the open session is unchanged"};
 }
 
+/// @return why loadSession() would refuse what saveSession() is to write
+std::optional<Failure> tooLarge(const SessionDocument& document, const QString& path) {
+    const auto refused = [&](const QString& what, const char* hint) {
+        return Failure{.what = what.toStdString(), .where = path.toStdString(), .hint = hint};
+    };
+    if (std::ssize(document.branches) > kMostNodes)
+        return refused(QStringLiteral("the branches have %1 tokens, but a session file holds at most %2")
+                           .arg(document.branches.size())
+                           .arg(kMostNodes),
+                       "change the prompt, which removes its branches, and save again");
+    if (const qsizetype bytes = document.prompt.toUtf8().size(); bytes > static_cast<qsizetype>(kMostPromptBytes))
+        return refused(QStringLiteral("the prompt has %1 bytes, but a session file holds at most %2")
+                           .arg(bytes)
+                           .arg(kMostPromptBytes),
+                       "shorten the prompt and save again");
+    return std::nullopt;
+}
+
 } // namespace
 
 SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
@@ -194,13 +212,21 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
 }
 
 std::optional<Failure> saveSession(const SessionDocument& document, const QString& path) {
+    if (auto failure = tooLarge(document, path)) return failure;
     const QFileInfo info(path);
     SessionDocument portable = document;
     // The path of a model inside the session's folder is saved relative to it, so that both can be moved together.
     const QString relative = info.dir().relativeFilePath(document.modelPath);
     if (QFileInfo(document.modelPath).isAbsolute() && !relative.startsWith("..")) portable.modelPath = relative;
+    const QByteArray json = sessionToJson(portable);
+    if (json.size() > kMaximumBytes)
+        return Failure{.what = QStringLiteral("the session has %1 bytes, but a session file holds at most 64 MiB")
+                                   .arg(json.size())
+                                   .toStdString(),
+                       .where = path.toStdString(),
+                       .hint = "remove changes to the model, or change the prompt, and save again"};
     info.dir().mkpath(".");
-    return writeBytes(sessionToJson(portable), path);
+    return writeBytes(json, path);
 }
 
 std::variant<SessionDocument, Failure> loadSession(const QString& path) {

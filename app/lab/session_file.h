@@ -39,7 +39,8 @@ QByteArray sessionToJson(const SessionDocument& document);
 /// @param where the file that a failure names
 std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, const QString& where);
 
-/// Writes through a temporary file, so that a crash or a full disk leaves the old file intact.
+/// Writes through a temporary file, so that a crash or a full disk leaves the old file intact. Refuses what
+/// loadSession() would refuse for its size.
 std::optional<Failure> saveSession(const SessionDocument& document, const QString& path);
 /// Refuses files of more than 64 MiB, branch trees of more than 262,144 tokens, and JSON that is nested deeper than Qt
 /// reads (1024).

@@ -9,6 +9,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QTemporaryDir>
 
 #include <cmath>
 #include <random>
@@ -116,6 +117,33 @@ TEST_CASE("session file: sizes and nesting have limits", "[lab]") {
     branches["current"] = 0.5;
     object["branches"] = branches;
     CHECK_THAT(sentenceOf(QJsonDocument(object).toJson()), CONTAINS("whole number"));
+}
+
+TEST_CASE("session file: what could not be opened again is not saved", "[lab]") {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("long.attnlab");
+    SessionDocument document = smallSession();
+    REQUIRE_FALSE(saveSession(document, path));
+    document.branches.assign((1 << 18) + 1, {-1, 1});
+    const auto failure = saveSession(document, path);
+    REQUIRE(failure);
+    CHECK_THAT(failure->sentence(), CONTAINS("long.attnlab") && CONTAINS("262145 tokens") && CONTAINS("262144"));
+    CHECK_THAT(failure->sentence(), CONTAINS("change the prompt"));
+    CHECK(std::get<SessionDocument>(loadSession(path)).branches.size() == smallSession().branches.size()); // as it was
+    document.branches.resize(1 << 18);
+    REQUIRE_FALSE(saveSession(document, path));
+    CHECK(std::holds_alternative<SessionDocument>(loadSession(path)));
+
+    document = smallSession();
+    document.prompt = QString(QString::fromUtf8("ß")).repeated(32'769); // 65,538 bytes
+    const auto longPrompt = saveSession(document, path);
+    REQUIRE(longPrompt);
+    CHECK_THAT(longPrompt->sentence(), CONTAINS("65538 bytes"));
+    document = smallSession();
+    document.view["x"] = QString(65 << 20, QChar('x'));
+    const auto large = saveSession(document, path);
+    REQUIRE(large);
+    CHECK_THAT(large->sentence(), CONTAINS("64 MiB"));
 }
 
 TEST_CASE("session file: hundreds of mutations are refused with a sentence or are sound", "[lab]") {
