@@ -35,19 +35,19 @@ public:
                std::function<void(std::variant<Result, Failure> result)> done) {
         cancel();
         isStopped_ = std::make_shared<std::atomic<bool>>(false);
-        QThreadPool::globalInstance()->start(
-            [this, where, work = std::move(work), done = std::move(done), isStopped = isStopped_] {
-                auto result = std::make_shared<std::variant<Result, Failure>>();
-                if (auto failure = attempt(where, [&] { *result = work(*isStopped); })) *result = std::move(*failure);
-                QMetaObject::invokeMethod(
-                    QCoreApplication::instance(),
-                    [this, result, done, isStopped] {
-                        if (*isStopped) return; // this may be gone
-                        isStopped_.reset();
-                        done(std::move(*result));
-                    },
-                    Qt::QueuedConnection);
-            });
+        threads().start([this, where, work = std::move(work), done = std::move(done), isStopped = isStopped_] {
+            auto result = std::make_shared<std::variant<Result, Failure>>();
+            if (auto failure = attempt(where, [&] { *result = work(*isStopped); })) *result = std::move(*failure);
+            if (*isStopped) return; // the application may be gone
+            QMetaObject::invokeMethod(
+                QCoreApplication::instance(),
+                [this, result, done, isStopped] {
+                    if (*isStopped) return; // this may be gone
+                    isStopped_.reset();
+                    done(std::move(*result));
+                },
+                Qt::QueuedConnection);
+        });
     }
     /// Drops the result, and asks the work to end.
     void cancel() {
@@ -55,6 +55,9 @@ public:
         isStopped_.reset();
     }
     bool isRunning() const { return isStopped_ != nullptr; }
+
+    /// The threads that do the work. They are not those of Qt, for which drawing waits.
+    static QThreadPool& threads();
 
 private:
     std::shared_ptr<std::atomic<bool>> isStopped_; ///< of the work that is running; null: none

@@ -1,0 +1,17 @@
+#include "app/lab/bridge/background_task.h"
+
+#include <algorithm>
+
+namespace attn {
+
+QThreadPool& BackgroundTask::threads() {
+    static QThreadPool* const pool = [] {
+        constexpr int kFewestThreads = 4; // work that waits for a slow disk does not hold up the rest
+        auto* made = new QThreadPool(QCoreApplication::instance());
+        made->setMaxThreadCount(std::max(kFewestThreads, made->maxThreadCount()));
+        return made;
+    }();
+    return *pool;
+}
+
+} // namespace attn
