@@ -22,6 +22,8 @@ struct CellFigure : Figure {
     /// Columns: step,index,value.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return explanation != nullptr; }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<CellFigure>(*this); }
 };
 
 } // namespace attn

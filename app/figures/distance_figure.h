@@ -2,6 +2,7 @@
 
 #include "app/figures/pointed_figure.h"
 
+#include <memory>
 #include <vector>
 
 namespace attn {
@@ -33,6 +34,8 @@ struct DistanceFigure : PointedFigure {
     /// Columns: layer,head,pixels.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return items() > 0; }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<DistanceFigure>(*this); }
 };
 
 } // namespace attn

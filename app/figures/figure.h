@@ -6,6 +6,8 @@
 #include <QString>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,21 @@ struct Figure {
     virtual QString csv() const = 0;
     /// The same numbers as named arrays; none if there is nothing to show.
     virtual std::vector<NumberArray> numbers() const = 0;
+    /// Whether csv() and numbers() have anything; it takes no time.
+    virtual bool hasNumbers() const = 0;
+    /// A figure with the same data, which may be used on another thread.
+    virtual std::shared_ptr<const Figure> copy() const = 0;
 };
+
+/// Numbers to export. The functions hold all that they read, so that another thread can form long texts and arrays.
+struct ExportNumbers {
+    std::function<QString()> csv;                       ///< null: there are no numbers
+    std::function<std::vector<NumberArray>()> arrays{}; ///< null: there are no arrays, only a text
+};
+inline ExportNumbers numbersOf(const Figure& figure) {
+    if (!figure.hasNumbers()) return {};
+    const std::shared_ptr<const Figure> copy = figure.copy();
+    return {.csv = [copy] { return copy->csv(); }, .arrays = [copy] { return copy->numbers(); }};
+}
 
 } // namespace attn

@@ -5,6 +5,7 @@
 
 #include <QPointF>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -65,6 +66,8 @@ struct HeatmapFigure : Figure {
     /// A matrix: the first row holds the keys, the first column the queries.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !isEmpty() && !image().isEmpty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<HeatmapFigure>(*this); }
 
 private:
     const TileImage& image() const;

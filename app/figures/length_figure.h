@@ -2,6 +2,7 @@
 
 #include "app/figures/figure.h"
 
+#include <memory>
 #include <vector>
 
 namespace attn {
@@ -26,6 +27,8 @@ struct LengthFigure : Figure {
     /// Columns: model,length,value.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !lines.empty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<LengthFigure>(*this); }
 };
 
 } // namespace attn

@@ -2,6 +2,7 @@
 
 #include "app/figures/figure.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -42,6 +43,8 @@ struct LinesFigure : Figure {
     /// Columns: place, then one per line.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !isEmpty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<LinesFigure>(*this); }
 
 private:
     std::pair<double, double> ends() const;

@@ -6,6 +6,7 @@
 
 #include <QImage>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct MatrixFigure : Figure {
     /// A matrix: the first row holds the column numbers, the first column the row numbers.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !isEmpty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<MatrixFigure>(*this); }
 
 private:
     /// The colour settings that all cells share.

@@ -2,6 +2,7 @@
 
 #include "app/figures/figure.h"
 
+#include <memory>
 #include <vector>
 
 namespace attn {
@@ -23,6 +24,8 @@ struct NextTokenFigure : Figure {
     /// Columns: token,id,probability,logit.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !bars.empty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<NextTokenFigure>(*this); }
 };
 
 } // namespace attn

@@ -6,6 +6,7 @@
 
 #include <QImage>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct PatchOverlayFigure : Figure {
     /// A matrix of the patches: the first row holds the column numbers, the first column the row numbers.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !isEmpty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<PatchOverlayFigure>(*this); }
 
 private:
     std::vector<Tick> ticks() const;

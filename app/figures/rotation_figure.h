@@ -2,6 +2,7 @@
 
 #include "app/figures/figure.h"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct RotationFigure : Figure {
     /// Columns: plane,place,x,y.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !isEmpty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<RotationFigure>(*this); }
 
 private:
     void paintPlane(QPainter& painter, const QRectF& area, const Plane& plane, const FigureTheme& theme) const;

@@ -7,6 +7,7 @@
 
 #include <QPointF>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -65,6 +66,8 @@ struct ThumbnailGridFigure : Figure {
     /// The newest token's row: one line per layer, head and key.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return newest && newest->keys > 0; }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<ThumbnailGridFigure>(*this); }
 
 private:
     int groupSize() const;

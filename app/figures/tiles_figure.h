@@ -5,6 +5,7 @@
 
 #include <QImage>
 
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ struct TilesFigure : PointedFigure {
     /// One line per tile: its name, then its numbers.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !tiles.empty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<TilesFigure>(*this); }
 
 private:
     mutable int lastColumns_ = 1; ///< columns of the last drawing, for the arrow keys

@@ -27,6 +27,8 @@ struct WeightFigure : Figure {
     /// The pooled matrix, without headers.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return !isEmpty(); }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<WeightFigure>(*this); }
 
 private:
     bool isEmpty() const;

@@ -111,15 +111,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     status_ = new StatusStrip(this);
     statusBar()->addPermanentWidget(status_, 1);
     statusBar()->setSizeGripEnabled(false);
-    connect(status_, &StatusStrip::cancelRequested, this, [this] {
-        if (isOpening()) {
-            opening_.cancel();
-            status_->setWork({});
-            if (!firstPath_.isEmpty()) openText(firstPath_, {});
-            return offerBanner_->present(Banner::Kind::Success, tr("Opening was cancelled. Nothing has changed."));
-        }
-        bridge_.post(StopCommand{});
-    });
+    connect(status_, &StatusStrip::cancelRequested, this, &MainWindow::cancelWork);
     makeBanners();
     makeDocks();
     visionPanel_->setDefaultModel(setup.visionModel);

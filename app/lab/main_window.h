@@ -15,6 +15,7 @@
 #include <QMainWindow>
 #include <QUndoStack>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -160,8 +161,10 @@ private:
     enum class Kind { TextModel, VisionModel, Picture };
     static Kind kindOf(const QString& path); ///< reads the file: not for the window's thread
     void openAs(Kind kind, const QString& path, const QString& prompt);
-    /// Shows that a file is being read, with a Cancel button, if that takes longer than a moment.
     void showOpening(const QString& path);
+    /// Shows work beside the window, with a Cancel button, if it takes longer than a moment.
+    void showWork(const QString& what, std::function<bool()> isRunning);
+    void cancelWork(); ///< that the Cancel button is for
     void chooseModelFolder();
     void saveLayout();
     void chooseModelFile();
@@ -185,7 +188,7 @@ private:
     QString device_; ///< as the user named it
     ScopeStarter startScope_;
     QString firstPath_; ///< text model to open beside a picture or vision model that is opened first; empty: done
-    BackgroundTask opening_;
+    BackgroundTask opening_, exporting_;
     ScopeMirror mirror_;
     SessionBridge bridge_;
     TrainingBridge training_;

@@ -84,10 +84,31 @@ void MainWindow::openText(const QString& path, const QString& prompt) {
 }
 
 void MainWindow::showOpening(const QString& path) {
+    showWork(tr("Reading %1").arg(QFileInfo(path).fileName().left(60)), [this] { return isOpening(); });
+}
+
+void MainWindow::showWork(const QString& what, std::function<bool()> isRunning) {
     constexpr int kMomentMs = 300;
-    QTimer::singleShot(kMomentMs, this, [this, name = QFileInfo(path).fileName()] {
-        if (isOpening()) status_->setWork(tr("Reading %1").arg(name.left(60)));
+    QTimer::singleShot(kMomentMs, this, [this, what, isRunning = std::move(isRunning)] {
+        if (isRunning()) status_->setWork(what);
     });
+}
+
+void MainWindow::cancelWork() {
+    const auto say = [this](const QString& text) {
+        status_->setWork({});
+        offerBanner_->present(Banner::Kind::Success, text);
+    };
+    if (isOpening()) {
+        opening_.cancel();
+        say(tr("Opening was cancelled. Nothing has changed."));
+        if (!firstPath_.isEmpty()) openText(firstPath_, {});
+    } else if (exporting_.isRunning()) {
+        exporting_.cancel();
+        say(tr("Saving was cancelled."));
+    } else {
+        bridge_.post(StopCommand{});
+    }
 }
 
 void MainWindow::openSession(const QString& path) {
@@ -193,7 +214,7 @@ Panel* MainWindow::currentPanel() const {
     if (focusedPanel_ && focusedPanel_->isVisible()) return focusedPanel_;
     for (const PanelDescriptor& descriptor : panelCatalogue()) {
         Panel* panel = panels_.at(QString::fromLatin1(descriptor.id));
-        if (panel->isVisible() && !panel->csv().isEmpty()) return panel;
+        if (panel->isVisible() && panel->numbers().csv) return panel;
     }
     return generate_;
 }
@@ -208,15 +229,28 @@ void MainWindow::exportFigure(const QString& path) {
     Panel* panel = currentPanel();
     const bool isText = path.endsWith(".csv", Qt::CaseInsensitive),
                isNumPy = path.endsWith(".npz", Qt::CaseInsensitive);
-    if ((isText || isNumPy) && panel->csv().isEmpty())
+    ExportNumbers numbers = isText || isNumPy ? panel->numbers() : ExportNumbers{};
+    if ((isText || isNumPy) && !numbers.csv)
         return showFailure({.what = "this panel has no numbers to export",
                             .where = docks_.at(panel->objectName())->windowTitle().toStdString(),
                             .hint = "click the Attention, Next token or Heads panel first"});
-    const auto failure = isText    ? exportText(panel->csv(), path)
-                         : isNumPy ? exportNumbers(panel->numbers(), path)
-                                   : exportPicture(*panel->figure(), path);
-    if (failure) return showFailure(*failure);
-    offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(path));
+    if (exporting_.isRunning())
+        return showFailure({.what = "another figure is still being saved",
+                            .where = path.toStdString(),
+                            .hint = "wait until it is done, or click Cancel in the status bar"});
+    exporting_.start<bool>(
+        path.toStdString(),
+        [write = numbers.csv ? numbersExport(std::move(numbers), path) : pictureExport(*panel->figure(), path)](
+            const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
+            if (auto failure = write(isStopped)) return *failure;
+            return true;
+        },
+        [this, path](std::variant<bool, Failure> result) {
+            status_->setWork({});
+            if (const auto* failure = std::get_if<Failure>(&result)) return showFailure(*failure);
+            offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(path));
+        });
+    showWork(tr("Saving %1").arg(QFileInfo(path).fileName().left(60)), [this] { return exporting_.isRunning(); });
 }
 
 void MainWindow::chooseRunExport() {

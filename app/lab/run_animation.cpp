@@ -2,7 +2,6 @@
 
 #include "app/figures/export_figure.h"
 #include "app/lab/gif_writer.h"
-#include "app/lab/widget_export.h"
 #include "engine/io/run_folder.h"
 
 #include <QTimer>
@@ -57,14 +56,17 @@ void RunAnimation::take() {
     if (path_.endsWith(".png", Qt::CaseInsensitive)) {
         const QString name =
             QStringLiteral("%1-%2.png").arg(path_.chopped(4)).arg(static_cast<qlonglong>(step), 6, 10, QChar('0'));
-        if (const auto failure = writePng(picture, name)) {
-            emit failed(*failure);
-            return deleteLater();
-        }
-    } else {
-        frames_ << (picture.width() > kWidestGif ? picture.scaledToWidth(kWidestGif, Qt::SmoothTransformation)
-                                                 : picture);
+        return write(
+            [picture, name](const std::atomic<bool>& isStopped) {
+                return isStopped ? std::nullopt : writePng(picture, name);
+            },
+            [this] { showAfter(); });
     }
+    frames_ << (picture.width() > kWidestGif ? picture.scaledToWidth(kWidestGif, Qt::SmoothTransformation) : picture);
+    showAfter();
+}
+
+void RunAnimation::showAfter() {
     ++next_;
     emit progressed(static_cast<int>(next_), static_cast<int>(checkpoints_.size()));
     showNext();
@@ -75,18 +77,27 @@ void RunAnimation::finish() {
         emit finished();
         return deleteLater();
     }
+    write([path = path_, frames = frames_](
+              const std::atomic<bool>& isStopped) { return writeGif(path, frames, kFrameMs, isStopped); },
+          [this] {
+              emit finished();
+              deleteLater();
+          });
+}
+
+void RunAnimation::write(Export work, std::function<void()> then) {
     writing_.start<bool>(
         path_.toStdString(),
-        [path = path_, frames = frames_](const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
-            if (auto failure = writeGif(path, frames, kFrameMs, isStopped)) return *failure;
+        [work = std::move(work)](const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
+            if (auto failure = work(isStopped)) return *failure;
             return true;
         },
-        [this](std::variant<bool, Failure> result) {
-            if (const auto* failure = std::get_if<Failure>(&result))
+        [this, then = std::move(then)](std::variant<bool, Failure> result) {
+            if (const auto* failure = std::get_if<Failure>(&result)) {
                 emit failed(*failure);
-            else
-                emit finished();
-            deleteLater();
+                return deleteLater();
+            }
+            then();
         });
 }
 

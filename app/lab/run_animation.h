@@ -2,11 +2,13 @@
 
 #include "app/lab/bridge/background_task.h"
 #include "app/lab/bridge/training_bridge.h"
+#include "app/lab/widget_export.h"
 
 #include <QImage>
 #include <QPointer>
 
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 namespace attn {
@@ -33,7 +35,10 @@ signals:
 private:
     void showNext();
     void take();
+    void showAfter(); ///< the checkpoint after the one that was taken
     void finish();
+    /// Writes a file on another thread. @param then follows unless it fails
+    void write(Export work, std::function<void()> then);
 
     TrainingBridge& training_;
     QPointer<QWidget> figure_;
@@ -43,7 +48,7 @@ private:
     bool isCancelled_ = false;
     std::string awaited_;
     QList<QImage> frames_;
-    BackgroundTask writing_; ///< of the GIF
+    BackgroundTask writing_;
 };
 
 } // namespace attn

@@ -23,6 +23,18 @@ void draw(QWidget& widget, QPaintDevice& device) {
     widget.render(&painter, QPoint(), QRegion(), QWidget::DrawChildren | QWidget::DrawWindowBackground);
 }
 
+std::optional<Failure> writeArrays(const std::vector<NumberArray>& arrays, const QString& path) {
+    std::vector<WrittenTensor> tensors;
+    for (const NumberArray& array : arrays)
+        tensors.push_back({.name = array.name, .shape = array.shape, .values = array.values});
+    try {
+        writeNpz(path.toStdString(), tensors);
+    } catch (const Error& error) {
+        return Failure{error.message(), error.where(), error.hint()};
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 QImage pictureOf(QWidget& widget) {
@@ -32,9 +44,12 @@ QImage pictureOf(QWidget& widget) {
     return image;
 }
 
-std::optional<Failure> exportPicture(QWidget& widget, const QString& path) {
+Export pictureExport(QWidget& widget, const QString& path) {
     const QString suffix = QFileInfo(path).suffix().toLower();
-    if (suffix != "svg" && suffix != "pdf") return writePng(pictureOf(widget), path);
+    if (suffix != "svg" && suffix != "pdf")
+        return [picture = pictureOf(widget), path](const std::atomic<bool>& isStopped) {
+            return isStopped ? std::nullopt : writePng(picture, path);
+        };
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
     if (suffix == "svg") {
@@ -51,21 +66,23 @@ std::optional<Failure> exportPicture(QWidget& widget, const QString& path) {
         pdf.setPageSize(QPageSize(QSizeF(widget.size()) * 72 / kPdfDpi, QPageSize::Point));
         draw(widget, pdf);
     }
-    return writeBytes(buffer.data(), path);
+    return [bytes = buffer.data(), path](const std::atomic<bool>& isStopped) {
+        return isStopped ? std::nullopt : writeBytes(bytes, path);
+    };
 }
 
-std::optional<Failure> exportText(const QString& text, const QString& path) { return writeBytes(text.toUtf8(), path); }
-
-std::optional<Failure> exportNumbers(const std::vector<NumberArray>& arrays, const QString& path) {
-    std::vector<WrittenTensor> tensors;
-    for (const NumberArray& array : arrays)
-        tensors.push_back({.name = array.name, .shape = array.shape, .values = array.values});
-    try {
-        writeNpz(path.toStdString(), tensors);
-    } catch (const Error& error) {
-        return Failure{error.message(), error.where(), error.hint()};
-    }
-    return std::nullopt;
+Export numbersExport(ExportNumbers numbers, const QString& path) {
+    if (path.endsWith(".csv", Qt::CaseInsensitive))
+        return [csv = std::move(numbers.csv), path](const std::atomic<bool>& isStopped) -> std::optional<Failure> {
+            if (isStopped) return std::nullopt;
+            const QByteArray text = csv().toUtf8();
+            return isStopped ? std::nullopt : writeBytes(text, path);
+        };
+    return [form = std::move(numbers.arrays), path](const std::atomic<bool>& isStopped) -> std::optional<Failure> {
+        if (isStopped) return std::nullopt;
+        const std::vector<NumberArray> arrays = form ? form() : std::vector<NumberArray>{};
+        return isStopped ? std::nullopt : writeArrays(arrays, path);
+    };
 }
 
 } // namespace attn

@@ -2,6 +2,7 @@
 #include "tests/support/catch.h"
 
 #include "app/lab/models/candidate_model.h"
+#include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/token_chips.h"
@@ -287,7 +288,8 @@ TEST_CASE("model: choosing a parameter shows its weight", "[lab]") {
     CHECK(lab.snapshot().weight->name == lab.postedOf<ShowWeightCommand>()[0].name);
     auto& canvas = lab.find<WeightCanvas>("weight");
     CHECK(canvas.isVisible());
-    CHECK_FALSE(canvas.csv().isEmpty());
+    REQUIRE(canvas.numbers().csv);
+    CHECK_FALSE(canvas.numbers().csv().isEmpty());
 }
 
 TEST_CASE("export: the picture and the numbers of the current panel are written and copied", "[lab]") {
@@ -296,6 +298,7 @@ TEST_CASE("export: the picture and the numbers of the current panel are written 
     for (const char* name : {"figure.png", "figure.svg", "figure.pdf", "figure.csv", "figure.npz"}) {
         const QString path = lab.folder() + "/" + name;
         lab.window().exportFigure(path);
+        REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
         CHECK(QFileInfo(path).size() > 200);
     }
     QFile csv(lab.folder() + "/figure.csv");

@@ -48,7 +48,7 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
     lab.find<QSpinBox>("visionLayer").setValue(0);
     const auto tokens = static_cast<size_t>(shown.model->tokens());
     const std::vector<float>& pattern = shown.answer->patterns[0].values;
-    const std::vector<NumberArray> numbers = panel(lab).numbers();
+    const std::vector<NumberArray> numbers = panel(lab).numbers().arrays();
     REQUIRE(numbers.size() == 1);
     for (size_t patch = 0; patch + 1 < tokens; ++patch)
         CHECK(numbers[0].values[patch] == pattern[tokens * tokens + patch + 1]); // head 1, from CLS
@@ -62,10 +62,10 @@ TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it
     LabWindow lab;
     REQUIRE(opensVit(lab));
     auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
-    const auto fromCls = panel(lab).numbers()[0].values;
+    const auto fromCls = panel(lab).numbers().arrays()[0].values;
     QTest::mouseMove(&overlay, centreOf(overlay, 5));
     REQUIRE(lab.waitFor([&] { return overlay.figure().hovered == 5; }));
-    CHECK(panel(lab).numbers()[0].values != fromCls);
+    CHECK(panel(lab).numbers().arrays()[0].values != fromCls);
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(overlay, 5));
     CHECK(overlay.figure().marked == 5);
     QTest::keyClick(&overlay, Qt::Key_Right);
@@ -75,7 +75,7 @@ TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it
     REQUIRE(back.isEnabled());
     QTest::mouseClick(&back, Qt::LeftButton);
     CHECK_FALSE(overlay.figure().marked);
-    REQUIRE(lab.waitFor([&] { return panel(lab).numbers()[0].values == fromCls; }));
+    REQUIRE(lab.waitFor([&] { return panel(lab).numbers().arrays()[0].values == fromCls; }));
 }
 
 TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all layers", "[lab][vision]") {
@@ -92,13 +92,13 @@ TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all lay
     QTest::keyClick(&view, Qt::Key_Down);
     CHECK(lab.find<QComboBox>("visionFusion").isVisible());
     CHECK_FALSE(lab.find<QComboBox>("visionHead").isVisible());
-    const auto rolled = panel(lab).numbers()[0].values;
+    const auto rolled = panel(lab).numbers().arrays()[0].values;
     const auto& map = panel(lab).shown()->rollout->values;
     for (size_t patch = 0; patch < rolled.size(); ++patch) CHECK(rolled[patch] == map[patch + 1]);
     auto& fusion = lab.find<QComboBox>("visionFusion");
     fusion.setFocus();
     QTest::keyClick(&fusion, Qt::Key_Down);
-    REQUIRE(lab.waitFor([&] { return panel(lab).numbers()[0].values != rolled; }));
+    REQUIRE(lab.waitFor([&] { return panel(lab).numbers().arrays()[0].values != rolled; }));
 }
 
 TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and tokens", "[lab][vision]") {
@@ -123,7 +123,7 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
     const LayerPattern& pattern = panel(lab).shown()->answer->patterns[3];
     const auto& shown = overlay.figure();
     REQUIRE(shown.tokens == pattern.layout.tokenOf);
-    const std::vector<float> values = panel(lab).numbers()[0].values;
+    const std::vector<float> values = panel(lab).numbers().arrays()[0].values;
     for (size_t patch = 0; patch < values.size(); ++patch)
         CHECK(values[patch] == pattern.values[3 * 16 * 16 + static_cast<size_t>(pattern.layout.tokenOf[patch])]);
     click(0, 1);
@@ -215,7 +215,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     REQUIRE(lab.waitFor([&] { return panel(lab).shown()->query.rolloutClass == label; }, 120'000));
     CHECK(weighted.currentData().toInt() == label);
     CHECK_FALSE(lab.find<QComboBox>("visionFusion").isEnabled());
-    const auto relevance = panel(lab).numbers()[0].values;
+    const auto relevance = panel(lab).numbers().arrays()[0].values;
     const auto& map = panel(lab).shown()->rollout->values;
     for (size_t patch = 0; patch < relevance.size(); ++patch) CHECK(relevance[patch] == map[patch + 1]);
     CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().title.contains(name));
@@ -227,7 +227,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     REQUIRE(lab.waitFor(
         [&] { return panel(lab).shown()->query.rolloutClass && panel(lab).shown()->query.rolloutClass != label; },
         120'000));
-    CHECK(panel(lab).numbers()[0].values != relevance);
+    CHECK(panel(lab).numbers().arrays()[0].values != relevance);
     lab.find<QComboBox>("visionWeighted").setCurrentIndex(0);
     REQUIRE(lab.waitFor([&] { return !panel(lab).shown()->query.rolloutClass; }));
     CHECK(lab.find<QComboBox>("visionFusion").isEnabled());
@@ -253,7 +253,7 @@ TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard",
     QTest::keyClick(&view, Qt::Key_Right);
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 1);
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 2);
-    CHECK(panel(lab).csv().startsWith("layer,head,pixels\r\n")); // what is exported is what is in front
+    CHECK(panel(lab).numbers().csv().startsWith("layer,head,pixels\r\n")); // what is exported is what is in front
 }
 
 TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][vision]") {
@@ -273,10 +273,10 @@ TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][
     beside.setCurrentIndex(3);
     auto& filters = lab.find<PointedView>("visionFilters");
     CHECK(filters.figure()->items() == 23); // 24 filters about their mean
-    CHECK(panel(lab).numbers()[0].shape == std::vector<int64_t>{23, 3, 4, 4});
+    CHECK(panel(lab).numbers().arrays()[0].shape == std::vector<int64_t>{23, 3, 4, 4});
     lab.find<QComboBox>("visionFilterKind").setCurrentIndex(1);
     CHECK(filters.figure()->items() == 24);
-    CHECK(panel(lab).numbers()[0].values == panel(lab).shown()->embedding->rawFilters);
+    CHECK(panel(lab).numbers().arrays()[0].values == panel(lab).shown()->embedding->rawFilters);
 }
 
 TEST_CASE("lab: another picture and another model stand beside the first, with what differs", "[lab][vision]") {

@@ -143,8 +143,8 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
         120'000));
     REQUIRE(table.currentItem());
     CHECK(table.currentItem()->text(0) == selected);
-    CHECK(panel(lab).csv().startsWith("layer,head,kind,down,right,itself"));
-    CHECK(panel(lab).numbers().back().values.size() == heads.size() * kPatchHeadKinds);
+    CHECK(panel(lab).numbers().csv().startsWith("layer,head,kind,down,right,itself"));
+    CHECK(panel(lab).numbers().arrays().back().values.size() == heads.size() * kPatchHeadKinds);
     CHECK(table.topLevelItem(0)->text(4) == "100 %"); // compared with itself on the new picture
 
     // Another model: its heads are compared with that head of the first one.

@@ -277,10 +277,10 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: locked controls hold agains
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: exports what is on screen", "[lab]") {
     CHECK(panel->figure() == grid());
-    CHECK(panel->csv().startsWith("layer,head,key"));
+    CHECK(panel->numbers().csv().startsWith("layer,head,key"));
     panel->setLevel(AttentionLevel::OneHead);
     CHECK(panel->figure() == heatmap());
-    CHECK(panel->csv() == heatmap()->figure().csv());
+    CHECK(panel->numbers().csv() == heatmap()->figure().csv());
     panel->setLevel(AttentionLevel::OneCell);
     CHECK(panel->figure() == find<CellView>("attentionCell"));
 }
@@ -348,7 +348,7 @@ TEST_CASE("cell panel: asks by number, follows what is explained and draws it", 
     CHECK(query->value() == 3);
     CHECK(key->value() == 1);
     CHECK(bench.count<CellRequest>() == asked); // an answer is not a question
-    CHECK(panel.csv().startsWith("step,index,value"));
+    CHECK(panel.numbers().csv().startsWith("step,index,value"));
     CHECK_FALSE(panel.figure()->grab().isNull());
 }
 

@@ -385,8 +385,7 @@ const Figure& AttentionPanel::shownFigure() const {
     return cell_->figure();
 }
 
-QString AttentionPanel::csv() const { return shownFigure().csv(); }
-std::vector<NumberArray> AttentionPanel::numbers() const { return shownFigure().numbers(); }
+ExportNumbers AttentionPanel::numbers() const { return numbersOf(shownFigure()); }
 
 void AttentionPanel::showTheme() {
     const FigureTheme theme = figureTheme(context_.theme());

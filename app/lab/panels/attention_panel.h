@@ -32,8 +32,7 @@ public:
     QJsonObject saveView() const override { return attentionToJson(settings_); }
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
 
     const AttentionSettings& settings() const { return settings_; }
     void setLevel(AttentionLevel level);

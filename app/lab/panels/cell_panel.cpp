@@ -80,7 +80,6 @@ void CellPanel::showExplanation() {
 
 QWidget* CellPanel::figure() { return view_; }
 
-QString CellPanel::csv() const { return view_->figure().csv(); }
-std::vector<NumberArray> CellPanel::numbers() const { return view_->figure().numbers(); }
+ExportNumbers CellPanel::numbers() const { return numbersOf(view_->figure()); }
 
 } // namespace attn

@@ -17,8 +17,7 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QWidget* figure() override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
 
 private:
     void ask();

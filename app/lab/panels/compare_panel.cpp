@@ -446,13 +446,11 @@ void ComparePanel::restoreView(const QJsonObject& view) {
     restoreChoice(*with_, view.value("with"), kWithKeys);
 }
 
-QString ComparePanel::csv() const {
+ExportNumbers ComparePanel::numbers() const {
     QString text = "head,divergence\n";
     for (int row = 0; row < heads_->topLevelItemCount(); ++row)
         text += '"' + heads_->topLevelItem(row)->text(0) + "\"," + heads_->topLevelItem(row)->text(1) + '\n';
-    return text;
+    return {.csv = [text] { return text; }, .arrays = numbersOf(difference_->figure()).arrays};
 }
-
-std::vector<NumberArray> ComparePanel::numbers() const { return difference_->figure().numbers(); }
 
 } // namespace attn

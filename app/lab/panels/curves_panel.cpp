@@ -56,6 +56,41 @@ QString sharedMetric(const std::vector<RunListModel::Run>& runs) {
     return title;
 }
 
+/// What is exported of a run: its points without the update ratios.
+struct ExportedRun {
+    QString name;
+    std::vector<MetricPoint> points;
+};
+
+QString csvOf(const std::vector<ExportedRun>& runs) {
+    QString text = "run,step,loss,gradient_norm,learning_rate,validation_loss,metric\n";
+    const auto optional = [](const std::optional<double>& value) {
+        return value ? QString::number(*value, 'g', 9) : QString();
+    };
+    for (const ExportedRun& run : runs)
+        for (const MetricPoint& point : run.points)
+            text += QStringLiteral("%1,%2,%3,%4,%5,%6,%7\n")
+                        .arg(run.name)
+                        .arg(point.step)
+                        .arg(point.loss, 0, 'g', 9)
+                        .arg(point.gradientNorm, 0, 'g', 9)
+                        .arg(point.learningRate, 0, 'g', 9)
+                        .arg(optional(point.validationLoss), optional(point.metric));
+    return text;
+}
+
+std::vector<NumberArray> arraysOf(const std::vector<ExportedRun>& runs) {
+    std::vector<NumberArray> arrays;
+    for (const ExportedRun& run : runs) {
+        NumberArray array{.name = run.name.toStdString(), .shape = {std::ssize(run.points), 4}, .values = {}};
+        for (const MetricPoint& p : run.points)
+            for (const double value : {static_cast<double>(p.step), p.loss, p.gradientNorm, p.learningRate})
+                array.values.push_back(static_cast<float>(value));
+        arrays.push_back(std::move(array));
+    }
+    return arrays;
+}
+
 } // namespace
 
 CurvesPanel::CurvesPanel(PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
@@ -272,37 +307,24 @@ void CurvesPanel::restoreView(const QJsonObject& view) {
     logarithmic_->setChecked(view.value("logarithmic").toBool());
 }
 
-QString CurvesPanel::csv() const {
-    QString text;
-    for (const RunListModel::Run& run : context_.runs().runs()) {
-        if (!run.isShown) continue;
-        for (const MetricPoint& point : run.points) {
-            const auto optional = [](const std::optional<double>& value) {
-                return value ? QString::number(*value, 'g', 9) : QString();
-            };
-            text += QStringLiteral("%1,%2,%3,%4,%5,%6,%7\n")
-                        .arg(run.name)
-                        .arg(point.step)
-                        .arg(point.loss, 0, 'g', 9)
-                        .arg(point.gradientNorm, 0, 'g', 9)
-                        .arg(point.learningRate, 0, 'g', 9)
-                        .arg(optional(point.validationLoss), optional(point.metric));
-        }
-    }
-    return text.isEmpty() ? text : "run,step,loss,gradient_norm,learning_rate,validation_loss,metric\n" + text;
-}
-
-std::vector<NumberArray> CurvesPanel::numbers() const {
-    std::vector<NumberArray> arrays;
+ExportNumbers CurvesPanel::numbers() const {
+    std::vector<ExportedRun> shown; // copies: training adds points meanwhile
     for (const RunListModel::Run& run : context_.runs().runs()) {
         if (!run.isShown || run.points.empty()) continue;
-        NumberArray array{.name = run.name.toStdString(), .shape = {std::ssize(run.points), 4}, .values = {}};
-        for (const MetricPoint& p : run.points)
-            for (const double value : {static_cast<double>(p.step), p.loss, p.gradientNorm, p.learningRate})
-                array.values.push_back(static_cast<float>(value));
-        arrays.push_back(std::move(array));
+        ExportedRun& copy = shown.emplace_back(ExportedRun{.name = run.name, .points = {}});
+        copy.points.reserve(run.points.size());
+        for (const MetricPoint& point : run.points)
+            copy.points.push_back({.step = point.step,
+                                   .loss = point.loss,
+                                   .gradientNorm = point.gradientNorm,
+                                   .learningRate = point.learningRate,
+                                   .validationLoss = point.validationLoss,
+                                   .metric = point.metric,
+                                   .updateRatios = {}});
     }
-    return arrays;
+    if (shown.empty()) return {};
+    const auto runs = std::make_shared<const std::vector<ExportedRun>>(std::move(shown));
+    return {.csv = [runs] { return csvOf(*runs); }, .arrays = [runs] { return arraysOf(*runs); }};
 }
 
 } // namespace attn

@@ -22,8 +22,7 @@ public:
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
 
 protected:
     void showEvent(QShowEvent* event) override;

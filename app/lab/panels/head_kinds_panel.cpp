@@ -246,29 +246,30 @@ const HeadScores* HeadKindsPanel::beforeOf(const HeadScores& head) const {
     return isSame ? &before_->all[static_cast<size_t>(head.layer * found_->heads + head.head)] : nullptr;
 }
 
-QString HeadKindsPanel::csv() const {
+ExportNumbers HeadKindsPanel::numbers() const {
     if (!found_) return {};
-    QString text = "layer,head,title";
-    for (size_t kind = 0; kind < kHeadKinds; ++kind) {
-        const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
-        text += "," + fromEngine(name);
-    }
-    text += '\n';
-    for (const HeadScores& head : found_->all) {
-        text += QStringLiteral("%1,%2,%3").arg(head.layer).arg(head.head).arg(QString::fromStdString(head.title()));
-        for (float score : head.scores) text += QStringLiteral(",%1").arg(static_cast<double>(score));
+    const auto csv = [found = found_] {
+        QString text = "layer,head,title";
+        for (size_t kind = 0; kind < kHeadKinds; ++kind) {
+            const std::string_view name = attn::nameOf(static_cast<HeadKind>(kind));
+            text += "," + fromEngine(name);
+        }
         text += '\n';
-    }
-    return text;
-}
-
-std::vector<NumberArray> HeadKindsPanel::numbers() const {
-    if (!found_) return {};
-    NumberArray scores{"scores", {found_->layers, found_->heads, static_cast<int64_t>(kHeadKinds)}, {}};
-    for (const HeadScores& head : found_->all)
-        scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
-    return {scores,
-            {"patterns", {found_->layers, found_->heads, found_->printTokens, found_->printTokens}, found_->prints}};
+        for (const HeadScores& head : found->all) {
+            text += QStringLiteral("%1,%2,%3").arg(head.layer).arg(head.head).arg(QString::fromStdString(head.title()));
+            for (float score : head.scores) text += QStringLiteral(",%1").arg(static_cast<double>(score));
+            text += '\n';
+        }
+        return text;
+    };
+    const auto arrays = [found = found_]() -> std::vector<NumberArray> {
+        NumberArray scores{"scores", {found->layers, found->heads, static_cast<int64_t>(kHeadKinds)}, {}};
+        for (const HeadScores& head : found->all)
+            scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
+        return {scores,
+                {"patterns", {found->layers, found->heads, found->printTokens, found->printTokens}, found->prints}};
+    };
+    return {.csv = csv, .arrays = arrays};
 }
 
 } // namespace attn

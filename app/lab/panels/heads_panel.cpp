@@ -100,30 +100,29 @@ void HeadsPanel::showRows() {
     change_->setText(tr("Where the newest token looks more (red) or less (blue) than in the original run."));
 }
 
-QString HeadsPanel::csv() const {
+ExportNumbers HeadsPanel::numbers() const {
     if (!snapshot_ || !snapshot_->newest) return {};
-    const NewestRows& rows = *snapshot_->newest;
-    QString text = grid_->showsChange() ? "layer,head,key,change\n" : "layer,head,key,attention\n";
-    size_t at = 0;
-    for (int layer = 0; layer < rows.layers; ++layer)
-        for (int head = 0; head < rows.heads; ++head)
-            for (int key = 0; key < rows.keys; ++key)
-                text += QStringLiteral("%1,%2,%3,%4\n")
-                            .arg(layer)
-                            .arg(head)
-                            .arg(key)
-                            .arg(static_cast<double>(grid_->shown()[at++]));
-    return text;
-}
-
-std::vector<NumberArray> HeadsPanel::numbers() const {
-    if (!snapshot_ || !snapshot_->newest) return {};
-    const NewestRows& rows = *snapshot_->newest;
-    std::vector<NumberArray> arrays{{grid_->showsChange() ? "newest_row_change" : "newest_row",
-                                     {rows.layers, rows.heads, rows.keys},
-                                     grid_->shown()}};
-    if (snapshot_->headGates) arrays.push_back({"gate", {rows.layers, rows.heads}, *snapshot_->headGates});
-    return arrays;
+    const bool isChange = grid_->showsChange();
+    const auto csv = [rows = snapshot_->newest, shown = grid_->shown(), isChange] {
+        QString text = isChange ? "layer,head,key,change\n" : "layer,head,key,attention\n";
+        size_t at = 0;
+        for (int layer = 0; layer < rows->layers; ++layer)
+            for (int head = 0; head < rows->heads; ++head)
+                for (int key = 0; key < rows->keys; ++key)
+                    text += QStringLiteral("%1,%2,%3,%4\n")
+                                .arg(layer)
+                                .arg(head)
+                                .arg(key)
+                                .arg(static_cast<double>(shown[at++]));
+        return text;
+    };
+    const auto arrays = [rows = snapshot_->newest, gates = snapshot_->headGates, shown = grid_->shown(), isChange] {
+        std::vector<NumberArray> all{
+            {isChange ? "newest_row_change" : "newest_row", {rows->layers, rows->heads, rows->keys}, shown}};
+        if (gates) all.push_back({"gate", {rows->layers, rows->heads}, *gates});
+        return all;
+    };
+    return {.csv = csv, .arrays = arrays};
 }
 
 void HeadsPanel::requestGate(int layer, int head, float gate) {

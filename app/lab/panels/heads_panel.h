@@ -20,8 +20,7 @@ public:
     explicit HeadsPanel(PanelContext& context, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
     /// Sets a function that is called before a gate changes.
     /// @param call returns the gates in force, [layers, heads]; empty: the gates of the last snapshot
     void setBeforeChange(std::function<std::vector<float>()> call) { beforeChange_ = std::move(call); }

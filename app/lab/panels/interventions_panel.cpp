@@ -397,7 +397,7 @@ void InterventionsPanel::showEffect() {
     }
 }
 
-QString InterventionsPanel::csv() const {
+ExportNumbers InterventionsPanel::numbers() const {
     QString text = "token,before,after,difference\n";
     for (int row = 0; row < effect_->topLevelItemCount(); ++row) {
         QStringList cells;
@@ -405,7 +405,7 @@ QString InterventionsPanel::csv() const {
             cells << "\"" + effect_->topLevelItem(row)->text(column).replace('"', "\"\"") + "\"";
         text += cells.join(',') + '\n';
     }
-    return text;
+    return {.csv = [text] { return text; }};
 }
 
 QJsonObject InterventionsPanel::saveView() const {

@@ -33,7 +33,7 @@ public:
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
-    QString csv() const override;
+    ExportNumbers numbers() const override;
 
     /// Restores the original model: removes all edits and sets every gate to 1.
     void reset();

@@ -225,7 +225,6 @@ void LensesPanel::restoreView(const QJsonObject& view) {
     if (const int at = page_->findData(view.value("page").toString()); at >= 0) page_->setCurrentIndex(at);
 }
 
-QString LensesPanel::csv() const { return view_->csv(); }
-std::vector<NumberArray> LensesPanel::numbers() const { return view_->numbers(); }
+ExportNumbers LensesPanel::numbers() const { return view_->numbers(); }
 
 } // namespace attn

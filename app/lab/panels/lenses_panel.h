@@ -24,8 +24,7 @@ public:
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
 
 private:
     const LensPage& page() const;

@@ -107,8 +107,7 @@ void ModelPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     weight_->setWeight(snapshot->weight);
 }
 
-QString ModelPanel::csv() const { return weight_->csv(); }
-std::vector<NumberArray> ModelPanel::numbers() const { return weight_->numbers(); }
+ExportNumbers ModelPanel::numbers() const { return weight_->numbers(); }
 
 void ModelPanel::showModel() {
     const ModelInfo& model = *snapshot_->model;

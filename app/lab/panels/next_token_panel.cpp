@@ -92,37 +92,28 @@ void NextTokenPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     if (isNew) rank();
 }
 
-QString NextTokenPanel::csv() const {
+ExportNumbers NextTokenPanel::numbers() const {
     const bool showsChange = candidates_->showsChange();
+    const int64_t count = candidates_->rowCount(); // a few
     QString text = showsChange ? "token,text,probability,logit,change\n" : "token,text,probability,logit\n";
+    std::vector<NumberArray> arrays{{"token", {count}, {}}, {"probability", {count}, {}}, {"logit", {count}, {}}};
+    if (showsChange) arrays.push_back({"change", {count}, {}});
     for (int row = 0; row < candidates_->rowCount(); ++row) {
         const Candidate& candidate = candidates_->candidate(row);
         QString label = candidates_->text(row);
-        label.replace('"', "\"\"");
         text += QStringLiteral("%1,\"%2\",%3,%4")
                     .arg(candidate.token)
-                    .arg(label)
+                    .arg(label.replace('"', "\"\""))
                     .arg(static_cast<double>(candidate.probability))
                     .arg(static_cast<double>(candidate.logit));
         if (showsChange) text += QStringLiteral(",%1").arg(static_cast<double>(candidates_->change(row)));
         text += '\n';
-    }
-    return text;
-}
-
-std::vector<NumberArray> NextTokenPanel::numbers() const {
-    const int64_t count = candidates_->rowCount();
-    std::vector<NumberArray> arrays{{"token", {count}, {}}, {"probability", {count}, {}}, {"logit", {count}, {}}};
-    for (int row = 0; row < candidates_->rowCount(); ++row) {
-        const Candidate& candidate = candidates_->candidate(row);
         arrays[0].values.push_back(static_cast<float>(candidate.token));
         arrays[1].values.push_back(candidate.probability);
         arrays[2].values.push_back(candidate.logit);
+        if (showsChange) arrays[3].values.push_back(candidates_->change(row));
     }
-    if (!candidates_->showsChange()) return arrays;
-    arrays.push_back({"change", {count}, {}});
-    for (int row = 0; row < candidates_->rowCount(); ++row) arrays[3].values.push_back(candidates_->change(row));
-    return arrays;
+    return {.csv = [text] { return text; }, .arrays = [arrays] { return arrays; }};
 }
 
 void NextTokenPanel::rank() {

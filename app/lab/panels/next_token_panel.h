@@ -19,8 +19,7 @@ public:
     explicit NextTokenPanel(PanelContext& context, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
 
     const Sampling& sampling() const { return sampling_; }
     void setSampling(const Sampling& sampling);

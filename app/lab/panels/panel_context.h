@@ -149,10 +149,8 @@ public:
 
     /// The widget that export draws, as it is on screen.
     virtual QWidget* figure() { return this; }
-    /// The numbers of the figure as comma-separated values; empty: none.
-    virtual QString csv() const { return {}; }
-    /// The numbers of the figure as named arrays, for NumPy.
-    virtual std::vector<NumberArray> numbers() const { return {}; }
+    /// The numbers of the figure. Taking them is quick; forming the text or the arrays may not be.
+    virtual ExportNumbers numbers() const { return {}; }
 };
 
 } // namespace attn

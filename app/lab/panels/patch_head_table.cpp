@@ -83,6 +83,35 @@ private:
     float score_;
 };
 
+QString csvOf(const PatchHeadDetection& found) {
+    QString text = "layer,head,kind,down,right";
+    for (size_t kind = 0; kind < kPatchHeadKinds; ++kind)
+        text += QStringLiteral(",%1").arg(QLatin1String(textOf(static_cast<PatchHeadKind>(kind)).id));
+    text += '\n';
+    for (const PatchHeadScores& head : found.heads) {
+        text += QStringLiteral("%1,%2,%3,%4,%5")
+                    .arg(head.layer)
+                    .arg(head.head)
+                    .arg(QLatin1String(head.kind() ? textOf(*head.kind()).id : "mixed"))
+                    .arg(head.down)
+                    .arg(head.right);
+        for (const float score : head.scores)
+            text += std::isnan(score) ? QStringLiteral(",") : QStringLiteral(",%1").arg(static_cast<double>(score));
+        text += '\n';
+    }
+    return text;
+}
+
+std::vector<NumberArray> arraysOf(const PatchHeadDetection& found) {
+    NumberArray scores{"scores", {static_cast<int64_t>(found.heads.size()), static_cast<int64_t>(kPatchHeadKinds)}, {}};
+    NumberArray heads{"heads", {static_cast<int64_t>(found.heads.size()), 2}, {}};
+    for (const PatchHeadScores& head : found.heads) {
+        scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
+        heads.values.insert(heads.values.end(), {static_cast<float>(head.layer), static_cast<float>(head.head)});
+    }
+    return {heads, scores};
+}
+
 } // namespace
 
 PatchHeadTable::PatchHeadTable(QWidget* parent)
@@ -222,36 +251,9 @@ void PatchHeadTable::explain() {
     explanation_->setText(said);
 }
 
-QString PatchHeadTable::csv() const {
+ExportNumbers PatchHeadTable::numbers() const {
     if (!shown_) return {};
-    QString text = "layer,head,kind,down,right";
-    for (size_t kind = 0; kind < kPatchHeadKinds; ++kind)
-        text += QStringLiteral(",%1").arg(QLatin1String(textOf(static_cast<PatchHeadKind>(kind)).id));
-    text += '\n';
-    for (const PatchHeadScores& head : shown_->heads) {
-        text += QStringLiteral("%1,%2,%3,%4,%5")
-                    .arg(head.layer)
-                    .arg(head.head)
-                    .arg(QLatin1String(head.kind() ? textOf(*head.kind()).id : "mixed"))
-                    .arg(head.down)
-                    .arg(head.right);
-        for (const float score : head.scores)
-            text += std::isnan(score) ? QStringLiteral(",") : QStringLiteral(",%1").arg(static_cast<double>(score));
-        text += '\n';
-    }
-    return text;
-}
-
-std::vector<NumberArray> PatchHeadTable::numbers() const {
-    if (!shown_) return {};
-    NumberArray scores{
-        "scores", {static_cast<int64_t>(shown_->heads.size()), static_cast<int64_t>(kPatchHeadKinds)}, {}};
-    NumberArray heads{"heads", {static_cast<int64_t>(shown_->heads.size()), 2}, {}};
-    for (const PatchHeadScores& head : shown_->heads) {
-        scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
-        heads.values.insert(heads.values.end(), {static_cast<float>(head.layer), static_cast<float>(head.head)});
-    }
-    return {heads, scores};
+    return {.csv = [shown = shown_] { return csvOf(*shown); }, .arrays = [shown = shown_] { return arraysOf(*shown); }};
 }
 
 } // namespace attn

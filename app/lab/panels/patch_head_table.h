@@ -28,8 +28,7 @@ public:
     /// Shows a detection. The selected head stays selected; headChosen() is not emitted.
     /// @param detection null: none  @param model that has the heads
     void setDetection(std::shared_ptr<const PatchHeadDetection> detection, std::shared_ptr<const VisionInfo> model);
-    QString csv() const;
-    std::vector<NumberArray> numbers() const;
+    ExportNumbers numbers() const;
 
 signals:
     void headChosen(int layer, int head);

@@ -412,14 +412,9 @@ const Figure* PlaygroundPanel::currentFigure() const {
     return maps_->current() ? &maps_->current()->figure() : nullptr;
 }
 
-QString PlaygroundPanel::csv() const {
+ExportNumbers PlaygroundPanel::numbers() const {
     const Figure* figure = currentFigure();
-    return figure ? figure->csv() : QString();
-}
-
-std::vector<NumberArray> PlaygroundPanel::numbers() const {
-    const Figure* figure = currentFigure();
-    return figure ? figure->numbers() : std::vector<NumberArray>{};
+    return figure ? numbersOf(*figure) : ExportNumbers{};
 }
 
 } // namespace attn

@@ -38,8 +38,7 @@ public:
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
 
 protected:
     void showEvent(QShowEvent* event) override;

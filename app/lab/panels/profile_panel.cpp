@@ -191,17 +191,18 @@ void ProfilePanel::showTitle() {
     title_->setText(title);
 }
 
-QString ProfilePanel::csv() const {
-    return received_->figure().csv() + QStringLiteral("\r\n") + distances_->figure().csv();
-}
-
-std::vector<NumberArray> ProfilePanel::numbers() const {
+ExportNumbers ProfilePanel::numbers() const {
     if (!shown_) return {};
     const auto array = [](const char* name, const std::vector<float>& values) {
         return NumberArray{name, {static_cast<int64_t>(values.size())}, values};
     };
-    return {array(before_ ? "received_change" : "received", lessBefore(shown_->received, &HeadProfile::received)),
-            array(before_ ? "distances_change" : "distances", lessBefore(shown_->distances, &HeadProfile::distances))};
+    const std::vector<NumberArray> arrays{
+        array(before_ ? "received_change" : "received", lessBefore(shown_->received, &HeadProfile::received)),
+        array(before_ ? "distances_change" : "distances", lessBefore(shown_->distances, &HeadProfile::distances))};
+    return {
+        .csv = [received = received_->figure(),
+                distances = distances_->figure()] { return received.csv() + QStringLiteral("\r\n") + distances.csv(); },
+        .arrays = [arrays] { return arrays; }};
 }
 
 } // namespace attn

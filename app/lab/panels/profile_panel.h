@@ -19,8 +19,7 @@ public:
     explicit ProfilePanel(PanelContext& context, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
 
 protected:
     void showEvent(QShowEvent* event) override;

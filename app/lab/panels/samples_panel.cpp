@@ -82,13 +82,10 @@ void SamplesPanel::showPicture(int row) {
         tr("%1, picture %2").arg(predictions_->model().labelOf(row)).arg(row + 1));
 }
 
-std::vector<NumberArray> SamplesPanel::numbers() const {
-    return hasPictures() ? predictions_->confusion().numbers() : std::vector<NumberArray>{};
-}
-
-QString SamplesPanel::csv() const {
-    if (hasPictures()) return predictions_->confusion().csv();
-    QString text;
+ExportNumbers SamplesPanel::numbers() const {
+    if (hasPictures()) return numbersOf(predictions_->confusion());
+    if (model_->rowCount() == 0) return {};
+    QString text = "question,right_answer,given_answer\n"; // of a few rows
     const auto quoted = [](QString value) { return '"' + value.replace('"', "\"\"") + '"'; };
     for (int row = 0; row < model_->rowCount(); ++row) {
         QStringList fields;
@@ -96,7 +93,7 @@ QString SamplesPanel::csv() const {
             fields << quoted(model_->data(model_->index(row, column), Qt::DisplayRole).toString());
         text += fields.join(',') + "\n";
     }
-    return text.isEmpty() ? text : "question,right_answer,given_answer\n" + text;
+    return {.csv = [text] { return text; }};
 }
 
 } // namespace attn

@@ -318,28 +318,27 @@ void TextPanel::restoreView(const QJsonObject& view) {
     words_->setChecked(view.value("words").toBool());
 }
 
-QString TextPanel::csv() const {
+ExportNumbers TextPanel::numbers() const {
     if (!scores_) return {};
-    QString text = "token,text,loss,entropy,rank\n";
-    for (size_t token = 0; token < scores_->tokens.size(); ++token) {
-        const auto id = static_cast<size_t>(scores_->tokens[token]);
-        QString label = id < snapshot_->model->tokenTexts.size()
-                            ? QString::fromStdString(snapshot_->model->tokenTexts[id])
-                            : QString();
-        text += QStringLiteral("%1,\"%2\",%3,%4,%5\n")
-                    .arg(id)
-                    .arg(label.replace('"', "\"\""))
-                    .arg(static_cast<double>(scores_->loss[token]))
-                    .arg(static_cast<double>(scores_->entropy[token]))
-                    .arg(scores_->rank[token]);
-    }
-    return text;
-}
-
-std::vector<NumberArray> TextPanel::numbers() const {
-    if (!scores_) return {};
-    const auto count = static_cast<int64_t>(scores_->tokens.size());
-    return {{"loss", {count}, scores_->loss}, {"entropy", {count}, scores_->entropy}};
+    const auto csv = [scores = scores_, model = snapshot_->model] {
+        QString text = "token,text,loss,entropy,rank\n";
+        for (size_t token = 0; token < scores->tokens.size(); ++token) {
+            const auto id = static_cast<size_t>(scores->tokens[token]);
+            QString label = id < model->tokenTexts.size() ? QString::fromStdString(model->tokenTexts[id]) : QString();
+            text += QStringLiteral("%1,\"%2\",%3,%4,%5\n")
+                        .arg(id)
+                        .arg(label.replace('"', "\"\""))
+                        .arg(static_cast<double>(scores->loss[token]))
+                        .arg(static_cast<double>(scores->entropy[token]))
+                        .arg(scores->rank[token]);
+        }
+        return text;
+    };
+    const auto arrays = [scores = scores_]() -> std::vector<NumberArray> {
+        const auto count = static_cast<int64_t>(scores->tokens.size());
+        return {{"loss", {count}, scores->loss}, {"entropy", {count}, scores->entropy}};
+    };
+    return {.csv = csv, .arrays = arrays};
 }
 
 } // namespace attn

@@ -293,6 +293,6 @@ void VisionChanges::showState() {
     patternHint_->setText(tr("Set the pattern of layer %1, head %2").arg(layer_->value()).arg(head_->value()));
 }
 
-QString VisionChanges::csv() const { return gates_->figure().csv(); }
+ExportNumbers VisionChanges::numbers() const { return numbersOf(gates_->figure()); }
 
 } // namespace attn

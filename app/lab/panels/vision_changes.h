@@ -55,7 +55,7 @@ public:
     void paint(int patch, bool isFirst);
     /// Appends a change to the list.
     void add(const Intervention& intervention);
-    QString csv() const; ///< the gates
+    ExportNumbers numbers() const; ///< the gates
 
 signals:
     /// @param text for the Edit menu  @param what the kind of edit; equal ones in a row merge into one undo step

@@ -250,13 +250,15 @@ void VisionComparison::showClasses() {
 }
 
 QWidget* VisionComparison::figure() { return views_->isVisibleTo(this) ? static_cast<QWidget*>(views_) : this; }
-QString VisionComparison::csv() const { return (difference_->figure().isEmpty() ? map_ : difference_)->figure().csv(); }
-std::vector<NumberArray> VisionComparison::numbers() const {
-    std::vector<NumberArray> all = map_->figure().numbers();
-    for (NumberArray& array : all) array.name = "second";
-    for (NumberArray& array : difference_->figure().numbers())
-        all.push_back({.name = "difference", .shape = array.shape, .values = array.values});
-    return all;
+ExportNumbers VisionComparison::numbers() const {
+    const ExportNumbers second = numbersOf(map_->figure()), difference = numbersOf(difference_->figure());
+    return {.csv = difference.csv ? difference.csv : second.csv, .arrays = [second, difference] {
+                std::vector<NumberArray> all = second.arrays ? second.arrays() : std::vector<NumberArray>{};
+                for (NumberArray& array : all) array.name = "second";
+                for (NumberArray& array : difference.arrays ? difference.arrays() : std::vector<NumberArray>{})
+                    all.push_back({.name = "difference", .shape = array.shape, .values = std::move(array.values)});
+                return all;
+            }};
 }
 
 void VisionComparison::restoreView(const QJsonObject& view) {

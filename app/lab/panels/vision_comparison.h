@@ -31,8 +31,7 @@ public:
     const std::shared_ptr<const VisionSnapshot>& second() const { return second_; }
 
     QWidget* figure();
-    QString csv() const;
-    std::vector<NumberArray> numbers() const;
+    ExportNumbers numbers() const;
     QJsonObject saveView() const { return {{"compare", other_}}; }
     void restoreView(const QJsonObject& view);
 

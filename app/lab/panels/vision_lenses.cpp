@@ -169,14 +169,15 @@ void VisionLenses::showState() {
                                                       : tr("Press Run."));
 }
 
-QString VisionLenses::csv() const { return page().listsHeads ? heads_->csv() : view_->csv(); }
-
-std::vector<NumberArray> VisionLenses::numbers() const {
+ExportNumbers VisionLenses::numbers() const {
     if (page().listsHeads) return heads_->numbers();
-    std::vector<NumberArray> all = view_->numbers();
-    for (NumberArray& array : overlay_->figure().numbers())
-        all.push_back({.name = "overlay", .shape = array.shape, .values = array.values});
-    return all;
+    const ExportNumbers answer = view_->numbers(), overlay = numbersOf(overlay_->figure());
+    return {.csv = answer.csv, .arrays = [answer, overlay] {
+                std::vector<NumberArray> all = answer.arrays ? answer.arrays() : std::vector<NumberArray>{};
+                for (NumberArray& array : overlay.arrays ? overlay.arrays() : std::vector<NumberArray>{})
+                    all.push_back({.name = "overlay", .shape = array.shape, .values = std::move(array.values)});
+                return all;
+            }};
 }
 
 QJsonObject VisionLenses::saveView() const { return {{"lens", page_->currentData().toString()}}; }

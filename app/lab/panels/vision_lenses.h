@@ -22,8 +22,7 @@ public:
 
     void setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
-    QString csv() const;
-    std::vector<NumberArray> numbers() const;
+    ExportNumbers numbers() const;
     QJsonObject saveView() const;
     void restoreView(const QJsonObject& view);
 

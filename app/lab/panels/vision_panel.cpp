@@ -502,9 +502,8 @@ void VisionPanel::restoreViewOfModel() {
 }
 
 QWidget* VisionPanel::figure() { return views_->figure() ? views_->figure() : overlay_; }
-QString VisionPanel::csv() const { return views_->figure() ? views_->csv() : overlay_->figure().csv(); }
-std::vector<NumberArray> VisionPanel::numbers() const {
-    return views_->figure() ? views_->numbers() : overlay_->figure().numbers();
+ExportNumbers VisionPanel::numbers() const {
+    return views_->figure() ? views_->numbers() : numbersOf(overlay_->figure());
 }
 
 } // namespace attn

@@ -46,8 +46,7 @@ public:
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;
-    QString csv() const override;
-    std::vector<NumberArray> numbers() const override;
+    ExportNumbers numbers() const override;
 
     /// Opens the folder of a vision model, with the first of its example pictures.
     void openModel(const QString& path);

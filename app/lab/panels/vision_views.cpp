@@ -181,15 +181,11 @@ QWidget* VisionViews::figure() const {
     if (page() == Lenses) return lenses_;
     return const_cast<PointedView*>(pointed());
 }
-QString VisionViews::csv() const {
-    if (page() == Changes) return changes_->csv();
-    if (page() == Lenses) return lenses_->csv();
-    return page() == Compare ? comparison_->csv() : pointed() ? pointed()->figure()->csv() : QString();
-}
-std::vector<NumberArray> VisionViews::numbers() const {
-    if (page() == Compare) return comparison_->numbers();
+ExportNumbers VisionViews::numbers() const {
+    if (page() == Changes) return changes_->numbers();
     if (page() == Lenses) return lenses_->numbers();
-    return pointed() ? pointed()->figure()->numbers() : std::vector<NumberArray>{};
+    if (page() == Compare) return comparison_->numbers();
+    return pointed() ? numbersOf(*pointed()->figure()) : ExportNumbers{};
 }
 
 QJsonObject VisionViews::saveView() const {

@@ -38,8 +38,7 @@ public:
     /// @return the widget of the front page for export; null for the page of heads, where the picture itself is
     /// exported
     QWidget* figure() const;
-    QString csv() const;
-    std::vector<NumberArray> numbers() const;
+    ExportNumbers numbers() const;
 
     QJsonObject saveView() const;
     void restoreView(const QJsonObject& view);

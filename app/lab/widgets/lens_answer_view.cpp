@@ -111,21 +111,19 @@ void LensAnswerView::showReading() {
     reading_->setText(text);
 }
 
-QString LensAnswerView::csv() const {
-    if (!answer_.matrix.isEmpty()) return answer_.matrix.csv();
-    if (!answer_.bars.isEmpty()) return answer_.bars.csv();
-    QString text;
-    for (const QStringList& row : answer_.rows) {
-        QStringList cells;
-        for (QString cell : row) cells << '"' + cell.replace('"', "\"\"") + '"';
-        text += cells.join(',') + '\n';
-    }
-    return text.isEmpty() ? text : answer_.columns.join(',') + '\n' + text;
-}
-
-std::vector<NumberArray> LensAnswerView::numbers() const {
-    if (!answer_.matrix.isEmpty()) return answer_.matrix.numbers();
-    return answer_.bars.numbers();
+ExportNumbers LensAnswerView::numbers() const {
+    if (!answer_.matrix.isEmpty()) return numbersOf(answer_.matrix);
+    if (!answer_.bars.isEmpty()) return numbersOf(answer_.bars);
+    if (answer_.rows.empty()) return {};
+    return {.csv = [columns = answer_.columns, rows = answer_.rows] {
+        QString text = columns.join(',') + '\n';
+        for (const QStringList& row : rows) {
+            QStringList cells;
+            for (QString cell : row) cells << '"' + cell.replace('"', "\"\"") + '"';
+            text += cells.join(',') + '\n';
+        }
+        return text;
+    }};
 }
 
 } // namespace attn

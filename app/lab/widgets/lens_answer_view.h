@@ -46,8 +46,7 @@ public:
     /// Inserts a widget of a panel between the summary and the figures.
     void insert(QWidget* widget, int stretch);
 
-    QString csv() const;
-    std::vector<NumberArray> numbers() const;
+    ExportNumbers numbers() const;
 
 signals:
     /// @param cell of the matrix; none: the pointer has left

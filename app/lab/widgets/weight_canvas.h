@@ -15,8 +15,7 @@ public:
 
     void setWeight(const std::shared_ptr<const WeightView>& weight);
     void setTheme(const FigureTheme& theme);
-    QString csv() const { return figure_.weight ? figure_.csv() : QString(); }
-    std::vector<NumberArray> numbers() const { return figure_.weight ? figure_.numbers() : std::vector<NumberArray>{}; }
+    ExportNumbers numbers() const { return numbersOf(figure_); }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
