@@ -62,6 +62,7 @@ TEST_CASE("lab: a training run that cannot be read is left out, and the list say
     damaged.close();
 
     const RunListModel model(folder.filePath("mine"));
+    REQUIRE(lab.waitFor([&] { return !model.isListing(); }));
     REQUIRE(model.runs().size() == 1);
     CHECK(model.runs().front().name == "good");
     REQUIRE(model.problems().size() == 2);

@@ -7,6 +7,7 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QFont>
+#include <QUuid>
 
 #include <algorithm>
 #include <array>
@@ -25,27 +26,70 @@ constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e
 } // namespace
 
 RunListModel::RunListModel(QString folder, QObject* parent) : QAbstractTableModel(parent), folder_(std::move(folder)) {
-    QDir(folder_ + "/" + kAside).removeRecursively(); // what the last session deleted
-    const QDir directory(folder_);
-    for (const QString& name : directory.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Time | QDir::Reversed))
-        if (auto run = read(directory.filePath(name))) insert(std::move(*run));
+    removeDeleted();
+    listing_.start<Listing>(
+        folder_.toStdString(),
+        [folder = folder_](const std::atomic<bool>& isStopped) { return list(folder, isStopped); },
+        [this](std::variant<Listing, Failure> result) {
+            if (auto* failure = std::get_if<Failure>(&result))
+                problems_ << QString::fromStdString(failure->sentence());
+            else
+                addListed(std::get<Listing>(std::move(result)));
+            emit listed();
+        });
 }
 
-std::optional<RunListModel::Run> RunListModel::read(const QString& folder) {
-    const std::filesystem::path path = folder.toStdString();
-    std::error_code error;
-    if (!std::filesystem::exists(path / "recipe.json", error) && !error) return std::nullopt; // not a training run
-    try {
-        return Run{.folder = folder,
-                   .name = QFileInfo(folder).fileName(),
-                   .recipe = readRecipe(path / "recipe.json"),
-                   .points = readMetrics(path),
-                   .isShown = false,
-                   .colour = {}};
-    } catch (const std::exception& problem) { // damaged, forbidden or of a newer program: leave its files unchanged
-        problems_ << QString::fromUtf8(problem.what());
-        return std::nullopt;
+/// Removes what the last session deleted. What this one deletes comes to another place.
+void RunListModel::removeDeleted() {
+    const QString old = QStringLiteral("%1/%2.%3").arg(folder_, kAside, QUuid::createUuid().toString(QUuid::Id128));
+    QDir().rename(folder_ + "/" + kAside, old);
+    clearing_.start<bool>(
+        folder_.toStdString(),
+        [folder = folder_](const std::atomic<bool>& isStopped) {
+            const QDir directory(folder);
+            const QString pattern = QString::fromLatin1(kAside) + ".*"; // also of a program that was ended too early
+            for (const QString& each : directory.entryList({pattern}, QDir::Dirs | QDir::Hidden))
+                if (!isStopped) QDir(directory.filePath(each)).removeRecursively();
+            return true;
+        },
+        [](const std::variant<bool, Failure>&) {});
+}
+
+RunListModel::Listing RunListModel::list(const QString& folder, const std::atomic<bool>& isStopped) {
+    Listing listing;
+    const QDir directory(folder);
+    for (const QString& name : directory.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Time | QDir::Reversed)) {
+        if (isStopped) break;
+        const QString each = directory.filePath(name);
+        const std::filesystem::path path = each.toStdString();
+        std::error_code error;
+        if (!std::filesystem::exists(path / "recipe.json", error) && !error) continue; // not a training run
+        try {
+            listing.runs.push_back({.folder = each,
+                                    .name = name,
+                                    .recipe = readRecipe(path / "recipe.json"),
+                                    .points = readMetrics(path),
+                                    .isShown = false,
+                                    .colour = {}});
+        } catch (const std::exception& problem) { // damaged, forbidden or of a newer program: leave its files unchanged
+            listing.problems << QString::fromUtf8(problem.what());
+        }
     }
+    return listing;
+}
+
+/// Puts the listed runs below those that have started meanwhile.
+void RunListModel::addListed(Listing listing) {
+    problems_ = std::move(listing.problems);
+    std::erase_if(listing.runs, [this](const Run& run) { return rowOf(run.folder) >= 0; });
+    if (listing.runs.empty()) return;
+    const int at = rowCount();
+    beginInsertRows({}, at, at + static_cast<int>(listing.runs.size()) - 1);
+    for (Run& run : listing.runs) {
+        run.colour = freeColour();
+        runs_.insert(runs_.begin() + at, std::move(run)); // the newest first
+    }
+    endInsertRows();
 }
 
 int RunListModel::insert(Run run) {
@@ -77,10 +121,7 @@ QString RunListModel::newFolder(const QString& task) const {
 
 int RunListModel::add(const QString& folder, const Recipe& recipe) {
     int row = rowOf(folder);
-    if (row < 0) {
-        auto run = read(folder);
-        row = insert(run ? std::move(*run) : Run{folder, QFileInfo(folder).fileName(), recipe, {}, false, {}});
-    }
+    if (row < 0) row = insert({folder, QFileInfo(folder).fileName(), recipe, {}, false, {}});
     runs_[static_cast<size_t>(row)].isShown = true;
     emit dataChanged(index(row, 0), index(row, ColumnCount - 1));
     emit curvesChanged();
@@ -98,13 +139,13 @@ void RunListModel::append(const QString& folder, const std::vector<MetricPoint>&
 }
 
 QString RunListModel::putAside(int row) {
-    const Run& run = runs_[static_cast<size_t>(row)];
-    const QString asideFolder = folder_ + "/" + kAside;
-    QDir().mkpath(asideFolder);
-    const QString aside = asideFolder + "/" + run.name;
-    QDir(aside).removeRecursively();
+    Run& run = runs_[static_cast<size_t>(row)];
+    const QString place = QStringLiteral("%1/%2/%3").arg(folder_, kAside).arg(aside_.size()),
+                  aside = place + "/" + run.name;
+    QDir().mkpath(place);
     if (QFileInfo::exists(run.folder) && !QDir().rename(run.folder, aside)) return {};
     beginRemoveRows({}, row, row);
+    aside_[aside] = std::move(run);
     runs_.erase(runs_.begin() + row);
     endRemoveRows();
     emit curvesChanged();
@@ -112,9 +153,13 @@ QString RunListModel::putAside(int row) {
 }
 
 bool RunListModel::bringBack(const QString& aside) {
-    const QString folder = newFolder(QFileInfo(aside).fileName());
-    if (!QDir().rename(aside, folder)) return false;
-    if (auto run = read(folder)) setShown(insert(std::move(*run)), true);
+    const auto found = aside_.find(aside);
+    if (found == aside_.end()) return false;
+    Run run = found->second;
+    run.folder = newFolder(run.name);
+    run.name = QFileInfo(run.folder).fileName();
+    if (!QDir().rename(aside, run.folder)) return false;
+    setShown(insert(std::move(run)), true);
     return true;
 }
 

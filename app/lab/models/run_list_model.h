@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "engine/training/metrics.h"
 #include "engine/training/recipe.h"
 
@@ -7,12 +8,14 @@
 #include <QColor>
 #include <QStringList>
 
-#include <optional>
+#include <atomic>
+#include <map>
 #include <vector>
 
 namespace attn {
 
-/// The training runs in one folder, each in a subfolder. Their curves are read when they are shown.
+/// The training runs in one folder, each in a subfolder, with their curves. They are read on another thread and appear
+/// when all have been read; a run that starts before is listed at once.
 class RunListModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -31,13 +34,15 @@ public:
     explicit RunListModel(QString folder, QObject* parent = nullptr);
 
     const std::vector<Run>& runs() const { return runs_; }
+    /// Whether the folders are still being read.
+    bool isListing() const { return listing_.isRunning(); }
     /// Why folders are not listed: a sentence for each that could not be read.
     const QStringList& problems() const { return problems_; }
     /// @return -1 if it is not listed
     int rowOf(const QString& folder) const;
     /// The path of a folder that does not exist yet, named after the task: "sort", "sort-2".
     QString newFolder(const QString& task) const;
-    /// Adds a run that is about to start, or a run from another folder, to the list.
+    /// Adds a run that is about to start to the list, and shows its curves.
     int add(const QString& folder, const Recipe& recipe);
     void append(const QString& folder, const std::vector<MetricPoint>& points);
 
@@ -64,19 +69,29 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 signals:
+    /// All folders have been read.
+    void listed();
     /// The set of shown runs or their points have changed.
     void curvesChanged();
     void activeChanged(const QString& folder);
     void writtenChanged(const QString& folder);
 
 private:
-    std::optional<Run> read(const QString& folder);
+    struct Listing {
+        std::vector<Run> runs; ///< oldest first
+        QStringList problems;
+    };
+    static Listing list(const QString& folder, const std::atomic<bool>& isStopped);
+    void addListed(Listing listing);
+    void removeDeleted();
     int insert(Run run);
     QColor freeColour() const;
 
     QString folder_, active_, written_;
     QStringList problems_;
     std::vector<Run> runs_;
+    std::map<QString, Run> aside_; ///< deleted runs, by the paths of their folders now
+    BackgroundTask listing_, clearing_;
 };
 
 } // namespace attn

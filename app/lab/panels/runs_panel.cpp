@@ -83,6 +83,7 @@ RunsPanel::RunsPanel(PanelContext& context, QWidget* parent)
         connect(&runs, signal, this, &RunsPanel::updateButtons);
     for (const auto signal : {&RunListModel::activeChanged, &RunListModel::writtenChanged})
         connect(&runs, signal, this, &RunsPanel::updateButtons);
+    connect(&runs, &RunListModel::listed, this, &RunsPanel::updateButtons);
     updateButtons();
 }
 
@@ -122,8 +123,9 @@ void RunsPanel::updateButtons() {
     open_->setEnabled(row >= 0);
     duplicate_->setEnabled(row >= 0);
     delete_->setEnabled(row >= 0 && !context_.runs().isInUse(runs[static_cast<size_t>(row)].folder));
-    QString hint = runs.empty() ? tr("Your training runs appear here.")
-                                : tr("Tick runs to compare their curves. Double-click a run to open it.");
+    QString hint = context_.runs().isListing() ? tr("The training runs are being read.")
+                   : runs.empty()              ? tr("Your training runs appear here.")
+                                  : tr("Tick runs to compare their curves. Double-click a run to open it.");
     if (const QStringList& problems = context_.runs().problems(); !problems.isEmpty()) {
         hint +=
             "\n" +
