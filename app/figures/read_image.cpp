@@ -1,5 +1,6 @@
 #include "app/figures/read_image.h"
 
+#include <QBuffer>
 #include <QCoreApplication>
 #include <QFileInfo>
 #include <QImageReader>
@@ -34,19 +35,14 @@ QString objectionTo(const QSize& size) {
     return {};
 }
 
-} // namespace
+Failure failureOf(const QString& where, const QString& what, const std::string& hint) {
+    return {.what = what.toStdString(), .where = where.toStdString(), .hint = hint};
+}
 
-std::variant<Image, Failure> readImage(const QString& path) {
-    const auto failure = [&](const QString& what, const std::string& hint) {
-        return Failure{.what = what.toStdString(), .where = path.toStdString(), .hint = hint};
-    };
-    const QFileInfo file(path);
-    if (!file.exists()) return failure(ReadImageText::tr("there is no such file"), "check the path");
-    if (!file.isFile()) return failure(ReadImageText::tr("is not a file"), "choose a picture");
-    if (file.size() == 0) return failure(ReadImageText::tr("the file is empty"), "choose another picture");
+std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where) {
+    const auto failure = [&](const QString& what, const std::string& hint) { return failureOf(where, what, hint); };
     static const bool isLimited = (QImageReader::setAllocationLimit(kMostMebibytes), true); // once: threads read it
     Q_UNUSED(isLimited)
-    QImageReader reader(path);
     reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);
     if (!reader.canRead())
@@ -62,6 +58,25 @@ std::variant<Image, Failure> readImage(const QString& path) {
     if (const QString objection = objectionTo(image.size()); !objection.isEmpty())
         return failure(objection, "make it smaller");
     return imageFrom(image);
+}
+
+} // namespace
+
+std::variant<Image, Failure> readImage(const QString& path) {
+    const QFileInfo file(path);
+    if (!file.exists()) return failureOf(path, ReadImageText::tr("there is no such file"), "check the path");
+    if (!file.isFile()) return failureOf(path, ReadImageText::tr("is not a file"), "choose a picture");
+    if (file.size() == 0) return failureOf(path, ReadImageText::tr("the file is empty"), "choose another picture");
+    QImageReader reader(path);
+    return decoded(reader, path);
+}
+
+std::variant<Image, Failure> readImage(const QByteArray& bytes, const QString& where) {
+    QBuffer buffer;
+    buffer.setData(bytes);
+    buffer.open(QIODevice::ReadOnly);
+    QImageReader reader(&buffer);
+    return decoded(reader, where);
 }
 
 Image imageFrom(const QImage& image) {

@@ -3,6 +3,7 @@
 #include "engine/core/failure.h"
 #include "engine/io/image.h"
 
+#include <QByteArray>
 #include <QImage>
 #include <QString>
 
@@ -14,6 +15,9 @@ namespace attn {
 /// converts it to 8 bits per colour.
 /// @return a failure if the file does not exist, is not a picture, is damaged, or has no pixels or too many
 std::variant<Image, Failure> readImage(const QString& path);
+
+/// The same for the bytes of a file. @param where named by failures
+std::variant<Image, Failure> readImage(const QByteArray& bytes, const QString& where);
 
 /// Converts a decoded picture in the same way. @return an empty image if it has no pixels
 Image imageFrom(const QImage& image);

@@ -11,6 +11,7 @@
 #include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/panels/vision_panel.h"
+#include "app/lab/run_animation.h"
 #include "app/lab/theme.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
@@ -112,6 +113,11 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     statusBar()->addPermanentWidget(status_, 1);
     statusBar()->setSizeGripEnabled(false);
     connect(status_, &StatusStrip::cancelRequested, this, &MainWindow::cancelWork);
+    connect(&training_, &TrainingBridge::readingChanged, this, [this](const QString& what) {
+        if (findChild<RunAnimation*>()) return; // it shows its progress
+        if (what.isEmpty()) return status_->setWork({});
+        showWork(what, [this] { return training_.isReading(); });
+    });
     makeBanners();
     makeDocks();
     visionPanel_->setDefaultModel(setup.visionModel);
@@ -120,6 +126,10 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         updateActions();
     };
     connect(visionPanel_, &VisionPanel::changed, this, showEdited);
+    connect(visionPanel_, &VisionPanel::readingChanged, this, [this](const QString& what) {
+        if (what.isEmpty()) return status_->setWork({});
+        showWork(what, [this] { return visionPanel_->isReading(); });
+    });
     connect(&context_, &PanelContext::shownRunChanged, this, showEdited);
     findChild<HeadsPanel*>()->setBeforeChange([this] { return interventions_->bringBack(); });
     makeMenus();

@@ -106,6 +106,11 @@ void MainWindow::cancelWork() {
     } else if (exporting_.isRunning()) {
         exporting_.cancel();
         say(tr("Saving was cancelled."));
+    } else if (training_.isReading()) {
+        training_.cancelShow();
+    } else if (visionPanel_->isReading()) {
+        visionPanel_->cancelReading();
+        say(tr("Reading was cancelled."));
     } else {
         bridge_.post(StopCommand{});
     }

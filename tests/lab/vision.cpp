@@ -141,6 +141,7 @@ TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go thro
     const auto before = panel(lab).setup().picture;
     const std::filesystem::path folder = (lab.folder() + "/album").toStdString();
     panel(lab).openPictures(QString::fromStdString(folder.string()));
+    REQUIRE(reads(lab));
     CHECK(lab.find<QLabel>("visionMessage").text().contains("contains no pictures"));
     std::filesystem::create_directories(folder);
     for (const uint8_t grey : {10, 90, 240})

@@ -30,7 +30,9 @@ TrainingBridge::TrainingBridge(TrainingSession::Options options, SessionBridge& 
     });
     connect(&views_, &SessionBridge::failed, this, [this] { underway_.reset(); });
     connect(&views_, &SessionBridge::posted, this, [this](const Command& command) {
-        if (std::holds_alternative<OpenModelCommand>(command) && !isPosting_) follow(false);
+        if (!std::holds_alternative<OpenModelCommand>(command) || isPosting_) return;
+        cancelShow();
+        follow(false);
     });
 }
 
@@ -66,6 +68,7 @@ void TrainingBridge::deliver() {
 }
 
 void TrainingBridge::follow(bool on) {
+    if (on) cancelShow();
     if (std::exchange(isFollowing_, on) == on) return;
     if (on && snapshot_->weights) {
         showNewest();
@@ -84,12 +87,16 @@ void TrainingBridge::showNewest() {
                           tr("step %1").arg(snapshot_->weightsStep));
         return;
     }
+    post({.weights = underway_,
+          .path = snapshot_->folder,
+          .run = snapshot_->folder,
+          .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
+          .promptTokens = snapshot_->exampleTokens});
+}
+
+void TrainingBridge::post(ShowWeightsCommand command) {
     isPosting_ = true;
-    views_.post(ShowWeightsCommand{.weights = underway_,
-                                   .path = snapshot_->folder,
-                                   .run = snapshot_->folder,
-                                   .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
-                                   .promptTokens = snapshot_->exampleTokens});
+    views_.post(std::move(command));
     isPosting_ = false;
 }
 
@@ -108,17 +115,26 @@ void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
 void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t step) {
     follow(false);
     const QString title = tr("step %1").arg(step);
-    if (isVisionModel(checkpoint.toStdString())) {
-        emit visionMoment(nullptr, checkpoint, title);
-        return;
-    }
-    isPosting_ = true;
-    views_.post(ShowWeightsCommand{.weights = nullptr,
-                                   .path = checkpoint.toStdString(),
-                                   .run = run.toStdString(),
-                                   .title = title.toStdString(),
-                                   .promptTokens = snapshot_->exampleTokens});
-    isPosting_ = false;
+    reading_.start<bool>(
+        checkpoint.toStdString(),
+        [checkpoint](const std::atomic<bool>&) { return isVisionModel(checkpoint.toStdString()); },
+        [this, run, checkpoint, title](std::variant<bool, Failure> result) {
+            emit readingChanged({});
+            const bool* isVision = std::get_if<bool>(&result);
+            if (isVision && *isVision) return emit visionMoment(nullptr, checkpoint, title);
+            post({.weights = nullptr, // opening it reports what is wrong with it
+                  .path = checkpoint.toStdString(),
+                  .run = run.toStdString(),
+                  .title = title.toStdString(),
+                  .promptTokens = snapshot_->exampleTokens});
+        });
+    emit readingChanged(tr("Reading the checkpoint of %1").arg(title));
+}
+
+void TrainingBridge::cancelShow() {
+    if (!reading_.isRunning()) return;
+    reading_.cancel();
+    emit readingChanged({});
 }
 
 } // namespace attn

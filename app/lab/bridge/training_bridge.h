@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "engine/session/training_session.h"
 
@@ -29,8 +30,12 @@ public:
     /// Whether the views show the run's weights as it trains.
     bool isFollowing() const { return isFollowing_; }
     void follow(bool on);
-    /// Shows a checkpoint. The views stop following the training run.
+    /// Shows a checkpoint, as soon as its header has been read on another thread. The views stop following the training
+    /// run. Only the newest checkpoint is shown, and none if the user follows a run or opens a model meanwhile.
     void show(const QString& run, const QString& checkpoint, int64_t step);
+    /// Whether the header of a checkpoint is being read that is to be shown.
+    bool isReading() const { return reading_.isRunning(); }
+    void cancelShow();
     /// Tells the bridge that the views of a vision model now show these weights, or those at this path.
     void onVisionShown(const std::shared_ptr<const WeightSet>& weights, const QString& path);
 
@@ -41,6 +46,8 @@ signals:
     void followingChanged(bool on);
     /// The views show the weights at this path: a training run or a checkpoint.
     void momentShown(const QString& path);
+    /// @param what is being read, a sentence; empty: nothing more
+    void readingChanged(const QString& what);
     /// Asks the views to show another step of a vision training run. @param weights null: load those at `path`
     void visionMoment(const std::shared_ptr<const attn::WeightSet>& weights, const QString& path, const QString& title);
 
@@ -49,6 +56,7 @@ private:
     void deliver();
     void showNewest();
     void onShown(std::shared_ptr<const WeightSet> weights);
+    void post(ShowWeightsCommand command);
 
     SessionBridge& views_;
     std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();
@@ -56,6 +64,7 @@ private:
     bool isFollowing_ = true;
     bool isPosting_ = false;                    ///< this object is posting a command
     std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
+    BackgroundTask reading_;                    ///< of the header of a checkpoint
     QElapsedTimer sincePosted_;
     QTimer pause_;     ///< delay until the next weights are requested
     std::mutex mutex_; ///< guards what follows, up to the session

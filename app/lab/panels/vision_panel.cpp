@@ -15,7 +15,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QDir>
+#include <QDirIterator>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
@@ -54,11 +54,24 @@ QString runOf(const QString& path) {
     return checkpointStep(folder) ? QString::fromStdString(folder.parent_path().parent_path().string()) : path;
 }
 
-QFileInfoList picturesIn(const QString& folder) {
-    QStringList patterns;
+/// The first pictures of a folder by name.
+QStringList picturesIn(const QString& folder, const std::atomic<bool>& isStopped) {
+    constexpr qsizetype kMost = 2000;
+    QStringList patterns, paths;
     for (const QByteArray& format : QImageReader::supportedImageFormats())
         patterns << QStringLiteral("*.") + QString::fromLatin1(format);
-    return QDir(folder).entryInfoList(patterns, QDir::Files | QDir::Readable, QDir::Name);
+    for (QDirIterator each(folder, patterns, QDir::Files | QDir::Readable); each.hasNext() && !isStopped;)
+        paths << QFileInfo(each.next()).absoluteFilePath();
+    paths.sort();
+    return paths.first(std::min(paths.size(), kMost));
+}
+
+/// What was dropped or copied, in a format that can be decoded on another thread; empty if there is none.
+QString pictureFormat(const QMimeData& data) {
+    const QByteArrayList known = QImageReader::supportedMimeTypes();
+    for (const QString& format : data.formats())
+        if (known.contains(format.toLatin1())) return format;
+    return {};
 }
 
 /// @return "4", or "3 to 24" if layers have different numbers of heads
@@ -135,6 +148,11 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
 // The model and the picture -------------------------------------------------------------------------------------------
 
 void VisionPanel::openModel(const QString& path) {
+    context_.training().cancelShow();
+    loadModel(path);
+}
+
+void VisionPanel::loadModel(const QString& path) {
     if (!moment_.isEmpty()) context_.training().follow(false);
     model_ = path;
     weights_.reset();
@@ -161,30 +179,80 @@ void VisionPanel::showOtherModel() {
     pointed_.reset();
     weighted_->setCurrentIndex(0); // another model has other classes
     examples_.clear();
-    if (!model_.isEmpty())
-        for (const std::filesystem::path& path : examplePictures(model_.toStdString()))
-            examples_ << QString::fromStdString(path.string());
     setup_.change = {}; // it refers to the previous model's layers
-    if (examples_.isEmpty()) return apply(setup_);
-    readAside(reading_, examples_.front(), [this](const VisionSetup* read) { apply(read ? *read : setup_); });
+    stop(reading_);
+    picksExample_ = true;
+    read<QStringList>(
+        listingExamples_, model_,
+        [model = model_](const std::atomic<bool>&) {
+            QStringList paths;
+            if (!model.isEmpty())
+                for (const std::filesystem::path& path : examplePictures(model.toStdString()))
+                    paths << QString::fromStdString(path.string());
+            return paths;
+        },
+        [this](std::variant<QStringList, Failure> found) {
+            if (auto* paths = std::get_if<QStringList>(&found)) examples_ = std::move(*paths);
+            if (!picksExample_ || reading_.isRunning()) return listPictures(); // the user has chosen another
+            const auto show = [this](const VisionSetup* read) {
+                picksExample_ = false;
+                apply(read ? *read : setup_);
+            };
+            if (examples_.isEmpty())
+                show(nullptr);
+            else
+                readAside(reading_, examples_.front(), show);
+        });
+}
+
+template <class Result>
+void VisionPanel::read(BackgroundTask& task, const QString& name,
+                       std::function<std::variant<Result, Failure>(const std::atomic<bool>& isStopped)> work,
+                       std::function<void(std::variant<Result, Failure>)> done) {
+    task.start<Result>(name.toStdString(), std::move(work),
+                       [this, done = std::move(done)](std::variant<Result, Failure> result) {
+                           emit readingChanged({});
+                           done(std::move(result));
+                       });
+    emit readingChanged(tr("Reading %1").arg(QFileInfo(name).fileName().left(60)));
+}
+
+void VisionPanel::stop(BackgroundTask& task) {
+    if (!task.isRunning()) return;
+    task.cancel();
+    emit readingChanged({});
+}
+
+void VisionPanel::cancelReading() {
+    stop(listingExamples_);
+    stop(reading_);
+    stop(readingOther_);
+    if (std::exchange(picksExample_, false)) apply(setup_);
+    listPictures(); // the choice in the list is that of the picture again
 }
 
 void VisionPanel::showEvent(QShowEvent* event) {
     Panel::showEvent(event);
-    if (model_.isEmpty() && !defaultModel_.isEmpty()) openModel(defaultModel_);
+    if (model_.isEmpty() && !defaultModel_.isEmpty()) loadModel(defaultModel_);
 }
 
 void VisionPanel::readAside(BackgroundTask& task, const QString& name, Reader then) {
-    task.cancel();
+    stop(task);
+    if (const auto picture = builtInPicture(name)) {
+        const VisionSetup read{name, std::make_shared<const Image>(imageFrom(*picture)), {}, setup_.change};
+        return then(&read);
+    }
+    decodeAside(
+        task, name, [name] { return readImage(name); }, std::move(then));
+}
+
+void VisionPanel::decodeAside(BackgroundTask& task, const QString& name,
+                              std::function<std::variant<Image, Failure>()> decode, Reader then) {
     const auto setup = [this, name](Image picture) {
         return VisionSetup{name, std::make_shared<const Image>(std::move(picture)), {}, setup_.change};
     };
-    if (const auto picture = builtInPicture(name)) {
-        const VisionSetup read = setup(imageFrom(*picture));
-        return then(&read);
-    }
-    task.start<Image>(
-        name.toStdString(), [name](const std::atomic<bool>&) { return readImage(name); },
+    read<Image>(
+        task, name, [decode = std::move(decode)](const std::atomic<bool>&) { return decode(); },
         [this, setup, then = std::move(then)](std::variant<Image, Failure> result) {
             if (auto* image = std::get_if<Image>(&result)) {
                 const VisionSetup read = setup(std::move(*image));
@@ -196,22 +264,43 @@ void VisionPanel::readAside(BackgroundTask& task, const QString& name, Reader th
         });
 }
 
-void VisionPanel::openPicture(const QString& name) {
-    readAside(reading_, name, [this](const VisionSetup* read) {
-        if (read) editPicture(read->name, read->picture);
-    });
+void VisionPanel::openPicture(const QString& name) { readAside(reading_, name, opener()); }
+
+VisionPanel::Reader VisionPanel::opener() {
+    return [this](const VisionSetup* read) {
+        if (read) return editPicture(read->name, read->picture);
+        if (std::exchange(picksExample_, false)) apply(setup_); // the model waits for a picture
+    };
+}
+
+bool VisionPanel::openData(const QMimeData& mime, const QString& name) {
+    std::function<std::variant<Image, Failure>()> decode;
+    if (const QString format = pictureFormat(mime); !format.isEmpty())
+        decode = [bytes = mime.data(format), name] { return readImage(bytes, name); };
+    else if (mime.hasImage())
+        decode = [image = qvariant_cast<QImage>(mime.imageData())] { return imageFrom(image); };
+    if (!decode) return false;
+    decodeAside(reading_, name, std::move(decode), opener());
+    return true;
 }
 
 void VisionPanel::openPictures(const QString& folder) {
-    constexpr qsizetype kMost = 2000;
-    const QFileInfoList files = picturesIn(folder);
-    if (files.isEmpty()) {
+    read<QStringList>(
+        reading_, folder, [folder](const std::atomic<bool>& isStopped) { return picturesIn(folder, isStopped); },
+        [this, folder](std::variant<QStringList, Failure> found) {
+            auto* paths = std::get_if<QStringList>(&found);
+            showPictures(folder, paths ? std::move(*paths) : QStringList());
+        });
+}
+
+void VisionPanel::showPictures(const QString& folder, QStringList paths) {
+    if (paths.isEmpty()) {
+        if (std::exchange(picksExample_, false)) apply(setup_);
         message_->setText(tr("%1 contains no pictures. Choose a folder with pictures.").arg(folder));
         message_->show();
         return;
     }
-    others_.clear();
-    for (const QFileInfo& file : files.first(std::min(files.size(), kMost))) others_ << file.absoluteFilePath();
+    others_ = std::move(paths);
     openPicture(others_.front());
     listPictures(); // also if the first cannot be read
 }
@@ -235,6 +324,7 @@ void VisionPanel::ask() {
 }
 
 void VisionPanel::editPicture(const QString& name, std::shared_ptr<const Image> picture) {
+    picksExample_ = false;
     edit({.name = name, .picture = std::move(picture), .hidden = {}, .change = setup_.change}, tr("choosing a picture"),
          "picture");
 }
@@ -433,25 +523,25 @@ void VisionPanel::showLook() {
 // Files, sessions and export ------------------------------------------------------------------------------------------
 
 void VisionPanel::dragEnterEvent(QDragEnterEvent* event) {
-    if (event->mimeData()->hasUrls() || event->mimeData()->hasImage()) event->acceptProposedAction();
+    const QMimeData& mime = *event->mimeData();
+    if (mime.hasUrls() || mime.hasImage() || !pictureFormat(mime).isEmpty()) event->acceptProposedAction();
 }
 
 void VisionPanel::dropEvent(QDropEvent* event) {
-    if (event->mimeData()->hasImage()) {
-        const auto image = qvariant_cast<QImage>(event->mimeData()->imageData());
-        return editPicture(tr("Dropped"), std::make_shared<const Image>(imageFrom(image)));
-    }
+    if (openData(*event->mimeData(), tr("Dropped"))) return;
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty() || !urls.front().isLocalFile()) return;
     const QString path = urls.front().toLocalFile();
     if (!QFileInfo(path).isDir()) return openPicture(path);
-    reading_.start<bool>(
-        path.toStdString(),
-        [path](const std::atomic<bool>&) { return isVisionModel(path.toStdString()) || picturesIn(path).isEmpty(); },
-        [this, path](std::variant<bool, Failure> result) {
-            const bool* isModel = std::get_if<bool>(&result);
-            if (isModel && !*isModel)
-                openPictures(path);
+    read<QStringList>(
+        reading_, path,
+        [path](const std::atomic<bool>& isStopped) {
+            return isVisionModel(path.toStdString()) ? QStringList() : picturesIn(path, isStopped);
+        },
+        [this, path](std::variant<QStringList, Failure> found) {
+            auto* paths = std::get_if<QStringList>(&found);
+            if (paths && !paths->isEmpty())
+                showPictures(path, std::move(*paths));
             else
                 openModel(path);
         });
@@ -477,7 +567,7 @@ void VisionPanel::restoreView(const QJsonObject& view) {
     if (view.isEmpty()) return;
     if (const QString path = view["model"].toString(); path != model_) openModel(path);
     if (const QString name = view["picture"].toString();
-        !name.isEmpty() && (name != setup_.name || reading_.isRunning()))
+        !name.isEmpty() && (name != setup_.name || picksExample_ || reading_.isRunning()))
         openPicture(name);
     restoreChoice(*view_, view["view"], kViewKeys);
     restoreChoice(*fusion_, view["fusion"], kFusionKeys);

@@ -7,12 +7,15 @@
 
 #include <QJsonObject>
 
+#include <atomic>
 #include <functional>
+#include <variant>
 
 class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
 class QLabel;
+class QMimeData;
 class QPushButton;
 class QSlider;
 class QSpinBox;
@@ -57,7 +60,8 @@ public:
     /// Lists the pictures of a folder by name and opens the first. Shows a message if there are none.
     void openPictures(const QString& folder);
     /// Whether a picture or a folder is being read that is to be opened.
-    bool isReading() const { return reading_.isRunning(); }
+    bool isReading() const { return reading_.isRunning() || readingOther_.isRunning() || listingExamples_.isRunning(); }
+    void cancelReading();
     const VisionSetup& setup() const { return setup_; }
     const std::shared_ptr<const VisionSnapshot>& shown() const { return shown_; }
     bool isChanged() const { return !setup_.change.isNone(); }
@@ -68,6 +72,8 @@ public:
 signals:
     /// The changes may have been edited: isChanged() may have a new value.
     void changed();
+    /// @param what is being read, a sentence; empty: nothing more
+    void readingChanged(const QString& what);
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -82,11 +88,24 @@ private:
     void makeAnswers(QVBoxLayout* column);
     void chooseModel();
     void showMoment(const std::shared_ptr<const WeightSet>& weights, const QString& path, const QString& title);
+    void loadModel(const QString& path);
     void showOtherModel();
+    /// Starts a task that the window shows and can cancel.
+    template <class Result>
+    void read(BackgroundTask& task, const QString& name,
+              std::function<std::variant<Result, Failure>(const std::atomic<bool>& isStopped)> work,
+              std::function<void(std::variant<Result, Failure>)> done);
+    void stop(BackgroundTask& task);
     using Reader = std::function<void(const VisionSetup* read)>;
     /// Reads a picture: a built-in one at once, a file on another thread. @param then gets null after a failure, which
     /// is shown
     void readAside(BackgroundTask& task, const QString& name, Reader then);
+    void decodeAside(BackgroundTask& task, const QString& name, std::function<std::variant<Image, Failure>()> decode,
+                     Reader then);
+    Reader opener(); ///< shows the picture that was read
+    /// Opens a picture that was dropped or copied. @param name shown on screen  @return false if there is none
+    bool openData(const QMimeData& mime, const QString& name);
+    void showPictures(const QString& folder, QStringList paths);
     void choosePicture(int index);
     void pastePicture();
     void listPictures();
@@ -131,6 +150,8 @@ private:
     std::optional<int> patch_, pointed_;
     QJsonObject viewOfModel_;               ///< layer, head and class to restore when the model has loaded
     BackgroundTask reading_, readingOther_; ///< of the picture or a folder, and of the other picture
+    BackgroundTask listingExamples_;
+    bool picksExample_ = false; ///< the model that was opened waits for the first of its examples
 
     QLabel *modelText_, *message_, *answerText_;
     QComboBox *picture_, *view_, *head_, *fusion_, *weighted_, *colours_;

@@ -73,7 +73,7 @@ void VisionPanel::chooseOther(const QString& name) {
 }
 
 void VisionPanel::setOther(const QString& name, std::shared_ptr<const Image> picture) {
-    readingOther_.cancel();
+    stop(readingOther_);
     VisionSetup next = setup_;
     next.change.otherName = name;
     next.change.other = std::move(picture);

@@ -1,4 +1,3 @@
-#include "app/figures/read_image.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/panels/vision_views.h"
 #include "app/lab/widgets/choice_keys.h"
@@ -15,6 +14,7 @@
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QLabel>
+#include <QMimeData>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
@@ -260,13 +260,10 @@ void VisionPanel::choosePicture(int index) {
 }
 
 void VisionPanel::pastePicture() {
-    const QImage image = QGuiApplication::clipboard()->image();
-    if (image.isNull()) {
-        message_->setText(tr("The clipboard contains no picture. Copy one first."));
-        message_->show();
-        return;
-    }
-    editPicture(tr("Pasted"), std::make_shared<const Image>(imageFrom(image)));
+    const QMimeData* mime = QGuiApplication::clipboard()->mimeData();
+    if (mime && openData(*mime, tr("Pasted"))) return;
+    message_->setText(tr("The clipboard contains no picture. Copy one first."));
+    message_->show();
 }
 
 /// Lists the model's example pictures, those of an opened folder, the built-in ones, and the current one.
