@@ -110,8 +110,8 @@ Json toJson(const PatternEdit& each) {
 PatternEdit patternEditOf(const Json& object) {
     PatternEdit edit{.layer = whole(object, "layer"),
                      .head = whole(object, "head"),
-                     .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object)),
-                     .key = whole(object, "key", 0)};
+                     .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object))};
+    if (edit.kind == PatternEdit::Kind::Pin) edit.key = whole(object, "key", 0);
     if (edit.kind == PatternEdit::Kind::Rows)
         for (const Json& row : object.at("rows")) {
             std::vector<float>& weights = edit.rows[whole(row, "query")];
