@@ -41,7 +41,7 @@ QImage colouredPicture(const QColor& colour) {
 /// Presses the button of the status bar, once it shows work.
 bool cancels(LabWindow& lab) {
     auto& button = lab.find<QToolButton>("cancel");
-    if (!lab.waitFor([&] { return button.isVisible(); }, 10'000)) return false;
+    if (!lab.waitFor([&] { return button.isVisible(); })) return false;
     QTest::mouseClick(&button, Qt::LeftButton);
     return true;
 }
@@ -202,7 +202,9 @@ TEST_CASE("background: dropped and pasted pictures are decoded beside the window
 TEST_CASE("background: exports are formed and written beside the window", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     REQUIRE(lab.settle());
-    lab.find<QTreeView>("candidates").setFocus();
+    auto& candidates = lab.find<QTreeView>("candidates");
+    candidates.setFocus();
+    REQUIRE(lab.waitFor([&] { return candidates.hasFocus(); })); // its panel is exported
     for (const char* name : {"a.csv", "a.npz", "a.png", "a.svg"}) {
         INFO(name);
         const QString path = lab.folder() + "/" + name;
