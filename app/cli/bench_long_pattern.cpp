@@ -21,7 +21,7 @@ struct BenchLongPatternOptions {
 };
 
 int benchLongPattern(const BenchLongPatternOptions& options) {
-    using Clock = std::chrono::steady_clock;
+    using ViewClock = std::chrono::steady_clock;
     gpu::Context context({.device = namedDevice(options.device)});
     KernelLibrary kernels(context);
     TensorStore store(context);
@@ -45,8 +45,8 @@ int benchLongPattern(const BenchLongPatternOptions& options) {
     Measurements results(options.json, 62);
     results.setDevice(context);
     const auto timed = [&](const LongPatternRegion& view) { // until it is drawn, and until it is exact
-        const Clock::time_point start = Clock::now();
-        const auto since = [&] { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); };
+        const ViewClock::time_point start = ViewClock::now();
+        const auto since = [&] { return std::chrono::duration<double, std::milli>(ViewClock::now() - start).count(); };
         longPattern.show(view);
         const double coarse = since();
         while (longPattern.work(1000)) {
