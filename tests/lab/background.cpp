@@ -1,4 +1,5 @@
 #include "app/lab/bridge/training_bridge.h"
+#include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/banner.h"
 #include "engine/training/checkpoint.h"
@@ -195,7 +196,11 @@ TEST_CASE("background: dropped and pasted pictures are decoded beside the window
     REQUIRE(lab.waitFor([&] { return isShown(Qt::blue); }));
     dropped.setData("image/png", png.data().left(40));
     drop();
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionMessage").text().contains("damaged"); }));
+    const auto& message = lab.find<QLabel>("visionMessage");
+    REQUIRE(lab.waitFor([&] { return message.text().contains("damaged"); }));
+    emit lab.window().vision().changed(panel(lab).shown()); // the model's answer does not hide it
+    CHECK(message.text().contains("damaged"));
+    CHECK(message.isVisible());
     CHECK(isShown(Qt::blue));
 }
 

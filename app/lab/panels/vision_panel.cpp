@@ -259,8 +259,7 @@ void VisionPanel::decodeAside(BackgroundTask& task, const QString& name,
                 return then(&read);
             }
             then(nullptr);
-            message_->setText(message(std::get<Failure>(result)));
-            message_->show();
+            showProblem(message(std::get<Failure>(result)));
         });
 }
 
@@ -296,9 +295,7 @@ void VisionPanel::openPictures(const QString& folder) {
 void VisionPanel::showPictures(const QString& folder, QStringList paths) {
     if (paths.isEmpty()) {
         if (std::exchange(picksExample_, false)) apply(setup_);
-        message_->setText(tr("%1 contains no pictures. Choose a folder with pictures.").arg(folder));
-        message_->show();
-        return;
+        return showProblem(tr("%1 contains no pictures. Choose a folder with pictures.").arg(folder));
     }
     others_ = std::move(paths);
     openPicture(others_.front());
@@ -340,7 +337,14 @@ void VisionPanel::edit(const VisionSetup& setup, const QString& text, const QStr
         setup_, setup, what, context_.undoSteps().step()));
 }
 
+void VisionPanel::showProblem(const QString& text) {
+    problem_ = text;
+    message_->setText(text);
+    message_->show();
+}
+
 void VisionPanel::apply(const VisionSetup& setup) {
+    problem_.clear();
     setup_ = setup;
     listPictures();
     showAll_->setEnabled(!setup_.hidden.empty());
@@ -378,9 +382,11 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
     if (isOther) showModel();
     showModelText();
     const bool isLooking = snapshot->model && snapshot->query.picture && !snapshot->answer;
-    message_->setVisible(snapshot->failure || snapshot->progress < 1 || isLooking);
+    message_->setVisible(snapshot->failure || !problem_.isEmpty() || snapshot->progress < 1 || isLooking);
     if (snapshot->failure)
         message_->setText(message(*snapshot->failure));
+    else if (!problem_.isEmpty())
+        message_->setText(problem_);
     else
         message_->setText(snapshot->progress < 1 ? tr("Loading: %1 %").arg(qRound(snapshot->progress * 100))
                                                  : tr("Running the model…"));

@@ -106,6 +106,8 @@ private:
     /// Opens a picture that was dropped or copied. @param name shown on screen  @return false if there is none
     bool openData(const QMimeData& mime, const QString& name);
     void showPictures(const QString& folder, QStringList paths);
+    /// Shows why there is no other picture, until there is one.
+    void showProblem(const QString& text);
     void choosePicture(int index);
     void pastePicture();
     void listPictures();
@@ -151,6 +153,7 @@ private:
     QJsonObject viewOfModel_;               ///< layer, head and class to restore when the model has loaded
     BackgroundTask reading_, readingOther_; ///< of the picture or a folder, and of the other picture
     BackgroundTask listingExamples_;
+    QString problem_;           ///< of the last picture or folder; empty: it could be read
     bool picksExample_ = false; ///< the model that was opened waits for the first of its examples
 
     QLabel *modelText_, *message_, *answerText_;

@@ -262,8 +262,7 @@ void VisionPanel::choosePicture(int index) {
 void VisionPanel::pastePicture() {
     const QMimeData* mime = QGuiApplication::clipboard()->mimeData();
     if (mime && openData(*mime, tr("Pasted"))) return;
-    message_->setText(tr("The clipboard contains no picture. Copy one first."));
-    message_->show();
+    showProblem(tr("The clipboard contains no picture. Copy one first."));
 }
 
 /// Lists the model's example pictures, those of an opened folder, the built-in ones, and the current one.
