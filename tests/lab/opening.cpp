@@ -2,6 +2,9 @@
 #include "app/lab/session_file.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
+#include "engine/core/temporary_folder.h"
+#include "engine/io/safetensors.h"
+#include "engine/io/tensor_writer.h"
 #include "tests/lab/small_session.h"
 #include "tests/lab/vision_test.h"
 #include "tests/support/catch.h"
@@ -10,7 +13,12 @@
 #include <QImage>
 #include <QTemporaryDir>
 
+#include <ctime>
+#include <fstream>
+#include <span>
+#include <string>
 #include <sys/stat.h>
+#include <vector>
 
 // Files are read on another thread, and the window stays alive.
 
@@ -37,6 +45,35 @@ TEST_CASE("opening: files are read beside the window, and the newest wins", "[la
 
     lab.window().open(session);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 3; }));
+}
+
+TEST_CASE("opening: what kind of model a folder holds is found out beside the window", "[lab]") {
+    const TemporaryFolder folder;
+    constexpr int kTensors = 60'000;
+    const float zero = 0;
+    std::vector<WrittenTensor> tensors;
+    for (int i = 0; i < kTensors; ++i)
+        tensors.push_back({.name = std::to_string(i), .shape = {1}, .values = std::span(&zero, 1)});
+    writeSafetensors(folder / "model.safetensors", tensors);
+    std::ofstream(folder / "config.json") << R"({"model_type": "gpt2"})";
+    const auto secondsOf = [](const auto& work) { // of the processor for this thread, which no other thread takes
+        const auto now = [] {
+            timespec time{};
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+            return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+        };
+        const double start = now();
+        work();
+        return now() - start;
+    };
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    const double reading = secondsOf([&] { const SafetensorsFile file(folder / "model.safetensors"); });
+    const double opening = secondsOf([&] { lab.window().open(QString::fromStdString(folder.path().string())); });
+    CHECK(lab.window().isOpening());
+    CHECK(opening < reading / 4);
+    REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
+    CHECK(banner(lab, "failureBanner").text().contains("n_embd"));
 }
 
 TEST_CASE("opening: a session that cannot be read at the start is named, and the example opens", "[lab]") {
