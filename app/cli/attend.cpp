@@ -8,7 +8,6 @@
 #include "engine/playground/attention_operands.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/playground_input.h"
-#include "engine/runtime/kernel_library.h"
 
 #include <fmt/format.h>
 
@@ -68,12 +67,11 @@ int attend(const AttendOptions& options) {
     AttentionOperands inputs = options.input.empty() ? drawInputs(options.random, counts, options.seed)
                                                      : readAttentionOperands(options.input, counts);
     inputs.sizes.layer = options.layer;
-    gpu::Context context({.device = namedDevice(options.device), .validation = options.validation});
-    KernelLibrary kernels(context);
+    Device device({.device = namedDevice(options.device), .validation = options.validation});
     AttentionRun attention =
         options.window.empty()
-            ? AttentionRun(context, kernels, spec, inputs.sizes, {}, options.seed)
-            : AttentionRun::ofWindow(context, kernels, spec, inputs.sizes,
+            ? AttentionRun(device, spec, inputs.sizes, {}, options.seed)
+            : AttentionRun::ofWindow(device, spec, inputs.sizes,
                                      readWindow(options.window, inputs.sizes, options.pixels), options.seed);
     attention.setInputs(inputs.q, inputs.k, inputs.v);
     attention.run();

@@ -69,11 +69,10 @@ private:
 };
 
 /// Runs one op on random inputs and gives the median seconds of a step.
-double timeGraph(gpu::Context& context, const std::shared_ptr<Graph>& graph, Tensor output, int rounds) {
-    KernelLibrary kernels(context);
-    TensorStore store(context);
+double timeGraph(Device& device, const std::shared_ptr<Graph>& graph, Tensor output, int rounds) {
+    TensorStore store(device);
     const auto plan = compile(graph, {{"out", output}});
-    GpuExecutor executor(context, kernels, store, plan);
+    GpuExecutor executor(device, store, plan);
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home != Home::Input) continue;
         if (tensor.type.dtype == DType::I32) {
@@ -94,13 +93,13 @@ double timeGraph(gpu::Context& context, const std::shared_ptr<Graph>& graph, Ten
     return median(seconds);
 }
 
-double matmulGflops(gpu::Context& context, int64_t size) {
+double matmulGflops(Device& device, int64_t size) {
     const auto graph = std::make_shared<Graph>();
     const Tensor y = matmul(graph->input("x", {.shape = {size, size}}), graph->input("w", {.shape = {size, size}}));
-    return 2.0 * std::pow(static_cast<double>(size), 3) / timeGraph(context, graph, y, 15) / 1e9;
+    return 2.0 * std::pow(static_cast<double>(size), 3) / timeGraph(device, graph, y, 15) / 1e9;
 }
 
-double attentionMs(gpu::Context& context) {
+double attentionMs(Device& device) {
     constexpr int64_t T = 2048, H = 8, D = 64;
     const auto graph = std::make_shared<Graph>();
     const Tensor positions = graph->input("positions", {.shape = {T}, .dtype = DType::I32});
@@ -110,7 +109,7 @@ double attentionMs(gpu::Context& context) {
                                  .queryPosition = positions,
                                  .keyPosition = positions};
     const Tensor z = fusedAttention(inputs, graph->input("gates", {.shape = {H}}), {.scale = 0.125});
-    return timeGraph(context, graph, z, 5) * 1e3;
+    return timeGraph(device, graph, z, 5) * 1e3;
 }
 
 /// Tokens per second of writing `count` tokens after a short prompt.
@@ -161,7 +160,8 @@ struct BenchOptions {
 
 /// Where the time of writing one token goes, by shader.
 void printProfile(const BenchOptions& options, const std::optional<std::string>& device) {
-    LanguageModel model(openModelSource(options.path), {.device = device, .profiles = true, .inspects = false});
+    LanguageModel model(openModelSource(options.path),
+                        {.device = {.device = device}, .profiles = true, .inspects = false});
     std::map<std::string, std::pair<int, double>> shaders;
     constexpr int kSteps = 64;
     for (int i = 0; i < kSteps; ++i) {
@@ -188,22 +188,22 @@ int bench(const BenchOptions& options) {
         return kDone;
     }
     if (wants("matmul") || wants("attention")) {
-        gpu::Context context({.device = device});
-        results.setDevice(context);
-        if (wants("matmul")) results.add("matmul 512^3", matmulGflops(context, 512), "GFLOP/s");
-        if (wants("matmul") && !context.traits().isSoftware)
-            results.add("matmul 4096^3", matmulGflops(context, 4096), "GFLOP/s");
-        if (wants("attention")) results.add("causal attention B1 H8 T2048 D64", attentionMs(context), "ms");
+        Device measured({.device = device});
+        results.setDevice(measured);
+        if (wants("matmul")) results.add("matmul 512^3", matmulGflops(measured, 512), "GFLOP/s");
+        if (wants("matmul") && !measured.traits().isSoftware)
+            results.add("matmul 4096^3", matmulGflops(measured, 4096), "GFLOP/s");
+        if (wants("attention")) results.add("causal attention B1 H8 T2048 D64", attentionMs(measured), "ms");
     }
     if (!options.path.empty() && wants("model")) {
         const int64_t before = peakBytes();
-        LanguageModel plain(openModelSource(options.path), {.device = device, .inspects = false});
+        LanguageModel plain(openModelSource(options.path), {.device = {.device = device}, .inspects = false});
         if (before > 0)
             results.add(
                 "loading: peak memory over float32 weights",
                 static_cast<double>(peakBytes() - before) / static_cast<double>(plain.info().parameterCount * 4), "x");
         results.add("decode, nothing captured", decodeRate(plain, 400), "tokens/s");
-        LanguageModel inspecting(openModelSource(options.path), {.device = device});
+        LanguageModel inspecting(openModelSource(options.path), {.device = {.device = device}});
         results.add("decode, every pattern captured", decodeRate(inspecting, 400), "tokens/s");
         const int tokens = std::min(512, inspecting.capacity());
         prefillRate(inspecting, tokens);
@@ -219,7 +219,7 @@ int bench(const BenchOptions& options) {
         results.add(fmt::format("replace the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");
     }
     if (wants("gpt2")) {
-        LanguageModel model(std::make_unique<RandomGpt2>(), {.device = device, .inspects = false});
+        LanguageModel model(std::make_unique<RandomGpt2>(), {.device = {.device = device}, .inspects = false});
         results.add("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
         results.add("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
     }

@@ -22,16 +22,15 @@ struct BenchLongPatternOptions {
 
 int benchLongPattern(const BenchLongPatternOptions& options) {
     using ViewClock = std::chrono::steady_clock;
-    gpu::Context context({.device = namedDevice(options.device)});
-    KernelLibrary kernels(context);
-    TensorStore store(context);
+    Device device({.device = namedDevice(options.device)});
+    TensorStore store(device);
     const Shape shape{options.tokens, options.heads, options.width};
     store.reserve({{"q", shape}, {"k", shape}});
     store.writeDense("q", gaussianRows(options.tokens * options.heads, options.width, 1, 1));
     store.writeDense("k", gaussianRows(options.tokens * options.heads, options.width, 1, 2));
-    const uint64_t before = context.allocatedBytes();
+    const uint64_t before = device.allocatedBytes();
     LongPatternView longPattern(
-        context, kernels, store,
+        device, store,
         {.q = "q",
          .k = "k",
          .positions = {},
@@ -43,7 +42,7 @@ int benchLongPattern(const BenchLongPatternOptions& options) {
          .width = options.width});
 
     Measurements results(options.json, 62);
-    results.setDevice(context);
+    results.setDevice(device);
     const auto timed = [&](const LongPatternRegion& view) { // until it is drawn, and until it is exact
         const ViewClock::time_point start = ViewClock::now();
         const auto since = [&] { return std::chrono::duration<double, std::milli>(ViewClock::now() - start).count(); };
@@ -84,7 +83,7 @@ int benchLongPattern(const BenchLongPatternOptions& options) {
     moved.row += 64;
     moved.column += 64;
     results.add("moved by 64 cells, new normalisers included", timed(moved).second, "ms");
-    results.add("device memory beyond q and k", static_cast<double>(context.allocatedBytes() - before) / (1 << 20),
+    results.add("device memory beyond q and k", static_cast<double>(device.allocatedBytes() - before) / (1 << 20),
                 "MiB");
     results.finish();
     return kDone;

@@ -152,8 +152,8 @@ int benchTrain(const BenchTrainOptions& options) {
                    "dispatches");
     for (const StepShape& shape : kShapes) {
         if (!options.shapes.empty() && std::ranges::find(options.shapes, shape.name) == options.shapes.end()) continue;
-        Trainer trainer(recipeOf(shape, folder / "letters.txt", folder.path()),
-                        {.device = device, .profiles = options.profile});
+        Trainer trainer(recipeOf(shape, folder / "letters.txt", folder.path()), {.device = device},
+                        {.profiles = options.profile});
         std::vector<double> ours, theirs;
         for (int turn = 0; turn < kTurns; ++turn) {
             trainer.step(); // warms caches, and at first compiles kernels

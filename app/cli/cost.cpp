@@ -4,9 +4,7 @@
 #include "engine/attention/attention_spec.h"
 #include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
-#include "engine/gpu/context.h"
 #include "engine/playground/attention_cost.h"
-#include "engine/runtime/kernel_library.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,11 +30,9 @@ int cost(const CostOptions& options) {
     std::vector<std::pair<std::string, AttentionSpec>> specs; // all read before anything is printed
     for (const std::string& text : options.specs.empty() ? kSpecs : options.specs)
         specs.emplace_back(text, AttentionSpec::parse(text));
-    std::optional<gpu::Context> context;
-    std::optional<KernelLibrary> kernels;
+    std::optional<Device> device;
     if (options.measures) {
-        context.emplace(gpu::Context::Options{.device = namedDevice(options.device)});
-        kernels.emplace(*context);
+        device.emplace(DeviceChoice{.device = namedDevice(options.device)});
     }
     LengthFigure figure;
     figure.title = "Cost of one attention";
@@ -53,7 +49,7 @@ int cost(const CostOptions& options) {
             const AttentionSizes sizes{.queries = length, .keys = length, .width = options.width};
             AttentionCost found;
             try {
-                found = options.measures ? *measureAttention(*context, *kernels, spec, sizes, [] { return false; })
+                found = options.measures ? *measureAttention(*device, spec, sizes, [] { return false; })
                                          : attentionCost(spec, sizes);
             } catch (const Error& error) {
                 fmt::print("{:8} {}\n", length, error.what());

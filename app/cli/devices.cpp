@@ -1,6 +1,5 @@
 #include "app/cli/command.h"
 
-#include "engine/gpu/context.h"
 #include "engine/gpu/device_list.h"
 
 #include <fmt/format.h>

@@ -86,7 +86,7 @@ int generate(const GenerateOptions& options) {
                              {"end", end},
                              {"prefillSeconds", prefillSeconds},
                              {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
-                             {"device", model->context().traits().name}});
+                             {"device", model->device().name()}});
         return kDone;
     }
     write(decoder ? decoder->finish() : "");

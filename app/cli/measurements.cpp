@@ -2,7 +2,7 @@
 
 #include "app/cli/command.h"
 
-#include "engine/gpu/context.h"
+#include "engine/runtime/device.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,9 +15,9 @@ namespace attn::cli {
 Measurements::Measurements(bool isJson, int nameWidth)
     : isJson_(isJson), nameWidth_(nameWidth), json_(std::make_shared<nlohmann::json>(nlohmann::json::object())) {}
 
-void Measurements::setDevice(const gpu::Context& context) {
-    (*json_)["device"] = context.traits().name;
-    if (!isJson_) fmt::print("device: {}, {}\n", context.traits().name, context.traits().driver);
+void Measurements::setDevice(const Device& device) {
+    (*json_)["device"] = device.name();
+    if (!isJson_) fmt::print("device: {}, {}\n", device.name(), device.traits().driver);
 }
 
 void Measurements::add(const std::string& name, double value, const char* unit) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-namespace attn::gpu {
-class Context;
+namespace attn {
+class Device;
 }
 
 namespace attn::cli {
@@ -18,7 +18,7 @@ public:
     /// @param nameWidth characters of the column of names
     Measurements(bool isJson, int nameWidth);
 
-    void setDevice(const gpu::Context& context);
+    void setDevice(const Device& device);
     void add(const std::string& name, double value, const char* unit);
     void finish() const;
 

@@ -29,7 +29,8 @@ std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
     };
     auto model = std::make_unique<LanguageModel>(
         openModelSource(path),
-        LanguageModel::Options{.device = namedDevice(device), .validation = validation, .inspects = inspects},
+        LanguageModel::Options{.device = {.device = namedDevice(device), .validation = validation},
+                               .inspects = inspects},
         progress);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     for (const std::string& warning : model->info().warnings)

@@ -140,7 +140,7 @@ int train(const TrainOptions& options) {
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     const char* clear = showsProgress ? "\r\x1b[K" : "";
     fmt::print(stderr, "{}: {} parameters, {} steps of {} on {}, {} dispatches a step\n", trainer.task().title,
-               trainer.parameterCount(), recipe.schedule.steps, batchText(trainer), trainer.context().traits().name,
+               trainer.parameterCount(), recipe.schedule.steps, batchText(trainer), trainer.device().name(),
                trainer.dispatchCount());
     stopOnSignals();
     std::optional<Failure> problem; // the one that was reported last

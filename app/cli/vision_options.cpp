@@ -59,7 +59,7 @@ std::unique_ptr<VisionModel> openVision(const ModelOptions& options, const std::
     };
     auto model = std::make_unique<VisionModel>(
         openVisionSource(options.path, size),
-        VisionModel::Options{.device = namedDevice(options.device), .validation = options.validation}, progress);
+        DeviceChoice{.device = namedDevice(options.device), .validation = options.validation}, progress);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     for (const std::string& warning : model->info().warnings)
         fmt::print(stderr, "attention-cli: warning: {}\n", warning);

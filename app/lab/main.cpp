@@ -96,8 +96,8 @@ int run(int argc, char** argv) {
     attn::MainWindow::Setup setup{.preferences = attn::Preferences::load()};
     if (options.theme) setup.preferences.theme = *options.theme;
     const QString device = options.device.isEmpty() ? setup.preferences.device : options.device;
-    if (!device.isEmpty()) setup.session.device = device.toStdString();
-    if (setup.preferences.softwareThreads >= 0) setup.session.softwareThreads = setup.preferences.softwareThreads;
+    if (!device.isEmpty()) setup.device.device = device.toStdString();
+    if (setup.preferences.softwareThreads >= 0) setup.device.softwareThreads = setup.preferences.softwareThreads;
     for (const attn::BundledModel& model : attn::bundledModels())
         if (model.title == "stories")
             setup.path = QString::fromStdString(model.path);

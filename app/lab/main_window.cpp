@@ -84,19 +84,13 @@ private:
 
 MainWindow::MainWindow(Setup setup, QWidget* parent)
     : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
-      device_(QString::fromStdString(setup.session.device.value_or(""))), startScope_(std::move(setup.startScope)),
-      bridge_(setup.session),
-      training_({.device = setup.session.device, .validation = setup.session.validation}, bridge_),
-      playground_({.device = setup.session.device,
-                   .softwareThreads = setup.session.softwareThreads,
-                   .validation = setup.session.validation}),
-      vision_({.device = setup.session.device,
-               .softwareThreads = setup.session.softwareThreads,
-               .validation = setup.session.validation}),
-      runs_(setup.runsFolder), context_(
-                                   undoStack_, [this](Command command) { bridge_.post(std::move(command)); },
-                                   &training_, &runs_, &playground_, &vision_) {
-    context_.setSessionOptions(setup.session);
+      device_(QString::fromStdString(setup.device.device.value_or(""))), startScope_(std::move(setup.startScope)),
+      bridge_(setup.device), training_({.device = setup.device.device, .validation = setup.device.validation}, bridge_),
+      playground_(setup.device), vision_(setup.device), runs_(setup.runsFolder),
+      context_(
+          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_,
+          &vision_) {
+    context_.setDevice(setup.device);
     // The worker loads while this thread makes widgets.
     if (setup.opens.isEmpty())
         openText(setup.path, setup.prompt);

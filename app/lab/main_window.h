@@ -45,7 +45,7 @@ class MainWindow : public QMainWindow {
 public:
     struct Setup {
         Preferences preferences;
-        Session::Options session;
+        DeviceChoice device;
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
         QString visionModel{};              ///< opened when the Vision panel is first shown
         QString opens{};                    ///< opened in place of `path`, or besides it if it is for the Vision panel

@@ -41,9 +41,9 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
     if (subject_.isByHand()) {
         const PatternTile tile = language.patternTile(*pixelsOf_);
         byHand_ = {}; // free the old memory before allocating
-        byHand_ = gpu::Buffer(language.context(), {.sizeBytes = tile.values.size() * sizeof(float),
-                                                   .placement = gpu::Placement::Upload,
-                                                   .name = "changed pattern"});
+        byHand_ = gpu::Buffer(language.device().context(), {.sizeBytes = tile.values.size() * sizeof(float),
+                                                            .placement = gpu::Placement::Upload,
+                                                            .name = "changed pattern"});
         std::ranges::copy(tile.values, byHand_.mappedAs<float>().begin());
         return pixels_ = {.buffer = byHand_.get(),
                           .byteOffset = 0,
@@ -57,7 +57,7 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
                           .columnEnd = tile.keyEnd};
     }
     const LanguageModel::DevicePattern pattern = language.patternOnDevice(*pixelsOf_);
-    pixels_ = {.buffer = pattern.buffer,
+    pixels_ = {.buffer = pattern.buffer ? pattern.buffer->get() : VK_NULL_HANDLE,
                .byteOffset = pattern.byteOffset,
                .byteSize = pattern.byteSize,
                .rowStride = pattern.rowStride,

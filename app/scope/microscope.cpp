@@ -42,14 +42,14 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
     const bool isFine = cells < 4;
     auto& executor = tiles_[{layer, size, isFine}];
     if (!executor)
-        executor = longPatternStep(model_.context(), model_.kernels(), model_.store(),
+        executor = longPatternStep(model_.device(), model_.store(),
                                    longPatternSource(model_.config(), model_.capacity(), layer), model_.info().heads,
                                    model_.capacity(), size, isFine);
     const auto count = static_cast<int>(model_.tokens().size());
     const int pixels = std::min((count + cells - 1) / cells, size), rows = pixels - firstRow;
     const LensBand band{.columnLevel = std::countr_zero(static_cast<unsigned>(cells)),
                         .columns = pixels,
-                        .setsOfLanes = lensSets(kernelTraits(model_.context().traits())),
+                        .setsOfLanes = lensSets(model_.device().kernelTraits()),
                         .heads = model_.info().heads};
     std::vector<PatternTile> byHand;
     for (const auto& [head, edit] : model_.hookEdits().patterns())
@@ -73,7 +73,7 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
     all.rowCount = std::min(count, pixels * cells) - firstRow * cells;
     runLongPatternStep(*executor, all, count);
     const GpuExecutor::DeviceResult at = executor->deviceResult("pixels");
-    return {.buffer = at.buffer,
+    return {.buffer = at.buffer->get(),
             .byteOffset = at.byteOffset,
             .heads = model_.info().heads,
             .size = size,
@@ -117,8 +117,7 @@ std::unique_ptr<LongPatternView> Microscope::longPatternView(int layer) {
     requireTokens(1);
     LongPatternSource source = model_.longPatternSource(layer);
     source.statePrefix = "microscope.long_pattern"; // separate from that of the model's views
-    auto view =
-        std::make_unique<LongPatternView>(model_.context(), model_.kernels(), model_.store(), std::move(source));
+    auto view = std::make_unique<LongPatternView>(model_.device(), model_.store(), std::move(source));
     view->setTokens(static_cast<int64_t>(model_.tokens().size()));
     return view;
 }
@@ -151,7 +150,7 @@ StepParams paramsOf(size_t tokens) {
 
 std::unique_ptr<GpuExecutor> Microscope::executorOf(const std::shared_ptr<Graph>& graph,
                                                     const std::map<std::string, Tensor>& outputs) const {
-    return std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), compile(graph, outputs));
+    return std::make_unique<GpuExecutor>(model_.device(), model_.store(), compile(graph, outputs));
 }
 
 GpuExecutor& Microscope::runHook(const std::string& name) {
@@ -204,7 +203,7 @@ Microscope::DeviceTensor Microscope::tensor(const std::string& name) {
         return {.name = name,
                 .shape = Shape(extents),
                 .axes = tensorPlan_->axes,
-                .buffer = at.buffer,
+                .buffer = at.buffer->get(),
                 .byteOffset = at.byteOffset,
                 .byteSize = at.byteSize,
                 .rowStride = at.shape.rowStride(),
@@ -235,7 +234,7 @@ float Microscope::value(int64_t row, int64_t column) const {
     }
     const TensorStore::Entry& entry = model_.store().entry(tensorPlan_->name);
     float value = 0;
-    gpu::Transfer(model_.context())
+    gpu::Transfer(model_.device().context())
         .download(model_.store().buffer(entry),
                   entry.byteOffset + static_cast<uint64_t>(row * entry.shape.rowStride() + column) * sizeof(float),
                   std::as_writable_bytes(std::span(&value, 1)));
@@ -274,7 +273,7 @@ Microscope::DeviceTensor Microscope::residualNorms() {
     return {.name = kNorms,
             .shape = {at.shape[0], static_cast<int64_t>(model_.tokens().size())},
             .axes = normsPlan_->axes,
-            .buffer = at.buffer,
+            .buffer = at.buffer->get(),
             .byteOffset = at.byteOffset,
             .byteSize = at.byteSize,
             .rowStride = at.shape.rowStride(),
@@ -294,7 +293,7 @@ std::vector<MemoryUse> Microscope::memory() const {
     for (const auto* plan : {&tensorPlan_, &normsPlan_})
         if (*plan) views += (*plan)->executor->deviceBytes();
     for (const auto& [queries, timed] : timed_) views += timed.executor->deviceBytes();
-    const auto all = static_cast<int64_t>(model_.context().allocatedBytes()),
+    const auto all = static_cast<int64_t>(model_.device().context().allocatedBytes()),
                store = static_cast<int64_t>(model_.store().bytes()), plans = model_.planBytes();
     std::vector<MemoryUse> uses{
         {"weights", info.parameterBytes},

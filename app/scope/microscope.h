@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/gpu/buffer.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/long_pattern_view.h"
 #include "engine/ops/tensor_statistics.h"

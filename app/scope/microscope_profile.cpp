@@ -1,6 +1,7 @@
 #include "app/scope/microscope_parts.h"
 #include "engine/core/error.h"
 #include "engine/gpu/pipeline_facts.h"
+#include "engine/runtime/kernel_library.h"
 #include "shaders/embedded_shaders.h"
 
 #include <fmt/format.h>
@@ -93,7 +94,7 @@ Microscope::Timed& Microscope::timedStep(Phase phase) {
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
     if (isDecode) outputs.emplace("next_logits", graph.nextLogits);
     timed.plan = compile(graph.graph, outputs);
-    timed.executor = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), timed.plan,
+    timed.executor = std::make_unique<GpuExecutor>(model_.device(), model_.store(), timed.plan,
                                                    GpuExecutorOptions{.profiles = true});
     return timed;
 }
@@ -113,7 +114,7 @@ StepProfile Microscope::profile(Phase phase) {
     }
     const Plan& plan = *timed.plan;
     StepProfile profile{.plan = timed.plan, .queries = static_cast<int64_t>(timed.count), .ops = {}, .totalMs = 0};
-    const KernelTraits traits = kernelTraits(model_.context().traits());
+    const KernelTraits traits = model_.device().kernelTraits();
     size_t next = 0;
     for (uint32_t index = 0; index < plan.ops.size(); ++index) {
         const PlannedOp& op = plan.ops[index];
@@ -137,11 +138,11 @@ StepProfile Microscope::profile(Phase phase) {
 }
 
 std::vector<KernelUse> Microscope::kernels(const Plan& plan) const {
-    const gpu::DeviceTraits& device = model_.context().traits();
+    const gpu::DeviceTraits& device = model_.device().context().traits();
     std::vector<KernelUse> uses;
     for (const PlannedOp& op : plan.ops) {
         if (op.aliasOnly) continue;
-        for (const Dispatch& dispatch : dispatchesOf(plan, op, kernelTraits(device))) {
+        for (const Dispatch& dispatch : dispatchesOf(plan, op, model_.device().kernelTraits())) {
             const auto same = std::ranges::find_if(uses, [&](const KernelUse& use) {
                 return use.shader == dispatch.shader && use.specialisation == dispatch.specialisation;
             });
@@ -154,15 +155,16 @@ std::vector<KernelUse> Microscope::kernels(const Plan& plan) const {
                 return s.name == dispatch.shader && s.texelInputs == device.prefersTexelInputs;
             });
             if (shader == shaders.end()) continue;
-            const gpu::ComputePipeline& pipeline = model_.kernels().pipeline(dispatch, device.prefersTexelInputs);
-            uses.push_back(
-                {.shader = std::string(dispatch.shader),
-                 .localSize = gpu::workgroupSize(shader->spirv, dispatch.specialisation),
-                 .pushBytes = pipeline.pushConstantBytes(),
-                 .specialisation = dispatch.specialisation,
-                 .texelInputs = device.prefersTexelInputs,
-                 .dispatches = 1,
-                 .facts = gpu::pipelineFacts(model_.context(), pipeline, shader->spirv, dispatch.specialisation)});
+            const gpu::ComputePipeline& pipeline =
+                model_.device().kernels().pipeline(dispatch, device.prefersTexelInputs);
+            uses.push_back({.shader = std::string(dispatch.shader),
+                            .localSize = gpu::workgroupSize(shader->spirv, dispatch.specialisation),
+                            .pushBytes = pipeline.pushConstantBytes(),
+                            .specialisation = dispatch.specialisation,
+                            .texelInputs = device.prefersTexelInputs,
+                            .dispatches = 1,
+                            .facts = gpu::pipelineFacts(model_.device().context(), pipeline, shader->spirv,
+                                                        dispatch.specialisation)});
         }
     }
     return uses;

@@ -16,7 +16,7 @@ public:
     /// Runs the prompt. @throws Error if the layer or head does not exist or the prompt does not fit
     ModelSubject(LanguageModel& model, std::vector<int> prompt, int layer, int head);
 
-    gpu::Context& context() override { return language_.context(); }
+    Device& device() override { return language_.device(); }
     int layers() const override { return language_.info().layers; }
     int heads() const override { return language_.info().heads; }
     int tokenCount() const override { return static_cast<int>(labels_.size()); }

@@ -14,10 +14,10 @@ public:
         int64_t tokens = 0, heads = 1, width = 64;
     };
     /// @throws Error that names a size that fits, if the device has not enough memory
-    RandomSubject(std::unique_ptr<gpu::Context> context, const Size& size, int head);
+    RandomSubject(std::shared_ptr<Device> device, const Size& size, int head);
     ~RandomSubject() override;
 
-    gpu::Context& context() override { return *context_; }
+    Device& device() override { return *device_; }
     int layers() const override { return 1; }
     int heads() const override { return static_cast<int>(size_.heads); }
     int tokenCount() const override { return static_cast<int>(size_.tokens); }
@@ -25,9 +25,8 @@ public:
     LongPatternView& longPattern() { return *longPattern_; }
 
 private:
-    std::unique_ptr<gpu::Context> context_;
+    std::shared_ptr<Device> device_;
     Size size_;
-    std::unique_ptr<KernelLibrary> kernels_;
     std::unique_ptr<TensorStore> store_;
     std::unique_ptr<LongPatternView> longPattern_;
 };

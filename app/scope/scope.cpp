@@ -73,19 +73,19 @@ void Scope::open(const Options& options) {
     std::unique_ptr<Subject> subject;
     if (options.random) {
         const auto [tokens, heads, width] = *options.random;
-        subject = std::make_unique<RandomSubject>(std::make_unique<gpu::Context>(deviceOptions(options, !presents)),
+        subject = std::make_unique<RandomSubject>(openDevice(options, !presents),
                                                   RandomSubject::Size{.tokens = tokens, .heads = heads, .width = width},
                                                   options.head);
     } else {
         subject = std::make_unique<ModelSubject>(*model, encodePrompt(*model, options), options.layer, options.head);
     }
-    std::unique_ptr<gpu::Context> presenter;
+    std::unique_ptr<Device> presenter;
     if (presents) {
         Options shows = options;
         shows.device = *presents;
-        presenter = std::make_unique<gpu::Context>(deviceOptions(shows, true));
+        presenter = openDevice(shows, true);
         subject->setNotice(fmt::format("Computed on {}, shown on {}: images are copied between them.",
-                                       subject->context().traits().name, presenter->traits().name));
+                                       subject->device().name(), presenter->name()));
     }
     // Destroy the drawing objects before the device that they use.
     if (renderer_) renderer_->finishFrame();
@@ -104,7 +104,7 @@ void Scope::open(const Options& options) {
 }
 
 void Scope::attach() {
-    if (presenter_) transfer_.emplace(context(), *presenter_);
+    if (presenter_) transfer_.emplace(context(), presenter_->context());
     surface_.emplace(presenter().instance(), window_);
     renderer_.emplace(presenter(), surface_->get());
     gui_.emplace(window_, presenter(), renderer_->renderPass(), renderer_->smallestImageCount());
@@ -119,13 +119,18 @@ void Scope::detach() {
     transfer_.reset();
 }
 
-gpu::Context::Options Scope::deviceOptions(const Options& options, bool presents) const {
-    gpu::Context::Options device{.device = options.device.empty() ? std::nullopt : std::optional(options.device),
-                                 .validation = options.validation};
-    if (!presents) return device;
-    device.instanceExtensions = display_.instanceExtensions();
-    device.deviceExtensions = {VK_KHR_SWAPCHAIN_EXTENSION_NAME};
-    return device;
+DeviceChoice Scope::chosenDevice(const Options& options) {
+    return {.device = options.device.empty() ? std::nullopt : std::optional(options.device),
+            .validation = options.validation};
+}
+
+WindowExtensions Scope::windowExtensions(bool presents) const {
+    if (!presents) return {};
+    return {.instance = display_.instanceExtensions(), .device = {VK_KHR_SWAPCHAIN_EXTENSION_NAME}};
+}
+
+std::unique_ptr<Device> Scope::openDevice(const Options& options, bool presents) const {
+    return std::make_unique<Device>(chosenDevice(options), windowExtensions(presents));
 }
 
 std::span<const Picture> Scope::shownPictures() {
@@ -146,13 +151,9 @@ std::unique_ptr<LanguageModel> Scope::openModel(const Options& options, bool pre
             throw Error(
                 {.what = "the window was closed while the model was loading", .where = options.path, .hint = {}});
     };
-    const gpu::Context::Options device = deviceOptions(options, presents);
-    auto model = std::make_unique<LanguageModel>(std::move(source),
-                                                 LanguageModel::Options{.device = device.device,
-                                                                        .validation = device.validation,
-                                                                        .instanceExtensions = device.instanceExtensions,
-                                                                        .deviceExtensions = device.deviceExtensions},
-                                                 progress);
+    auto model = std::make_unique<LanguageModel>(
+        std::move(source),
+        LanguageModel::Options{.device = chosenDevice(options), .window = windowExtensions(presents)}, progress);
     for (const std::string& warning : model->info().warnings)
         fmt::print(stderr, "attention-scope: warning: {}\n", warning);
     return model;

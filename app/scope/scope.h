@@ -40,13 +40,15 @@ public:
     Page& page() { return *page_; }
     gpu::Context& context() { return subject_->context(); }
     /// The device that drives the display: the subject's device or another one.
-    gpu::Context& presenter() { return presenter_ ? *presenter_ : context(); }
+    gpu::Context& presenter() { return presenter_ ? presenter_->context() : context(); }
 
 private:
     void open(const Options& options);
     /// @param presents whether its device drives the display too
     std::unique_ptr<LanguageModel> openModel(const Options& options, bool presents);
-    gpu::Context::Options deviceOptions(const Options& options, bool presents) const;
+    static DeviceChoice chosenDevice(const Options& options);
+    WindowExtensions windowExtensions(bool presents) const;
+    std::unique_ptr<Device> openDevice(const Options& options, bool presents) const;
     std::span<const Picture> shownPictures();
     /// attach() creates the objects that draw into the window; detach() destroys them.
     void attach();
@@ -69,7 +71,7 @@ private:
     Window window_;
     std::unique_ptr<LanguageModel> model_;
     std::unique_ptr<Subject> subject_;
-    std::unique_ptr<gpu::Context> presenter_; ///< null: the subject's device drives the display
+    std::unique_ptr<Device> presenter_;       ///< null: the subject's device drives the display
     std::optional<PictureTransfer> transfer_; ///< present if there is a presenter
     std::optional<Surface> surface_;
     std::optional<Renderer> renderer_;

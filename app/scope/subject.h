@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/gpu/context.h"
+#include "engine/runtime/device.h"
 
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ class Subject {
 public:
     virtual ~Subject() = default;
 
-    virtual gpu::Context& context() = 0;
+    virtual Device& device() = 0;
+    gpu::Context& context() { return device().context(); }
     const std::string& name() const { return name_; }
     virtual int layers() const = 0;
     virtual int heads() const = 0;

@@ -59,7 +59,7 @@ Tensor WholeRun::weight(int layer, const std::string& name, Shape shape) const {
 void WholeRun::compile(const std::map<std::string, Tensor>& outputs) {
     const auto plan = attn::compile(built_.graph, outputs);
     writeConstants(model_.store(), *plan, built_.composed);
-    executor_ = std::make_unique<GpuExecutor>(model_.context(), model_.kernels(), model_.store(), plan);
+    executor_ = std::make_unique<GpuExecutor>(model_.device(), model_.store(), plan);
     prepare();
 }
 
@@ -69,7 +69,7 @@ std::vector<float> WholeRun::result(const std::string& name) const { return dens
 
 std::unique_ptr<GpuExecutor> weightRun(LanguageModel& model, const std::shared_ptr<Graph>& graph,
                                        const std::map<std::string, Tensor>& outputs) {
-    return std::make_unique<GpuExecutor>(model.context(), model.kernels(), model.store(), compile(graph, outputs));
+    return std::make_unique<GpuExecutor>(model.device(), model.store(), compile(graph, outputs));
 }
 
 std::vector<int> tokensOf(const LanguageModel& model, const std::string& text) {

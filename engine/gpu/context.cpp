@@ -123,6 +123,11 @@ Context::~Context() {
     vkDeviceWaitIdle(device());
 }
 
+void Context::check(VkResult result, std::string_view call, std::string_view where) const {
+    if (result == VK_ERROR_DEVICE_LOST) isLost_ = true;
+    gpu::check(result, call, where);
+}
+
 uint64_t Context::freeBytes() const {
     const uint64_t held = allocatedBytes_;
     const uint64_t left = traits().heapBytes > held ? traits().heapBytes - held : 0;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn::gpu {
@@ -40,6 +41,11 @@ public:
     bool isValidating() const { return instance_.isValidating(); }
     /// The messages of the validation layer so far; each also goes to stderr.
     std::vector<std::string> validationMessages() const { return instance_.log().messages(); }
+
+    /// Does nothing if the result is a success code. Call it with the result of what uses the queue.
+    /// @throws as gpu::check(); a lost device is remembered
+    void check(VkResult result, std::string_view call, std::string_view where) const;
+    bool isLost() const { return isLost_; }
 
     /// Bytes of device memory that buffers hold now.
     uint64_t allocatedBytes() const { return allocatedBytes_; }
@@ -78,6 +84,7 @@ private:
     mutable std::mutex queueMutex_;
     PFN_vkSetDebugUtilsObjectNameEXT setDebugName_ = nullptr;
     std::atomic<uint64_t> allocatedBytes_ = 0;
+    mutable std::atomic<bool> isLost_ = false;
 };
 
 } // namespace attn::gpu

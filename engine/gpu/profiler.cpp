@@ -27,7 +27,7 @@ void Profiler::mark(CommandRecorder& recorder, std::string name) {
     names_.push_back(std::move(name));
 }
 
-std::vector<Profiler::Stretch> Profiler::stretches() const {
+std::vector<Stretch> Profiler::stretches() const {
     if (names_.size() < 2) return {};
     std::vector<uint64_t> ticks(names_.size());
     check(vkGetQueryPoolResults(device_, queries_.get(), 0, static_cast<uint32_t>(ticks.size()),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/gpu/commands.h"
+#include "engine/gpu/stretch.h"
 
 #include <cstdint>
 #include <string>
@@ -12,11 +13,6 @@ namespace attn::gpu {
 /// mark costs as much as a small dispatch.
 class Profiler {
 public:
-    struct Stretch {
-        std::string name{};
-        double elapsedMs = 0;
-    };
-
     /// @param capacity the largest number of marks in one recording
     Profiler(Context& context, uint32_t capacity);
 

@@ -63,7 +63,7 @@ uint64_t Timeline::submit(std::span<const CommandBuffer* const> commands, const 
     submission.pSignalSemaphores = signals.data();
     {
         const std::lock_guard lock(context_->queueMutex());
-        check(vkQueueSubmit(context_->queue(), 1, &submission, VK_NULL_HANDLE), "vkQueueSubmit", name_);
+        context_->check(vkQueueSubmit(context_->queue(), 1, &submission, VK_NULL_HANDLE), "vkQueueSubmit", name_);
     }
     return ++submitted_;
 }
@@ -76,14 +76,14 @@ bool Timeline::wait(uint64_t value, std::chrono::nanoseconds timeout) const {
     info.pValues = &value;
     const uint64_t limit = timeout == kForever ? UINT64_MAX : static_cast<uint64_t>(timeout.count());
     const VkResult result = vkWaitSemaphores(context_->device(), &info, limit);
-    check(result, "vkWaitSemaphores", name_);
+    context_->check(result, "vkWaitSemaphores", name_);
     return result == VK_SUCCESS;
 }
 
 uint64_t Timeline::reached() const {
     uint64_t value = 0;
-    check(vkGetSemaphoreCounterValue(context_->device(), semaphore_.get(), &value), "vkGetSemaphoreCounterValue",
-          name_);
+    context_->check(vkGetSemaphoreCounterValue(context_->device(), semaphore_.get(), &value),
+                    "vkGetSemaphoreCounterValue", name_);
     return value;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/core/error.h"
+#include "engine/gpu/device_errors.h"
 
 #include <vulkan/vulkan.h>
 
@@ -9,18 +9,6 @@
 #include <utility>
 
 namespace attn::gpu {
-
-/// The driver has lost the device. Every object on it is lost, and the program must create a new Context.
-class DeviceLost : public Error {
-public:
-    using Error::Error;
-};
-
-/// The driver or the device ran out of memory.
-class OutOfMemory : public Error {
-public:
-    using Error::Error;
-};
 
 /// The name of a result: "VK_ERROR_DEVICE_LOST".
 std::string_view resultName(VkResult result);

@@ -66,9 +66,8 @@ void keepLargest(std::vector<HeadProfile::Cell>& cells, const HeadProfile::Cell&
     cells.insert(std::ranges::upper_bound(cells, cell, isLarger), cell);
 }
 
-HeadProfiler::HeadProfiler(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LongPatternSource source)
-    : context_(context), kernels_(kernels), store_(store), source_(std::move(source)),
-      sets_(lensSets(kernelTraits(context.traits()))) {
+HeadProfiler::HeadProfiler(Device& device, TensorStore& store, LongPatternSource source)
+    : device_(device), store_(store), source_(std::move(source)), sets_(lensSets(device.kernelTraits())) {
     store_.reserve({{kStatistics, {kRows, 4}}});
 }
 
@@ -128,7 +127,7 @@ GpuExecutor& HeadProfiler::bandStep() {
         const Tensor kept = assign(inputs.statistics, statistics, StepScalar::CacheOffset);
         const Tensor distances = lensDistances(inputs.in, inputs.slopes, kept, view, source_.rule, kRows);
         band_ = std::make_unique<GpuExecutor>(
-            context_, kernels_, store_,
+            device_, store_,
             compile(inputs.graph, std::map<std::string, Tensor>{{kStatistics, kept}, {kDistances, distances}}));
         writeSlopes(*band_, source_);
     }
@@ -141,7 +140,7 @@ GpuExecutor& HeadProfiler::tileStep(Pooling pooling, bool isFine) {
         const ProfileInputs inputs(source_);
         const Tensor pixels = lensTile(inputs.in, inputs.slopes, inputs.statistics, inputs.words(kView), source_.rule,
                                        pooling, isFine, kRows, kColumns);
-        step = std::make_unique<GpuExecutor>(context_, kernels_, store_,
+        step = std::make_unique<GpuExecutor>(device_, store_,
                                              compile(inputs.graph, std::map<std::string, Tensor>{{kPixels, pixels}}));
         writeSlopes(*step, source_);
     }

@@ -11,7 +11,7 @@ public:
     static constexpr size_t kLargest = 12; ///< number of largest cells to list
 
     /// @param source with named positions and live rows
-    HeadProfiler(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LongPatternSource source);
+    HeadProfiler(Device& device, TensorStore& store, LongPatternSource source);
     ~HeadProfiler();
 
     /// A range of cells.
@@ -36,8 +36,7 @@ private:
     void addOwn(int64_t first, int64_t rows);
     void resolve();
 
-    gpu::Context& context_;
-    KernelLibrary& kernels_;
+    Device& device_;
     TensorStore& store_;
     LongPatternSource source_;
     int32_t sets_; ///< LensBand::setsOfLanes

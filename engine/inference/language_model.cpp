@@ -33,15 +33,11 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
             ? buildForListing(config())
             : buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
     info_.parameterCount = parameterCount(*described.graph);
-    std::optional<int> threads = options_.softwareThreads;
-    if (!threads && info_.parameterCount < kInlineParameters) threads = 0;
-    context_ = std::make_unique<gpu::Context>(gpu::Context::Options{.device = options_.device,
-                                                                    .validation = options_.validation,
-                                                                    .instanceExtensions = options_.instanceExtensions,
-                                                                    .deviceExtensions = options_.deviceExtensions,
-                                                                    .softwareThreads = threads});
-    kernels_ = std::make_unique<KernelLibrary>(*context_);
-    store_ = std::make_unique<TensorStore>(*context_);
+    DeviceChoice choice = options_.device;
+    if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
+    device_ =
+        options_.window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, options_.window);
+    store_ = std::make_unique<TensorStore>(*device_);
     gates_.assign(config().layers.size() * static_cast<size_t>(config().layers.front().heads.heads), 1.0f);
     describe();
     for (const std::string& name : described.graph->probeOrder()) info_.hooks.push_back(name);
@@ -51,13 +47,13 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
         return tensor.first != decoder_names::kRotaryTable && decoder_names::isComputed(tensor.first);
     });
     const auto states = sourcesOf(*described.graph, NodeKind::State);
-    const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = context_->freeBytes();
+    const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = device_->freeBytes();
     info_.parameterBytes = static_cast<int64_t>(paddedBytes(parameters));
     if (needed > available)
         throw Error(
             {.what = fmt::format("needs {} MiB on the device (parameters {} MiB, cache {} MiB) but {} has {} MiB free",
                                  needed >> 20, paddedBytes(parameters) >> 20, paddedBytes(states) >> 20,
-                                 context_->traits().name, available >> 20),
+                                 device_->name(), available >> 20),
              .where = info_.path,
              .hint = "close other programs, choose another device or open a smaller model"});
     store_->reserve(parameters);
@@ -155,9 +151,9 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bo
     if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
     auto step = std::make_unique<Step>();
     step->queries = queries;
-    step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_,
-                                                   compile(graph.graph, outputs, probes, {.alignment = 256}),
-                                                   GpuExecutorOptions{.profiles = options_.profiles});
+    step->executor =
+        std::make_unique<GpuExecutor>(*device_, *store_, compile(graph.graph, outputs, probes, {.alignment = 256}),
+                                      GpuExecutorOptions{.profiles = options_.profiles});
     return step;
 }
 
@@ -311,9 +307,9 @@ void LanguageModel::setGate(int layer, int head, float gate) {
                 gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
 }
 
-std::vector<gpu::Profiler::Stretch> LanguageModel::profile() const {
+std::vector<gpu::Stretch> LanguageModel::profile() const {
     const Step* step = decodeStep();
-    return step ? step->executor->profile() : std::vector<gpu::Profiler::Stretch>{};
+    return step ? step->executor->profile() : std::vector<gpu::Stretch>{};
 }
 
 int64_t LanguageModel::planBytes() const {
@@ -325,6 +321,7 @@ int64_t LanguageModel::planBytes() const {
     return static_cast<int64_t>(bytes);
 }
 
-int64_t LanguageModel::deviceBytes() const { return static_cast<int64_t>(context_->allocatedBytes()); }
+size_t LanguageModel::pipelineCount() const { return device_->kernelCount(); }
+int64_t LanguageModel::deviceBytes() const { return static_cast<int64_t>(device_->allocatedBytes()); }
 
 } // namespace attn

@@ -30,12 +30,10 @@ struct PatternEdit;
 class LanguageModel {
 public:
     struct Options {
-        std::optional<std::string> device;
-        std::optional<int> softwareThreads; ///< empty: one thread for small models, Mesa's default for large ones
-        bool validation = false;
-        bool profiles = false; ///< measure every dispatch of a step; slower
-        bool inspects = true;  ///< keep queries and patterns for views; false: faster
-        std::vector<const char*> instanceExtensions, deviceExtensions; ///< for the scope's window
+        DeviceChoice device{}; ///< without a number of threads: none for small models, Mesa's default for large ones
+        WindowExtensions window{}; ///< for a viewer that draws on the device, which is then not shared
+        bool profiles = false;     ///< measure every dispatch of a step; slower
+        bool inspects = true;      ///< keep queries and patterns for views; false: faster
     };
     using Progress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
     using Cancelled = std::function<bool()>;
@@ -52,8 +50,7 @@ public:
     const Tokenizer* tokenizer() const { return source_->tokenizer(); }
     const ModelSource& source() const { return *source_; }
     const DecoderConfig& config() const { return source_->config(); }
-    gpu::Context& context() { return *context_; }
-    KernelLibrary& kernels() { return *kernels_; }
+    Device& device() { return *device_; }
     /// Parameters and caches. The first tokens().size() rows of a cache are valid.
     TensorStore& store() { return *store_; }
     int64_t planBytes() const; ///< device memory of all plans: arenas, inputs, results
@@ -131,7 +128,7 @@ public:
     /// tile.columns of a row are valid. A finished compute shader has written it; it is not yet visible to other
     /// stages.
     struct DevicePattern {
-        VkBuffer buffer = VK_NULL_HANDLE;
+        const gpu::Buffer* buffer = nullptr;
         uint64_t byteOffset = 0, byteSize = 0;
         int rowStride = 0; ///< in floats
         PatternTile tile;  ///< description of the tile, without values
@@ -152,10 +149,10 @@ public:
 
     int64_t deviceBytes() const;
     /// The number of pipelines built so far. Each costs about 50 ms on software Vulkan.
-    size_t pipelineCount() const { return kernels_->count(); }
+    size_t pipelineCount() const;
 
     /// Device time of the dispatches of the last step with one token, by shader. Empty unless Options::profiles.
-    std::vector<gpu::Profiler::Stretch> profile() const;
+    std::vector<gpu::Stretch> profile() const;
 
     /// Whether the model has composed attention. Its patterns do not stay on the device.
     bool isComposed() const;
@@ -210,8 +207,7 @@ private:
 
     std::unique_ptr<ModelSource> source_;
     Options options_;
-    std::unique_ptr<gpu::Context> context_;
-    std::unique_ptr<KernelLibrary> kernels_;
+    std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     int64_t capacity_ = 0;
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_; ///< by queries; without and with edited hooks

@@ -27,8 +27,8 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeComposedStep(std::set<st
     writeConstants(*store_, *plan, graph.composed);
     auto step = std::make_unique<Step>();
     step->queries = capacity_;
-    step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan,
-                                                   GpuExecutorOptions{.profiles = options_.profiles});
+    step->executor =
+        std::make_unique<GpuExecutor>(*device_, *store_, plan, GpuExecutorOptions{.profiles = options_.profiles});
     return step;
 }
 

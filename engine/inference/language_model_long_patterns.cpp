@@ -64,8 +64,7 @@ void LanguageModel::invalidateLongPatterns(size_t from) {
 
 LongPatternView& LanguageModel::longPatternViewOf(int layer) {
     if (!longPatterns_->head || longPatterns_->layer != layer) {
-        longPatterns_->head =
-            std::make_unique<LongPatternView>(*context_, *kernels_, *store_, longPatternSource(layer));
+        longPatterns_->head = std::make_unique<LongPatternView>(*device_, *store_, longPatternSource(layer));
         longPatterns_->layer = layer;
         longPatterns_->headValid = 0;
     }
@@ -110,8 +109,7 @@ PatternGrid LanguageModel::beginGrid(int size, bool hidesFirst) {
     if (!longPatterns_->all || longPatterns_->all->size() != size) {
         std::vector<LongPatternSource> layers;
         for (int layer = 0; layer < info_.layers; ++layer) layers.push_back(longPatternSource(layer));
-        longPatterns_->all =
-            std::make_unique<LongPatternThumbnails>(*context_, *kernels_, *store_, std::move(layers), size);
+        longPatterns_->all = std::make_unique<LongPatternThumbnails>(*device_, *store_, std::move(layers), size);
         longPatterns_->allValid = 0;
     }
     longPatterns_->all->show(static_cast<int64_t>(tokens_.size()), static_cast<int64_t>(longPatterns_->allValid),
@@ -135,8 +133,7 @@ HeadProfile LanguageModel::beginProfile(int layer, int head) {
     }
     if (!longPatterns_) longPatterns_ = std::make_shared<LongPatterns>();
     if (!longPatterns_->profiler || longPatterns_->profiledLayer != layer) {
-        longPatterns_->profiler =
-            std::make_unique<HeadProfiler>(*context_, *kernels_, *store_, longPatternSource(layer));
+        longPatterns_->profiler = std::make_unique<HeadProfiler>(*device_, *store_, longPatternSource(layer));
         longPatterns_->profiledLayer = layer;
     }
     const auto count = static_cast<int64_t>(tokens_.size());

@@ -32,7 +32,7 @@ LanguageModel::Step& LanguageModel::gridStep(int size) {
         std::map<std::string, Tensor> outputs;
         const auto graph = viewGraph(config(), capacity_, layers, info_.heads, size, outputs);
         step = std::make_unique<Step>();
-        step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph, outputs));
+        step->executor = std::make_unique<GpuExecutor>(*device_, *store_, compile(graph, outputs));
     }
     return *step;
 }
@@ -43,7 +43,7 @@ LanguageModel::Step& LanguageModel::tileStep(int layer, int size, TileUse use) {
         std::map<std::string, Tensor> outputs;
         const auto graph = viewGraph(config(), capacity_, {layer}, 1, size, outputs);
         step = std::make_unique<Step>();
-        step->executor = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(graph, outputs));
+        step->executor = std::make_unique<GpuExecutor>(*device_, *store_, compile(graph, outputs));
     }
     return *step;
 }

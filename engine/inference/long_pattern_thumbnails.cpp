@@ -17,10 +17,10 @@ constexpr double kFirstThumbnailCellsPerMs = 40'000;
 
 } // namespace
 
-LongPatternThumbnails::LongPatternThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                                             std::vector<LongPatternSource> layers, int size)
-    : context_(context), kernels_(kernels), store_(store), layers_(std::move(layers)), size_(size),
-      sets_(lensSets(kernelTraits(context.traits()))), cellsPerMs_(kFirstThumbnailCellsPerMs) {
+LongPatternThumbnails::LongPatternThumbnails(Device& device, TensorStore& store, std::vector<LongPatternSource> layers,
+                                             int size)
+    : device_(device), store_(store), layers_(std::move(layers)), size_(size), sets_(lensSets(device.kernelTraits())),
+      cellsPerMs_(kFirstThumbnailCellsPerMs) {
     grid_.layers = static_cast<int>(layers_.size());
     grid_.heads = static_cast<int>(layers_.front().heads);
     for (size_t layer = 0; layer < layers_.size(); ++layer)
@@ -173,8 +173,7 @@ void LongPatternThumbnails::drawByHand(const Group& group, int head, int firstQu
 
 GpuExecutor& LongPatternThumbnails::step(size_t layer, bool isFine) {
     std::unique_ptr<GpuExecutor>& step = steps_[{layer, isFine}];
-    if (!step)
-        step = longPatternStep(context_, kernels_, store_, layers_[layer], kHeadsOfRun, kRowsOfBand, size_, isFine);
+    if (!step) step = longPatternStep(device_, store_, layers_[layer], kHeadsOfRun, kRowsOfBand, size_, isFine);
     return *step;
 }
 

@@ -10,8 +10,7 @@ namespace attn {
 class LongPatternThumbnails {
 public:
     /// @param size largest side in pixels, 8 to 256
-    LongPatternThumbnails(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                          std::vector<LongPatternSource> layers, int size);
+    LongPatternThumbnails(Device& device, TensorStore& store, std::vector<LongPatternSource> layers, int size);
     ~LongPatternThumbnails();
 
     int size() const { return size_; }
@@ -39,8 +38,7 @@ private:
     void drawByHand(const Group& group, int head, int firstQuery, int queries, int row);
     bool drawBand();
 
-    gpu::Context& context_;
-    KernelLibrary& kernels_;
+    Device& device_;
     TensorStore& store_;
     std::vector<LongPatternSource> layers_;
     int size_;

@@ -1,7 +1,6 @@
 #include "engine/inference/long_pattern_view.h"
 
 #include "engine/core/error.h"
-#include "engine/gpu/timeline.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
@@ -32,11 +31,9 @@ bool LongPatternPicture::isWhole() const {
     return std::ranges::all_of(isExact, [](uint8_t exact) { return exact != 0; });
 }
 
-LongPatternView::LongPatternView(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                                 LongPatternSource source)
-    : context_(context), kernels_(kernels), store_(store), source_(std::move(source)),
-      sets_(lensSets(kernelTraits(context_.traits()))), hasRowStatistics_(static_cast<size_t>(source_.heads)),
-      cellsPerMs_(kFirstCellsPerMs) {
+LongPatternView::LongPatternView(Device& device, TensorStore& store, LongPatternSource source)
+    : device_(device), store_(store), source_(std::move(source)), sets_(lensSets(device_.kernelTraits())),
+      hasRowStatistics_(static_cast<size_t>(source_.heads)), cellsPerMs_(kFirstCellsPerMs) {
     store_.reserve({{stateName(kStatistics), {source_.heads * source_.capacity, 4}},
                     {stateName(kHeadQ), {source_.capacity, 1, source_.width}},
                     {stateName(kHeadK), {source_.capacity, 1, source_.width}}});
@@ -51,54 +48,6 @@ LongPatternView::LongPatternView(gpu::Context& context, KernelLibrary& kernels, 
     setTokens(source_.hasLiveRows ? 0 : source_.capacity);
 }
 
-/// The picture on the device.
-struct LongPatternView::DevicePixels {
-    static constexpr uint64_t kRowBytes = sizeof(float) * LongPatternRegion::kMostSide;
-
-    explicit DevicePixels(gpu::Context& context)
-        : pixels(context, {.sizeBytes = kRowBytes * LongPatternRegion::kMostSide, .name = "long-pattern pixels"}),
-          staged(context,
-                 {.sizeBytes = kRowBytes, .placement = gpu::Placement::Upload, .name = "long-pattern pixels by hand"}),
-          commands(context, "long-pattern pixels"), timeline(context, "long-pattern pixels") {}
-
-    template <class Record> void run(const Record& record) {
-        gpu::CommandRecorder recorder(commands);
-        recorder.barrier(gpu::Stages::Device, gpu::Stages::Transfer);
-        record(recorder);
-        recorder.barrier(gpu::Stages::Transfer, gpu::Stages::Device);
-        recorder.finish();
-        timeline.wait(timeline.submit(commands));
-    }
-    void clearFrom(size_t row) {
-        if (row * kRowBytes < pixels.sizeBytes())
-            run([&](gpu::CommandRecorder& recorder) {
-                recorder.fill(pixels, row * kRowBytes, pixels.sizeBytes() - row * kRowBytes);
-            });
-    }
-    void take(const GpuExecutor::DeviceResult& from, int rows, int columns, int firstRow) {
-        std::vector<VkBufferCopy> copies;
-        for (uint64_t row = 0; row < static_cast<uint64_t>(rows); ++row)
-            copies.push_back({from.byteOffset + row * sizeof(float) * static_cast<uint64_t>(from.shape.rowStride()),
-                              (static_cast<uint64_t>(firstRow) + row) * kRowBytes,
-                              sizeof(float) * static_cast<uint64_t>(columns)});
-        run([&](gpu::CommandRecorder& recorder) {
-            vkCmdCopyBuffer(recorder.get(), from.buffer, pixels.get(), static_cast<uint32_t>(copies.size()),
-                            copies.data());
-        });
-    }
-    void writePixelRow(std::span<const float> values, int64_t row) {
-        std::ranges::copy(values, staged.mappedAs<float>().begin());
-        run([&](gpu::CommandRecorder& recorder) {
-            const VkBufferCopy copy{0, static_cast<uint64_t>(row) * kRowBytes, values.size_bytes()};
-            vkCmdCopyBuffer(recorder.get(), staged.get(), pixels.get(), 1, &copy);
-        });
-    }
-
-    gpu::Buffer pixels, staged; // `staged` holds one row of `pixels`
-    gpu::CommandBuffer commands;
-    gpu::Timeline timeline; // destroyed first: waits for the copy
-};
-
 LongPatternView::~LongPatternView() = default;
 
 std::string LongPatternView::stateName(const char* name) const {
@@ -106,22 +55,22 @@ std::string LongPatternView::stateName(const char* name) const {
 }
 
 void LongPatternView::keepOnDevice() {
-    if (device_) return;
-    device_ = std::make_unique<DevicePixels>(context_);
+    if (onDevice_) return;
+    onDevice_ = std::make_unique<DevicePicture>(device_, LongPatternRegion::kMostSide);
     if (picture_.view.rows > 0) show(picture_.view); // draw again
 }
 
-const gpu::Buffer& LongPatternView::devicePixels() const { return device_->pixels; }
+const gpu::Buffer& LongPatternView::devicePixels() const { return onDevice_->buffer(); }
 
 void LongPatternView::setTokens(int64_t tokens, int64_t firstChanged) {
     if (tokens < 0 || tokens > source_.capacity)
         throw Error({.what = fmt::format("{} tokens do not fit into {}", tokens, source_.capacity),
                      .where = "long-pattern view",
                      .hint = "use fewer tokens"});
-    if (const int64_t most = lensTokens(kernelTraits(context_.traits()), source_.width); tokens > most)
+    if (const int64_t most = lensTokens(device_.kernelTraits(), source_.width); tokens > most)
         throw Error({.what = fmt::format("a pattern of {} tokens with heads of {} features is too large", tokens,
                                          source_.width),
-                     .where = context_.traits().name,
+                     .where = device_.name(),
                      .hint = fmt::format("this device addresses at most {} tokens: use fewer, or a GPU", most)});
     // Rows that see later tokens change with the last token.
     const int64_t first = source_.rule.causal ? std::clamp<int64_t>(firstChanged, 0, std::min(tokens, tokens_)) : 0;
@@ -164,7 +113,7 @@ void LongPatternView::begin(const LongPatternRegion& view, const LongPatternPict
     std::copy_n(former.pixels.begin(), kept * static_cast<size_t>(view.columns), picture_.pixels.begin());
     std::copy_n(former.isExact.begin(), kept, picture_.isExact.begin());
     nextRow_ = 0;
-    if (device_) device_->clearFrom(kept);
+    if (onDevice_) onDevice_->clearFrom(static_cast<int>(kept));
     for (int row = 0; row < view.rows; ++row) // rows after the last token are empty
         if ((view.row + row) << view.level >= tokens_) picture_.isExact[static_cast<size_t>(row)] = 1;
     if (tokens_ > 0 && view.level > 0 && !picture_.isWhole()) drawCoarse();
@@ -194,7 +143,7 @@ void LongPatternView::gatherHead(int head) {
         };
         add(kHeadQ, source_.q, source_.heads);
         add(kHeadK, source_.k, source_.groups);
-        gatherStep_ = std::make_unique<GpuExecutor>(context_, kernels_, store_, compile(graph, outputs));
+        gatherStep_ = std::make_unique<GpuExecutor>(device_, store_, compile(graph, outputs));
     }
     gatherStep_->inputIntegers(fmt::format("{}.head", kHeadQ))[0] = head;
     gatherStep_->inputIntegers(fmt::format("{}.head", kHeadK))[0] =
@@ -222,7 +171,7 @@ AttentionInputs LongPatternView::inputs(Graph& graph) const {
 
 std::unique_ptr<GpuExecutor> LongPatternView::prepared(const std::shared_ptr<Graph>& graph,
                                                        const std::map<std::string, Tensor>& outputs) const {
-    auto step = std::make_unique<GpuExecutor>(context_, kernels_, store_, compile(graph, outputs));
+    auto step = std::make_unique<GpuExecutor>(device_, store_, compile(graph, outputs));
     step->input(kSlope)[0] = slope();
     return step;
 }
@@ -283,7 +232,7 @@ void LongPatternView::draw(GpuExecutor& executor, const LensBand& band, int firs
     for (int row = 0; row < band.rows(); ++row)
         std::copy_n(pixels.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row) * stride), columns,
                     picture_.pixels.begin() + static_cast<std::ptrdiff_t>(firstPixelRow + row) * picture_.view.columns);
-    if (device_) device_->take(executor.deviceResult(kPixels), band.rows(), columns, firstPixelRow);
+    if (onDevice_) onDevice_->take(executor.deviceResult(kPixels), band.rows(), columns, firstPixelRow);
 }
 
 /// Draws one query per pixel, with all keys.
@@ -429,7 +378,7 @@ void LongPatternView::drawByHand(int64_t pixelRow) {
 
 void LongPatternView::writePixelRow(int64_t pixelRow, std::span<const float> pixels) {
     std::ranges::copy(pixels, picture_.pixels.begin() + static_cast<std::ptrdiff_t>(pixelRow) * picture_.view.columns);
-    if (device_) device_->writePixelRow(pixels, pixelRow);
+    if (onDevice_) onDevice_->writeRow(static_cast<int>(pixelRow), pixels);
 }
 
 std::vector<float> LongPatternView::row(int head, int64_t query, int level, Pooling pooling) {
@@ -478,7 +427,7 @@ std::vector<float> LongPatternView::pixelsOfRow(int head, int64_t query, int lev
 }
 
 uint64_t LongPatternView::deviceBytes() const {
-    uint64_t bytes = device_ ? device_->pixels.sizeBytes() + device_->staged.sizeBytes() : 0;
+    uint64_t bytes = onDevice_ ? onDevice_->bytes() : 0;
     for (const char* name : {kStatistics, kHeadQ, kHeadK, kPositions})
         if (store_.contains(stateName(name))) bytes += store_.entry(stateName(name)).byteSize;
     for (const auto* step : {&gatherStep_, &statistics_})

@@ -2,7 +2,7 @@
 
 #include "engine/inference/rows_by_hand.h"
 #include "engine/ops/lens.h"
-#include "engine/runtime/gpu_executor.h"
+#include "engine/runtime/device_picture.h"
 
 #include <chrono>
 #include <map>
@@ -53,7 +53,7 @@ struct LongPatternPicture {
 class LongPatternView {
 public:
     /// @throws Error as setTokens()
-    LongPatternView(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, LongPatternSource source);
+    LongPatternView(Device& device, TensorStore& store, LongPatternSource source);
     ~LongPatternView();
 
     /// Call after q, k or their number changed, for tokens from `firstChanged` on. Results that do not depend on these
@@ -108,10 +108,8 @@ private:
     void writePixelRow(int64_t pixelRow, std::span<const float> pixels);
     void computeRowStatistics(int head, int64_t first, int64_t end);
     void draw(GpuExecutor& executor, const LensBand& band, int firstPixelRow, int columns);
-    struct DevicePixels;
 
-    gpu::Context& context_;
-    KernelLibrary& kernels_;
+    Device& device_;
     TensorStore& store_;
     LongPatternSource source_;
     int32_t sets_; ///< LensBand::setsOfLanes
@@ -122,7 +120,7 @@ private:
     int gatheredHead_ = -1;                           ///< the head whose queries and keys are gathered; -1: none
     std::vector<std::vector<bool>> hasRowStatistics_; ///< [heads][rows] whether the normaliser of a row is valid
     double cellsPerMs_ = 0;                           ///< measured
-    std::unique_ptr<DevicePixels> device_;            ///< null: pixels are not kept on the device
+    std::unique_ptr<DevicePicture> onDevice_;         ///< null: pixels are not kept on the device
     std::unique_ptr<GpuExecutor> gatherStep_, statistics_;
     std::map<std::pair<Pooling, bool>, std::unique_ptr<GpuExecutor>> coarse_, tiles_;
 };

@@ -44,9 +44,8 @@ LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacit
             .hasLiveRows = true};
 }
 
-std::unique_ptr<GpuExecutor> longPatternStep(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                                             const LongPatternSource& source, int64_t heads, int64_t rows, int64_t size,
-                                             bool isFine) {
+std::unique_ptr<GpuExecutor> longPatternStep(Device& device, TensorStore& store, const LongPatternSource& source,
+                                             int64_t heads, int64_t rows, int64_t size, bool isFine) {
     const auto graph = std::make_shared<Graph>();
     const auto cache = [&](const std::string& name, int64_t count) {
         return graph->state(name, {.shape = {source.capacity, count, source.width}, .liveRows = StepScalar::KeyLength});
@@ -63,8 +62,8 @@ std::unique_ptr<GpuExecutor> longPatternStep(gpu::Context& context, KernelLibrar
     const Tensor statistics = lensStatistics(in, slopes, words("rows"), source.rule, rows, heads);
     const Tensor pixels =
         lensTile(in, slopes, statistics, words("view"), source.rule, Pooling::Maximum, isFine, size, size, heads);
-    auto step = std::make_unique<GpuExecutor>(context, kernels, store,
-                                              compile(graph, std::map<std::string, Tensor>{{"pixels", pixels}}));
+    auto step =
+        std::make_unique<GpuExecutor>(device, store, compile(graph, std::map<std::string, Tensor>{{"pixels", pixels}}));
     std::ranges::fill(step->input("slopes"), 0.0f);
     std::ranges::copy(source.slopes, step->input("slopes").begin());
     return step;

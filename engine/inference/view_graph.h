@@ -26,9 +26,8 @@ LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacit
 /// @param rows   largest number of queries in a band
 /// @param size   pixels per side
 /// @param isFine whether a pixel covers fewer than four keys
-std::unique_ptr<GpuExecutor> longPatternStep(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                                             const LongPatternSource& source, int64_t heads, int64_t rows, int64_t size,
-                                             bool isFine);
+std::unique_ptr<GpuExecutor> longPatternStep(Device& device, TensorStore& store, const LongPatternSource& source,
+                                             int64_t heads, int64_t rows, int64_t size, bool isFine);
 /// Runs such an executor for a band. @param tokens number of tokens in use
 void runLongPatternStep(GpuExecutor& step, const LensBand& band, int64_t tokens);
 

@@ -31,26 +31,25 @@ std::string gradientName(int layer) { return fmt::format("blocks.{}.attn.pattern
 
 } // namespace
 
-VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const Options& options, const Progress& progress)
+VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& wanted, const Progress& progress)
     : source_(std::move(source)) {
     const VisionGraph described = buildVisionEncoder(config());
     info_.parameterCount = parameterCount(*described.graph);
-    std::optional<int> threads = options.softwareThreads;
-    if (!threads && info_.parameterCount * config().tokens() < kInlineProducts) threads = 0;
-    context_ = std::make_unique<gpu::Context>(
-        gpu::Context::Options{.device = options.device, .validation = options.validation, .softwareThreads = threads});
-    kernels_ = std::make_unique<KernelLibrary>(*context_);
-    store_ = std::make_unique<TensorStore>(*context_);
+    DeviceChoice choice = wanted;
+    if (!choice.softwareThreads && info_.parameterCount * config().tokens() < kInlineProducts)
+        choice.softwareThreads = 0;
+    device_ = Device::shared(choice);
+    store_ = std::make_unique<TensorStore>(*device_);
     describe(*described.graph);
     gates_.assign(static_cast<size_t>(info_.layers * info_.heads), 1.0f);
 
     auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
     std::erase_if(parameters, [](const auto& tensor) { return decoder_names::isComputed(tensor.first); });
-    const uint64_t needed = paddedBytes(parameters), available = context_->freeBytes();
+    const uint64_t needed = paddedBytes(parameters), available = device_->freeBytes();
     info_.parameterBytes = static_cast<int64_t>(needed);
     if (needed > available)
         throw Error({.what = fmt::format("needs {} MiB on the device for its parameters but {} has {} MiB free",
-                                         needed >> 20, context_->traits().name, available >> 20),
+                                         needed >> 20, device_->name(), available >> 20),
                      .where = info_.name,
                      .hint = "close other programs, choose another device or open a smaller model"});
     store_->reserve(parameters);
@@ -114,7 +113,7 @@ bool VisionModel::takeWeights(std::unique_ptr<VisionSource>& source) {
     return true;
 }
 
-int64_t VisionModel::deviceBytes() const { return static_cast<int64_t>(context_->allocatedBytes()); }
+int64_t VisionModel::deviceBytes() const { return static_cast<int64_t>(device_->allocatedBytes()); }
 
 Image VisionModel::seen(const Image& image) const {
     Image result = fitted(image, source_->preprocessing());
@@ -149,7 +148,7 @@ std::unique_ptr<GpuExecutor> VisionModel::executorOf(const VisionGraph& encoder,
                                                      const std::map<std::string, Tensor>& outputs) {
     const auto plan = compile(encoder.graph, outputs, {}, {.alignment = 256});
     writeConstants(*store_, *plan, encoder.composed);
-    return std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan);
+    return std::make_unique<GpuExecutor>(*device_, *store_, plan);
 }
 
 std::unique_ptr<GpuExecutor> VisionModel::makeExecutor(const std::set<std::string>& probes) {
@@ -157,7 +156,7 @@ std::unique_ptr<GpuExecutor> VisionModel::makeExecutor(const std::set<std::strin
     const auto plan = compile(encoder.graph, {{kResult, encoder.logits ? encoder.logits : encoder.pooled}}, probes,
                               {.alignment = 256});
     writeConstants(*store_, *plan, encoder.composed);
-    return std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan);
+    return std::make_unique<GpuExecutor>(*device_, *store_, plan);
 }
 
 void VisionModel::write(GpuExecutor& executor, std::span<const float> patches) const {

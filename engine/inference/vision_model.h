@@ -8,6 +8,7 @@
 #include "engine/inference/vision_info.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_source.h"
+#include "engine/runtime/device.h"
 
 #include <array>
 #include <functional>
@@ -23,25 +24,16 @@ namespace attn {
 
 struct EditInputs;
 class GpuExecutor;
-class KernelLibrary;
 class TensorStore;
-namespace gpu {
-class Context;
-}
 
 /// A loaded vision model on a device. Runs one picture, and gives logits, patterns and other hooks. Synchronous; for
 /// use by one thread.
 class VisionModel {
 public:
-    struct Options {
-        std::optional<std::string> device;
-        std::optional<int> softwareThreads; ///< empty: one thread for small models, Mesa's default for large ones
-        bool validation = false;
-    };
     using Progress = LoadProgress;
     using Cancelled = std::function<bool()>;
 
-    VisionModel(std::unique_ptr<VisionSource> source, const Options& options, const Progress& progress = {});
+    VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& choice, const Progress& progress = {});
     ~VisionModel();
 
     /// Replaces the parameters by those of a source with the same description, such as another checkpoint.
@@ -51,7 +43,7 @@ public:
 
     const VisionInfo& info() const { return info_; }
     const VisionConfig& config() const { return source_->config(); }
-    gpu::Context& context() { return *context_; }
+    Device& device() { return *device_; }
     int64_t deviceBytes() const;
 
     /// The picture as the model reads it: resized and cropped. @throws Error as fitted(), or if the result has the
@@ -134,8 +126,7 @@ private:
     void describe(const Graph& graph);
 
     std::unique_ptr<VisionSource> source_;
-    std::unique_ptr<gpu::Context> context_;
-    std::unique_ptr<KernelLibrary> kernels_;
+    std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     Runs plain_, edited_;
     std::vector<float> gates_; ///< [layers, heads]

@@ -38,11 +38,11 @@ AttentionCost attentionCost(const AttentionSpec& spec, const AttentionSizes& siz
     return cost;
 }
 
-std::optional<AttentionCost> measureAttention(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
-                                              const AttentionSizes& sizes, const std::function<bool()>& isCancelled) {
+std::optional<AttentionCost> measureAttention(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes,
+                                              const std::function<bool()>& isCancelled) {
     AttentionCost cost = attentionCost(spec, sizes);
     const std::array<std::string, 1> wanted{"z"};
-    AttentionRun attention(context, kernels, spec, sizes, wanted);
+    AttentionRun attention(device, spec, sizes, wanted);
     const AttentionNumbers numbers = randomNumbers({.heads = attention.heads(),
                                                     .groups = attention.groups(),
                                                     .tokens = sizes.queries,

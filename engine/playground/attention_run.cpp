@@ -121,7 +121,7 @@ struct AttentionRun::Impl {
     std::vector<std::string> wanted;
     std::map<std::string, Place> places{}; ///< places of the outputs
     std::optional<uint64_t> seed{};        ///< seed of the learned tensors; no value: a caller set them
-    explicit Impl(gpu::Context& context) : store(context) {}
+    explicit Impl(Device& device) : store(device) {}
 
     bool isPlanned(const std::string& name) const { return store.contains(name); }
 
@@ -131,7 +131,7 @@ struct AttentionRun::Impl {
         for (const auto& [name, positions] : task.positions)
             std::ranges::copy(positions, executor->inputIntegers(name).begin());
     }
-    void prepare(gpu::Context& context, KernelLibrary& kernels, const Task& task) {
+    void prepare(Device& device, const Task& task) {
         const AttentionFlow& flow = task.built.flow;
         const Shape keys{1, flow.groups, flow.keys, flow.width};
         shapes = {{"q", {1, flow.heads, flow.queries, flow.width}}, {"k", keys}, {"v", keys}};
@@ -146,26 +146,26 @@ struct AttentionRun::Impl {
         reserve(flow.parameters);
         reserve(flow.constants);
         store.reserve(sources);
-        executor = std::make_unique<GpuExecutor>(context, kernels, store, plan);
+        executor = std::make_unique<GpuExecutor>(device, store, plan);
         writeConstants(task);
     }
 };
 
-AttentionRun::AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
-                           const AttentionSizes& sizes, std::span<const std::string> wanted, uint64_t seed)
-    : impl_(std::make_unique<Impl>(context)) {
+AttentionRun::AttentionRun(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes,
+                           std::span<const std::string> wanted, uint64_t seed)
+    : impl_(std::make_unique<Impl>(device)) {
     const Task task = wholeTask(spec, sizes, wanted);
     impl_->wanted.assign(wanted.begin(), wanted.end());
-    impl_->prepare(context, kernels, task);
+    impl_->prepare(device, task);
     begin(task.built.flow, seed);
 }
 
-AttentionRun AttentionRun::ofWindow(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
-                                    const AttentionSizes& sizes, const PatternWindow& window, uint64_t seed) {
+AttentionRun AttentionRun::ofWindow(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes,
+                                    const PatternWindow& window, uint64_t seed) {
     AttentionRun run;
     const Task task = windowTask(spec, sizes, window);
-    run.impl_ = std::make_unique<Impl>(context);
-    run.impl_->prepare(context, kernels, task);
+    run.impl_ = std::make_unique<Impl>(device);
+    run.impl_->prepare(device, task);
     run.begin(task.built.flow, seed);
     return run;
 }

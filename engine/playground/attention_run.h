@@ -10,10 +10,7 @@
 
 namespace attn {
 
-namespace gpu {
-class Context;
-}
-class KernelLibrary;
+class Device;
 
 /// The sizes of a single attention.
 struct AttentionSizes {
@@ -47,14 +44,14 @@ public:
     /// Results
     ///               that the spec does not form are left out. Empty: all
     /// @throws Error as check(), or if the device has too little memory
-    AttentionRun(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec, const AttentionSizes& sizes,
+    AttentionRun(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes,
                  std::span<const std::string> wanted = {}, uint64_t seed = 0);
     /// Computes only a window of the effective pattern, at any length, without forming T x S values. The result is
     /// "pattern" [H, rows, columns].
     /// @param window the window to compute
     /// @throws Error as the constructor, or if the spec's pattern is not a product of features
-    static AttentionRun ofWindow(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
-                                 const AttentionSizes& sizes, const PatternWindow& window, uint64_t seed = 0);
+    static AttentionRun ofWindow(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes,
+                                 const PatternWindow& window, uint64_t seed = 0);
     /// Changes to another spec, sizes or seed if only constants and initial values differ. Then nothing is compiled or
     /// recorded, for example while a user drags a parameter. The inputs stay.
     /// @param window as for ofWindow(); no value: a run without a window

@@ -154,15 +154,15 @@ PlaygroundMap mapOf(const GpuExecutor& executor, const std::string& name) {
 
 } // namespace
 
-std::vector<PlaygroundMap> blockMaps(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
-                                     int64_t tokens, int64_t width, uint64_t seed) {
+std::vector<PlaygroundMap> blockMaps(Device& device, const AttentionSpec& spec, int64_t tokens, int64_t width,
+                                     uint64_t seed) {
     if (std::ranges::none_of(kBlockSlots, [&](Slot slot) { return spec.blockPart(slot); })) return {};
     const DecoderConfig config = configOf(spec, tokens, width);
     DecoderGraph decoder = buildDecoder(config, {.queries = tokens});
     const auto plan = compile(decoder.graph, Pictures(config, spec, decoder).build());
-    TensorStore store(context);
+    TensorStore store(device);
     Weights(config, decoder, store, seed).write(*plan);
-    GpuExecutor executor(context, kernels, store, plan);
+    GpuExecutor executor(device, store, plan);
     if (executor.hasInput(decoder_names::kTokens)) {
         const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
         for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>(uniform(seed, i) * kVocabulary);

@@ -8,10 +8,7 @@
 
 namespace attn {
 
-namespace gpu {
-class Context;
-}
-class KernelLibrary;
+class Device;
 
 /// Matrices that show the block parts of a spec, from a small model with layers of the spec, initial parameters and
 /// random tokens:
@@ -20,7 +17,7 @@ class KernelLibrary;
 /// "residual.lengths" [2 layers + 1, T]: root mean square of the residual stream, before the first sublayer and after
 /// each; "layers.updates" [layers, layers]: cosines between the terms that layers add to the residual stream.
 /// @param width of a head  @return empty if the spec has no block part  @throws Error as check()
-std::vector<PlaygroundMap> blockMaps(gpu::Context& context, KernelLibrary& kernels, const AttentionSpec& spec,
-                                     int64_t tokens, int64_t width, uint64_t seed);
+std::vector<PlaygroundMap> blockMaps(Device& device, const AttentionSpec& spec, int64_t tokens, int64_t width,
+                                     uint64_t seed);
 
 } // namespace attn

@@ -1,7 +1,9 @@
 #include "engine/runtime/gpu_executor.h"
 
 #include "engine/core/error.h"
+#include "engine/gpu/profiler.h"
 #include "engine/gpu/timeline.h"
+#include "engine/runtime/kernel_library.h"
 
 #include <fmt/format.h>
 
@@ -210,11 +212,11 @@ struct GpuExecutor::Impl {
     }
 };
 
-GpuExecutor::GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store,
-                         std::shared_ptr<const Plan> plan, const GpuExecutorOptions& options)
+GpuExecutor::GpuExecutor(Device& device, TensorStore& store, std::shared_ptr<const Plan> plan,
+                         const GpuExecutorOptions& options)
     : plan_(std::move(plan)) {
-    impl_ = std::make_unique<Impl>(context, kernels, store, *plan_);
-    impl_->record(options.traits.value_or(kernelTraits(context.traits())), options.profiles);
+    impl_ = std::make_unique<Impl>(device.context(), device.kernels(), store, *plan_);
+    impl_->record(options.traits.value_or(device.kernelTraits()), options.profiles);
 }
 
 GpuExecutor::~GpuExecutor() = default;
@@ -257,8 +259,8 @@ uint64_t GpuExecutor::deviceBytes() const {
            impl_->indirect.sizeBytes() + impl_->readback.sizeBytes();
 }
 
-std::vector<gpu::Profiler::Stretch> GpuExecutor::profile() const {
-    return impl_->profiler ? impl_->profiler->stretches() : std::vector<gpu::Profiler::Stretch>{};
+std::vector<gpu::Stretch> GpuExecutor::profile() const {
+    return impl_->profiler ? impl_->profiler->stretches() : std::vector<gpu::Stretch>{};
 }
 
 size_t GpuExecutor::dispatchCount() const { return impl_->dispatches.size(); }
@@ -267,7 +269,7 @@ GpuExecutor::DeviceResult GpuExecutor::deviceResult(const std::string& name) con
     const auto found = plan_->results.find(name);
     if (found == plan_->results.end()) throw Error({.what = "this plan has no such result", .where = name});
     const Impl::Location at = impl_->locate(found->second);
-    return {at.buffer->get(), at.byteOffset, at.byteSize, plan_->tensors[found->second].type.shape};
+    return {at.buffer, at.byteOffset, at.byteSize, plan_->tensors[found->second].type.shape};
 }
 
 uint64_t GpuExecutor::recordings() { return recorded.load(); }

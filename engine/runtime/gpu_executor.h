@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/gpu/profiler.h"
-#include "engine/runtime/kernel_library.h"
+#include "engine/gpu/stretch.h"
 #include "engine/runtime/tensor_store.h"
 
 #include <functional>
@@ -24,7 +23,7 @@ struct GpuExecutorOptions {
 class GpuExecutor {
 public:
     /// @param store holds the plan's parameters and states; must outlive the executor
-    GpuExecutor(gpu::Context& context, KernelLibrary& kernels, TensorStore& store, std::shared_ptr<const Plan> plan,
+    GpuExecutor(Device& device, TensorStore& store, std::shared_ptr<const Plan> plan,
                 const GpuExecutorOptions& options = {});
     ~GpuExecutor();
     GpuExecutor(const GpuExecutor&) = delete;
@@ -52,11 +51,11 @@ public:
 
     /// The device time of every dispatch of the last run, in order, with its shader. Empty unless
     /// GpuExecutorOptions::profiles.
-    std::vector<gpu::Profiler::Stretch> profile() const;
+    std::vector<gpu::Stretch> profile() const;
 
     /// The device memory of a result, for viewers that draw it without a copy.
     struct DeviceResult {
-        VkBuffer buffer;
+        const gpu::Buffer* buffer; ///< owned by the executor or its store
         uint64_t byteOffset;
         uint64_t byteSize;
         Shape shape;

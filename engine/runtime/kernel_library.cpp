@@ -13,6 +13,7 @@ const gpu::ComputePipeline& KernelLibrary::pipeline(const Dispatch& dispatch, bo
         kinds.push_back(binding.access == Access::Load4 && texelInputs ? gpu::BindingKind::TexelInput
                                                                        : gpu::BindingKind::Storage);
 
+    const std::lock_guard lock(mutex_);
     auto& slot = pipelines_[Key{dispatch.shader, texelInputs, dispatch.specialisation, kinds}];
     if (slot) return *slot;
     const auto shaders = embeddedShaders();
@@ -31,11 +32,9 @@ const gpu::ComputePipeline& KernelLibrary::pipeline(const Dispatch& dispatch, bo
     return *slot;
 }
 
-KernelTraits kernelTraits(const gpu::DeviceTraits& traits) {
-    return {.subgroupSize = traits.subgroupSize,
-            .prefersSubgroupTiles = traits.prefersSubgroupTiles && traits.subgroupSize == 8,
-            .maxStorageBufferRange = traits.maxStorageBufferRange,
-            .maxStorageBuffers = traits.maxStorageBuffers};
+size_t KernelLibrary::count() const {
+    const std::lock_guard lock(mutex_);
+    return pipelines_.size();
 }
 
 } // namespace attn

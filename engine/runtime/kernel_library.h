@@ -5,13 +5,14 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
 
 namespace attn {
 
-/// The compiled kernels of one device. Each is compiled at its first use and kept.
+/// The compiled kernels of one device. Each is compiled at its first use and kept. For use by any thread.
 class KernelLibrary {
 public:
     explicit KernelLibrary(gpu::Context& context) : context_(context), cache_(context) {}
@@ -21,16 +22,14 @@ public:
     /// @throws Error if the program has no such shader
     const gpu::ComputePipeline& pipeline(const Dispatch& dispatch, bool texelInputs);
 
-    size_t count() const { return pipelines_.size(); }
+    size_t count() const;
 
 private:
     using Key = std::tuple<std::string_view, bool, std::vector<uint32_t>, std::vector<gpu::BindingKind>>;
     gpu::Context& context_;
     gpu::PipelineCache cache_;
+    mutable std::mutex mutex_;
     std::map<Key, std::unique_ptr<gpu::ComputePipeline>> pipelines_;
 };
-
-/// The traits of a device that ops may use to choose kernels.
-KernelTraits kernelTraits(const gpu::DeviceTraits& traits);
 
 } // namespace attn

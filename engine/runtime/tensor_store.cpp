@@ -15,6 +15,12 @@ constexpr uint64_t kAlignment = 256, kBlockBytes = 256u << 20;
 
 } // namespace
 
+TensorStore::TensorStore(Device& device) : context_(device.context()) {}
+
+TensorStore::~TensorStore() = default;
+
+const gpu::Buffer& TensorStore::buffer(const Entry& entry) const { return blocks_[entry.block]; }
+
 void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tensors) {
     struct Pending {
         std::string name;

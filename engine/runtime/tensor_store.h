@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/gpu/buffer.h"
 #include "engine/graph/plan.h"
+#include "engine/runtime/device.h"
 
 #include <functional>
 #include <map>
@@ -11,11 +11,18 @@
 
 namespace attn {
 
+namespace gpu {
+class Buffer;
+}
+
 /// The parameters and states on the device, by name. All plans of a model share them, so plans can take turns with one
 /// cache.
 class TensorStore {
 public:
-    explicit TensorStore(gpu::Context& context) : context_(context) {}
+    explicit TensorStore(Device& device);
+    ~TensorStore();
+    TensorStore(const TensorStore&) = delete;
+    TensorStore& operator=(const TensorStore&) = delete;
 
     struct Entry {
         Shape shape;
@@ -32,7 +39,7 @@ public:
     bool contains(const std::string& name) const { return entries_.contains(name); }
     /// @throws Error if there is no such tensor
     const Entry& entry(const std::string& name) const;
-    const gpu::Buffer& buffer(const Entry& entry) const { return blocks_[entry.block]; }
+    const gpu::Buffer& buffer(const Entry& entry) const;
 
     /// Fills a tensor. @param fill receives zeroed, padded rows in pieces of whole rows, with the index of the first
     /// row

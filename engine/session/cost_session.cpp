@@ -1,6 +1,6 @@
 #include "engine/session/cost_session.h"
 
-#include "engine/gpu/context.h"
+#include "engine/runtime/device.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/session/publisher.h"
 #include "engine/session/query_thread.h"
@@ -19,8 +19,8 @@ class CostSession::Worker {
     };
 
 public:
-    explicit Worker(Options options)
-        : options_(std::move(options)),
+    explicit Worker(DeviceChoice choice, double longestPass)
+        : choice_(std::move(choice)), longestPass_(longestPass),
           thread_([this](std::variant<NumberedQuery> query) { run(std::get<NumberedQuery>(query)); }) {}
     ~Worker() { cancel(); }
 
@@ -38,8 +38,7 @@ private:
         next.costs.resize(next.query.specs.size());
         next.remarks.resize(next.query.specs.size());
         next.failure = attempt("cost", [&] { answer(next); });
-        kernels_.reset();
-        context_.reset();
+        device_.reset();
         next.isRunning = false;
         snapshots_.publish(next);
     }
@@ -50,12 +49,8 @@ private:
     void answer(CostSnapshot& next) {
         const CostQuery& query = next.query;
         if (query.measures) {
-            context_ =
-                std::make_unique<gpu::Context>(gpu::Context::Options{.device = options_.device,
-                                                                     .validation = options_.validation,
-                                                                     .softwareThreads = options_.softwareThreads});
-            kernels_ = std::make_unique<KernelLibrary>(*context_);
-            next.device = context_->traits().name;
+            device_ = Device::shared(choice_);
+            next.device = device_->name();
         }
         int64_t lengths = 0, done = 0;
         for (int64_t tokens = query.from; tokens <= query.to; tokens *= 2) ++lengths;
@@ -82,13 +77,12 @@ private:
             const AttentionCost formula = attentionCost(query.specs[spec], sizes);
             if (!costs.empty() && costs.back().operations > 0) {
                 const double expected = *costs.back().milliseconds / 1e3 * formula.operations / costs.back().operations;
-                if (expected > options_.longestPass) {
+                if (expected > longestPass_) {
                     next.remarks[spec] = fmt::format("{} tokens would take about {:.0f} s per pass", tokens, expected);
                     return;
                 }
             }
-            const auto measured =
-                measureAttention(*context_, *kernels_, query.specs[spec], sizes, [&] { return isCancelled(); });
+            const auto measured = measureAttention(*device_, query.specs[spec], sizes, [&] { return isCancelled(); });
             if (measured) costs.push_back(*measured);
         } catch (const Error& error) {
             next.remarks[spec] = fmt::format("{} tokens: {}", tokens, error.message());
@@ -96,9 +90,9 @@ private:
     }
 
     // Only for the session's thread.
-    Options options_;
-    std::unique_ptr<gpu::Context> context_;
-    std::unique_ptr<KernelLibrary> kernels_;
+    DeviceChoice choice_;
+    double longestPass_;
+    std::shared_ptr<Device> device_;
     uint64_t underway_ = 0;
 
     // Shared between threads.
@@ -108,7 +102,8 @@ private:
     QueryThread<NumberedQuery> thread_;
 };
 
-CostSession::CostSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+CostSession::CostSession(DeviceChoice choice, double longestPass)
+    : worker_(std::make_unique<Worker>(std::move(choice), longestPass)) {}
 CostSession::~CostSession() = default;
 void CostSession::ask(const CostQuery& query) { worker_->ask(query); }
 void CostSession::cancel() { worker_->cancel(); }

@@ -2,6 +2,7 @@
 
 #include "engine/core/failure.h"
 #include "engine/playground/attention_cost.h"
+#include "engine/runtime/device.h"
 
 #include <functional>
 #include <memory>
@@ -36,14 +37,8 @@ struct CostSnapshot {
 /// that runs. All public functions except waitIdle return at once, and all are thread-safe.
 class CostSession {
 public:
-    struct Options {
-        std::optional<std::string> device{};  ///< index, or part of the name; empty: the best device
-        std::optional<int> softwareThreads{}; ///< threads of software Vulkan; empty: its default
-        bool validation = false;
-        double longestPass = 3; ///< seconds; skips lengths with a longer pass, with a remark
-    };
-
-    explicit CostSession(Options options);
+    /// @param longestPass seconds; skips lengths with a longer pass, with a remark
+    explicit CostSession(DeviceChoice choice, double longestPass = 3);
     ~CostSession();
     CostSession(const CostSession&) = delete;
     CostSession& operator=(const CostSession&) = delete;

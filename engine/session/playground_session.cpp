@@ -1,8 +1,8 @@
 #include "engine/session/playground_session.h"
 
-#include "engine/gpu/context.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/block_maps.h"
+#include "engine/runtime/device.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/session/publisher.h"
 #include "engine/session/query_thread.h"
@@ -18,8 +18,8 @@ namespace attn {
 
 class PlaygroundSession::Worker {
 public:
-    explicit Worker(Options options)
-        : options_(std::move(options)), thread_([this](const auto& asked) {
+    explicit Worker(DeviceChoice choice)
+        : choice_(std::move(choice)), thread_([this](const auto& asked) {
               snapshots_.publish(std::visit([this](const auto& query) { return this->answered(query); }, asked));
           }) {}
 
@@ -57,14 +57,11 @@ private:
 
     void answer(PlaygroundSnapshot& next) {
         const PlaygroundQuery& query = next.query;
-        if (!context_) {
-            context_ =
-                std::make_unique<gpu::Context>(gpu::Context::Options{.device = options_.device,
-                                                                     .validation = options_.validation,
-                                                                     .softwareThreads = options_.softwareThreads});
-            kernels_ = std::make_unique<KernelLibrary>(*context_);
+        if (const auto device = Device::shared(choice_); device != device_) {
+            runs_ = {}; // they lie on the former device, which was lost
+            device_ = device;
         }
-        next.device = context_->traits().name;
+        next.device = device_->name();
         const bool isCross = query.keys > 0 && !query.layer && !query.features;
         const int64_t keys = isCross ? query.keys : query.tokens;
         const AttentionSizes sizes{.queries = query.tokens, .keys = keys, .width = query.width};
@@ -74,8 +71,8 @@ private:
             if (!kept || !kept->become(spec, sizes, isWhole ? std::nullopt : std::optional(window), query.seed)) {
                 kept.reset(); // free its memory first
                 kept = std::make_unique<AttentionRun>(
-                    isWhole ? AttentionRun(*context_, *kernels_, spec, sizes, {}, query.seed)
-                            : AttentionRun::ofWindow(*context_, *kernels_, spec, sizes, window, query.seed));
+                    isWhole ? AttentionRun(*device_, spec, sizes, {}, query.seed)
+                            : AttentionRun::ofWindow(*device_, spec, sizes, window, query.seed));
             }
             AttentionRun& attention = *kept;
             fill(inputs, query, {attention.heads(), attention.groups(), query.tokens, query.width, keys});
@@ -84,7 +81,7 @@ private:
             next.heads = std::max(next.heads, attention.heads());
             if (!isWhole) return std::vector{windowMap(attention, spec, window)};
             auto maps = mapsOf(attention, spec, query.tokens, keys);
-            std::ranges::move(blockMaps(*context_, *kernels_, spec, query.tokens, query.width, query.seed),
+            std::ranges::move(blockMaps(*device_, spec, query.tokens, query.width, query.seed),
                               std::back_inserter(maps));
             return maps;
         };
@@ -121,9 +118,8 @@ private:
     }
 
     // Only for the session's thread.
-    Options options_;
-    std::unique_ptr<gpu::Context> context_;
-    std::unique_ptr<KernelLibrary> kernels_;
+    DeviceChoice choice_;
+    std::shared_ptr<Device> device_;
     std::array<Inputs, 2> inputs_{};
     std::array<std::unique_ptr<AttentionRun>, 2> runs_{}; ///< runs of the last query, for a similar next one
 
@@ -132,7 +128,7 @@ private:
     QueryThread<PlaygroundQuery, PositionQuery> thread_;
 };
 
-PlaygroundSession::PlaygroundSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+PlaygroundSession::PlaygroundSession(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}
 PlaygroundSession::~PlaygroundSession() = default;
 void PlaygroundSession::show(const PlaygroundQuery& query) { worker_->show(query); }
 void PlaygroundSession::show(const PositionQuery& query) { worker_->show(query); }

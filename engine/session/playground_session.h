@@ -5,6 +5,7 @@
 #include "engine/playground/attention_comparison.h"
 #include "engine/playground/playground_input.h"
 #include "engine/playground/position_lab.h"
+#include "engine/runtime/device.h"
 
 #include <functional>
 #include <memory>
@@ -57,13 +58,7 @@ struct PlaygroundSnapshot {
 /// thread-safe.
 class PlaygroundSession {
 public:
-    struct Options {
-        std::optional<std::string> device{};  ///< index, or part of the name; empty: the best device
-        std::optional<int> softwareThreads{}; ///< threads of software Vulkan; empty: its default
-        bool validation = false;
-    };
-
-    explicit PlaygroundSession(Options options);
+    explicit PlaygroundSession(DeviceChoice choice);
     ~PlaygroundSession();
     PlaygroundSession(const PlaygroundSession&) = delete;
     PlaygroundSession& operator=(const PlaygroundSession&) = delete;

@@ -4,8 +4,8 @@
 
 namespace attn {
 
-Session::Session(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
-Session::Session() : Session(Options{}) {}
+Session::Session(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}
+Session::Session() : Session(DeviceChoice{}) {}
 Session::~Session() = default;
 
 void Session::post(Command command) { worker_->post(std::move(command)); }

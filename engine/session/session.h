@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/runtime/device.h"
 #include "engine/session/commands.h"
 #include "engine/session/snapshot.h"
 
@@ -17,14 +18,8 @@ namespace attn {
 /// head), so a slider does not fill the queue. Errors become Snapshot::failure.
 class Session {
 public:
-    struct Options {
-        std::optional<std::string> device;  ///< index, or part of the name; empty: the best device
-        std::optional<int> softwareThreads; ///< threads of software Vulkan; empty: depends on the model
-        bool validation = false;
-    };
-
     Session();
-    explicit Session(Options options);
+    explicit Session(DeviceChoice choice);
     ~Session(); ///< cancels running work and joins
 
     Session(const Session&) = delete;

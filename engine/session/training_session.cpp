@@ -17,8 +17,8 @@ namespace attn {
 
 class TrainingSession::Worker {
 public:
-    explicit Worker(Options options)
-        : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    explicit Worker(DeviceChoice choice)
+        : choice_(std::move(choice)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
     /// Changes the request and wakes the thread.
     template <class Change> void want(const Change& change) {
@@ -156,12 +156,8 @@ private:
         next_.folder = start.folder.string();
         next_.recipe = std::make_shared<const Recipe>(start.recipe);
         publish();
-        run_ = std::make_unique<TrainingRun>(start.folder, start.recipe,
-                                             Trainer::Options{.device = options_.device,
-                                                              .softwareThreads = options_.softwareThreads,
-                                                              .validation = options_.validation},
-                                             start.resumes);
-        next_.device = run_->trainer().context().traits().name;
+        run_ = std::make_unique<TrainingRun>(start.folder, start.recipe, choice_, start.resumes);
+        next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();
         next_.exampleTokens = run_->exampleTokens();
         next_.step = run_->trainer().stepsDone();
@@ -251,7 +247,7 @@ private:
     }
 
     // Only for the training thread.
-    Options options_;
+    DeviceChoice choice_;
     std::unique_ptr<TrainingRun> run_;
     TrainingSnapshot next_;
     int timedSteps_ = 0;
@@ -268,7 +264,7 @@ private:
     std::jthread thread_; // last: joins before other members are destroyed
 };
 
-TrainingSession::TrainingSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+TrainingSession::TrainingSession(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}
 TrainingSession::~TrainingSession() = default;
 
 void TrainingSession::start(const std::filesystem::path& folder, const Recipe& recipe, bool resumes, bool plays) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/failure.h"
+#include "engine/runtime/device.h"
 #include "engine/training/image_prediction.h"
 #include "engine/training/metrics.h"
 
@@ -58,13 +59,7 @@ struct TrainingSnapshot {
 /// return at once, and all are thread-safe.
 class TrainingSession {
 public:
-    struct Options {
-        std::optional<std::string> device;  ///< index, or part of the name; empty: the best device
-        std::optional<int> softwareThreads; ///< threads of software Vulkan; empty: its default
-        bool validation = false;
-    };
-
-    explicit TrainingSession(Options options);
+    explicit TrainingSession(DeviceChoice choice);
     ~TrainingSession(); ///< writes a checkpoint and joins
     TrainingSession(const TrainingSession&) = delete;
     TrainingSession& operator=(const TrainingSession&) = delete;

@@ -2,9 +2,9 @@
 
 #include "engine/analysis/attention_distance.h"
 #include "engine/core/failure.h"
-#include "engine/gpu/context.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/memory_source.h"
+#include "engine/runtime/device.h"
 #include "engine/session/publisher.h"
 #include "engine/session/query_thread.h"
 
@@ -26,8 +26,8 @@ public:
         uint64_t stops; ///< value of stops_ at that time
     };
 
-    explicit Worker(Options options)
-        : options_(std::move(options)),
+    explicit Worker(DeviceChoice choice)
+        : choice_(std::move(choice)),
           thread_([this](const auto& query) { std::visit([this](const auto& each) { this->on(each); }, query); }) {}
 
     ~Worker() { stopAnalysis(); }
@@ -141,20 +141,16 @@ private:
         next.progress = 0;
         snapshots_.publish(next);
         auto last = Clock::now();
-        model_ = std::make_unique<VisionModel>(std::move(source),
-                                               VisionModel::Options{.device = options_.device,
-                                                                    .softwareThreads = options_.softwareThreads,
-                                                                    .validation = options_.validation},
-                                               [&](float fraction, const std::string&) {
-                                                   if (Clock::now() - last < std::chrono::milliseconds(50)) return;
-                                                   last = Clock::now();
-                                                   next.progress = static_cast<double>(fraction);
-                                                   snapshots_.publish(next);
-                                               });
+        model_ = std::make_unique<VisionModel>(std::move(source), choice_, [&](float fraction, const std::string&) {
+            if (Clock::now() - last < std::chrono::milliseconds(50)) return;
+            last = Clock::now();
+            next.progress = static_cast<double>(fraction);
+            snapshots_.publish(next);
+        });
         VisionInfo info = model_->info();
         if (query.weights) info.name = std::filesystem::path(query.model).filename().string();
         next.model = std::make_shared<const VisionInfo>(std::move(info));
-        next.device = model_->context().traits().name;
+        next.device = model_->device().name();
         next.progress = 1;
         snapshots_.publish(next); // show the model before the first answer, which takes longest
     }
@@ -225,7 +221,7 @@ private:
     }
 
     // Only for the session's thread.
-    Options options_;
+    DeviceChoice choice_;
     std::unique_ptr<VisionModel> model_;
 
     // Shared between threads.
@@ -234,7 +230,7 @@ private:
     QueryThread<VisionQuery, AnalysisRequest> thread_;
 };
 
-VisionSession::VisionSession(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+VisionSession::VisionSession(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}
 VisionSession::~VisionSession() = default;
 void VisionSession::show(const VisionQuery& query) { worker_->show(query); }
 void VisionSession::analyse(std::shared_ptr<const VisionAnalysis> analysis) { worker_->analyse(std::move(analysis)); }

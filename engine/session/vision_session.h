@@ -8,6 +8,7 @@
 #include "engine/inference/layer_pattern.h"
 #include "engine/inference/vision_info.h"
 #include "engine/io/image.h"
+#include "engine/runtime/device.h"
 
 #include <cstdint>
 #include <functional>
@@ -77,13 +78,7 @@ struct VisionSnapshot {
 /// return at once, and all are thread-safe.
 class VisionSession {
 public:
-    struct Options {
-        std::optional<std::string> device{};
-        std::optional<int> softwareThreads{};
-        bool validation = false;
-    };
-
-    explicit VisionSession(Options options);
+    explicit VisionSession(DeviceChoice choice);
     ~VisionSession();
     VisionSession(const VisionSession&) = delete;
     VisionSession& operator=(const VisionSession&) = delete;

@@ -1,7 +1,7 @@
 #include "engine/session/worker.h"
 
 #include "engine/core/error.h"
-#include "engine/gpu/vulkan.h"
+#include "engine/gpu/device_errors.h"
 #include "engine/session/thread_priority.h"
 
 #include <fmt/format.h>
@@ -33,8 +33,8 @@ constexpr std::chrono::milliseconds kRefinedInterval{100}; ///< between two refi
 
 } // namespace
 
-Session::Worker::Worker(Options options)
-    : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+Session::Worker::Worker(DeviceChoice choice)
+    : choice_(std::move(choice)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Session::Worker::~Worker() {
     ++stops_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/session.h"
@@ -16,7 +17,7 @@ namespace attn {
 /// The session's thread, the only one that uses the model.
 class Session::Worker {
 public:
-    explicit Worker(Options options);
+    explicit Worker(DeviceChoice choice);
     ~Worker();
 
     void post(Command command);
@@ -95,7 +96,7 @@ private:
     void publish();
     void publishIdle();
 
-    Options options_;
+    DeviceChoice choice_;
     std::unique_ptr<LanguageModel> model_;
     TokenPath path_;
     std::string promptText_;

@@ -36,7 +36,7 @@ void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::str
     fresh.version = next_.version;
     fresh.failureCount = next_.failureCount;
     fresh.sequenceVersion = next_.sequenceVersion;
-    fresh.status.device = model_->context().traits().name;
+    fresh.status.device = model_->device().name();
     fresh.headGates = std::make_shared<std::vector<float>>(model_->gates());
     next_ = std::move(fresh);
     describe(path, {});
@@ -94,11 +94,7 @@ std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource
     };
     try {
         progress(0, {});
-        return std::make_unique<LanguageModel>(std::move(source),
-                                               LanguageModel::Options{.device = options_.device,
-                                                                      .softwareThreads = options_.softwareThreads,
-                                                                      .validation = options_.validation},
-                                               progress);
+        return std::make_unique<LanguageModel>(std::move(source), LanguageModel::Options{.device = choice_}, progress);
     } catch (const Error&
                  error) { // even a lost device is an ordinary failure here, because the open model has its own device
         throw Error(

@@ -22,8 +22,8 @@ int64_t exampleCount(const Trainer& trainer, Split split) {
     return static_cast<int64_t>(trainer.objective().rowCount(split).value_or(static_cast<uint64_t>(kExamples)));
 }
 
-TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Trainer::Options& options, bool resumes)
-    : folder_(folder), trainer_(recipe, options) {
+TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const DeviceChoice& choice, bool resumes)
+    : folder_(folder), trainer_(recipe, choice) {
     createFolder(folder);
     lock_.emplace(folder);
     const std::vector<fs::path> all = checkpoints(folder);

@@ -16,8 +16,7 @@ class TrainingRun {
 public:
     /// Starts in an empty folder, or resumes from the last checkpoint.
     /// @throws Error if the folder already has a training run, or none to resume, or if another process trains in it
-    TrainingRun(const std::filesystem::path& folder, const Recipe& recipe, const Trainer::Options& options,
-                bool resumes);
+    TrainingRun(const std::filesystem::path& folder, const Recipe& recipe, const DeviceChoice& choice, bool resumes);
 
     Trainer& trainer() { return trainer_; }
     const std::filesystem::path& folder() const { return folder_; }

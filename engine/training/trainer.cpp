@@ -33,7 +33,8 @@ struct Trainer::Loss {
     Tensor total;  ///< [1]
 };
 
-Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe), task_(taskNamed(recipe.task)) {
+Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution)
+    : recipe_(recipe), task_(taskNamed(recipe.task)) {
     check(recipe_);
     if (task_.hasImages()) {
         auto images = std::make_unique<ImageObjective>(recipe_);
@@ -47,12 +48,10 @@ Trainer::Trainer(const Recipe& recipe, const Options& options) : recipe_(recipe)
     const std::vector<LayerAttention>& layers = objective_->layers();
     openGates_.assign(firstGate(layers.size()), 1.0f);
     evaluationGates_ = openGates_;
-    context_ = std::make_unique<gpu::Context>(gpu::Context::Options{
-        .device = options.device, .validation = options.validation, .softwareThreads = options.softwareThreads});
-    kernels_ = std::make_unique<KernelLibrary>(*context_);
-    store_ = std::make_unique<TensorStore>(*context_);
+    device_ = Device::shared(choice);
+    store_ = std::make_unique<TensorStore>(*device_);
     describe();
-    buildStep(options.profiles);
+    buildStep(execution);
 }
 
 Trainer::~Trainer() = default;
@@ -102,17 +101,18 @@ void Trainer::describe() {
 
 /// An executor, with the constants of the model that it reads.
 std::unique_ptr<GpuExecutor> Trainer::makeExecutor(const Objective::Forward& model,
-                                                   const std::map<std::string, Tensor>& outputs, bool profiles) {
+                                                   const std::map<std::string, Tensor>& outputs,
+                                                   const GpuExecutorOptions& execution) {
     const auto plan = compile(model.graph, outputs);
     const auto constants = usedConstants(*plan, model.composed);
     std::vector<std::pair<std::string, Shape>> room;
     for (const FlowConstant* constant : constants) room.emplace_back(constant->name, constant->shape);
     store_->reserve(room);
     for (const FlowConstant* constant : constants) write(constant->name, constant->values());
-    return std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, plan, GpuExecutorOptions{.profiles = profiles});
+    return std::make_unique<GpuExecutor>(*device_, *store_, plan, execution);
 }
 
-void Trainer::buildStep(bool profiles) {
+void Trainer::buildStep(const GpuExecutorOptions& execution) {
     const Optimiser& optimiser = recipe_.optimiser;
     Loss loss = withLoss(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout));
     const bool accumulates = recipe_.accumulation > 1;
@@ -156,10 +156,10 @@ void Trainer::buildStep(bool profiles) {
                                                    .decay = optimiser.decay,
                                                    .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW})[0];
     if (accumulates)
-        update_ = std::make_unique<GpuExecutor>(*context_, *kernels_, *store_, compile(updateGraph, updateOutputs));
+        update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(updateGraph, updateOutputs));
     else
         stepOutputs.merge(updateOutputs);
-    step_ = makeExecutor(loss.model, stepOutputs, profiles);
+    step_ = makeExecutor(loss.model, stepOutputs, execution);
 }
 
 /// The index of the first gate of a layer. Layers may have different numbers of heads.

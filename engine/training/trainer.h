@@ -17,15 +17,9 @@ namespace attn {
 /// the batch and the step parameters. Synchronous; for use by one thread.
 class Trainer {
 public:
-    struct Options {
-        std::optional<std::string> device{};
-        std::optional<int> softwareThreads{}; ///< threads of software Vulkan; empty: its default
-        bool validation = false;
-        bool profiles = false; ///< measure the time of every dispatch
-    };
-
-    /// @throws Error as check(), makeTask(), makeImageTask() and gpu::Context
-    Trainer(const Recipe& recipe, const Options& options);
+    /// @throws Error as check(), makeTask(), makeImageTask() and Device::shared()
+    /// @param execution whether every dispatch is timed, for profile()
+    explicit Trainer(const Recipe& recipe, const DeviceChoice& choice = {}, const GpuExecutorOptions& execution = {});
     ~Trainer();
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
@@ -42,9 +36,9 @@ public:
     size_t dispatchCount() const; ///< dispatches per step
     uint64_t
     arenaBytes() const; ///< memory of a step for activations and gradients, without parameters and optimiser states
-    /// Device time of the dispatches of the last step, by shader. Empty unless Options::profiles.
-    std::vector<gpu::Profiler::Stretch> profile() const { return step_->profile(); }
-    gpu::Context& context() { return *context_; }
+    /// Device time of the dispatches of the last step, by shader. Empty unless they are timed.
+    std::vector<gpu::Stretch> profile() const { return step_->profile(); }
+    Device& device() { return *device_; }
 
     struct StepReport {
         int64_t step = 0; ///< number of the step, from 1
@@ -103,8 +97,9 @@ private:
     Loss withLoss(Objective::Forward forward) const;
     void describe();
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
-                                              const std::map<std::string, Tensor>& outputs, bool profiles = false);
-    void buildStep(bool profiles);
+                                              const std::map<std::string, Tensor>& outputs,
+                                              const GpuExecutorOptions& execution = {});
+    void buildStep(const GpuExecutorOptions& execution);
     size_t firstGate(size_t layer) const;
     void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
     GpuExecutor& evaluator();
@@ -114,8 +109,7 @@ private:
     std::unique_ptr<Objective> objective_;
     const SequenceObjective* sequences_ = nullptr;
     const ImageObjective* images_ = nullptr;
-    std::unique_ptr<gpu::Context> context_;
-    std::unique_ptr<KernelLibrary> kernels_;
+    std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     std::vector<Named> parameters_, states_;
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;

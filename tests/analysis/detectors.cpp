@@ -11,7 +11,7 @@ using namespace attn;
 namespace {
 
 std::shared_ptr<HeadDetection> detect(const std::string& path) {
-    LanguageModel model(openModelSource(path), {.validation = true});
+    LanguageModel model(openModelSource(path), {.device = {.validation = true}});
     return std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {}));
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("detectors: heads like one are found in it and in another model", "[an
 TEST_CASE("induction: without its head copying fails, without another it does not", "[analysis][gpu]") {
     const std::string path = GENERATE("builtin:induction", "builtin:induction-trained");
     INFO(path);
-    LanguageModel model(openModelSource(path), {.validation = true});
+    LanguageModel model(openModelSource(path), {.device = {.validation = true}});
     const auto found = std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {}));
     const auto induction =
         std::ranges::max_element(found->all, {}, [](const HeadScores& head) { return head.of(HeadKind::Induction); });

@@ -17,7 +17,8 @@ class GoldenCase {
 public:
     explicit GoldenCase(const std::string& name)
         : folder_(std::filesystem::path(ATTN_TEST_DIR) / "golden" / name), golden_(folder_ / "golden.safetensors"),
-          analysis_(folder_ / "analysis.safetensors"), model(openModelSource(folder_.string()), {.validation = true}),
+          analysis_(folder_ / "analysis.safetensors"),
+          model(openModelSource(folder_.string()), {.device = {.validation = true}}),
           tokens(golden_.readIntegers(golden_.tensors().at("tokens"))), others(integers("other_tokens")) {}
 
     std::vector<float> values(const std::string& name) const {

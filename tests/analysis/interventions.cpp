@@ -139,7 +139,7 @@ TEST_CASE("interventions: a whole layer that is removed adds nothing to the stre
     for (const char* name : {"gpt2", "llama_gqa", "gpt_neox"}) { // the last adds both at once
         INFO(name);
         const auto folder = std::filesystem::path(ATTN_TEST_DIR) / "golden" / name;
-        LanguageModel model(openModelSource(folder.string()), {.validation = true});
+        LanguageModel model(openModelSource(folder.string()), {.device = {.validation = true}});
         model.setEdits({wholeLayer({}, kEditedLayer, true), {}}, tokens);
         const auto streams = model.capture(tokens, "blocks.1.hook_resid_pre,blocks.1.hook_resid_post");
         REQUIRE(streams.size() == 2);

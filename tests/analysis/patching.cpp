@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 std::unique_ptr<LanguageModel> opened(const std::string& path) {
-    return std::make_unique<LanguageModel>(openModelSource(path),
-                                           LanguageModel::Options{.softwareThreads = 0, .validation = true});
+    return std::make_unique<LanguageModel>(
+        openModelSource(path), LanguageModel::Options{.device = {.softwareThreads = 0, .validation = true}});
 }
 
 std::vector<float> freshLogits(LanguageModel& model, const std::vector<int>& tokens) {

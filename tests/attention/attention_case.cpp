@@ -110,12 +110,12 @@ std::map<std::string, std::vector<double>> runOnHost(const std::shared_ptr<Graph
     return results;
 }
 
-std::map<std::string, std::vector<double>> onDevice(Device& device, const AttentionCase& test,
+std::map<std::string, std::vector<double>> onDevice(TestDevice& device, const AttentionCase& test,
                                                     const std::map<std::string, Tensor>& outputs) {
     const auto plan = compile(test.graph, outputs);
-    TensorStore store(device.context);
+    TensorStore store(device);
     reserveSources(store, *plan);
-    GpuExecutor executor(device.context, device.kernels, store, plan);
+    GpuExecutor executor(device, store, plan);
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home == Home::Parameter) writeDense(store, tensor.name, test.values.at(tensor.name));
         if (tensor.home != Home::Input) continue;

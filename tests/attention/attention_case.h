@@ -42,7 +42,7 @@ std::map<std::string, std::vector<double>> runOnHost(const std::shared_ptr<Graph
                                                      const std::map<std::string, Tensor>& outputs);
 
 /// The device's answers.
-std::map<std::string, std::vector<double>> onDevice(Device& device, const AttentionCase& test,
+std::map<std::string, std::vector<double>> onDevice(TestDevice& device, const AttentionCase& test,
                                                     const std::map<std::string, Tensor>& outputs);
 
 /// The catalogue's part in the nearest spec that works: under a causal mask where the part can be.

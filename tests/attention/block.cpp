@@ -105,7 +105,7 @@ TEST_CASE("every part of a block equals its plain loops", "[attention]") {
 }
 
 TEST_CASE("every part of a block on the device equals its plain loops", "[attention][gpu]") {
-    test::Device device;
+    test::TestDevice device;
     for (const Part* part : builtParts()) {
         INFO(nameOf(part->slot) << " " << part->id);
         BlockCase test(*part);

@@ -15,7 +15,7 @@ using test::AttentionCase;
 namespace {
 
 /// z and the gradients of sum(z * direction), on a device or, without one, in double.
-std::map<std::string, std::vector<double>> answers(AttentionCase test, bool mayFuse, test::Device* device) {
+std::map<std::string, std::vector<double>> answers(AttentionCase test, bool mayFuse, test::TestDevice* device) {
     test.mayFuse = mayFuse;
     test.build();
     Graph& graph = *test.graph;
@@ -90,7 +90,7 @@ TEST_CASE("fused attention equals the materialised one for every spec that has b
 }
 
 TEST_CASE("fused attention on the device equals the materialised one in double", "[attention][gpu]") {
-    test::Device device;
+    test::TestDevice device;
     for (const std::string& text : fusedSpecs()) {
         INFO(text);
         AttentionCase test{.spec = AttentionSpec::parse(text), .queries = 75, .keys = 75, .width = 12};

@@ -88,7 +88,7 @@ TEST_CASE("every part in a graph equals its plain loops, and its pattern gives i
 }
 
 TEST_CASE("every part on the device equals its plain loops", "[attention][gpu]") {
-    test::Device device;
+    test::TestDevice device;
     forEveryPart([&](const Part&, AttentionCase& test) {
         test.build();
         const auto found = onDevice(device, test, test.outputs), expected = test.onHost();

@@ -58,7 +58,7 @@ TEST_CASE("pattern window: equals that part of the whole pattern, each pixel the
         {.queryBegin = 191, .queryEnd = 192, .keyBegin = 0, .keyEnd = 192, .rows = 1, .columns = 192},
         {.queryBegin = 0, .queryEnd = 192, .keyBegin = 0, .keyEnd = 192, .rows = 24, .columns = 32},
         {.queryBegin = 3, .queryEnd = 190, .keyBegin = 5, .keyEnd = 100, .rows = 20, .columns = 7}}; // uneven pixels
-    test::Device device;
+    test::TestDevice device;
     for (const char* spec : kSpecs)
         for (const PatternWindow& window : windows) {
             INFO(spec << ", " << window.rows << " x " << window.columns << " pixels");

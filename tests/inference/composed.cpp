@@ -23,7 +23,7 @@ std::unique_ptr<LanguageModel> trained(const TemporaryFolder& folder, const std:
     run.finish();
     return std::make_unique<LanguageModel>(
         openModelSource((folder.path() / "run").string()),
-        LanguageModel::Options{.softwareThreads = 0, .validation = true, .inspects = true});
+        LanguageModel::Options{.device = {.softwareThreads = 0, .validation = true}, .inspects = true});
 }
 
 } // namespace

@@ -31,7 +31,7 @@ std::vector<double> formulaRow(int query, const std::function<bool(int key)>& ho
 } // namespace
 
 TEST_CASE("induction: every pattern equals its formula", "[models][gpu]") {
-    LanguageModel model(makeInductionSource(), {.validation = true});
+    LanguageModel model(makeInductionSource(), {.device = {.validation = true}});
     const std::string text = "the quick fox the quick";
     const std::vector<int> ids = lettersOf(text);
     REQUIRE(model.feed(ids));
@@ -59,7 +59,7 @@ TEST_CASE("induction: every pattern equals its formula", "[models][gpu]") {
 }
 
 TEST_CASE("induction: repeats what followed the present letter before", "[models][gpu]") {
-    LanguageModel model(makeInductionSource(), {.validation = true});
+    LanguageModel model(makeInductionSource(), {.device = {.validation = true}});
     REQUIRE(model.feed(lettersOf("qwertyuiopqwert")));
     const auto best = std::ranges::max_element(model.logits()) - model.logits().begin();
     CHECK(inductionAlphabet()[static_cast<size_t>(best)] == "y");
@@ -133,7 +133,7 @@ TEST_CASE("thumbnails: after an edit they equal those drawn from scratch", "[ses
 }
 
 TEST_CASE("language model: few pipelines before the first picture, the rest warms up", "[models][gpu]") {
-    LanguageModel model(makeInductionSource(), {.validation = true});
+    LanguageModel model(makeInductionSource(), {.device = {.validation = true}});
     REQUIRE(model.feed(lettersOf(model.source().example())));
     const PatternGrid before = model.patternGrid(64);
     model.patternTile({});

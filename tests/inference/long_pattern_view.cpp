@@ -111,7 +111,7 @@ double worstPixel(const LongPatternPicture& picture, const std::vector<double>& 
 
 TEST_CASE("long-pattern view: pooled exactly at every level, for every rule, as the pattern that was formed",
           "[session][gpu]") {
-    Device device;
+    TestDevice device;
     const std::vector<float> slopes{0.25f, 0.0625f, 0.015625f, 0.5f};
     for (const auto& [rule, hasSlopes] :
          {std::pair(AttentionRule{.causal = true}, false), std::pair(AttentionRule{.causal = false}, false),
@@ -119,9 +119,9 @@ TEST_CASE("long-pattern view: pooled exactly at every level, for every rule, as 
           std::pair(AttentionRule{.causal = true}, true), std::pair(AttentionRule{.causal = false}, true)}) {
         PatternInputs inputs{.tokens = 2048, .heads = 4, .groups = 2, .width = 32, .rule = rule};
         if (hasSlopes) inputs.slopes = slopes;
-        TensorStore store(device.context);
+        TensorStore store(device);
         inputs.fill(store);
-        LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
+        LongPatternView longPattern(device, store, inputs.source());
         CAPTURE(rule.causal, rule.window, hasSlopes);
         for (const int head : {0, 3}) {
             const std::vector<double> pattern = inputs.pattern(head);
@@ -156,11 +156,11 @@ TEST_CASE("long-pattern view: pooled exactly at every level, for every rule, as 
 
 TEST_CASE("long-pattern view: a picture is there at once from one query in a pixel, and becomes exact from the top",
           "[session][gpu]") {
-    Device device;
+    TestDevice device;
     PatternInputs inputs{.tokens = 1500, .heads = 1, .groups = 1, .width = 8, .rule = {.causal = true}};
-    TensorStore store(device.context);
+    TensorStore store(device);
     inputs.fill(store);
-    LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
+    LongPatternView longPattern(device, store, inputs.source());
     const LongPatternRegion view{.level = 4, .rows = 94, .columns = 94};
     longPattern.show(view);
     CHECK_FALSE(longPattern.picture().isWhole());
@@ -190,14 +190,14 @@ TEST_CASE("long-pattern view: a picture is there at once from one query in a pix
 TEST_CASE(
     "long-pattern view: the picture on the device is that of the host, while it is coarse, exact and after more tokens",
     "[session][gpu]") {
-    Device device;
+    TestDevice device;
     PatternInputs inputs{.tokens = 1500, .heads = 2, .groups = 1, .width = 8, .rule = {.causal = true}};
-    TensorStore store(device.context);
+    TensorStore store(device);
     inputs.fill(store);
-    LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
+    LongPatternView longPattern(device, store, inputs.source());
     longPattern.show({.level = 2, .rows = 375, .columns = 300});
     longPattern.keepOnDevice(); // a picture is there already
-    gpu::Transfer transfer(device.context);
+    gpu::Transfer transfer(device.context());
     const auto check = [&] {
         const LongPatternPicture& picture = longPattern.picture();
         std::vector<float> all(static_cast<size_t>(LongPatternRegion::kMostSide) * LongPatternRegion::kMostSide);
@@ -227,13 +227,13 @@ TEST_CASE(
 }
 
 TEST_CASE("long-pattern view: the first token is left out exactly, at every level", "[session][gpu]") {
-    Device device;
+    TestDevice device;
     for (const AttentionRule& rule : {AttentionRule{.causal = true}, AttentionRule{.causal = true, .window = 100},
                                       AttentionRule{.causal = false}}) {
         PatternInputs inputs{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = rule};
-        TensorStore store(device.context);
+        TensorStore store(device);
         inputs.fill(store);
-        LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
+        LongPatternView longPattern(device, store, inputs.source());
         const std::vector<double> plain = inputs.pattern(1), left = withoutFirst(plain, inputs.tokens);
         for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
             for (const int level : {0, 1, 2, 3, 4})
@@ -270,15 +270,15 @@ TEST_CASE("long-pattern view: the first token is left out exactly, at every leve
 }
 
 TEST_CASE("long-pattern view: rows that are set by hand are pooled in place of the head's own", "[session][gpu]") {
-    Device device;
+    TestDevice device;
     PatternInputs inputs{.tokens = 300, .heads = 2, .groups = 1, .width = 16, .rule = {.causal = true}};
-    TensorStore store(device.context);
+    TensorStore store(device);
     inputs.fill(store);
     LongPatternSource source = inputs.source();
     source.byHand = inputs.rowsByHand();
-    LongPatternView longPattern(device.context, device.kernels, store, source);
+    LongPatternView longPattern(device, store, source);
     longPattern.keepOnDevice();
-    gpu::Transfer transfer(device.context);
+    gpu::Transfer transfer(device.context());
     for (const int head : {1, 0}) {
         std::vector<double> pattern = inputs.pattern(head);
         for (int64_t t = 0; t < inputs.tokens; ++t)
@@ -323,11 +323,11 @@ TEST_CASE("long-pattern view: rows that are set by hand are pooled in place of t
 }
 
 TEST_CASE("long-pattern view: views that do not exist are refused", "[session][gpu]") {
-    Device device;
+    TestDevice device;
     PatternInputs inputs{.tokens = 64, .heads = 1, .groups = 1, .width = 4};
-    TensorStore store(device.context);
+    TensorStore store(device);
     inputs.fill(store);
-    LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
+    LongPatternView longPattern(device, store, inputs.source());
     CHECK_THROWS_WITH(longPattern.show({.rows = 0, .columns = 5}), CONTAINS("cannot be drawn"));
     CHECK_THROWS_WITH(longPattern.show({.head = 1, .rows = 5, .columns = 5}), CONTAINS("there is no head 1"));
     CHECK_THROWS_WITH(longPattern.show({.level = 10, .rows = 5, .columns = 5}), CONTAINS("levels 0 to 9"));
@@ -341,17 +341,17 @@ TEST_CASE("long-pattern view: views that do not exist are refused", "[session][g
 
 TEST_CASE("long-pattern view: the longest row that the device counts to is exact, longer ones are refused",
           "[session][gpu]") {
-    Device device;
-    const KernelTraits traits = kernelTraits(device.context.traits());
+    TestDevice device;
+    const KernelTraits traits = device.kernelTraits();
     if (!traits.prefersSubgroupTiles) {
         WARN("skipped: this device counts without end");
         return;
     }
     const int64_t width = 128, most = lensTokens(traits, width);
     PatternInputs inputs{.tokens = most, .heads = 1, .groups = 1, .width = width, .rule = {.causal = true}};
-    TensorStore store(device.context);
+    TensorStore store(device);
     inputs.fill(store);
-    LongPatternView longPattern(device.context, device.kernels, store, inputs.source());
+    LongPatternView longPattern(device, store, inputs.source());
     const std::vector<float> row = longPattern.row(0, most - 1, LensBand::kMostLevel, Pooling::Mean);
     double sum = 0;
     for (size_t x = 0; x < row.size(); ++x)
@@ -361,6 +361,6 @@ TEST_CASE("long-pattern view: the longest row that the device counts to is exact
     CHECK(sum == Approx(1).margin(1e-4));
     LongPatternSource longer = inputs.source();
     longer.capacity = most + 1;
-    TensorStore other(device.context);
-    CHECK_THROWS_WITH(LongPatternView(device.context, device.kernels, other, longer), CONTAINS("use fewer"));
+    TensorStore other(device);
+    CHECK_THROWS_WITH(LongPatternView(device, other, longer), CONTAINS("use fewer"));
 }

@@ -41,7 +41,8 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
     TemporaryFolder folders;
     for (const char* name : {"llama_gqa", "mistral"}) { // grouped heads; a sliding window
         CAPTURE(std::string(name));
-        LanguageModel model(openModelSource(longerModel(folders.path(), name, 2048).string()), {.validation = true});
+        LanguageModel model(openModelSource(longerModel(folders.path(), name, 2048).string()),
+                            {.device = {.validation = true}});
         const std::vector<int> tokens = someTokens(1200, model.info().vocabulary);
         const auto check = [&](size_t count, const PatternRequest& view) {
             const PatternTile tile = model.patternTile(view);
@@ -122,7 +123,7 @@ TEST_CASE("profiles: who is looked at, how far and the largest weights are those
             CAPTURE(std::string(name), count);
             const auto context = static_cast<int>(2048 + count); // a folder of its own
             LanguageModel model(openModelSource(longerModel(folders.path(), name, context).string()),
-                                {.validation = true});
+                                {.device = {.validation = true}});
             REQUIRE(model.feed(someTokens(count, model.info().vocabulary)));
             CHECK(model.beginProfile(1, 2).exactRows == 0);
             while (model.refine(1000)) {

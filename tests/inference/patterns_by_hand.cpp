@@ -31,7 +31,7 @@ Edits editsOf(PatternEdit::Kind kind) {
 }
 
 struct Bench {
-    explicit Bench(const fs::path& folder) : model(openModelSource(folder.string()), {.validation = true}) {
+    explicit Bench(const fs::path& folder) : model(openModelSource(folder.string()), {.device = {.validation = true}}) {
         for (int i = 0; i < kTokens; ++i) tokens.push_back((i * i * 7 + i * 3) % model.info().vocabulary);
         model.feed(tokens);
     }
@@ -70,7 +70,7 @@ double pooled(const std::vector<float>& pattern, int head, int row, int column, 
 void checkPictures(Bench& bench, const std::vector<float>& pattern, int head) {
     LongPatternSource source = bench.model.longPatternSource(kLayer);
     source.statePrefix = "test.long_pattern"; // the model's own views have another
-    LongPatternView longPattern(bench.model.context(), bench.model.kernels(), bench.model.store(), std::move(source));
+    LongPatternView longPattern(bench.model.device(), bench.model.store(), std::move(source));
     longPattern.setTokens(kTokens);
     for (const Pooling pooling : {Pooling::Maximum, Pooling::Mean})
         for (const int level : {0, 1, 2, 3, 4}) {

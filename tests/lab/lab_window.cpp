@@ -34,7 +34,7 @@ void makeApplication(const QString& folder) {
 LabWindow::LabWindow(const QString& path, const QString& prompt, const QString& opens) {
     makeApplication(folder_.path());
     MainWindow::Setup setup{.preferences = Preferences{},
-                            .session = {},
+                            .device = {},
                             .path = path,
                             .opens = opens,
                             .prompt = prompt,

@@ -12,7 +12,7 @@ namespace attn {
 TEST_CASE("start page: is offered at the very first start, and once", "[lab][lessons]") {
     LabWindow lab; // its settings are empty
     for (const bool isFirst : {true, false}) {
-        MainWindow window({.preferences = Preferences{}, .session = {}, .greets = true});
+        MainWindow window({.preferences = Preferences{}, .device = {}, .greets = true});
         window.show();
         CHECK(window.findChild<QWidget*>("offerBanner")->isVisible() == isFirst);
     }

@@ -33,7 +33,7 @@ TEST_CASE("goldens: logits, patterns and every hook agree with PyTorch within 1e
     REQUIRE(cases.size() >= 15);
     for (const auto& [name, family, T, classes] : cases) {
         INFO(name);
-        LanguageModel model(openModelSource((root / name).string()), {.validation = true});
+        LanguageModel model(openModelSource((root / name).string()), {.device = {.validation = true}});
         CHECK(model.info().family == family);
         const SafetensorsFile golden(root / name / "golden.safetensors");
         const std::vector<int> tokens = integersOf(golden, "tokens");
@@ -76,7 +76,7 @@ TEST_CASE("stories260k writes its story and encodes as Hugging Face does", "[mod
         WARN("skipped: " << folder << " is not there");
         return;
     }
-    LanguageModel model(openModelSource(folder.string()), {.validation = true});
+    LanguageModel model(openModelSource(folder.string()), {.device = {.validation = true}});
     const Tokenizer& tokenizer = *model.tokenizer();
     CHECK(tokenizer.encode("Once upon a time").ids == std::vector<int>{1, 403, 407, 261, 378});
     CHECK(tokenizer.encode("naïve 世界\n x").ids ==

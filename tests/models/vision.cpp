@@ -72,15 +72,14 @@ TEST_CASE("vision: a batch of pictures gives what each gives alone", "[models][v
 
         const VisionGraph batch = buildVisionEncoder(source->config(), {.images = 2});
         const auto plan = compile(batch.graph, {{"logits_of_both", batch.logits}});
-        TensorStore store(model.context());
-        KernelLibrary kernels(model.context());
+        TensorStore store(model.device());
         for (const ParameterInfo& parameter : model.info().parameters) {
             store.reserve({{parameter.name, Shape(parameter.shape)}});
             source->read(parameter.name, Shape(parameter.shape),
                          [&](const auto& fill) { store.write(parameter.name, fill); });
         }
         writeConstants(store, *plan, batch.composed);
-        GpuExecutor executor(model.context(), kernels, store, plan);
+        GpuExecutor executor(model.device(), store, plan);
         const auto input = executor.input(vision_names::kPatches);
         std::ranges::copy(first, input.begin());
         std::ranges::copy(second, input.begin() + static_cast<std::ptrdiff_t>(first.size()));

@@ -20,12 +20,12 @@ int64_t liveRows(const TensorType& type, const StepParams& step) {
     return type.liveRows ? std::min<int64_t>(type.shape[0], step[*type.liveRows]) : type.shape[0];
 }
 
-void compare(test::Device& device, const Case& test, std::optional<KernelTraits> traits = {}) {
+void compare(test::TestDevice& device, const Case& test, std::optional<KernelTraits> traits = {}) {
     const auto plan = compile(test.graph, test.outputs);
     CpuExecutor cpu(plan, {.poisonArena = true, .shuffleSeed = 5});
-    TensorStore store(device.context);
+    TensorStore store(device);
     test::reserveSources(store, *plan);
-    GpuExecutor gpu(device.context, device.kernels, store, plan, {.traits = traits});
+    GpuExecutor gpu(device, store, plan, {.traits = traits});
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home == Home::Arena) continue;
         const auto& list = test.values.at(tensor.name);
@@ -274,7 +274,7 @@ TEST_CASE("every op of the catalogue has cases in the sweep", "[ops]") {
 }
 
 TEST_CASE("every op on the device equals its reference over random shapes, odd sizes and size 1", "[ops][gpu]") {
-    test::Device device;
+    test::TestDevice device;
     for (const auto& [name, build] : builders()) {
         for (int round = 0; round < 12; ++round) {
             Case test;
@@ -286,8 +286,8 @@ TEST_CASE("every op on the device equals its reference over random shapes, odd s
 }
 
 TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
-    test::Device device;
-    KernelTraits traits = kernelTraits(device.context.traits());
+    test::TestDevice device;
+    KernelTraits traits = device.kernelTraits();
     traits.prefersSubgroupTiles = false;
     const auto check = [&](const char* name) {
         for (int round = 0; round < 12; ++round) {
@@ -305,8 +305,8 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
 }
 
 TEST_CASE("no kernel binds more storage buffers than the device allows", "[ops][gpu]") {
-    test::Device device;
-    KernelTraits traits = kernelTraits(device.context.traits());
+    test::TestDevice device;
+    KernelTraits traits = device.kernelTraits();
     for (const uint32_t most : {16u, 32u}) {
         traits.maxStorageBuffers = most;
         for (const auto& [name, build] : builders()) {
@@ -328,7 +328,7 @@ TEST_CASE("no kernel binds more storage buffers than the device allows", "[ops][
 }
 
 TEST_CASE("softmax: a fully masked row returns zeros, not NaN", "[ops][gpu]") {
-    test::Device device;
+    test::TestDevice device;
     for (int round = 0; round < 12; ++round) {
         Case test;
         test.op = "softmax";

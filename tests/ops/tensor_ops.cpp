@@ -18,10 +18,10 @@ namespace {
 
 /// What the device makes of the outputs of a case without parameters and states, dense.
 std::map<std::string, std::vector<double>> runOnDevice(const Case& test) {
-    Device device;
-    TensorStore store(device.context);
+    TestDevice device;
+    TensorStore store(device);
     const auto plan = compile(test.graph, test.outputs);
-    GpuExecutor gpu(device.context, device.kernels, store, plan);
+    GpuExecutor gpu(device, store, plan);
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home != Home::Input) continue;
         const auto& list = test.values.at(tensor.name);

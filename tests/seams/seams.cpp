@@ -58,12 +58,11 @@ void feed(GpuExecutor& executor, uint32_t offset, uint32_t count) {
 } // namespace
 
 TEST_CASE("seam: a cache grows step by step with nothing recorded again", "[seams][gpu]") {
-    test::Device device;
-    TensorStore store(device.context);
+    test::TestDevice device;
+    TensorStore store(device);
     const CachedAttention one(1), many(16);
     test::reserveSources(store, *one.plan);
-    GpuExecutor step(device.context, device.kernels, store, one.plan),
-        prefill(device.context, device.kernels, store, many.plan);
+    GpuExecutor step(device, store, one.plan), prefill(device, store, many.plan);
     const uint64_t recordings = GpuExecutor::recordings();
     for (uint32_t t = 0; t < 20; ++t) feed(step, t, 1);
     const std::vector<double> grown = test::denseResult(step, "z");
@@ -76,11 +75,11 @@ TEST_CASE("seam: a cache grows step by step with nothing recorded again", "[seam
 }
 
 TEST_CASE("seam: a gate changes the next step without planning", "[seams][gpu]") {
-    test::Device device;
-    TensorStore store(device.context);
+    test::TestDevice device;
+    TensorStore store(device);
     const CachedAttention one(1);
     test::reserveSources(store, *one.plan);
-    GpuExecutor executor(device.context, device.kernels, store, one.plan);
+    GpuExecutor executor(device, store, one.plan);
     feed(executor, 0, 1);
     const double whole = test::denseResult(executor, "z")[0];
     const uint64_t recordings = GpuExecutor::recordings();
@@ -91,8 +90,8 @@ TEST_CASE("seam: a gate changes the next step without planning", "[seams][gpu]")
 }
 
 TEST_CASE("seam: segment memory is read before this segment overwrites it", "[seams][gpu]") {
-    test::Device device;
-    TensorStore store(device.context);
+    test::TestDevice device;
+    TensorStore store(device);
     const auto graph = std::make_shared<Graph>();
     const Tensor segment = graph->input("segment", {.shape = {4, 8}});
     const Tensor memory = graph->state("memory", {.shape = {4, 8}});
@@ -100,7 +99,7 @@ TEST_CASE("seam: segment memory is read before this segment overwrites it", "[se
     const Tensor mixed = add(memory, segment); // built after the assign, yet sees the previous segment
     const auto plan = planOf(graph, {{"mixed", mixed}, {"memory", kept}});
     test::reserveSources(store, *plan);
-    GpuExecutor executor(device.context, device.kernels, store, plan);
+    GpuExecutor executor(device, store, plan);
     for (float round : {1.0f, 10.0f, 100.0f}) {
         std::ranges::fill(executor.input("segment"), round);
         executor.run({});
@@ -109,14 +108,14 @@ TEST_CASE("seam: segment memory is read before this segment overwrites it", "[se
 }
 
 TEST_CASE("seam: top-k chooses which rows are gathered", "[seams][gpu]") {
-    test::Device device;
-    TensorStore store(device.context);
+    test::TestDevice device;
+    TensorStore store(device);
     const auto graph = std::make_shared<Graph>();
     const Tensor scores = graph->input("scores", {.shape = {1, 9}});
     const TopK top = topK(scores, 3);
     const Tensor rows = embedding(reshape(top.indices, {3}), graph->input("table", {.shape = {9, 5}}));
     const auto plan = planOf(graph, {{"rows", rows}, {"indices", top.indices}});
-    GpuExecutor executor(device.context, device.kernels, store, plan);
+    GpuExecutor executor(device, store, plan);
     for (size_t i = 0; i < 9; ++i) {
         executor.input("scores")[i] = static_cast<float>(i * 5 % 9);
         for (size_t c = 0; c < 5; ++c) executor.input("table")[i * 8 + c] = static_cast<float>(10 * i + c);
@@ -127,8 +126,8 @@ TEST_CASE("seam: top-k chooses which rows are gathered", "[seams][gpu]") {
 }
 
 TEST_CASE("seam: a matrix over 128 MiB is one texel view", "[seams][gpu]") {
-    test::Device device;
-    TensorStore store(device.context);
+    test::TestDevice device;
+    TensorStore store(device);
     const auto graph = std::make_shared<Graph>();
     constexpr int64_t V = 34'000, C = 1024; // 139 MB
     const Tensor table = graph->parameter("table", {V, C});
@@ -142,7 +141,7 @@ TEST_CASE("seam: a matrix over 128 MiB is one texel view", "[seams][gpu]") {
             rows[i] = column == row % C ? 1.0f + static_cast<float>(row / C) : 0.0f;
         }
     });
-    GpuExecutor executor(device.context, device.kernels, store, plan);
+    GpuExecutor executor(device, store, plan);
     executor.inputIntegers("ids")[0] = 33'999;
     executor.inputIntegers("ids")[1] = 5;
     executor.run({});
@@ -153,15 +152,15 @@ TEST_CASE("seam: a matrix over 128 MiB is one texel view", "[seams][gpu]") {
 }
 
 TEST_CASE("seam: with no live rows a live grid launches nothing", "[seams][gpu]") {
-    test::Device device;
-    TensorStore store(device.context);
+    test::TestDevice device;
+    TensorStore store(device);
     const auto graph = std::make_shared<Graph>();
     const Tensor q = graph->input("q", {.shape = {8, 1, 4}, .liveRows = StepScalar::QueryLength});
     const Tensor positions = graph->input("positions", {.shape = {8}, .dtype = DType::I32});
     const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
     const AttentionInputs inputs{.q = q, .k = q, .v = q, .queryPosition = positions, .keyPosition = positions};
     const auto plan = planOf(graph, {{"statistics", attentionRowStatistics(inputs, window, {})}});
-    GpuExecutor executor(device.context, device.kernels, store, plan);
+    GpuExecutor executor(device, store, plan);
     executor.inputIntegers("window")[1] = 8;
     for (size_t i = 0; i < 8; ++i) executor.inputIntegers("positions")[i] = static_cast<int32_t>(i);
     executor.run(stepAt(0, 8));

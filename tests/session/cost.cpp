@@ -87,7 +87,7 @@ TEST_CASE("cost: formulas count the pairs, and grow with the length as the mask 
 }
 
 TEST_CASE("cost: measures on the device, leaves out what would take too long, and can be cancelled", "[session][gpu]") {
-    CostSession session({.longestPass = 0});
+    CostSession session({}, 0);
     const CostQuery query{.specs = {specOf("mask=causal"), specOf("position=sinusoidal_2d(3, 5)")},
                           .from = 64,
                           .to = 256,

@@ -11,7 +11,7 @@ using namespace attn;
 
 namespace {
 
-PlaygroundSession::Options options() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
+DeviceChoice options() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
 
 std::shared_ptr<const PlaygroundSnapshot> answer(PlaygroundSession& session, const PlaygroundQuery& query) {
     session.show(query);

@@ -14,7 +14,7 @@ using namespace attn;
 
 namespace {
 
-Session::Options inputOptions() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
+DeviceChoice inputOptions() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
 
 std::shared_ptr<const PlaygroundSnapshot> inputAnswer(PlaygroundSession& session, const PlaygroundQuery& query) {
     session.show(query);
@@ -33,16 +33,15 @@ std::shared_ptr<const Snapshot> captured(Session& session, int layer) {
 } // namespace
 
 TEST_CASE("playground input: random inputs and learned tables do not share numbers", "[session][gpu]") {
-    gpu::Context context({.validation = true});
-    KernelLibrary kernels(context);
+    Device device({.validation = true});
     const int64_t T = 9, D = 8; // as many rows as the table has
     for (const uint64_t seed : {0, 1, 2}) {
         INFO("seed " << seed);
         AttentionNumbers numbers = randomNumbers({.tokens = T, .width = D}, seed);
         CHECK(numbers.q != numbers.k);
         CHECK(numbers.k != numbers.v);
-        AttentionRun run(context, kernels, AttentionSpec::parse("position=shaw(4)"),
-                         {.queries = T, .keys = T, .width = D}, {}, seed);
+        AttentionRun run(device, AttentionSpec::parse("position=shaw(4)"), {.queries = T, .keys = T, .width = D}, {},
+                         seed);
         REQUIRE(run.parameters().size() == 2);
         run.setInputs(numbers.q, numbers.k, numbers.v);
         run.run();

@@ -22,7 +22,7 @@ Recipe smallRecipe(int64_t steps = 12) {
     return recipe;
 }
 
-TrainingSession::Options options() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
+DeviceChoice options() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
 
 std::vector<double> losses(const std::vector<MetricPoint>& points) {
     std::vector<double> result;

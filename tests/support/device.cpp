@@ -1,16 +1,17 @@
 #include "tests/support/device.h"
 
+#include "engine/gpu/context.h"
 #include "tests/support/catch.h"
 
 #include <algorithm>
 
 namespace attn::test {
 
-Device::Device(std::optional<int> softwareThreads)
-    : context({.validation = true, .softwareThreads = softwareThreads}), kernels(context) {}
+TestDevice::TestDevice(std::optional<int> softwareThreads)
+    : Device({.softwareThreads = softwareThreads, .validation = true}) {}
 
-Device::~Device() {
-    for (const std::string& message : context.validationMessages()) {
+TestDevice::~TestDevice() {
+    for (const std::string& message : context().validationMessages()) {
         UNSCOPED_INFO(message);
         CHECK(message.empty());
     }

@@ -6,14 +6,11 @@
 
 namespace attn::test {
 
-/// One context, kernel library and store for a test; its end fails the test on any validation message.
-class Device {
+/// A device for a test; its end fails the test on any validation message.
+class TestDevice : public Device {
 public:
-    explicit Device(std::optional<int> softwareThreads = 0);
-    ~Device();
-
-    gpu::Context context;
-    KernelLibrary kernels;
+    explicit TestDevice(std::optional<int> softwareThreads = 0);
+    ~TestDevice();
 };
 
 /// Allocates every parameter and state of the plan.

@@ -16,7 +16,7 @@ using namespace attn::test;
 
 namespace {
 
-constexpr Trainer::Options kQuick{.softwareThreads = 0};
+constexpr DeviceChoice kQuick{.softwareThreads = 0};
 
 Recipe smallRecipe(int64_t checkpointEvery) {
     return {.task = "copy",

@@ -43,7 +43,7 @@ Recipe smallRecipe() {
     return recipe;
 }
 
-Trainer::Options options() { return {.softwareThreads = 0}; }
+DeviceChoice options() { return {.softwareThreads = 0}; }
 
 std::string bigEndian(uint32_t value) {
     std::string bytes;

@@ -24,7 +24,7 @@ Recipe smallRecipe() {
 }
 
 /// On one thread: small models are faster so.
-Trainer::Options options() { return {.softwareThreads = 0}; }
+DeviceChoice options() { return {.softwareThreads = 0}; }
 
 std::vector<double> losses(Trainer& trainer, int steps) {
     std::vector<double> result;

@@ -2,16 +2,14 @@
 
 namespace attn {
 
-PlaygroundBridge::PlaygroundBridge(PlaygroundSession::Options options, QObject* parent)
+PlaygroundBridge::PlaygroundBridge(DeviceChoice choice, QObject* parent)
     : QObject(parent), maps_(*this,
                              [this] {
                                  snapshot_ = session_->latest();
                                  emit changed(snapshot_);
                              }),
-      costing_(*this, [this] { emit costsChanged(costs_->latest()); }),
-      costs_(std::make_unique<CostSession>(CostSession::Options{
-          .device = options.device, .softwareThreads = options.softwareThreads, .validation = options.validation})) {
-    session_ = std::make_unique<PlaygroundSession>(std::move(options));
+      costing_(*this, [this] { emit costsChanged(costs_->latest()); }), costs_(std::make_unique<CostSession>(choice)) {
+    session_ = std::make_unique<PlaygroundSession>(std::move(choice));
     session_->setListener([this] { maps_.request(); });
     costs_->setListener([this] { costing_.request(); });
 }

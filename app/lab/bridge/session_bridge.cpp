@@ -4,8 +4,8 @@
 
 namespace attn {
 
-SessionBridge::SessionBridge(Session::Options options, QObject* parent)
-    : QObject(parent), session_(std::make_unique<Session>(std::move(options))) {
+SessionBridge::SessionBridge(DeviceChoice choice, QObject* parent)
+    : QObject(parent), session_(std::make_unique<Session>(std::move(choice))) {
     session_->setListener([this] { receive(); });
     // A snapshot from before the listener was set must not be missed.
     QMetaObject::invokeMethod(this, &SessionBridge::deliver, Qt::QueuedConnection);

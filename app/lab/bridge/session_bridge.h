@@ -16,7 +16,7 @@ class SessionBridge : public QObject {
     Q_OBJECT
 
 public:
-    explicit SessionBridge(Session::Options options, QObject* parent = nullptr);
+    explicit SessionBridge(DeviceChoice choice, QObject* parent = nullptr);
     ~SessionBridge() override;
 
     void post(Command command);

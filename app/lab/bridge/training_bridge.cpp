@@ -16,8 +16,8 @@ constexpr int kShortestPauseMs = 120;
 
 } // namespace
 
-TrainingBridge::TrainingBridge(TrainingSession::Options options, SessionBridge& views, QObject* parent)
-    : QObject(parent), views_(views), session_(std::make_unique<TrainingSession>(std::move(options))) {
+TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObject* parent)
+    : QObject(parent), views_(views), session_(std::make_unique<TrainingSession>(std::move(choice))) {
     session_->setListener([this] { receive(); });
     pause_.setSingleShot(true);
     connect(&pause_, &QTimer::timeout, this, [this] {

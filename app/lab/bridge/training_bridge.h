@@ -20,7 +20,7 @@ class TrainingBridge : public QObject {
     Q_OBJECT
 
 public:
-    TrainingBridge(TrainingSession::Options options, SessionBridge& views, QObject* parent = nullptr);
+    TrainingBridge(DeviceChoice choice, SessionBridge& views, QObject* parent = nullptr);
     ~TrainingBridge() override;
 
     TrainingSession& session() { return *session_; }

@@ -2,17 +2,17 @@
 
 namespace attn {
 
-VisionBridge::VisionBridge(VisionSession::Options options, QObject* parent)
-    : QObject(parent), options_(std::move(options)), delivery_(*this, [this] {
+VisionBridge::VisionBridge(DeviceChoice choice, QObject* parent)
+    : QObject(parent), choice_(std::move(choice)), delivery_(*this, [this] {
           snapshot_ = session_->latest();
           emit changed(snapshot_);
       }) {
-    session_ = std::make_unique<VisionSession>(options_);
+    session_ = std::make_unique<VisionSession>(choice_);
     session_->setListener([this] { delivery_.request(); });
 }
 
 VisionBridge& VisionBridge::second() {
-    if (!second_) second_ = std::make_unique<VisionBridge>(options_);
+    if (!second_) second_ = std::make_unique<VisionBridge>(choice_);
     return *second_;
 }
 

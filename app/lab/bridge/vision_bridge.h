@@ -14,7 +14,7 @@ class VisionBridge : public QObject {
     Q_OBJECT
 
 public:
-    explicit VisionBridge(VisionSession::Options options, QObject* parent = nullptr);
+    explicit VisionBridge(DeviceChoice choice, QObject* parent = nullptr);
     ~VisionBridge() override;
 
     VisionSession& session() { return *session_; }
@@ -27,7 +27,7 @@ signals:
     void changed(const std::shared_ptr<const attn::VisionSnapshot>& snapshot);
 
 private:
-    VisionSession::Options options_;
+    DeviceChoice choice_;
     std::unique_ptr<VisionBridge> second_;
     std::shared_ptr<const VisionSnapshot> snapshot_ = std::make_shared<VisionSnapshot>();
     Delivery delivery_;

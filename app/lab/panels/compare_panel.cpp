@@ -202,7 +202,7 @@ void ComparePanel::follow() {
     if ((with == OtherText && text_->text().isEmpty()) || (with == OtherModel && path_->text().isEmpty())) return;
     followed_ = first_->sequenceVersion;
     if (!bridge_) {
-        bridge_ = std::make_unique<SessionBridge>(context_.sessionOptions());
+        bridge_ = std::make_unique<SessionBridge>(context_.device());
         posted_.reset();
         connect(bridge_.get(), &SessionBridge::snapshotChanged, this,
                 [this](const std::shared_ptr<const Snapshot>& snapshot) {

@@ -42,9 +42,9 @@ public:
         : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
           vision_(vision) {}
 
-    /// Options of the program's session, for opening a second session.
-    const Session::Options& sessionOptions() const { return sessionOptions_; }
-    void setSessionOptions(const Session::Options& options) { sessionOptions_ = options; }
+    /// The device of the program, for a second session.
+    const DeviceChoice& device() const { return device_; }
+    void setDevice(const DeviceChoice& choice) { device_ = choice; }
 
     void post(Command command) const { post_(std::move(command)); }
     /// The posting function, for undo commands that post again later.
@@ -127,7 +127,7 @@ private:
     RunListModel* runs_;
     PlaygroundBridge* playground_;
     VisionBridge* vision_;
-    Session::Options sessionOptions_;
+    DeviceChoice device_;
     ThemeId theme_ = ThemeId::Light;
     ShownRun shownRun_ = ShownRun::After;
     std::set<const QObject*> pictureReaders_;

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "engine/gpu/device_traits.h"
+#include "engine/graph/dispatch.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+namespace gpu {
+class Context;
+}
+class KernelLibrary;
+
+/// The device that a program computes on, as its user chose it.
+struct DeviceChoice {
+    std::optional<std::string> device{};  ///< part of its name, or its index; empty: ATTN_DEVICE, else the best
+    std::optional<int> softwareThreads{}; ///< threads of software Vulkan; empty: its default, or what suits a model
+    bool validation = false;              ///< ATTN_VALIDATION=1 also enables it
+    bool operator==(const DeviceChoice&) const = default;
+};
+
+/// What a window needs of a device to draw on it, as Vulkan names it.
+struct WindowExtensions {
+    std::vector<const char*> instance{}, device{};
+};
+
+/// A device and its compiled kernels. Its members may be used from any thread; whatever lies on it must be destroyed
+/// before it.
+class Device {
+public:
+    /// @throws Error if there is no driver, no usable device, or an extension is missing
+    explicit Device(const DeviceChoice& choice, const WindowExtensions& window = {});
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
+    /// The device of a choice, which all who hold it share. Software Vulkan is one device for each number of threads.
+    /// A lost device is opened anew.
+    /// @throws Error as the constructor
+    static std::shared_ptr<Device> shared(const DeviceChoice& choice);
+
+    const gpu::DeviceTraits& traits() const;
+    const std::string& name() const { return traits().name; }
+    KernelTraits kernelTraits() const; ///< the traits by which ops choose kernels
+    uint64_t allocatedBytes() const;   ///< device memory that buffers hold now, whoever made them
+    uint64_t freeBytes() const;        ///< an estimate; other programs use the device too
+
+    size_t kernelCount() const; ///< kernels compiled so far; each costs about 50 ms on software Vulkan
+
+    gpu::Context& context(); ///< for what draws on the device
+    KernelLibrary& kernels();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace attn
