@@ -61,7 +61,8 @@ void writeRandomPictures(const std::filesystem::path& folder, const std::string&
     for (const uint64_t extent : {count, kSide, kSide}) number(images, extent);
     number(labels, 0x0801);
     number(labels, count);
-    for (uint64_t i = 0; i < count * kSide * kSide; ++i) images.put(static_cast<char>(uniform(4, i) * 256));
+    for (uint64_t i = 0; i < count * kSide * kSide; ++i)
+        images.put(static_cast<char>(static_cast<uint8_t>(uniform(4, i) * 256)));
     for (uint64_t i = 0; i < count; ++i) labels.put(static_cast<char>(i % kClasses));
 }
 
