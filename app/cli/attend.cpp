@@ -8,6 +8,7 @@
 #include "engine/playground/attention_operands.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/playground_input.h"
+#include "engine/runtime/device.h"
 
 #include <fmt/format.h>
 

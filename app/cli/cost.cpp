@@ -5,6 +5,7 @@
 #include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/playground/attention_cost.h"
+#include "engine/runtime/device.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

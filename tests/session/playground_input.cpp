@@ -1,7 +1,7 @@
 #include "engine/playground/playground_input.h"
 #include "engine/core/rng.h"
 #include "engine/playground/attention_run.h"
-#include "engine/runtime/kernel_library.h"
+#include "engine/runtime/device.h"
 #include "engine/session/playground_session.h"
 #include "engine/session/session.h"
 #include "tests/support/catch.h"
