@@ -15,7 +15,7 @@ struct PrincipalComponents {
 /// Computes principal components.
 /// @param rows  [n, width]
 /// @param most  largest number of components; there are at most min(width, n - 1)
-/// @throws Error as symmetricEigen()
+/// @throws Error if a value is NaN or infinite
 PrincipalComponents principalComponents(std::span<const float> rows, int64_t width, int64_t most);
 
 } // namespace attn

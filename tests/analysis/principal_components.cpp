@@ -1,11 +1,13 @@
 #include "engine/analysis/principal_components.h"
 
 #include "engine/attention/random_features.h"
+#include "tests/io/files.h"
 #include "tests/support/catch.h"
 
 #include <cmath>
 
 using namespace attn;
+using namespace attn::test;
 
 TEST_CASE("principal components: the axis of points on a line, whatever their mean", "[session][vision]") {
     // Around (10, -3) along (3, 4) / 5.
@@ -61,4 +63,11 @@ TEST_CASE("principal components: rows that are the same have no direction", "[se
     for (const double share : same.shares) CHECK(share == 0);
     CHECK(principalComponents(std::vector<float>{1, 2}, 2, 2).shares.empty());
     CHECK(principalComponents({}, 0, 2).shares.empty());
+}
+
+TEST_CASE("principal components: rows that are not numbers are refused", "[session][vision]") {
+    CHECK_THAT(sentenceOf([] {
+                   principalComponents(std::vector<float>{1, 2, NAN, 4}, 2, 1);
+               }),
+               CONTAINS("NaN or infinite"));
 }
