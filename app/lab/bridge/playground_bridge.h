@@ -15,7 +15,7 @@ class PlaygroundBridge : public QObject {
     Q_OBJECT
 
 public:
-    explicit PlaygroundBridge(DeviceChoice options, QObject* parent = nullptr);
+    explicit PlaygroundBridge(DeviceChoice choice, QObject* parent = nullptr);
     ~PlaygroundBridge() override;
 
     PlaygroundSession& session() { return *session_; }

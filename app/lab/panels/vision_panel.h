@@ -90,6 +90,8 @@ private:
     void showMoment(const std::shared_ptr<const WeightSet>& weights, const QString& path, const QString& title);
     void loadModel(const QString& path);
     void showOtherModel();
+    /// Lists the pictures that belong to the model.
+    void listExamples();
     /// Starts a task that the window shows and can cancel.
     template <class Result>
     void read(BackgroundTask& task, const QString& name,
@@ -108,6 +110,7 @@ private:
     void showPictures(const QString& folder, QStringList paths);
     /// Shows why there is no other picture, until there is one.
     void showProblem(const QString& text);
+    static QString message(const Failure& failure);
     void choosePicture(int index);
     void pastePicture();
     void listPictures();
