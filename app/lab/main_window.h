@@ -122,6 +122,9 @@ protected:
     void dropEvent(QDropEvent* event) override;
 
 private:
+    /// Says so if another export is running. @param path of the export that has to wait
+    bool isExporting(const QString& path);
+    void exportRun(const QString& run, const std::vector<std::filesystem::path>& all, const QString& path);
     // Increase this when docks are added or renamed, so that an old layout is not forced onto a new window.
     static constexpr int kLayoutVersion = 4;
 

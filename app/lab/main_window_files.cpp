@@ -230,6 +230,14 @@ void MainWindow::chooseExport(const QString& suffix) {
                [this](const QString& path) { exportFigure(path); });
 }
 
+bool MainWindow::isExporting(const QString& path) {
+    if (!exporting_.isRunning()) return false;
+    showFailure({.what = "another export is still running",
+                 .where = path.toStdString(),
+                 .hint = "wait until it is done, or click Cancel in the status bar"});
+    return true;
+}
+
 void MainWindow::exportFigure(const QString& path) {
     Panel* panel = currentPanel();
     const bool isText = path.endsWith(".csv", Qt::CaseInsensitive),
@@ -239,10 +247,7 @@ void MainWindow::exportFigure(const QString& path) {
         return showFailure({.what = "this panel has no numbers to export",
                             .where = docks_.at(panel->objectName())->windowTitle().toStdString(),
                             .hint = "click the Attention, Next token or Heads panel first"});
-    if (exporting_.isRunning())
-        return showFailure({.what = "another figure is still being saved",
-                            .where = path.toStdString(),
-                            .hint = "wait until it is done, or click Cancel in the status bar"});
+    if (isExporting(path)) return;
     exporting_.start<bool>(
         path.toStdString(),
         [write = numbers.csv ? numbersExport(std::move(numbers), path) : pictureExport(*panel->figure(), path)](
@@ -265,8 +270,23 @@ void MainWindow::chooseRunExport() {
 }
 
 void MainWindow::exportRun(const QString& path) {
-    const auto all = checkpoints(runs_.active().toStdString());
-    if (runs_.active().isEmpty() || all.empty())
+    if (isExporting(path)) return;
+    using Paths = std::vector<std::filesystem::path>;
+    exporting_.start<Paths>(
+        "timeline",
+        [folder = runs_.active().toStdString()](const std::atomic<bool>&) {
+            return folder.empty() ? Paths() : checkpoints(folder);
+        },
+        [this, run = runs_.active(), path](std::variant<Paths, Failure> found) {
+            status_->setWork({});
+            if (const auto* failure = std::get_if<Failure>(&found)) return showFailure(*failure);
+            exportRun(run, std::get<Paths>(found), path);
+        });
+    showWork(tr("Reading the training run"), [this] { return exporting_.isRunning(); });
+}
+
+void MainWindow::exportRun(const QString& run, const std::vector<std::filesystem::path>& all, const QString& path) {
+    if (all.empty())
         return showFailure({.what = "there is no training run to export",
                             .where = "timeline",
                             .hint = "train a model or open a training run first"});
@@ -278,7 +298,7 @@ void MainWindow::exportRun(const QString& path) {
         return showFailure({.what = "another training run is still being exported",
                             .where = "timeline",
                             .hint = "wait until it is done, or click Cancel in the status bar"});
-    auto* animation = new RunAnimation(training_, bridge_, *panel->figure(), runs_.active(), all, path, this);
+    auto* animation = new RunAnimation(training_, bridge_, *panel->figure(), run, all, path, this);
     connect(animation, &RunAnimation::progressed, this, [this](int done, int count) {
         status_->setWork(tr("Exporting the training run: %1 of %2").arg(done).arg(count),
                          static_cast<double>(done) / count);

@@ -1,6 +1,7 @@
 #include "engine/session/training_session.h"
 
 #include "engine/core/error.h"
+#include "engine/io/run_folder.h"
 #include "engine/session/thread_priority.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
@@ -50,7 +51,6 @@ public:
     struct Start {
         std::filesystem::path folder;
         Recipe recipe;
-        bool resumes = false;
     };
     struct Wanted {
         std::optional<Start> start;
@@ -156,7 +156,7 @@ private:
         next_.folder = start.folder.string();
         next_.recipe = std::make_shared<const Recipe>(start.recipe);
         publish();
-        run_ = std::make_unique<TrainingRun>(start.folder, start.recipe, choice_, start.resumes);
+        run_ = std::make_unique<TrainingRun>(start.folder, start.recipe, choice_, !checkpoints(start.folder).empty());
         next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();
         next_.exampleTokens = run_->exampleTokens();
@@ -267,9 +267,9 @@ private:
 TrainingSession::TrainingSession(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}
 TrainingSession::~TrainingSession() = default;
 
-void TrainingSession::start(const std::filesystem::path& folder, const Recipe& recipe, bool resumes, bool plays) {
+void TrainingSession::start(const std::filesystem::path& folder, const Recipe& recipe, bool plays) {
     worker_->want([&](Worker::Wanted& wanted) {
-        wanted.start = Worker::Start{folder, recipe, resumes};
+        wanted.start = Worker::Start{folder, recipe};
         wanted.plays = plays;
         wanted.steps = 0;
         wanted.rate.reset();

@@ -64,8 +64,9 @@ public:
     TrainingSession(const TrainingSession&) = delete;
     TrainingSession& operator=(const TrainingSession&) = delete;
 
-    /// Starts a training run in a folder, or resumes the one in it. Saves the current training run first.
-    void start(const std::filesystem::path& folder, const Recipe& recipe, bool resumes, bool plays);
+    /// Starts a training run in a folder, or resumes the one in it from its last checkpoint. Saves the current training
+    /// run first.
+    void start(const std::filesystem::path& folder, const Recipe& recipe, bool plays);
     void play();
     void pause();
     /// Runs one step, then pauses.

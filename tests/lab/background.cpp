@@ -227,7 +227,7 @@ TEST_CASE("background: exports are formed and written beside the window", "[lab]
             HeldPool held;
             lab.window().exportFigure(path);
             lab.window().exportFigure(lab.folder() + "/second.csv"); // one at a time
-            CHECK(banner(lab, "failureBanner").text().contains("another figure is still being saved"));
+            CHECK(banner(lab, "failureBanner").text().contains("another export is still running"));
         }
         REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
         CHECK(QFile::exists(path));

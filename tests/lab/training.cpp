@@ -225,7 +225,7 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     // Cancelled at once: no file is left.
     lab.window().exportRun(lab.folder() + "/none.gif");
     auto& cancel = lab.find<QToolButton>("cancel");
-    REQUIRE(cancel.isVisible());
+    REQUIRE(lab.waitFor([&] { return cancel.isVisible(); }));
     QTest::mouseClick(&cancel, Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }, 120'000));
     CHECK_FALSE(QFile::exists(lab.folder() + "/none.gif"));

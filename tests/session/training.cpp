@@ -35,7 +35,7 @@ std::vector<double> losses(const std::vector<MetricPoint>& points) {
 TEST_CASE("training session: a run ends with its metrics, samples and checkpoints, and resumes", "[session][gpu]") {
     const TemporaryFolder folder;
     TrainingSession session(options());
-    session.start(folder.path() / "run", smallRecipe(), false, false);
+    session.start(folder.path() / "run", smallRecipe(), false);
     REQUIRE(session.waitIdle());
     CHECK(session.latest()->state == TrainingSnapshot::State::Paused);
     CHECK(session.latest()->weightsStep == 0);
@@ -61,7 +61,7 @@ TEST_CASE("training session: a run ends with its metrics, samples and checkpoint
     REQUIRE(end->samples->size() == 12);
     CHECK(end->samples->front().expected.size() == end->samples->front().given.size());
 
-    session.start(folder.path() / "run", smallRecipe(16), true, true);
+    session.start(folder.path() / "run", smallRecipe(16), true);
     REQUIRE(session.waitIdle());
     CHECK(session.latest()->step == 16);
     CHECK(session.takePoints().size() == 4);
@@ -71,10 +71,10 @@ TEST_CASE("training session: a run ends with its metrics, samples and checkpoint
 TEST_CASE("training session: looking on changes no bit of a run", "[session][gpu]") {
     const TemporaryFolder folder;
     TrainingSession alone(options()), watched(options());
-    alone.start(folder.path() / "a", smallRecipe(30), false, true);
+    alone.start(folder.path() / "a", smallRecipe(30), true);
     REQUIRE(alone.waitIdle());
     Session views({.softwareThreads = 0});
-    watched.start(folder.path() / "b", smallRecipe(30), false, false);
+    watched.start(folder.path() / "b", smallRecipe(30), false);
     REQUIRE(watched.waitIdle());
     int shown = 0;
     for (int i = 0; i < 30; ++i) {
@@ -96,12 +96,12 @@ TEST_CASE("training session: what cannot train is a sentence, and another run ca
     TrainingSession session(options());
     Recipe recipe = smallRecipe();
     recipe.architecture.width = 15;
-    session.start(folder.path() / "bad", recipe, false, true);
+    session.start(folder.path() / "bad", recipe, true);
     REQUIRE(session.waitIdle());
     REQUIRE(session.latest()->failure);
     CHECK(session.latest()->failure->sentence().find("15") != std::string::npos);
     CHECK(session.latest()->state == TrainingSnapshot::State::None);
-    session.start(folder.path() / "good", smallRecipe(), false, true);
+    session.start(folder.path() / "good", smallRecipe(), true);
     REQUIRE(session.waitIdle());
     CHECK_FALSE(session.latest()->failure);
     CHECK(session.latest()->state == TrainingSnapshot::State::Finished);
@@ -111,7 +111,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
           "[session][gpu]") {
     const TemporaryFolder folder;
     TrainingSession training(options());
-    training.start(folder.path() / "run", smallRecipe(), false, true);
+    training.start(folder.path() / "run", smallRecipe(), true);
     REQUIRE(training.waitIdle());
     const auto end = training.latest();
     const auto all = checkpoints(folder.path() / "run");
@@ -147,7 +147,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
 TEST_CASE("session: opening a run ends what another model was writing", "[session][gpu]") {
     const TemporaryFolder folder;
     TrainingSession training(options());
-    training.start(folder.path() / "run", smallRecipe(), false, false);
+    training.start(folder.path() / "run", smallRecipe(), false);
     REQUIRE(training.waitIdle());
     const auto now = training.latest();
     Session session({.softwareThreads = 0});

@@ -98,11 +98,17 @@ void RunsPanel::open(int row) {
     const QString folder = runs.runs()[static_cast<size_t>(row)].folder;
     runs.setShown(row, true);
     runs.setActive(folder);
-    const auto all = checkpoints(folder.toStdString());
-    if (folder.toStdString() == context_.training().snapshot()->folder)
-        context_.training().follow(true);
-    else if (!all.empty())
-        context_.training().show(folder, QString::fromStdString(all.back().string()), *checkpointStep(all.back()));
+    listing_.cancel();
+    if (folder.toStdString() == context_.training().snapshot()->folder) return context_.training().follow(true);
+    using Paths = std::vector<std::filesystem::path>;
+    listing_.start<Paths>(
+        "training runs", [folder](const std::atomic<bool>&) { return checkpoints(folder.toStdString()); },
+        [this, folder](std::variant<Paths, Failure> found) {
+            const auto* all = std::get_if<Paths>(&found);
+            if (!all || all->empty() || folder != context_.runs().active()) return;
+            context_.training().show(folder, QString::fromStdString(all->back().string()),
+                                     *checkpointStep(all->back()));
+        });
 }
 
 void RunsPanel::duplicate() {

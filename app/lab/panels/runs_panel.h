@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/panels/panel_context.h"
 
 class QLabel;
@@ -25,6 +26,7 @@ private:
     void updateButtons();
 
     PanelContext& context_;
+    BackgroundTask listing_;
     QTreeView* table_;
     QLabel* hint_;
     QPushButton *open_, *duplicate_, *delete_;

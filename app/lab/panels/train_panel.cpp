@@ -52,7 +52,7 @@ TrainPanel::TrainPanel(PanelContext& context, QWidget* parent)
     column->addStretch(1);
     TrainingBridge& bridge = context_.training();
     connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
-    connect(&bridge, &TrainingBridge::followingChanged, this, [this] { refreshTimeline(); });
+    connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);
     connect(&context_.runs(), &RunListModel::activeChanged, this, &TrainPanel::openRun);
     connect(form_, &RecipeForm::changed, this, &TrainPanel::updateButtons);
     connect(&context_, &PanelContext::recipeRequested, this, [this](const Recipe& recipe) {
@@ -65,7 +65,7 @@ TrainPanel::TrainPanel(PanelContext& context, QWidget* parent)
         if (timeline_->value() >= timeline_->maximum()) return animate_->setChecked(false);
         timeline_->setValue(timeline_->value() + 1);
     });
-    refreshTimeline();
+    listCheckpoints();
     updateButtons();
 }
 
@@ -229,8 +229,7 @@ void TrainPanel::start(bool plays) {
     RunListModel& runs = context_.runs();
     if (continues()) {
         if (training_->folder != runs.active().toStdString() || training_->state == TrainingSnapshot::State::None)
-            session.start(runs.active().toStdString(), *form_->recipe(),
-                          !checkpoints(runs.active().toStdString()).empty(), plays); // none: it failed at once
+            session.start(runs.active().toStdString(), *form_->recipe(), plays);
         else if (plays)
             session.play();
         if (!plays) session.step();
@@ -244,7 +243,7 @@ void TrainPanel::start(bool plays) {
     runs.add(folder, recipe);
     runs.setActive(folder);
     ownRate_->setChecked(false);
-    session.start(folder.toStdString(), recipe, false, plays);
+    session.start(folder.toStdString(), recipe, plays);
     if (!plays) session.step();
 }
 
@@ -266,26 +265,39 @@ void TrainPanel::reset() {
     const QString folder = runs.newFolder(QString::fromStdString(form_->recipe()->task));
     runs.add(folder, *form_->recipe());
     runs.setActive(folder);
-    context_.training().session().start(folder.toStdString(), *form_->recipe(), false, false);
+    context_.training().session().start(folder.toStdString(), *form_->recipe(), false);
 }
 
 void TrainPanel::openRun(const QString& folder) {
     const int row = context_.runs().rowOf(folder);
     if (row >= 0) form_->setRecipe(context_.runs().runs()[static_cast<size_t>(row)].recipe);
-    refreshTimeline();
+    listCheckpoints();
     updateButtons();
 }
 
 void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& snapshot) {
     training_ = snapshot;
-    if (snapshot->checkpointCount != checkpointCount_) refreshTimeline();
+    if (snapshot->checkpointCount != checkpointCount_) listCheckpoints();
     checkpointCount_ = snapshot->checkpointCount;
     updateButtons();
 }
 
-void TrainPanel::refreshTimeline() {
+void TrainPanel::listCheckpoints() {
     const QString active = context_.runs().active();
-    checkpoints_ = active.isEmpty() ? std::vector<std::filesystem::path>{} : checkpoints(active.toStdString());
+    if (std::exchange(listed_, active) != active) checkpoints_.clear(); // they are another run's
+    showTimeline();
+    if (active.isEmpty()) return listing_.cancel();
+    using Paths = std::vector<std::filesystem::path>;
+    listing_.start<Paths>(
+        "timeline", [folder = active.toStdString()](const std::atomic<bool>&) { return checkpoints(folder); },
+        [this](std::variant<Paths, Failure> found) {
+            if (auto* paths = std::get_if<Paths>(&found)) checkpoints_ = std::move(*paths);
+            showTimeline();
+        });
+}
+
+void TrainPanel::showTimeline() {
+    const QString active = context_.runs().active();
     const bool isLive = context_.training().isFollowing() && training_->folder == active.toStdString();
     const QSignalBlocker quiet(timeline_), quietLive(live_);
     const int last = std::max(0, static_cast<int>(checkpoints_.size()) - 1);
@@ -307,7 +319,7 @@ void TrainPanel::scrub(int position) {
     const std::filesystem::path& checkpoint = checkpoints_[static_cast<size_t>(position)];
     context_.training().show(context_.runs().active(), QString::fromStdString(checkpoint.string()),
                              *checkpointStep(checkpoint));
-    refreshTimeline();
+    showTimeline();
 }
 
 void TrainPanel::animate() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/panels/panel_context.h"
 #include "engine/session/training_session.h"
 
@@ -50,7 +51,8 @@ private:
     void openRun(const QString& folder);
     void start(bool plays);
     bool continues() const; ///< whether the form holds the recipe of the open run
-    void refreshTimeline();
+    void listCheckpoints(); ///< on another thread; then shows the timeline
+    void showTimeline();
     void scrub(int position);
     void animate();
     void updateButtons();
@@ -58,7 +60,9 @@ private:
 
     PanelContext& context_;
     std::shared_ptr<const TrainingSnapshot> training_;
-    std::vector<std::filesystem::path> checkpoints_;
+    std::vector<std::filesystem::path> checkpoints_; ///< of the run in listed_
+    QString listed_;
+    BackgroundTask listing_;
     uint64_t checkpointCount_ = 0;
     RecipeForm* form_;
     QPushButton *play_, *step_, *reset_;
