@@ -4,6 +4,8 @@
 #include <QFile>
 #include <QLockFile>
 
+#include <utility>
+
 namespace attn {
 
 Autosave::Autosave(QString folder, std::function<SessionDocument()> document, QObject* parent)
@@ -33,17 +35,41 @@ void Autosave::setEnabled(bool isEnabled) {
 }
 
 void Autosave::saveNow() {
-    if (!ownsFile_ || !std::exchange(isChanged_, false)) return;
-    const SessionDocument document = document_();
+    if (!ownsFile_ || saving_.isRunning() || !std::exchange(isChanged_, false)) return;
+    SessionDocument document = document_();
     if (document.modelPath.isEmpty()) return;
-    const QByteArray json = sessionToJson(document);
-    if (json == lastJson_) return;
-    // A failed autosave (a full disk) must not nag every ten seconds; an ordinary save reports the reason.
-    if (!saveSession(document, path())) lastJson_ = json;
+    saving_.start<QByteArray>(
+        "autosave",
+        [document = std::move(document), path = path(), last = lastJson_,
+         file = file_](const std::atomic<bool>&) -> std::variant<QByteArray, Failure> {
+            QByteArray json = sessionToJson(document);
+            const std::lock_guard lock(file->mutex);
+            if (file->isFinished || json == last) return last;
+            if (auto failure = saveSession(document, path)) return std::move(*failure);
+            return json;
+        },
+        [this](std::variant<QByteArray, Failure> saved) {
+            const auto* failure = std::get_if<Failure>(&saved);
+            if (!failure) lastJson_ = std::get<QByteArray>(std::move(saved));
+            // It must not nag every ten seconds: it says a reason once, until it has saved again.
+            if (std::exchange(hasFailed_, failure != nullptr) || !failure) return;
+            emit failed({.what = "the open session cannot be saved automatically: " + failure->what,
+                         .where = failure->where,
+                         .hint = failure->hint});
+        });
+}
+
+void Autosave::saveForNextStart() {
+    timer_.stop();
+    const std::lock_guard lock(file_->mutex); // a save that has begun ends first
+    if (!ownsFile_ || std::exchange(file_->isFinished, true)) return;
+    if (const SessionDocument document = document_(); !document.modelPath.isEmpty()) saveSession(document, path());
 }
 
 void Autosave::finish() {
     timer_.stop();
+    const std::lock_guard lock(file_->mutex);
+    file_->isFinished = true;
     if (ownsFile_) QFile::remove(path());
 }
 

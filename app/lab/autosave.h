@@ -1,11 +1,14 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/session_file.h"
 
 #include <QObject>
 #include <QTimer>
 
 #include <functional>
+#include <memory>
+#include <mutex>
 
 class QLockFile;
 
@@ -26,11 +29,23 @@ public:
     std::optional<SessionDocument> takeLeftover();
     void setEnabled(bool isEnabled);
     void markChanged() { isChanged_ = true; }
+    /// Saves on another thread.
     void saveNow();
+    /// Saves before this returns, because the system ends the program. It saves no more after that.
+    void saveForNextStart();
     /// Removes the file, because the program is closing normally.
     void finish();
 
+signals:
+    /// The first save has failed, or the first after one that succeeded.
+    void failed(const attn::Failure& failure);
+
 private:
+    struct File {
+        std::mutex mutex;
+        bool isFinished = false; ///< nothing may write the file again
+    };
+
     QString path() const;
 
     QString folder_;
@@ -38,7 +53,10 @@ private:
     std::unique_ptr<QLockFile> lock_;
     QTimer timer_;
     QByteArray lastJson_;
+    std::shared_ptr<File> file_ = std::make_shared<File>();
+    BackgroundTask saving_;
     bool isChanged_ = false;
+    bool hasFailed_ = false;
     bool ownsFile_ = false;
 };
 

@@ -267,6 +267,7 @@ void MainWindow::makeAutosave(const QString& folder) {
     // During a lesson, save the user's own session and not the lesson's.
     autosave_ = std::make_unique<Autosave>(
         folder, [this] { return lessons_ && lessons_->before() ? *lessons_->before() : document(); });
+    connect(autosave_.get(), &Autosave::failed, this, &MainWindow::showFailure);
     if (auto leftover = autosave_->takeLeftover()) {
         const QString text = tr("The program ended without saving \"%1\".").arg(leftover->prompt.left(60));
         offerBanner_->present(
@@ -372,9 +373,7 @@ void MainWindow::saveLayout() {
 
 void MainWindow::saveForNextStart() {
     saveLayout();
-    if (!autosave_) return;
-    autosave_->markChanged();
-    autosave_->saveNow();
+    if (autosave_) autosave_->saveForNextStart();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -2,6 +2,7 @@
 #include "tests/support/catch.h"
 
 #include "app/lab/autosave.h"
+#include "app/lab/bridge/background_task.h"
 #include "app/lab/launch_options.h"
 #include "app/lab/session_file.h"
 #include "app/lab/widgets/banner.h"
@@ -231,6 +232,7 @@ TEST_CASE("autosave: what a crash left behind is offered, a clean exit leaves no
         Autosave crashed(folder.path(), sample);
         crashed.markChanged();
         crashed.saveNow();
+        REQUIRE(QTest::qWaitFor([&] { return QFile::exists(folder.path() + "/autosave.attnlab"); }));
     }
     {
         Autosave next(folder.path(), sample);
@@ -243,6 +245,38 @@ TEST_CASE("autosave: what a crash left behind is offered, a clean exit leaves no
     }
     Autosave last(folder.path(), sample);
     CHECK_FALSE(last.takeLeftover());
+    last.markChanged();
+    last.saveNow();
+    last.finish(); // the save on the other thread must not write the file again
+    BackgroundTask::threads().waitForDone();
+    CHECK_FALSE(QFile::exists(folder.path() + "/autosave.attnlab"));
+}
+
+TEST_CASE("autosave: why a session cannot be saved is said once", "[lab]") {
+    QTemporaryDir folder;
+    SessionDocument document = sample();
+    const size_t few = document.branches.size();
+    document.branches.resize(262'145, {0, 1});
+    Autosave autosave(folder.path(), [&] { return document; });
+    QStringList reasons;
+    QObject::connect(&autosave, &Autosave::failed,
+                     [&](const Failure& failure) { reasons << QString::fromStdString(failure.what); });
+    const auto save = [&] {
+        autosave.markChanged();
+        autosave.saveNow();
+        BackgroundTask::threads().waitForDone();
+        QCoreApplication::processEvents();
+    };
+    save();
+    save();
+    REQUIRE(reasons.size() == 1);
+    CHECK(reasons.front().contains("cannot be saved automatically: the branches have 262145 tokens"));
+    document.branches.resize(few);
+    save();
+    CHECK(QFile::exists(folder.path() + "/autosave.attnlab"));
+    document.branches.resize(262'145, {0, 1});
+    save();
+    CHECK(reasons.size() == 2);
 }
 
 TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go, and both come back", "[lab]") {
