@@ -3,6 +3,7 @@
 
 #include "engine/inference/capture_file.h"
 #include "engine/inference/language_model.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ void addCapture(Command& command) {
         ModelOptions model;
         PromptOptions prompt;
         ImageOptions picture;
-        std::string hooks = "blocks.*.attn.hook_pattern,logits", out;
+        std::string hooks = inEveryBlock("attn.hook_pattern") + ",logits", out;
     };
     const auto options = std::make_shared<Options>();
     command.about("The names and shapes of the written hooks go to standard error.");

@@ -11,6 +11,7 @@
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
 #include "engine/io/run_folder.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/vision_source.h"
 
 #include <QClipboard>
@@ -212,7 +213,7 @@ void MainWindow::chooseCapture() {
 }
 
 void MainWindow::captureTo(const QString& path) {
-    bridge_.post(CaptureCommand{.hooks = "blocks.*.attn.hook_pattern,logits", .path = path.toStdString()});
+    bridge_.post(CaptureCommand{.hooks = inEveryBlock("attn.hook_pattern") + ",logits", .path = path.toStdString()});
 }
 
 Panel* MainWindow::currentPanel() const {

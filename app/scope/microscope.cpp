@@ -4,6 +4,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/view_graph.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
@@ -253,8 +254,8 @@ Microscope::DeviceTensor Microscope::residualNorms() {
             const Tensor squares = unary(graph.graph->probes().at(hook).tensor, Unary::Square); // [T,C]
             columns.push_back(reshape(unary(reduce(squares, Reduction::Sum, {1}), Unary::SquareRoot), {room, 1}));
         };
-        add("blocks.0.hook_resid_pre");
-        for (int layer = 0; layer < model_.info().layers; ++layer) add(fmt::format("blocks.{}.hook_resid_post", layer));
+        add(inBlock(0, "hook_resid_pre"));
+        for (int layer = 0; layer < model_.info().layers; ++layer) add(inBlock(layer, "hook_resid_post"));
         const Tensor all = concatenate(columns, 1); // [T, layers + 1]
         normsPlan_ = std::make_unique<TensorPlan>(
             TensorPlan{.name = kNorms,

@@ -4,12 +4,11 @@
 #include "engine/core/error.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/decoder.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/runtime/dense_result.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -83,7 +82,7 @@ public:
     }
     void addAttention(int layer) {
         const auto at = static_cast<size_t>(layer);
-        const std::string prefix = fmt::format("blocks.{}.", layer);
+        const std::string prefix = inBlock(layer, "");
         const auto& spec = config_.layers[at].spec;
         const bool isWindowed = at < config_.windows.size() && config_.windows[at].size > 0;
         if (isWindowed || graph_.isEdited(prefix + "hook_attn_out") ||
@@ -140,7 +139,7 @@ std::shared_ptr<VisionAnalysisResult> ClassAttributionAnalysis::run(VisionModel&
     const VisionGraph encoder = model.wholeGraph({});
     Graph& graph = *encoder.graph;
     const int layers = model.info().layers;
-    const Tensor stream = graph.probes().at(fmt::format("blocks.{}.hook_resid_post", layers - 1)).tensor; // [T,C]
+    const Tensor stream = graph.probes().at(inBlock(layers - 1, "hook_resid_post")).tensor; // [T,C]
     const Tensor asked = graph.input(kAsked, {.shape = {1, config.classes}});
     const Tensor logit = sum(multiply(LinearHead(config, graph).logits(stream), asked));
     const Tensor slope = gradient(logit, std::array{stream}).front();
@@ -153,7 +152,7 @@ std::shared_ptr<VisionAnalysisResult> ClassAttributionAnalysis::run(VisionModel&
     }
     for (int layer = first; layer < layers; ++layer) {
         parts.addAttention(layer);
-        parts.addHook(Kind::FeedForward, layer, fmt::format("blocks.{}.hook_mlp_out", layer));
+        parts.addHook(Kind::FeedForward, layer, inBlock(layer, "hook_mlp_out"));
     }
     std::map<std::string, Tensor> outputs{{"logits", encoder.logits},
                                           {"values", concatenate(parts.values, 0)},

@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/intervention_rows.h"
 #include "engine/inference/vision_model.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/vision_layout.h"
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ std::shared_ptr<VisionAnalysisResult> ClassAblationAnalysis::run(VisionModel& mo
     HookEdits edits = model.hookEdits();
     std::vector<std::string> hooks;
     for (int layer = 0; layer < info.layers; ++layer) {
-        hooks.push_back(fmt::format("blocks.{}.hook_mlp_out", layer));
+        hooks.push_back(inBlock(layer, "hook_mlp_out"));
         if (std::ranges::find(info.hooks, hooks.back()) == info.hooks.end()) return result;
         edits.declare(hooks.back(), 1, model.config().widthOf(layer));
     }
@@ -77,7 +78,7 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
     result->hook = hook;
     result->layers = info.layers;
     result->tokens = info.tokens();
-    const auto values = model.capture(input.other, "blocks.*." + hook);
+    const auto values = model.capture(input.other, inEveryBlock(hook));
     if (static_cast<int>(values.size()) != info.layers)
         throw Error(
             {.what = fmt::format("some layers have no {}", hook), .where = info.name, .hint = "use hook_resid_pre"});

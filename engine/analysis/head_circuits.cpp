@@ -3,6 +3,8 @@
 #include "engine/analysis/whole_run.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
+#include "engine/inference/shared_parameters.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <Eigen/Eigenvalues>
@@ -27,9 +29,7 @@ public:
 
     const DecoderConfig& config() const { return config_; }
     Tensor parameter(int layer, const char* name, Shape shape) const {
-        const std::string own = fmt::format("blocks.{}.{}", layer, name);
-        return graph_.parameter(model_.store().contains(own) ? own : fmt::format("blocks.0.{}", name),
-                                std::move(shape));
+        return graph_.parameter(parameterName(model_.store(), layer, name), std::move(shape));
     }
     /// [H,D,C]. A key/value head is repeated for each head that reads it.
     Tensor byHead(int layer, const char* letter) const {
@@ -69,8 +69,7 @@ public:
 
 private:
     bool has(int layer, const char* name) const {
-        return model_.store().contains(fmt::format("blocks.{}.{}", layer, name)) ||
-               model_.store().contains(fmt::format("blocks.0.{}", name));
+        return model_.store().contains(parameterName(model_.store(), layer, name));
     }
 
     LanguageModel& model_;
@@ -103,7 +102,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(LanguageModel& model, 
         throw Error({.what = "there are no tokens to analyse", .where = "tokens", .hint = "enter a prompt"});
     const auto graph = std::make_shared<Graph>();
     const HeadWeights weights(model, *graph);
-    const std::string norm = fmt::format("blocks.{}.ln1", layer);
+    const std::string norm = inBlock(layer, "ln1");
     const auto n = static_cast<int64_t>(result->tokens.size());
     const Tensor ids = graph->input("tokens", {.shape = {n}, .dtype = DType::I32});
     const Tensor all = weights.normed(weights.embeddings(), norm); // [V,C]

@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/inference/language_model.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -83,7 +84,7 @@ std::vector<int> randomTokens(const LanguageModel& model, int count, uint64_t se
 /// Patterns of all heads. @return [layers heads, T, T]
 std::vector<float> patternsOf(LanguageModel& model, const std::vector<int>& tokens) {
     std::vector<float> all;
-    const auto captured = model.capture(tokens, "blocks.*.attn.hook_pattern");
+    const auto captured = model.capture(tokens, inEveryBlock("attn.hook_pattern"));
     if (static_cast<int>(captured.size()) != model.info().layers)
         throw Error({.what = "some layers form no pattern",
                      .where = model.info().name,

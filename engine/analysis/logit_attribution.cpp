@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/decoder.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ public:
     }
     /// z of each head times the head's part of W_O.
     void addHeads(int layer, int64_t C) {
-        const Tensor z = whole_.hook(fmt::format("blocks.{}.attn.hook_z", layer)); // [T,H,D]
+        const Tensor z = whole_.hook(attentionHook(layer, "z")); // [T,H,D]
         const int64_t T = z.shape()[0], H = z.shape()[1], D = z.shape()[2];
         const Tensor own = reshape(take(reshape(z, {T, H * D}), position_), {H, 1, D});
         const Tensor output = permute(reshape(whole_.weight(layer, "attn.W_O", {C, H * D}), {C, H, D}), {1, 2, 0});
@@ -95,7 +96,7 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& mod
     parts.addHook(Kind::Embedding, -1, "hook_embed");
     parts.addHook(Kind::Position, -1, "hook_pos_embed");
     for (int layer = 0; layer < model.info().layers; ++layer) {
-        const std::string prefix = fmt::format("blocks.{}.", layer);
+        const std::string prefix = inBlock(layer, "");
         if (mixesHeads(config, static_cast<size_t>(layer)) || graph.isEdited(prefix + "hook_attn_out")) {
             parts.addHook(Kind::Attention, layer, prefix + "hook_attn_out");
         } else {
@@ -105,7 +106,7 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& mod
         }
         parts.addHook(Kind::FeedForward, layer, prefix + "hook_mlp_out");
     }
-    const Tensor stream = take(whole.hook(fmt::format("blocks.{}.hook_resid_post", model.info().layers - 1)), row);
+    const Tensor stream = take(whole.hook(inBlock(model.info().layers - 1, "hook_resid_post")), row);
     const Tensor known = concatenate(parts.rows, 0);
     const Tensor rest = binary(stream, reduce(known, Reduction::Sum, {0}), Binary::Subtract);
     parts.add(Kind::Rest, -1, rest);

@@ -2,6 +2,7 @@
 
 #include "engine/analysis/read_out.h"
 #include "engine/analysis/whole_run.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +13,7 @@
 namespace attn {
 namespace {
 
-std::string lastStream(const LanguageModel& model) {
-    return fmt::format("blocks.{}.hook_resid_post", model.info().layers - 1);
-}
+std::string lastStream(const LanguageModel& model) { return inBlock(model.info().layers - 1, "hook_resid_post"); }
 
 } // namespace
 
@@ -22,10 +21,10 @@ std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(LanguageModel& model, con
     WholeRun whole(model, input.tokens);
     auto lens = std::make_shared<LogitLens>();
     std::map<std::string, Tensor> streams;
-    std::vector<std::string> names{"blocks.0.hook_resid_pre"};
+    std::vector<std::string> names{inBlock(0, "hook_resid_pre")};
     lens->stages.emplace_back("embedding");
     for (int layer = 0; layer < model.info().layers; ++layer) {
-        names.push_back(fmt::format("blocks.{}.hook_resid_post", layer));
+        names.push_back(inBlock(layer, "hook_resid_post"));
         lens->stages.push_back(fmt::format("layer {}", layer));
     }
     for (const std::string& name : names) streams.emplace(name, whole.hook(name));

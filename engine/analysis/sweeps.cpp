@@ -6,6 +6,7 @@
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/language_model.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,7 +37,7 @@ void checkPatchable(const LanguageModel& model, const std::string& hook) {
     const auto& names = model.info().hooks;
     bool isThere = true;
     for (int layer = 0; layer < model.info().layers; ++layer)
-        isThere &= std::ranges::find(names, fmt::format("blocks.{}.{}", layer, hook)) != names.end();
+        isThere &= std::ranges::find(names, inBlock(layer, hook)) != names.end();
     throw Error({.what = isThere ? fmt::format("{} cannot be patched token by token", hook)
                                  : fmt::format("not every layer has a hook \"{}\"", hook),
                  .where = model.info().name,
@@ -87,13 +88,13 @@ HookEdits patched(HookEdits edits, int layer, const CapturedHook& from, size_t t
 std::vector<std::string> patchableHooks(const LanguageModel& model) {
     const auto listing = buildForListing(model.config());
     const auto& probes = listing.graph->probes();
-    const std::string first = "blocks.0.";
+    const std::string first = inBlock(0, "");
     std::vector<std::string> hooks;
     for (const std::string& name : model.info().hooks) {
         if (!name.starts_with(first)) continue;
         const std::string hook = name.substr(first.size());
         const auto hasRows = [&](int layer) {
-            const auto probe = probes.find(fmt::format("blocks.{}.{}", layer, hook));
+            const auto probe = probes.find(inBlock(layer, hook));
             return probe != probes.end() && isByToken(hook, probe->second.axes);
         };
         int layer = 0;
@@ -128,7 +129,7 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(LanguageModel& model,
     HookEdits edits = model.hookEdits();
     std::vector<std::string> hooks;
     for (int layer = 0; layer < info.layers; ++layer) {
-        const std::string hook = fmt::format("blocks.{}.hook_mlp_out", layer);
+        const std::string hook = inBlock(layer, "hook_mlp_out");
         if (std::ranges::find(info.hooks, hook) == info.hooks.end()) return result;
         edits.declare(hook, 1, model.config().modelWidth);
         hooks.push_back(hook);
@@ -160,7 +161,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
     result->tokens = static_cast<int>(count);
     const HookEdits before = model.hookEdits();
     std::vector<std::string> names;
-    for (int layer = 0; layer < info.layers; ++layer) names.push_back(fmt::format("blocks.{}.{}", layer, hook));
+    for (int layer = 0; layer < info.layers; ++layer) names.push_back(inBlock(layer, hook));
     const auto values = model.capture(others, fmt::format("{}", fmt::join(names, ","))); // in the order of the layers
     const std::vector<float> otherLogits = logitsOf(model, others), ownLogits = logitsOf(model, input.tokens);
     result->compare(target, ownLogits, otherLogits);

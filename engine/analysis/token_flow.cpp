@@ -3,6 +3,7 @@
 #include "engine/analysis/attention_rollout.h"
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -102,7 +103,7 @@ std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(LanguageModel& model, con
                      .where = "query",
                      .hint = "choose a token of the prompt"});
     std::vector<LayerPattern> patterns;
-    for (auto& hook : model.capture(input.tokens, "blocks.*.attn.hook_pattern"))
+    for (auto& hook : model.capture(input.tokens, inEveryBlock("attn.hook_pattern")))
         patterns.push_back(
             {.layout = {.tokens = T}, .heads = static_cast<int>(hook.shape[0]), .values = std::move(hook.values)});
     const auto rowOf = [&](const std::vector<float>& map) {

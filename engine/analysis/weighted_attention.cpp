@@ -2,6 +2,7 @@
 
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(LanguageModel& mo
                      .where = info.name,
                      .hint = fmt::format("use at most {}", kMostTokens)});
     WholeRun whole(model, input.tokens);
-    const std::string prefix = fmt::format("blocks.{}.attn.hook_", layer);
+    const std::string prefix = attentionHook(layer, "");
     const Tensor v = whole.hook(prefix + "v"); // [T,G,D]
     const int64_t T = v.shape()[0], G = v.shape()[1], D = v.shape()[2], C = model.config().modelWidth;
     const auto group = static_cast<int64_t>(head) / (int64_t{info.heads} / G);

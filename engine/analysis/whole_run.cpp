@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/graph_sources.h"
+#include "engine/inference/shared_parameters.h"
 
 #include <fmt/format.h>
 
@@ -52,8 +53,7 @@ Tensor WholeRun::hook(const std::string& name) const {
 }
 
 Tensor WholeRun::weight(int layer, const std::string& name, Shape shape) const {
-    const std::string own = fmt::format("blocks.{}.{}", layer, name);
-    return graph().parameter(model_.store().contains(own) ? own : "blocks.0." + name, std::move(shape));
+    return graph().parameter(parameterName(model_.store(), layer, name), std::move(shape));
 }
 
 void WholeRun::compile(const std::map<std::string, Tensor>& outputs) {

@@ -2,14 +2,11 @@
 
 #include "engine/attention/mask/bit_row.h"
 #include "engine/models/decoder.h"
-
-#include <fmt/format.h>
+#include "engine/models/hook_names.h"
 
 #include <algorithm>
 
 namespace attn {
-
-std::string attentionHook(int layer, const char* hook) { return fmt::format("blocks.{}.attn.hook_{}", layer, hook); }
 
 void EditInputs::setRow(size_t row, std::span<const float> weights) const {
     const size_t at = row * stride();
@@ -33,7 +30,7 @@ std::optional<EditInputs> editInputs(GpuExecutor& executor, const std::string& h
 
 void writeGatesOfFormed(GpuExecutor& executor, int layer, size_t tokens, std::span<const float> gates) {
     const auto z = editInputs(executor, attentionHook(layer, "z"));
-    if (!z || executor.hasInput(fmt::format("blocks.{}.attn.gates", layer))) return;
+    if (!z || executor.hasInput(inBlock(layer, "attn.gates"))) return;
     for (size_t row = 0; row < tokens * gates.size(); ++row)
         for (float& kept : z->kept.subspan(row * z->stride(), z->stride())) kept *= gates[row % gates.size()];
 }

@@ -11,9 +11,6 @@
 
 namespace attn {
 
-/// The name of a hook of attention: "blocks.2.attn.hook_z".
-std::string attentionHook(int layer, const char* hook);
-
 /// The inputs that change a hook x to kept * x + added.
 struct EditInputs {
     std::span<float> kept, added;

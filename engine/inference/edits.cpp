@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -46,12 +47,9 @@ std::string placeOf(const Intervention& intervention) {
     const std::string& hook = intervention.hook;
     const std::string head = intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "";
     if (hook == "hook_embed") return "embedding";
-    constexpr std::string_view kBlocks = "blocks.";
-    if (!hook.starts_with(kBlocks)) return hook + head;
-    const size_t dot = std::min(hook.find('.', kBlocks.size()), hook.size());
-    const std::string layer = hook.substr(kBlocks.size(), dot - kBlocks.size());
-    if (dot == hook.size()) return "layer " + layer; // the whole layer
-    const std::string end = hook.substr(dot + 1);
+    const auto [layer, end] = splitName(hook);
+    if (layer < 0) return hook + head;
+    if (end.empty()) return fmt::format("layer {}", layer); // the whole layer
     if (end == "attn.hook_z") return fmt::format("layer {}{}", layer, head.empty() ? ", all heads" : head);
     if (end == "hook_attn_out") return fmt::format("attention output of layer {}", layer);
     if (end == "hook_mlp_out") return fmt::format("MLP output of layer {}", layer);

@@ -1,6 +1,7 @@
 #include "engine/inference/hooks.h"
 
 #include "engine/core/error.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -48,7 +49,7 @@ std::vector<std::string> matchHooks(const std::vector<std::string>& hooks, const
         if (any) continue;
         std::vector<std::string> kinds; // each kind of hook once, with * for the layer
         for (std::string hook : hooks) {
-            if (hook.starts_with("blocks.")) hook = "blocks.*" + hook.substr(hook.find('.', 7));
+            if (const auto [layer, rest] = splitName(hook); layer >= 0) hook = inEveryBlock(rest);
             if (std::ranges::find(kinds, hook) == kinds.end()) kinds.push_back(hook);
         }
         throw Error({.what = fmt::format("no hook matches \"{}\"", glob),

@@ -4,6 +4,7 @@
 #include "engine/inference/edit_state.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/step_plan.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -22,8 +23,6 @@ constexpr int64_t kInlineParameters = 4'000'000;
 constexpr int64_t kMostCapacity = 4096;
 
 } // namespace
-
-std::string hookPattern(int layer) { return fmt::format("blocks.{}.attn.hook_pattern", layer); }
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)),
@@ -196,7 +195,7 @@ LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
     if (!step) {
         std::set<std::string> probes;
         if (queries == 1 && options_.inspects)
-            for (int layer = 0; layer < info_.layers; ++layer) probes.insert(hookPattern(layer));
+            for (int layer = 0; layer < info_.layers; ++layer) probes.insert(attentionHook(layer, "pattern"));
         step = makeStep(queries, queries == 1 || !options_.inspects, probes); // see feed()
     }
     return *step;
@@ -204,7 +203,7 @@ LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
 
 void LanguageModel::writeGates(GpuExecutor& executor) const {
     for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::string name = fmt::format("blocks.{}.attn.gates", layer);
+        const std::string name = inBlock(layer, "attn.gates");
         if (!executor.hasInput(name)) continue; // without logits, the last layer only fills its cache
         const std::span<float> input = executor.input(name);
         if (isBypassed_)
@@ -289,7 +288,7 @@ NewestRows LanguageModel::newestRows() const {
     const Step* step = decodeStep();
     if (!options_.inspects || !step || keys == 0) return rows;
     for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::span<const float> pattern = step->executor->result(hookPattern(layer)); // [H,1,S]
+        const std::span<const float> pattern = step->executor->result(attentionHook(layer, "pattern")); // [H,1,S]
         const auto stride = static_cast<size_t>(Shape{capacity_}.rowStride());
         for (int head = 0; head < info_.heads; ++head) {
             const auto row = pattern.subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));

@@ -1,5 +1,6 @@
 #include "engine/core/error.h"
 #include "engine/inference/step_plan.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -62,7 +63,7 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
 }
 
 LayerInputs LanguageModel::layerInputs(int layer, uint64_t sequenceVersion) {
-    const auto hook = [&](const char* name) { return fmt::format("blocks.{}.attn.hook_{}", layer, name); };
+    const auto hook = [&](const char* name) { return attentionHook(layer, name); };
     const bool sharesKeys = std::ranges::find(info_.hooks, hook("k")) == info_.hooks.end(); // keys are queries
     const std::vector<int> tokens = tokens_;
     const auto captured =

@@ -1,7 +1,9 @@
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/inference/edit_state.h"
+#include "engine/inference/shared_parameters.h"
 #include "engine/inference/step_plan.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -97,7 +99,7 @@ CellExplanation LanguageModel::explain(const CellRequest& asked) {
 
 void LanguageModel::explainCached(CellExplanation& cell) {
     const LayerAttention& spec = config().layers[static_cast<size_t>(cell.layer)];
-    const std::string prefix = fmt::format("blocks.{}.attn", cell.layer);
+    const std::string prefix = siteName(cell.layer);
     cell.q = cacheRow(prefix + ".cache_q", cell.query, cell.head);
     cell.v = cacheRow(prefix + ".cache_v", cell.key, cell.keyValueHead);
     cell.scale = static_cast<float>(spec.rule.scale);
@@ -143,7 +145,7 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
     cell.remark = whyNotExplained(spec);
     if (!cell.remark.empty()) return;
 
-    const std::string prefix = fmt::format("blocks.{}.attn.hook_", cell.layer);
+    const std::string prefix = attentionHook(cell.layer, "");
     const std::vector<int> tokens = tokens_;
     const auto captured = capture(tokens, prefix + "*");
     const auto find = [&](const std::string& hook) -> const Captured* {
@@ -198,8 +200,7 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
                                                        : fmt::format("the mask {} hides it", spec.mask.text());
     weigh(cell, scores);
     if (spec.parts.at(Slot::Position).id == "shaw") { // a row chosen by distance is added to the value
-        const std::string table = fmt::format("blocks.{}.attn.position.values", cell.layer);
-        const std::string name = store_->contains(table) ? table : "blocks.0.attn.position.values";
+        const std::string name = parameterName(*store_, cell.layer, "attn.position.values");
         const std::vector<float> rows = store_->read(name);
         const int64_t reach = (store_->entry(name).shape[0] - 1) / 2,
                       row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
@@ -211,9 +212,7 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
 void LanguageModel::addContribution(CellExplanation& cell, bool reachesStream) const {
     for (float value : cell.v) cell.contribution.push_back(cell.probability * value);
     if (!reachesStream) return;
-    const std::string own = fmt::format("blocks.{}.attn.W_O", cell.layer);
-    const std::vector<float> output = store_->read(
-        store_->contains(own) ? own : "blocks.0.attn.W_O"); // [C, H*D]; layers may share those of the first
+    const std::vector<float> output = store_->read(parameterName(*store_, cell.layer, "attn.W_O")); // [C, H*D]
     const size_t D = cell.v.size(), width = static_cast<size_t>(info_.heads) * D;
     for (size_t c = 0; c < output.size() / width; ++c)
         cell.residualContribution.push_back(static_cast<float>(

@@ -2,8 +2,7 @@
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/head_profiler.h"
 #include "engine/inference/step_plan.h"
-
-#include <fmt/format.h>
+#include "engine/models/hook_names.h"
 
 #include <algorithm>
 #include <array>
@@ -69,11 +68,13 @@ bool LanguageModel::feedComposed(std::span<const int> tokens, const Cancelled& i
         for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
             // If there are factors, they are enough, and nothing grows with the square of the context. They do not
             // contain rows that changes set.
-            const std::array factors{hookPattern(layer) + "_queries", hookPattern(layer) + "_keys"};
-            if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() && !edited.contains(hookPattern(layer)))
+            const std::array factors{attentionHook(layer, "pattern") + "_queries",
+                                     attentionHook(layer, "pattern") + "_keys"};
+            if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() &&
+                !edited.contains(attentionHook(layer, "pattern")))
                 probes.insert(factors.begin(), factors.end());
             else
-                probes.insert(hookPattern(layer));
+                probes.insert(attentionHook(layer, "pattern"));
         }
         step = makeComposedStep(std::move(probes));
     }
@@ -92,7 +93,7 @@ std::vector<float> LanguageModel::composedRow(int layer, int head, int query, in
         return executor.result(hook).subspan(at, static_cast<size_t>(shape.columns()));
     };
     const auto& results = executor.plan().results;
-    const std::string pattern = hookPattern(layer);
+    const std::string pattern = attentionHook(layer, "pattern");
     if (results.contains(pattern)) {
         const auto row = rowOf(pattern, query);
         return {row.begin() + keyBegin, row.begin() + keyEnd};

@@ -5,6 +5,7 @@
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/intervention_rows.h"
 #include "engine/inference/step_plan.h"
+#include "engine/models/hook_names.h"
 #include "engine/runtime/dense_result.h"
 
 #include <fmt/format.h>
@@ -39,14 +40,14 @@ bool LanguageModel::isEdited() const {
 }
 
 int64_t LanguageModel::streamWidth() const {
-    return buildForListing(config()).graph->probes().at("blocks.0.hook_resid_pre").tensor.shape().columns();
+    return buildForListing(config()).graph->probes().at(inBlock(0, "hook_resid_pre")).tensor.shape().columns();
 }
 
 std::set<std::string> LanguageModel::editedHooks() const {
     if (isBypassed_) return {};
     std::set<std::string> names = edits_->hooks.hooks();
     for (const int layer : edits_->hooks.patternLayers()) {
-        names.insert(hookPattern(layer));
+        names.insert(attentionHook(layer, "pattern"));
         names.insert(attentionHook(layer, "z")); // applies the gates
     }
     return names;
@@ -70,7 +71,7 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
             throw Error({.what = fmt::format("there is no head {} in layer {}", edit.head, edit.layer),
                          .where = info_.name,
                          .hint = fmt::format("the model has {} layers of {} heads", info_.layers, info_.heads)});
-        if (!listing.graph->probes().contains(hookPattern(edit.layer)))
+        if (!listing.graph->probes().contains(attentionHook(edit.layer, "pattern")))
             throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.layer),
                          .where = info_.name,
                          .hint = "set the head's gate to 0, or change hook_z"});
@@ -141,7 +142,7 @@ void LanguageModel::writeEdits(GpuExecutor& executor, size_t first, size_t count
         writeGatesOfFormed(
             executor, layer, count,
             std::span(gates_).subspan(static_cast<size_t>(layer * info_.heads), static_cast<size_t>(info_.heads)));
-        const auto pattern = editInputs(executor, hookPattern(layer)); // [H,T,S]
+        const auto pattern = editInputs(executor, attentionHook(layer, "pattern")); // [H,T,S]
         if (!pattern) continue;
         pattern->keepAll();
         for (const auto& [at, edit] : hooks.patterns())

@@ -1,10 +1,9 @@
 #include "engine/inference/pattern_gradients.h"
 
 #include "engine/graph/op.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
-
-#include <fmt/format.h>
 
 namespace attn {
 namespace {
@@ -27,7 +26,7 @@ Source sourceOf(Graph& graph, const NodeRange& block, size_t layer) {
             return {.watched = z, .values = node.inputs[2], .gates = node.inputs[5], .byHead = false};
         if (node.op->name == "block_attention") return {.watched = z, .values = node.inputs[2]};
     }
-    const auto probe = graph.probes().find(fmt::format("blocks.{}.attn.hook_pattern", layer));
+    const auto probe = graph.probes().find(attentionHook(layer, "pattern"));
     if (probe == graph.probes().end()) return {};
     const Tensor probed = probe->second.tensor;
     if (probed.shape().rank() == 4 || graph.isEdited(probe->first))

@@ -12,7 +12,4 @@ struct LanguageModel::Step {
     std::unique_ptr<GpuExecutor> executor;
 };
 
-/// The name of the pattern hook of a layer.
-std::string hookPattern(int layer);
-
 } // namespace attn

@@ -1,5 +1,7 @@
 #include "engine/inference/view_graph.h"
 
+#include "engine/models/hook_names.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +17,7 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
     for (int layer : layers) {
         const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
         const auto cache = [&](const char* letter, int64_t count) {
-            return graph->state(fmt::format("blocks.{}.attn.cache_{}", layer, letter),
+            return graph->state(inBlock(layer, std::string("attn.cache_") + letter),
                                 {.shape = {capacity, count, spec.heads.width}, .liveRows = StepScalar::KeyLength});
         };
         const AttentionInputs inputs{.q = cache("q", spec.heads.heads),
@@ -31,9 +33,8 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
 
 LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacity, int layer) {
     const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
-    const auto cache = [&](char letter) { return fmt::format("blocks.{}.attn.cache_{}", layer, letter); };
-    return {.q = cache('q'),
-            .k = cache('k'),
+    return {.q = inBlock(layer, "attn.cache_q"),
+            .k = inBlock(layer, "attn.cache_k"),
             .positions = decoder_names::kCachePositions,
             .rule = spec.rule,
             .slopes = {},

@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/pattern_gradients.h"
 #include "engine/models/decoder.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/ops/tensor_ops.h"
@@ -27,7 +28,7 @@ constexpr size_t kMostCapturers = 3; // kept at a time, because each has the mem
 constexpr const char* kResult = "result"; // the logits, or the input of a classifier
 constexpr const char* kLabel = "label";   // Input [1, classes]: 1 for the class whose logit is differentiated
 
-std::string gradientName(int layer) { return fmt::format("blocks.{}.attn.pattern_gradient", layer); }
+std::string gradientName(int layer) { return inBlock(layer, "attn.pattern_gradient"); }
 
 } // namespace
 
@@ -169,7 +170,7 @@ void VisionModel::write(GpuExecutor& executor, std::span<const float> patches) c
     const std::span<float> input = executor.input(vision_names::kPatches);
     writeRows(patches, shape, [&](const auto& fill) { fill(0, input); });
     for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::string name = fmt::format("blocks.{}.attn.gates", layer);
+        const std::string name = inBlock(layer, "attn.gates");
         if (!executor.hasInput(name)) continue;
         const std::span<float> gates = executor.input(name);
         const auto heads = static_cast<size_t>(info_.layerHeads[static_cast<size_t>(layer)]);
@@ -216,7 +217,7 @@ VisionModel::PatternsAndLogits VisionModel::patternsAndLogits(std::span<const fl
         result.patterns.push_back({.layout = layouts[layer], .heads = info_.layerHeads[layer], .values = {}});
     const auto is = [](const std::string& hook, const char* end) { return hook.ends_with(end); };
     const auto isWanted = [&](const std::string& hook) {
-        if (is(hook, ".hook_pattern")) return !only || splitParameter(hook).layer == *only;
+        if (is(hook, ".hook_pattern")) return !only || splitName(hook).layer == *only;
         return is(hook, ".hook_pooled_into") || (hook == "logits" && info_.classes > 0 && !only);
     };
     std::string hooks;
@@ -224,7 +225,7 @@ VisionModel::PatternsAndLogits VisionModel::patternsAndLogits(std::span<const fl
         if (isWanted(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
     if (hooks.empty()) return result;
     for (CapturedHook& hook : capture(patches, hooks)) {
-        const auto layer = static_cast<size_t>(std::max(0, splitParameter(hook.name).layer));
+        const auto layer = static_cast<size_t>(std::max(0, splitName(hook.name).layer));
         if (hook.name == "logits")
             result.logits = std::move(hook.values);
         else if (is(hook.name, ".hook_pattern"))

@@ -2,6 +2,7 @@
 #include "engine/inference/edit_inputs.h"
 #include "engine/inference/intervention_rows.h"
 #include "engine/inference/vision_model.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
 
@@ -84,7 +85,7 @@ void VisionModel::setEdits(const Edits& edits, std::span<const float> own, std::
 }
 
 int VisionModel::rowOf(const std::string& hook, int token) const {
-    const int layer = splitParameter(hook).layer;
+    const int layer = splitName(hook).layer;
     if (token < 0 || layer < 0 || hook.find(".attn.") == hook.npos) return token;
     const LayerLayout layout = layerLayouts(config())[static_cast<size_t>(layer)];
     if (!layout.windows) return token;

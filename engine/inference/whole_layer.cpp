@@ -1,6 +1,6 @@
 #include "engine/inference/whole_layer.h"
 
-#include <fmt/format.h>
+#include "engine/models/hook_names.h"
 
 #include <string_view>
 
@@ -24,10 +24,10 @@ bool isWholeLayer(const Intervention& attention, Intervention mlp) {
 
 std::vector<Intervention> wholeLayer(Intervention change, int layer, bool hasMlp) {
     std::vector<Intervention> both;
-    change.hook = fmt::format("blocks.{}{}", layer, kAttention);
+    change.hook = blockName(layer).append(kAttention);
     both.push_back(change);
     if (!hasMlp) return both;
-    change.hook = fmt::format("blocks.{}{}", layer, kMlp);
+    change.hook = blockName(layer).append(kMlp);
     both.push_back(std::move(change));
     return both;
 }

@@ -2,9 +2,8 @@
 
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/part.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/training_ops.h"
-
-#include <fmt/format.h>
 
 namespace attn {
 
@@ -85,10 +84,10 @@ AttentionNodes BlockBuilder::attend(size_t layer, AttentionSite& site, Tensor in
 Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
     const uint32_t first = graph_.size();
     const LayerAttention& spec = settings_.layers[layer];
-    const std::string prefix = fmt::format("blocks.{}", layer);
+    const std::string prefix = blockName(static_cast<int64_t>(layer));
     const bool isShared = hooksOf(layer, Slot::Layers) && hooksOf(layer, Slot::Layers)->sharesWeights;
-    const std::string weights = isShared ? "blocks.0" : prefix;
-    site.prefix = prefix + ".attn";
+    const std::string weights = isShared ? blockName(0) : prefix;
+    site.prefix = siteName(static_cast<int64_t>(layer));
     site.weights = weights + ".attn";
     if (spec.spec) x = withInputs(spec, site, static_cast<int64_t>(layer), x);
     x = graph_.probe(x, prefix + ".hook_resid_pre", "TC");
@@ -119,7 +118,7 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
 /// A layer whose residual is a composed part.
 Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, AttentionSite& site, const std::string& weights,
                             Tensor x) {
-    const std::string prefix = fmt::format("blocks.{}", layer);
+    const std::string prefix = blockName(static_cast<int64_t>(layer));
     const auto normed = [&](const char* name) {
         return [this, layer, &weights, name](Tensor in) { return norm(in, layer, weights, name); };
     };

@@ -1,3 +1,4 @@
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_family.h"
 
@@ -65,7 +66,7 @@ WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, co
         {"mlp.W_out", "mlp.weights_out.weight"}, {"mlp.b_out", "mlp.weights_out.bias"}};
     const bool hasRegisters = config.registers > 0;
     const std::string prefix = hasRegisters ? "dinov2_with_registers." : "dinov2.";
-    const auto [layer, rest] = splitParameter(parameter);
+    const auto [layer, rest] = splitName(parameter);
     if (layer < 0) return {.source = names.resolve(prefix, lookUp(kGlobal, rest)), .flattened = true};
     const bool isGated = config.feedForward.gated && rest.starts_with("mlp.");
     WeightRecipe result{.source = names.resolve(prefix, fmt::format("encoder.layer.{}.{}", layer,

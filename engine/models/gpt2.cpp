@@ -1,5 +1,6 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
         {"attn.W_O", "attn.c_proj.weight"}, {"attn.b_O", "attn.c_proj.bias"},
         {"mlp.W_in", "mlp.c_fc.weight"},    {"mlp.b_in", "mlp.c_fc.bias"},
         {"mlp.W_out", "mlp.c_proj.weight"}, {"mlp.b_out", "mlp.c_proj.bias"}};
-    const auto [layer, rest] = splitParameter(parameter);
+    const auto [layer, rest] = splitName(parameter);
     if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
 
     const bool isMatrix = rest.starts_with("attn.W") || rest.starts_with("mlp.W");

@@ -1,5 +1,6 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
@@ -83,7 +84,7 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
                                                                          {"mlp.b_in", "mlp.c_fc.bias"},
                                                                          {"mlp.W_out", "mlp.c_proj.weight"},
                                                                          {"mlp.b_out", "mlp.c_proj.bias"}};
-    const auto [layer, rest] = splitParameter(parameter);
+    const auto [layer, rest] = splitName(parameter);
     if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
     return {.source = names.resolve(kPrefix, fmt::format("h.{}.{}", layer, lookUp(kBlock, rest)))};
 }

@@ -1,5 +1,6 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
@@ -58,7 +59,7 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
         {"attn.W_O", "attention.dense.weight"},       {"attn.b_O", "attention.dense.bias"},
         {"mlp.W_in", "mlp.dense_h_to_4h.weight"},     {"mlp.b_in", "mlp.dense_h_to_4h.bias"},
         {"mlp.W_out", "mlp.dense_4h_to_h.weight"},    {"mlp.b_out", "mlp.dense_4h_to_h.bias"}};
-    const auto [layer, rest] = splitParameter(parameter);
+    const auto [layer, rest] = splitName(parameter);
     if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
     const auto source = [&, layer = layer](const std::string& name) {
         return names.resolve(kPrefix, fmt::format("layers.{}.{}", layer, name));

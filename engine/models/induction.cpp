@@ -1,5 +1,7 @@
 #include "engine/models/induction.h"
 
+#include "engine/models/hook_names.h"
+
 #include <cmath>
 #include <numbers>
 
@@ -99,7 +101,7 @@ std::map<std::string, std::vector<float>> inductionWeights() {
         for (int64_t letter = 0; letter < kLetters; ++letter) o.at(kPreviousAt + letter, letter) = 1;
         shiftedPlace(q, 1, 0, placeGain); // attends to the current letter
         shiftedPlace(k, 1, 0, 1);
-        layer("blocks.0.attn.", q, k, v, o);
+        layer(siteName(0) + ".", q, k, v, o);
     }
     {
         Matrix q{rows, kWidth}, k{rows, kWidth}, v{rows, kWidth}, o{kWidth, rows};
@@ -107,7 +109,7 @@ std::map<std::string, std::vector<float>> inductionWeights() {
         copyIn(k, 0, kPreviousAt, kLetters);              // ... with the letter before each key
         copyIn(v, 0, kLetterAt, kLetters);
         for (int64_t letter = 0; letter < kLetters; ++letter) o.at(kNextAt + letter, letter) = 1;
-        layer("blocks.1.attn.", q, k, v, o);
+        layer(siteName(1) + ".", q, k, v, o);
     }
     return weights;
 }

@@ -1,5 +1,6 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
@@ -105,7 +106,7 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
         {"mlp.W_gate", "mlp.gate_proj.weight"},  {"mlp.W_in", "mlp.up_proj.weight"},
         {"mlp.W_out", "mlp.down_proj.weight"},   {"mlp.b_gate", "mlp.gate_proj.bias"},
         {"mlp.b_in", "mlp.up_proj.bias"},        {"mlp.b_out", "mlp.down_proj.bias"}};
-    const auto [layer, rest] = splitParameter(parameter);
+    const auto [layer, rest] = splitName(parameter);
     if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
     return {.source = names.resolve(kPrefix, fmt::format("layers.{}.{}", layer, lookUp(kBlock, rest)))};
 }

@@ -6,12 +6,6 @@
 
 namespace attn {
 
-ParameterName splitParameter(const std::string& parameter, std::string_view prefix) {
-    if (!parameter.starts_with(prefix)) return {-1, parameter};
-    const size_t dot = parameter.find('.', prefix.size());
-    return {std::stoi(parameter.substr(prefix.size(), dot - prefix.size())), parameter.substr(dot + 1)};
-}
-
 std::string lookUp(const std::vector<std::pair<std::string, std::string>>& table, const std::string& key) {
     for (const auto& [name, value] : table)
         if (name == key) return value;

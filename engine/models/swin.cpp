@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_family.h"
 
@@ -120,10 +121,10 @@ WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, co
         {"W", "reduction.weight"}, {"ln.w", "norm.weight"}, {"ln.b", "norm.bias"}};
     if (parameter == "head.W_H") return {.source = "classifier.weight"};
     if (parameter == "head.b_H") return {.source = "classifier.bias"};
-    if (const auto [merge, rest] = splitParameter(parameter, "merge."); merge >= 0)
+    if (const auto [merge, rest] = splitName(parameter, "merge."); merge >= 0)
         return {.source = names.resolve(kBody, fmt::format("encoder.layers.{}.downsample.{}",
                                                            placeOf(config, merge).stage - 1, lookUp(kMerge, rest)))};
-    if (const auto [layer, rest] = splitParameter(parameter); layer >= 0)
+    if (const auto [layer, rest] = splitName(parameter); layer >= 0)
         return {.source = names.resolve(kBody, blockName(placeOf(config, layer)) + lookUp(kBlock, rest))};
     return {.source = names.resolve(kBody, lookUp(kGlobal, parameter)), .flattened = true};
 }

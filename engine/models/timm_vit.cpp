@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_family.h"
 
@@ -138,7 +139,7 @@ WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, co
         {"scale1", "ls1.gamma"},         {"scale2", "ls2.gamma"},          {"mlp.W_gate", "mlp.fc1.weight"},
         {"mlp.b_gate", "mlp.fc1.bias"},  {"mlp.W_in", "mlp.fc1.weight"},   {"mlp.b_in", "mlp.fc1.bias"},
         {"mlp.W_out", "mlp.fc2.weight"}, {"mlp.b_out", "mlp.fc2.bias"}};
-    const auto [layer, rest] = splitParameter(parameter);
+    const auto [layer, rest] = splitName(parameter);
     if (layer < 0) return {.source = lookUp(global, rest), .flattened = true};
     WeightRecipe result{.source = fmt::format("blocks.{}.{}", layer, lookUp(kBlock, rest))};
     if (const size_t part = std::string("QKV").find(rest.back());

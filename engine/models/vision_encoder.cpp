@@ -3,6 +3,7 @@
 #include "engine/attention/block/block_flow.h"
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/vision_layout.h"
 #include "engine/ops/tensor_ops.h"
 
@@ -170,7 +171,7 @@ private:
         x = matmul(x, parameter(".W", {2 * C, 4 * C}), {});
         blocks_.widen();
         tokens_ = rows_ = grid.area();
-        return graph_.probe(x, fmt::format("blocks.{}.hook_merged", layer), "TC");
+        return graph_.probe(x, inBlock(layer, "hook_merged"), "TC");
     }
 
     /// Replaces the tokens after the prefix by the means of clusters. @return [B * T, C] with fewer tokens
@@ -199,7 +200,7 @@ private:
             nearest = reshape(argmax(closeness), {B, N});
             if (round + 1 < kRounds) centres = meansOf(still);
         }
-        graph_.probe(affine(toReal(nearest), 1, 0), fmt::format("blocks.{}.hook_pooled_into", pool.layer), "BN");
+        graph_.probe(affine(toReal(nearest), 1, 0), inBlock(pool.layer, "hook_pooled_into"), "BN");
         const Tensor means = meansOf(tokens);
         tokens_ = P + K;
         rows_ = paddedTokens(config_, build_, pool.layer);

@@ -1,3 +1,4 @@
+#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_family.h"
 
@@ -64,7 +65,7 @@ WeightRecipe recipe(const std::string& prefix, const std::string& parameter, con
         {"mlp.b_in", "intermediate.dense.bias"},
         {"mlp.W_out", "output.dense.weight"},
         {"mlp.b_out", "output.dense.bias"}};
-    const auto [layer, rest] = splitParameter(parameter);
+    const auto [layer, rest] = splitName(parameter);
     if (layer >= 0)
         return {.source = names.resolve(prefix, fmt::format("encoder.layer.{}.{}", layer, lookUp(kBlock, rest)))};
     if (rest.find("head.") != std::string::npos) {

@@ -6,10 +6,9 @@
 #include "engine/attention/terms.h"
 #include "engine/core/rng.h"
 #include "engine/models/decoder.h"
+#include "engine/models/hook_names.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/training/initial_weights.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -47,15 +46,13 @@ public:
     }
 
 private:
-    Tensor probe(int64_t layer, const char* name) const {
-        return graph_.probes().at(fmt::format("blocks.{}.{}", layer, name)).tensor;
-    }
+    Tensor probe(int64_t layer, const char* name) const { return graph_.probes().at(inBlock(layer, name)).tensor; }
     /// The first residual stream.
     Tensor stream() const { return slice(probe(kLayers - 1, "hook_resid_pre"), -1, 0, config_.modelWidth); }
     Tensor mapped(Slot slot, const char* name, Tensor x,
                   Tensor (*BlockHooks::*map)(BlockFlow&, PartValues, const std::string&, Tensor)) {
         BlockFlow flow{.graph = graph_,
-                       .weights = "blocks.0",
+                       .weights = blockName(0),
                        .width = config_.modelWidth,
                        .parameters = decoder_.composed.parameters};
         return (spec_.blockPart(slot)->block->*map)(flow, spec_.values(slot), name, x);
@@ -172,7 +169,7 @@ std::vector<PlaygroundMap> blockMaps(Device& device, const AttentionSpec& spec, 
         for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int32_t>(i);
     }
     for (int64_t layer = 0; layer < kLayers; ++layer)
-        if (const std::string gates = fmt::format("blocks.{}.attn.gates", layer); executor.hasInput(gates))
+        if (const std::string gates = inBlock(layer, "attn.gates"); executor.hasInput(gates))
             std::ranges::fill(executor.input(gates), 1.0f);
     executor.run({});
     std::vector<PlaygroundMap> maps;

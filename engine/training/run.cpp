@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/folder.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -58,7 +59,7 @@ std::vector<double> TrainingRun::ratiosSince(const std::map<std::string, std::ve
     const size_t groups = trainer_.objective().layers().size() + 1;
     std::vector<double> change(groups), length(groups), ratios;
     for (const auto& [name, old] : before) {
-        const size_t group = name.starts_with("blocks.") ? std::stoul(name.substr(7)) + 1 : 0;
+        const size_t group = static_cast<size_t>(splitName(name).layer + 1);
         const std::vector<float> now = trainer_.read(name);
         for (size_t i = 0; i < now.size(); ++i) {
             const double difference = static_cast<double>(now[i]) - static_cast<double>(old[i]);

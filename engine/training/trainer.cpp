@@ -1,6 +1,7 @@
 #include "engine/training/trainer.h"
 
 #include "engine/core/error.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
 #include "engine/training/initial_weights.h"
 #include "engine/training/tasks/catalogue.h"
@@ -185,7 +186,7 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTar
     for (size_t layer = 0; layer < layers.size(); ++layer) {
         const size_t first = firstGate(layer);
         std::ranges::copy(openness.subspan(first, firstGate(layer + 1) - first),
-                          executor.input(fmt::format("blocks.{}.attn.gates", layer)).begin());
+                          executor.input(inBlock(layer, "attn.gates")).begin());
     }
 }
 

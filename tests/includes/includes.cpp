@@ -1,6 +1,6 @@
 #include "engine/core/temporary_folder.h"
 #include "tests/includes/include_rules.h"
-#include "tests/includes/throwing_file_calls.h"
+#include "tests/includes/source_rules.h"
 #include "tests/support/catch.h"
 
 #include <fstream>
@@ -103,6 +103,19 @@ TEST_CASE("includes: calls of std::filesystem report errors by code, so that no 
                    "ignored, as its last argument",
                    "engine/core/a.cpp:1: directory_iterator throws if a folder cannot be read. Use entriesOf of "
                    "engine/core/folder.h"});
+}
+
+TEST_CASE("includes: one place spells the names of hooks and parameters", "[includes]") {
+    CHECK(spelledBlockNames(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
+
+    const MadeUp tree;
+    tree.write("engine/models/hook_names.cpp", "return fmt::format(\"blocks.{}\", layer);\n");
+    tree.write("app/lab/a.cpp", "x(\"layer\"); // \"blocks.3\"\n");
+    CHECK(spelledBlockNames(tree.root()) == Problems());
+    tree.write("app/lab/b.cpp", "\nuse(\"blocks.\" + number);\n");
+    CHECK(spelledBlockNames(tree.root()) ==
+          Problems{"app/lab/b.cpp:2: this spells the name of a block. Use inBlock or attentionHook of "
+                   "engine/models/hook_names.h"});
 }
 
 } // namespace attn::test

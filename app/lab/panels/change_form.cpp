@@ -1,8 +1,7 @@
 #include "app/lab/panels/change_form.h"
 
 #include "engine/inference/whole_layer.h"
-
-#include <fmt/format.h>
+#include "engine/models/hook_names.h"
 
 #include <algorithm>
 
@@ -15,21 +14,21 @@ constexpr float kMostFactor = 4.0f; ///< largest factor of a direction; the smal
 
 std::vector<Intervention> changeAtPlace(ChangePlace place, int layer, Intervention change,
                                         std::span<const std::string> hooks) {
-    const auto inBlock = [layer](const char* hook) { return fmt::format("blocks.{}.{}", layer, hook); };
     switch (place) {
     case ChangePlace::HeadOutput:
-        change.hook = inBlock("attn.hook_z");
+        change.hook = attentionHook(layer, "z");
         break;
     case ChangePlace::AttentionOut:
-        change.hook = inBlock("hook_attn_out");
+        change.hook = inBlock(layer, "hook_attn_out");
         break;
     case ChangePlace::MlpOut:
-        change.hook = inBlock("hook_mlp_out");
+        change.hook = inBlock(layer, "hook_mlp_out");
         break;
     case ChangePlace::WholeLayer:
-        return wholeLayer(std::move(change), layer, std::ranges::find(hooks, inBlock("hook_mlp_out")) != hooks.end());
+        return wholeLayer(std::move(change), layer,
+                          std::ranges::find(hooks, inBlock(layer, "hook_mlp_out")) != hooks.end());
     case ChangePlace::Stream:
-        change.hook = inBlock("hook_resid_pre");
+        change.hook = inBlock(layer, "hook_resid_pre");
         break;
     case ChangePlace::Embedding:
         change.hook = "hook_embed";

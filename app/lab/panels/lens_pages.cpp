@@ -9,6 +9,7 @@
 #include "engine/analysis/sweeps.h"
 #include "engine/analysis/token_flow.h"
 #include "engine/analysis/weighted_attention.h"
+#include "engine/models/hook_names.h"
 
 #include <QCoreApplication>
 
@@ -338,8 +339,7 @@ LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
 
 Intervention removalOf(const HeadEffects& effects, int layer, int column) {
     const bool isHead = column < effects.heads;
-    return {.hook = "blocks." + std::to_string(layer) + (isHead ? ".attn.hook_z" : ".hook_mlp_out"),
-            .head = isHead ? column : -1};
+    return {.hook = isHead ? attentionHook(layer, "z") : inBlock(layer, "hook_mlp_out"), .head = isHead ? column : -1};
 }
 
 LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, const QString& source,
@@ -358,10 +358,8 @@ LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, co
 }
 
 Intervention patchOf(const PatchEffects& effects, int layer, int position, const std::string& source) {
-    return {.kind = Intervention::Kind::Patch,
-            .hook = "blocks." + std::to_string(layer) + "." + effects.hook,
-            .position = position,
-            .text = source};
+    return {
+        .kind = Intervention::Kind::Patch, .hook = inBlock(layer, effects.hook), .position = position, .text = source};
 }
 
 } // namespace attn

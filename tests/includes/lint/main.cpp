@@ -1,5 +1,5 @@
 #include "tests/includes/include_rules.h"
-#include "tests/includes/throwing_file_calls.h"
+#include "tests/includes/source_rules.h"
 
 #include <exception>
 #include <iostream>
@@ -9,7 +9,8 @@
 int main() {
     try {
         auto problems = attn::test::brokenIncludes(".", attn::test::readIncludeRules("tests/includes/folders.txt"));
-        for (auto& problem : attn::test::throwingFileCalls(".")) problems.push_back(std::move(problem));
+        for (const auto check : {attn::test::throwingFileCalls, attn::test::spelledBlockNames})
+            for (auto& problem : check(".")) problems.push_back(std::move(problem));
         for (const auto& problem : problems) std::cerr << problem << '\n';
         return problems.empty() ? 0 : 1;
     } catch (const std::exception& error) {

@@ -11,4 +11,8 @@ namespace attn::test {
 /// file, line and remedy.
 std::vector<std::string> throwingFileCalls(const std::filesystem::path& root);
 
+/// The texts in engine and app that spell the name of a block ("blocks.3.hook_resid_pre") themselves. Only hook_names
+/// and the readers of files with such names may. One sentence for each.
+std::vector<std::string> spelledBlockNames(const std::filesystem::path& root);
+
 } // namespace attn::test

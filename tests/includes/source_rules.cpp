@@ -1,9 +1,11 @@
-#include "tests/includes/throwing_file_calls.h"
+#include "tests/includes/source_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <sstream>
 
 namespace fs = std::filesystem;
 
@@ -28,7 +30,7 @@ std::string argumentsAt(const std::string& text, size_t open) {
     return text.substr(open, end - open);
 }
 
-void checkFile(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
+void checkCalls(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
     for (std::sregex_iterator call(text.begin(), text.end(), kCall), end; call != end; ++call) {
         const auto at = static_cast<size_t>(call->position()), after = at + static_cast<size_t>(call->length());
         const std::string name = (*call)[1];
@@ -45,9 +47,23 @@ void checkFile(const std::string& file, const std::string& text, std::vector<std
     }
 }
 
-} // namespace
+void checkNames(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
+    constexpr std::array homes{"engine/models/hook_names.cpp", "engine/models/hook_names.h",
+                               "engine/models/timm_vit.cpp"}; // the last reads files with such names
+    if (std::ranges::find(homes, file) != homes.end()) return;
+    std::istringstream lines(text);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+        if (line.substr(0, line.find("//")).find("\"blocks.") == std::string::npos) continue;
+        problems.push_back(file + ":" + std::to_string(number) +
+                           ": this spells the name of a block. Use inBlock or attentionHook of "
+                           "engine/models/hook_names.h");
+    }
+}
 
-std::vector<std::string> throwingFileCalls(const fs::path& root) {
+using Check = void (*)(const std::string& file, const std::string& text, std::vector<std::string>& problems);
+
+std::vector<std::string> checked(const fs::path& root, Check check) {
     std::vector<fs::path> sources;
     for (const char* folder : {"engine", "app"})
         if (fs::is_directory(root / folder))
@@ -58,10 +74,15 @@ std::vector<std::string> throwingFileCalls(const fs::path& root) {
     std::vector<std::string> problems;
     for (const fs::path& source : sources) {
         std::ifstream stream(source, std::ios::binary);
-        checkFile(source.lexically_relative(root).generic_string(), {std::istreambuf_iterator<char>(stream), {}},
-                  problems);
+        check(source.lexically_relative(root).generic_string(), {std::istreambuf_iterator<char>(stream), {}}, problems);
     }
     return problems;
 }
+
+} // namespace
+
+std::vector<std::string> throwingFileCalls(const fs::path& root) { return checked(root, checkCalls); }
+
+std::vector<std::string> spelledBlockNames(const fs::path& root) { return checked(root, checkNames); }
 
 } // namespace attn::test

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "engine/models/hook_names.h"
+#include "engine/runtime/tensor_store.h"
+
+namespace attn {
+
+/// The name of a parameter of a layer: the layer's own, or that of the first if the layers share it.
+inline std::string parameterName(const TensorStore& store, int64_t layer, std::string_view name) {
+    std::string own = inBlock(layer, name);
+    return store.contains(own) ? own : inBlock(0, name);
+}
+
+} // namespace attn

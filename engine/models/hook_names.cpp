@@ -1,0 +1,30 @@
+#include "engine/models/hook_names.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace attn {
+
+std::string blockName(int64_t layer) { return fmt::format("blocks.{}", layer); }
+
+std::string siteName(int64_t layer) { return inBlock(layer, "attn"); }
+
+std::string inBlock(int64_t layer, std::string_view name) { return fmt::format("{}.{}", blockName(layer), name); }
+
+std::string inEveryBlock(std::string_view name) { return fmt::format("blocks.*.{}", name); }
+
+std::string attentionHook(int64_t layer, std::string_view hook) {
+    return fmt::format("{}.hook_{}", siteName(layer), hook);
+}
+
+NameInBlock splitName(const std::string& name, std::string_view prefix) {
+    if (!name.starts_with(prefix)) return {-1, name};
+    const char *begin = name.data() + prefix.size(), *end = name.data() + name.size();
+    int layer = -1;
+    const auto [after, error] = std::from_chars(begin, end, layer);
+    if (error != std::errc() || layer < 0 || (after != end && *after != '.')) return {-1, name};
+    return {layer, after == end ? std::string() : std::string(after + 1, end)};
+}
+
+} // namespace attn
