@@ -16,7 +16,7 @@ namespace attn {
 
 /// The content of a `.attnlab` file: everything that restores the same screen, and the locks for a class.
 struct SessionDocument {
-    static constexpr int kVersion = 1;
+    static constexpr int kVersion = 2; ///< 2: heads are named by site
 
     QString modelPath;
     QString prompt;

@@ -66,7 +66,7 @@ picture() {
 }
 
 if wants attention; then
-    session builtin:stories '{"attention": {"level": "head", "layer": 1, "head": 1, "scale": "linear", "colours": "viridis"}}'
+    session builtin:stories '{"attention": {"level": "head", "site": "blocks.1.attn", "head": 1, "scale": "linear", "colours": "viridis"}}'
     picture attention "$panel"
     stop
 fi

@@ -97,7 +97,8 @@ Intervention interventionOf(const Json& object) {
 }
 
 Json toJson(const PatternEdit& each) {
-    Json object{{"kind", kPatternKinds[static_cast<size_t>(each.kind)]}, {"layer", each.layer}, {"head", each.head}};
+    Json object{
+        {"kind", kPatternKinds[static_cast<size_t>(each.kind)]}, {"site", siteName(each.layer)}, {"head", each.head}};
     if (each.kind == PatternEdit::Kind::Pin) object["key"] = each.key;
     if (each.kind != PatternEdit::Kind::Rows) return object;
     object["rows"] = Json::array();
@@ -105,8 +106,18 @@ Json toJson(const PatternEdit& each) {
     return object;
 }
 
+/// The layer of the site that an object names. Files from before version 0.3 have the layer itself.
+int layerOf(const Json& object) {
+    const bool isNew = object.contains("site");
+    if (const auto layer = isNew ? layerOfSite(object.at("site").get<std::string>()) : whole(object, "layer");
+        layer >= 0)
+        return *layer;
+    if (!isNew) throw wrong("a layer is below 0", "layer");
+    throw wrong(fmt::format("{} is no site", shownJson(object.at("site"))), "site");
+}
+
 PatternEdit patternEditOf(const Json& object) {
-    PatternEdit edit{.layer = whole(object, "layer"),
+    PatternEdit edit{.layer = layerOf(object),
                      .head = whole(object, "head"),
                      .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object))};
     if (edit.kind == PatternEdit::Kind::Pin) edit.key = whole(object, "key", 0);

@@ -10,6 +10,11 @@ std::string blockName(int64_t layer) { return fmt::format("blocks.{}", layer); }
 
 std::string siteName(int64_t layer) { return inBlock(layer, "attn"); }
 
+std::optional<int> layerOfSite(const std::string& site) {
+    const auto [layer, rest] = splitName(site);
+    return layer >= 0 && rest == "attn" ? std::optional(layer) : std::nullopt;
+}
+
 std::string inBlock(int64_t layer, std::string_view name) { return fmt::format("{}.{}", blockName(layer), name); }
 
 std::string inEveryBlock(std::string_view name) { return fmt::format("blocks.*.{}", name); }

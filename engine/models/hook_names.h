@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ std::string blockName(int64_t layer);
 
 /// The attention of a block, or the mechanism in its place: "blocks.3.attn".
 std::string siteName(int64_t layer);
+
+/// The layer of a site's name: 3 of "blocks.3.attn". @return nothing if this is no such name
+std::optional<int> layerOfSite(const std::string& site);
 
 /// "blocks.3.hook_resid_pre" from "hook_resid_pre", and "blocks.3.attn.W_Q" from "attn.W_Q"
 std::string inBlock(int64_t layer, std::string_view name);

@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/io/json_file.h"
+#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -66,7 +67,7 @@ std::string mirrorLine(const MirrorMessage& message) {
     if (message.step > 0) object["step"] = message.step;
     if (message.edits) object["edits"] = Json::parse(editsToJson(*message.edits));
     put("gates", message.gates);
-    put("layer", message.layer);
+    if (message.layer) object["site"] = siteName(*message.layer);
     put("head", message.head);
     put("view", message.view);
     put("theme", message.theme);
@@ -89,7 +90,10 @@ MirrorMessage parseMirrorLine(const std::string& line) {
     message.step = step.value_or(0);
     if (message.step < 0 || message.step > kMostSteps)
         throw wrong(fmt::format("\"step\" must be from 0 to {}", kMostSteps), line);
-    read(object, "layer", message.layer, isInt, "a whole number", line);
+    std::optional<std::string> site;
+    read(object, "site", site, isText, "the name of a site", line);
+    if (site && !(message.layer = layerOfSite(*site)))
+        throw wrong(fmt::format("\"site\" must be like \"{}\"", siteName(3)), line);
     read(object, "head", message.head, isInt, "a whole number", line);
     read(object, "view", message.view, isText, "the name of a view", line);
     read(object, "theme", message.theme, isText, "\"dark\" or \"light\"", line);

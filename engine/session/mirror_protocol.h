@@ -13,7 +13,7 @@ namespace attn {
 ///
 ///     {"path": "builtin:stories", "prompt": "Once upon a time"}
 ///     {"tokens": [1, 403, 407], "promptLength": 2}
-///     {"layer": 3, "head": 1, "view": "head"}
+///     {"site": "blocks.3.attn", "head": 1, "view": "head"}
 ///     {"step": 1}
 ///     {"edits": {"interventions": [{"kind": "zero", "hook": "blocks.1.hook_mlp_out"}]}, "gates": []}
 ///     {"theme": "light"}
@@ -25,9 +25,9 @@ struct MirrorMessage {
     int step = 0;                            ///< number of tokens to generate
     std::optional<Edits> edits;              ///< replace all others; in the format of session files
     std::optional<std::vector<float>> gates; ///< of all heads, layer by layer; empty: all gates are 1
-    std::optional<int> layer, head;
-    std::optional<std::string> view;  ///< its name on the command line of attention-scope
-    std::optional<std::string> theme; ///< "dark" or "light"
+    std::optional<int> layer, head;          ///< the layer is written as the name of its site
+    std::optional<std::string> view;         ///< its name on the command line of attention-scope
+    std::optional<std::string> theme;        ///< "dark" or "light"
     bool operator==(const MirrorMessage&) const = default;
 };
 

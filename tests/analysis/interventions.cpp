@@ -194,6 +194,14 @@ TEST_CASE("edits: a session file's text gives them back", "[analysis]") {
                        {.kind = Intervention::Kind::Mean, .hook = kZ, .head = 1, .position = 7}},
                       {rows, {.layer = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 9}}};
     CHECK(editsFromJson(editsToJson(edits)) == edits);
+    CHECK(editsToJson(edits).find("\"site\":\"blocks.") != std::string::npos);
+    const auto layerFrom = [](const std::string& place) {
+        return editsFromJson("{\"patterns\": [{\"kind\": \"pin\", \"head\": 0, " + place + "}]}").patterns.at(0).layer;
+    };
+    CHECK(layerFrom("\"site\": \"blocks.3.attn\"") == 3);
+    CHECK(layerFrom("\"layer\": 3") == 3); // a session file of version 0.2
+    for (const char* wrong : {"\"site\": 3", "\"site\": \"blocks.3\"", "\"site\": \"blocks.-1.attn\"", "\"layer\": -1"})
+        CHECK_THROWS_AS(layerFrom(wrong), Error);
     CHECK(editsFromJson("{}").empty());
     for (const char* broken :
          {"", "[]", "{\"interventions\": [{\"kind\": \"patch\"}]}", "{\"interventions\": [{\"kind\": \"x\"}]}",

@@ -120,16 +120,19 @@ TEST_CASE("lessons: conditions hold when what they name is so, and not before", 
         return lab.waitFor([&] { return isSo(name, argument); }, 120'000);
     };
     CHECK(isSo("gatesOn", true));
-    run(lab.window(), {"gate", QJsonArray{1, 0, 0.5}});
-    CHECK(becomes("gateBelow", QJsonArray{1, 0, 0.6}));
+    run(lab.window(), {"gate", QJsonArray{"blocks.1.attn", 0, 0.5}});
+    CHECK(becomes("gateBelow", QJsonArray{"blocks.1.attn", 0, 0.6}));
     CHECK_FALSE(isSo("gatesOn", true));
     run(lab.window(), {"gatesOn", true});
     CHECK(becomes("gatesOn", true));
     CHECK_FALSE(isSo("cell", QJsonArray{5, 3}));
     run(lab.window(),
-        {"attention", QJsonObject{{"level", "cell"}, {"layer", 1}, {"head", 0}, {"cell", QJsonArray{5, 3}}}});
+        {"attention",
+         QJsonObject{{"level", "cell"}, {"site", "blocks.1.attn"}, {"head", 0}, {"cell", QJsonArray{5, 3}}}});
     CHECK(becomes("cell", QJsonArray{5, 3}));
-    CHECK(isSo("head", QJsonArray{1, 0}));
+    CHECK(isSo("head", QJsonArray{"blocks.1.attn", 0}));
+    CHECK_FALSE(isSo("head", QJsonArray{"blocks.0.attn", 0}));
+    CHECK(isSo("head", QJsonArray{1, 0})); // a lesson from before version 0.3
     CHECK_FALSE(isSo("panel", "playground"));
     REQUIRE(opens(lab));
     CHECK(becomes("panel", "playground"));

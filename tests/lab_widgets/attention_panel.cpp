@@ -256,6 +256,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: the view travels through a 
     find<QComboBox>("attentionScale")->setCurrentIndex(2);
     find<QComboBox>("attentionColours")->setCurrentIndex(1);
     const QJsonObject saved = panel->saveView();
+    CHECK(saved["site"] == "blocks.2.attn");
     Bench other;
     AttentionPanel copy(other.context);
     copy.setSnapshot(shown);
@@ -263,7 +264,13 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: the view travels through a 
     CHECK(copy.settings() == panel->settings());
     CHECK(other.last<PatternRequest>().layer == 2);
     CHECK(other.last<CellRequest>().key == 4);
-    copy.restoreView(QJsonObject{{"level", "nonsense"}, {"layer", 99}, {"head", -4}, {"cell", QJsonArray{1, "x"}}});
+    QJsonObject older = saved; // of version 0.2
+    older.remove("site");
+    older["layer"] = 1;
+    copy.restoreView(older);
+    CHECK(copy.settings().choice.layer == 1);
+    copy.restoreView(
+        QJsonObject{{"level", "nonsense"}, {"site", "blocks.99.attn"}, {"head", -4}, {"cell", QJsonArray{1, "x"}}});
     CHECK(copy.settings().choice == HeadChoice{2, 0, HeadAggregate::None});
     CHECK_FALSE(copy.settings().cell);
 }

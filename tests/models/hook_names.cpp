@@ -23,5 +23,7 @@ TEST_CASE("names: a name is split at its block; other names stay whole", "[model
     for (const std::string name : {"blocks.", "blocks.x.attn", "blocks.-1.attn", "blocks.1x.attn",
                                    "blocks.99999999999.attn"}) // names from files
         CHECK(split(name) == std::pair(-1, name));
+    CHECK(layerOfSite(siteName(7)) == 7);
+    for (const char* name : {"blocks.7", "blocks.7.mlp", "attn", ""}) CHECK(layerOfSite(name) == std::nullopt);
     CHECK(splitName("merge.1.norm.w", "merge.").layer == 1);
 }

@@ -81,11 +81,11 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
     CHECK(line.find('\n') == line.size() - 1);
     CHECK(parseMirrorLine(line) == all);
     CHECK(parseMirrorLine("{}") == MirrorMessage{});
-    CHECK(parseMirrorLine(R"({"layer": 2, "of a later version": [1]})") == MirrorMessage{.layer = 2});
+    CHECK(parseMirrorLine(R"({"site": "blocks.2.attn", "of a later version": [1]})") == MirrorMessage{.layer = 2});
     for (const char* wrong :
-         {"", "x", "[1]", R"({"layer": "1"})", R"({"tokens": [1, "a"]})", R"({"theme": "pink"})", R"({"step": -1})",
-          R"({"view": 3})", R"({"gates": [true]})", R"({"edits": 1})",
-          R"({"edits": {"interventions": [{"kind": "melt"}]}})", R"({"layer": 4294967297})", R"({"step": 4294967297})",
+         {"", "x", "[1]", R"({"site": 1})", R"({"site": "blocks.x.attn"})", R"({"tokens": [1, "a"]})",
+          R"({"theme": "pink"})", R"({"step": -1})", R"({"view": 3})", R"({"gates": [true]})", R"({"edits": 1})",
+          R"({"edits": {"interventions": [{"kind": "melt"}]}})", R"({"head": 4294967297})", R"({"step": 4294967297})",
           R"({"tokens": [18446744073709551615]})", R"({"gates": [1e99]})",
           R"({"edits": {"interventions": [{"kind": "zero", "hook": "x", "head": 4294967296}]}})",
           R"({"edits": {"patterns": [{"kind": "pin", "layer": 0.5, "head": 0}]}})"}) {

@@ -4,6 +4,7 @@
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/widgets/spec_line.h"
 #include "engine/core/error.h"
+#include "engine/models/hook_names.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <QJsonArray>
@@ -45,6 +46,31 @@ QString numbers(const QJsonValue& value, qsizetype count) {
     return isRight ? QString() : QStringLiteral("it takes a list of %1 numbers, up to %2").arg(count).arg(kMost);
 }
 
+namespace {
+
+QString siteAndNumbers(const QJsonValue& value, qsizetype count) {
+    QJsonArray list = value.toArray();
+    if (!list.isEmpty() && list.first().isString()) {
+        const auto layer = layerOfSite(list.first().toString().toStdString());
+        list[0] = layer ? QJsonValue(*layer) : QJsonValue();
+    }
+    if (numbers(list, 1 + count).isEmpty()) return {};
+    return QStringLiteral("it takes a list of a site, such as \"%1\", and %2 numbers")
+        .arg(QString::fromStdString(siteName(1)))
+        .arg(count);
+}
+
+} // namespace
+
+QString head(const QJsonValue& value) { return siteAndNumbers(value, 1); }
+
+QString gate(const QJsonValue& value) { return siteAndNumbers(value, 2); }
+
+int layerOf(const QJsonValue& value) {
+    const QJsonValue site = value.toArray().first();
+    return site.isString() ? layerOfSite(site.toString().toStdString()).value_or(0) : site.toInt();
+}
+
 QString oneOf(const QJsonValue& value, const QStringList& names) {
     if (names.contains(value.toString())) return {};
     return QStringLiteral("it takes one of %1").arg(names.join(QStringLiteral(", ")));
@@ -74,9 +100,6 @@ QString fieldsOf(const QJsonValue& value, std::initializer_list<const char*> kno
     return {};
 }
 
-QString headProblem(const QJsonValue& value) { return argument::numbers(value, 2); }
-QString gateProblem(const QJsonValue& value) { return argument::numbers(value, 3); }
-
 QString openProblem(const QJsonValue& value) {
     if (value.isString()) return {};
     const QString problem = fieldsOf(value, {"model", "prompt"});
@@ -100,13 +123,13 @@ void setPrompt(MainWindow& window, const QJsonValue& value) {
 }
 
 void selectHead(MainWindow& window, const QJsonValue& value) {
-    window.selectHead(value.toArray()[0].toInt(), value.toArray()[1].toInt());
+    window.selectHead(argument::layerOf(value), value.toArray()[1].toInt());
 }
 
 void setGate(MainWindow& window, const QJsonValue& value) {
     const QJsonArray list = value.toArray();
     window.bridge().post(SetHeadGateCommand{
-        .layer = list[0].toInt(), .head = list[1].toInt(), .gate = static_cast<float>(list[2].toDouble())});
+        .layer = argument::layerOf(value), .head = list[1].toInt(), .gate = static_cast<float>(list[2].toDouble())});
 }
 
 void openGates(MainWindow& window, const QJsonValue&) {
@@ -119,7 +142,7 @@ QJsonObject merged(QJsonObject view, const QJsonObject& changes) {
 }
 
 QString attentionProblem(const QJsonValue& value) {
-    return fieldsOf(value, {"level", "layer", "head", "aggregate", "scale", "hidesFirst", "colours", "cell"});
+    return fieldsOf(value, {"level", "site", "head", "aggregate", "scale", "hidesFirst", "colours", "cell"});
 }
 
 void setAttention(MainWindow& window, const QJsonValue& value) {
@@ -201,8 +224,8 @@ void stop(MainWindow& window, const QJsonValue&) {
 constexpr LessonAction kActions[] = {
     {"open", openProblem, open},
     {"prompt", argument::text, setPrompt},
-    {"head", headProblem, selectHead},
-    {"gate", gateProblem, setGate},
+    {"head", argument::head, selectHead},
+    {"gate", argument::gate, setGate},
     {"gatesOn", argument::flag, openGates},
     {"attention", attentionProblem, setAttention},
     {"playground", playgroundProblem, setPlayground},

@@ -39,6 +39,10 @@ QString flag(const QJsonValue& value); ///< only `true` is valid
 QString count(const QJsonValue& value);
 QString object(const QJsonValue& value);
 QString numbers(const QJsonValue& value, qsizetype count);
+/// [site, head]; lessons from before version 0.3 have the layer in place of the site.
+QString head(const QJsonValue& value);
+QString gate(const QJsonValue& value); ///< [site, head, gate]
+int layerOf(const QJsonValue& value);  ///< of a list for which head() or gate() found no problem
 QString oneOf(const QJsonValue& value, const QStringList& names);
 QString ids(const QJsonValue& value, std::initializer_list<const char*> known); ///< one of them
 } // namespace lesson_argument

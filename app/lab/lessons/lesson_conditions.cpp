@@ -19,7 +19,6 @@ namespace {
 namespace argument = lesson_argument;
 
 QString pairProblem(const QJsonValue& value) { return argument::numbers(value, 2); }
-QString tripleProblem(const QJsonValue& value) { return argument::numbers(value, 3); }
 
 const AttentionSettings& attentionOf(MainWindow& window) {
     return static_cast<AttentionPanel&>(window.panel("attention")).settings();
@@ -27,7 +26,7 @@ const AttentionSettings& attentionOf(MainWindow& window) {
 
 bool isHead(MainWindow& window, const QJsonValue& value) {
     const HeadChoice& choice = attentionOf(window).choice;
-    return choice.layer == value.toArray()[0].toInt() && choice.head == value.toArray()[1].toInt();
+    return choice.layer == argument::layerOf(value) && choice.head == value.toArray()[1].toInt();
 }
 
 QString levelProblem(const QJsonValue& value) { return argument::ids(value, {"all", "head", "cell"}); }
@@ -52,7 +51,7 @@ float gateOf(MainWindow& window, int layer, int head) {
 
 bool isGateBelow(MainWindow& window, const QJsonValue& value) {
     const QJsonArray list = value.toArray();
-    return static_cast<double>(gateOf(window, list[0].toInt(), list[1].toInt())) < list[2].toDouble();
+    return static_cast<double>(gateOf(window, argument::layerOf(value), list[1].toInt())) < list[2].toDouble();
 }
 
 bool areGatesOn(MainWindow& window, const QJsonValue&) {
@@ -197,10 +196,10 @@ bool isInFront(MainWindow& window, const QJsonValue& value) {
 }
 
 constexpr LessonCondition kConditions[] = {
-    {"head", pairProblem, isHead},
+    {"head", argument::head, isHead},
     {"level", levelProblem, isLevel},
     {"cell", pairProblem, isExplained},
-    {"gateBelow", tripleProblem, isGateBelow},
+    {"gateBelow", argument::gate, isGateBelow},
     {"gatesOn", argument::flag, areGatesOn},
     {"prompt", argument::text, isPrompt},
     {"written", argument::count, hasWritten},

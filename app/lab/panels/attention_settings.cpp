@@ -1,5 +1,7 @@
 #include "app/lab/panels/attention_settings.h"
 
+#include "engine/models/hook_names.h"
+
 #include <QJsonArray>
 
 #include <algorithm>
@@ -20,9 +22,15 @@ template <class T, size_t N> T named(const QJsonValue& value, const char* const 
 
 } // namespace
 
+int savedLayer(const QJsonObject& view, int absent) {
+    const QJsonValue site = view["site"];
+    return site.isString() ? layerOfSite(site.toString().toStdString()).value_or(absent)
+                           : std::max(0, view["layer"].toInt(absent));
+}
+
 QJsonObject attentionToJson(const AttentionSettings& settings) {
     QJsonObject object{{"level", QLatin1String(kLevels[static_cast<size_t>(settings.level)])},
-                       {"layer", settings.choice.layer},
+                       {"site", QString::fromStdString(siteName(settings.choice.layer))},
                        {"head", settings.choice.head},
                        {"aggregate", QLatin1String(kAggregates[static_cast<size_t>(settings.choice.aggregate)])},
                        {"scale", scaleKey(settings.scale.kind)},
@@ -35,7 +43,7 @@ QJsonObject attentionToJson(const AttentionSettings& settings) {
 AttentionSettings attentionFromJson(const QJsonObject& object) {
     AttentionSettings settings;
     settings.level = named<AttentionLevel>(object["level"], kLevels);
-    settings.choice = {std::max(0, object["layer"].toInt()), std::max(0, object["head"].toInt()),
+    settings.choice = {savedLayer(object, 0), std::max(0, object["head"].toInt()),
                        named<HeadAggregate>(object["aggregate"], kAggregates)};
     settings.scale = {scaleFromKey(object["scale"].toString()), object["hidesFirst"].toBool()};
     settings.colours = colourMapFromKey(object["colours"].toString());

@@ -29,6 +29,9 @@ struct AttentionSettings {
     bool isPlain() const { return scale.isPlain() && choice.aggregate == HeadAggregate::None; }
 };
 
+/// The layer of the site that a saved view names; views from before version 0.3 have the layer itself.
+int savedLayer(const QJsonObject& view, int absent);
+
 QJsonObject attentionToJson(const AttentionSettings& settings);
 /// Reads settings. Unknown keys are ignored; missing keys keep their defaults.
 AttentionSettings attentionFromJson(const QJsonObject& object);

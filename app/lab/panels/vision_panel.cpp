@@ -4,6 +4,7 @@
 #include "app/figures/read_image.h"
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/attention_settings.h"
 #include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/vision_views.h"
 #include "app/lab/undo_commands.h"
@@ -11,6 +12,7 @@
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "engine/io/run_folder.h"
+#include "engine/models/hook_names.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -392,7 +394,7 @@ QJsonObject VisionPanel::saveView() const {
     return {{"model", model_},
             {"picture", setup_.name},
             {"view", savedChoice(*view_)},
-            {"layer", layerBox_->value()},
+            {"site", QString::fromStdString(siteName(layerBox_->value()))},
             {"head", head_->currentData().toInt()},
             {"fusion", savedChoice(*fusion_)},
             {"discard", discard_->value()},
@@ -426,7 +428,7 @@ void VisionPanel::restoreView(const QJsonObject& view) {
 void VisionPanel::restoreViewOfModel() {
     if (viewOfModel_.isEmpty() || !shown_->model || shown_->query.model != model_.toStdString()) return;
     const QJsonObject view = std::exchange(viewOfModel_, {});
-    layerBox_->setValue(view["layer"].toInt(layerBox_->value()));
+    layerBox_->setValue(savedLayer(view, layerBox_->value()));
     for (auto [box, key] : {std::pair(head_, "head"), std::pair(weighted_, "weighted")})
         if (const int at = box->findData(view[key].toInt(box->currentData().toInt())); at >= 0)
             box->setCurrentIndex(at);
