@@ -1,5 +1,7 @@
 #include "app/lab/bridge/background_task.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
 
 namespace attn {

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "app/lab/bridge/handover.h"
 #include "engine/core/failure.h"
 #include "engine/session/publisher.h"
 
-#include <QCoreApplication>
 #include <QThreadPool>
 
 #include <atomic>
@@ -35,18 +35,16 @@ public:
                std::function<void(std::variant<Result, Failure> result)> done) {
         cancel();
         isStopped_ = std::make_shared<std::atomic<bool>>(false);
-        threads().start([this, where, work = std::move(work), done = std::move(done), isStopped = isStopped_] {
+        runOn(threads(), [this, where, window = &Handover::toWindow(), work = std::move(work), done = std::move(done),
+                          isStopped = isStopped_] {
             auto result = std::make_shared<std::variant<Result, Failure>>();
             if (auto failure = attempt(where, [&] { *result = work(*isStopped); })) *result = std::move(*failure);
             if (*isStopped) return; // the application may be gone
-            QMetaObject::invokeMethod(
-                QCoreApplication::instance(),
-                [this, result, done, isStopped] {
-                    if (*isStopped) return; // this may be gone
-                    isStopped_.reset();
-                    done(std::move(*result));
-                },
-                Qt::QueuedConnection);
+            window->post([this, result, done, isStopped] {
+                if (*isStopped) return; // this may be gone
+                isStopped_.reset();
+                done(std::move(*result));
+            });
         });
     }
     /// Drops the result, and asks the work to end.

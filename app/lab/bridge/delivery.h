@@ -1,6 +1,6 @@
 #pragma once
 
-#include <QObject>
+#include "app/lab/bridge/handover.h"
 
 #include <functional>
 #include <mutex>
@@ -8,12 +8,12 @@
 
 namespace attn {
 
-/// Carries callbacks from a session's thread to an object's thread. `deliver` runs there once for all requests that
+/// Carries callbacks from a session's thread to the window's. `deliver` runs there once for all requests that
 /// came before it.
 class Delivery {
 public:
-    /// @param target must outlive this
-    Delivery(QObject& target, std::function<void()> deliver) : target_(target), deliver_(std::move(deliver)) {}
+    /// Deliveries come on the thread that calls this.
+    explicit Delivery(std::function<void()> deliver) : deliver_(std::move(deliver)) {}
     Delivery(const Delivery&) = delete;
     Delivery& operator=(const Delivery&) = delete;
 
@@ -21,26 +21,23 @@ public:
     void request() {
         const std::lock_guard lock(mutex_);
         if (isClosed_ || std::exchange(isQueued_, true)) return;
-        QMetaObject::invokeMethod(
-            &target_,
-            [this] {
-                {
-                    const std::lock_guard inner(mutex_);
-                    isQueued_ = false;
-                    if (isClosed_) return;
-                }
-                deliver_();
-            },
-            Qt::QueuedConnection);
+        handover_.post([this] {
+            {
+                const std::lock_guard inner(mutex_);
+                isQueued_ = false;
+                if (isClosed_) return;
+            }
+            deliver_();
+        });
     }
-    /// Stops all deliveries. Call this before the target is destroyed.
+    /// Stops all deliveries. Call this before what they use is destroyed.
     void close() {
         const std::lock_guard lock(mutex_);
         isClosed_ = true;
     }
 
 private:
-    QObject& target_;
+    Handover handover_;
     std::function<void()> deliver_;
     std::mutex mutex_;
     bool isQueued_ = false, isClosed_ = false;

@@ -8,7 +8,7 @@ SessionBridge::SessionBridge(DeviceChoice choice, QObject* parent)
     : QObject(parent), session_(std::make_unique<Session>(std::move(choice))) {
     session_->setListener([this] { receive(); });
     // A snapshot from before the listener was set must not be missed.
-    QMetaObject::invokeMethod(this, &SessionBridge::deliver, Qt::QueuedConnection);
+    handover_.post([this] { deliver(); });
 }
 
 SessionBridge::~SessionBridge() {
@@ -30,8 +30,7 @@ void SessionBridge::receive() {
         failureCount_ = snapshot->failureCount;
         failures_.push_back(*snapshot->failure);
     }
-    if (!std::exchange(isDeliveryQueued_, true))
-        QMetaObject::invokeMethod(this, &SessionBridge::deliver, Qt::QueuedConnection);
+    if (!std::exchange(isDeliveryQueued_, true)) handover_.post([this] { deliver(); });
 }
 
 void SessionBridge::deliver() {

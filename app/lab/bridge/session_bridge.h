@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/handover.h"
 #include "engine/session/session.h"
 
 #include <QObject>
@@ -34,6 +35,7 @@ private:
     void receive(); ///< on the worker thread
     void deliver();
 
+    Handover handover_;
     std::mutex mutex_; ///< guards what follows, up to the session
     bool isClosing_ = false;
     bool isDeliveryQueued_ = true;

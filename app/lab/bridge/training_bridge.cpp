@@ -48,8 +48,7 @@ TrainingBridge::~TrainingBridge() {
 void TrainingBridge::receive() {
     const std::lock_guard lock(mutex_);
     if (isClosing_) return;
-    if (!std::exchange(isDeliveryQueued_, true))
-        QMetaObject::invokeMethod(this, &TrainingBridge::deliver, Qt::QueuedConnection);
+    if (!std::exchange(isDeliveryQueued_, true)) handover_.post([this] { deliver(); });
 }
 
 void TrainingBridge::deliver() {

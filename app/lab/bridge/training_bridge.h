@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
+#include "app/lab/bridge/handover.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "engine/session/training_session.h"
 
@@ -66,7 +67,8 @@ private:
     std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
     BackgroundTask reading_;                    ///< of the header of a checkpoint
     QElapsedTimer sincePosted_;
-    QTimer pause_;     ///< delay until the next weights are requested
+    QTimer pause_; ///< delay until the next weights are requested
+    Handover handover_;
     std::mutex mutex_; ///< guards what follows, up to the session
     bool isClosing_ = false, isDeliveryQueued_ = false;
     std::unique_ptr<TrainingSession> session_;

@@ -3,7 +3,7 @@
 namespace attn {
 
 VisionBridge::VisionBridge(DeviceChoice choice, QObject* parent)
-    : QObject(parent), choice_(std::move(choice)), delivery_(*this, [this] {
+    : QObject(parent), choice_(std::move(choice)), delivery_([this] {
           snapshot_ = session_->latest();
           emit changed(snapshot_);
       }) {

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QObject>
+
+#include <functional>
+
+class QThreadPool;
+
+namespace attn {
+
+/// Carries functions to the thread of this object, in order. Functions that still wait when it is destroyed never run.
+/// Qt's own queue would do, but ThreadSanitizer cannot see its order: here it is told.
+class Handover : public QObject {
+public:
+    using QObject::QObject;
+
+    /// Runs a function later. Call this from any thread.
+    void post(std::function<void()> work);
+    /// To the window's thread. Call this there first.
+    static Handover& toWindow();
+
+    bool event(QEvent* event) override;
+};
+
+/// Runs a function on a thread of a pool.
+void runOn(QThreadPool& pool, std::function<void()> work);
+
+} // namespace attn
