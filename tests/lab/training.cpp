@@ -222,9 +222,10 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     const QImage first = reader.read(), second = reader.read();
     CHECK(first.width() > 200);
     CHECK(first != second);
+    auto& cancel = lab.find<QToolButton>("cancel");
+    REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }));
     // Cancelled at once: no file is left.
     lab.window().exportRun(lab.folder() + "/none.gif");
-    auto& cancel = lab.find<QToolButton>("cancel");
     REQUIRE(lab.waitFor([&] { return cancel.isVisible(); }));
     QTest::mouseClick(&cancel, Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }, 120'000));
