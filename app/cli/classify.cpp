@@ -24,7 +24,7 @@ struct ClassifyOptions {
 int classify(const ClassifyOptions& options) {
     const Image image = options.picture.read();
     const auto model = openVision(options.model, options.picture.asked);
-    const VisionInfo& info = model->info();
+    const ModelInfo& info = model->info();
     const std::vector<float> logits = model->classify(model->patchesOf(image)), shares = probabilitiesOf(logits);
     std::vector<int> order(logits.size());
     std::iota(order.begin(), order.end(), 0);

@@ -27,78 +27,66 @@ nlohmann::json tensorsOf(const std::vector<ParameterInfo>& parameters) {
     return tensors;
 }
 
-void printJson(const LanguageModel& model) {
-    const ModelInfo& info = model.info();
-    print(nlohmann::json{{"name", info.name},
-                         {"family", info.family},
-                         {"layers", info.layers},
-                         {"heads", info.heads},
-                         {"keyValueHeads", info.keyValueHeads},
-                         {"headWidth", info.headWidth},
-                         {"modelWidth", info.modelWidth},
-                         {"feedForwardWidth", info.feedForwardWidth},
-                         {"vocabulary", info.vocabulary},
-                         {"contextLength", info.contextLength},
-                         {"parameters", info.parameterCount},
-                         {"dtype", info.dtype},
-                         {"parameterBytes", info.parameterBytes},
-                         {"deviceBytes", model.deviceBytes()},
-                         {"positions", info.positionScheme},
-                         {"hooks", info.hooks},
-                         {"tensors", tensorsOf(info.parameters)},
-                         {"warnings", info.warnings}});
+nlohmann::json streamsOf(const ModelStructure& structure) {
+    nlohmann::json streams = nlohmann::json::array();
+    for (const Stream& stream : structure.streams) {
+        const Axis& axis = structure.axes[static_cast<size_t>(stream.axis)];
+        streams.push_back({{"name", stream.name},
+                           {"axis", axis.kind == AxisKind::Tokens ? "tokens" : "patches"},
+                           {"length", axis.length},
+                           {"width", stream.width}});
+    }
+    return streams;
 }
 
-void printJson(const VisionModel& model) {
-    const VisionInfo& info = model.info();
-    print(nlohmann::json{{"name", info.name},
-                         {"family", info.family},
-                         {"layers", info.layers},
-                         {"heads", info.heads},
-                         {"layerHeads", info.layerHeads},
-                         {"headWidth", info.headWidth},
-                         {"modelWidth", info.modelWidth},
-                         {"feedForwardWidth", info.feedForwardWidth},
-                         {"imageHeight", info.image.height},
-                         {"imageWidth", info.image.width},
-                         {"patch", info.patch},
-                         {"channels", info.channels},
-                         {"prefix", info.prefix},
-                         {"tokens", info.tokens()},
-                         {"pooling", info.pooling},
-                         {"classes", info.classes},
-                         {"parameters", info.parameterCount},
-                         {"dtype", info.dtype},
-                         {"parameterBytes", info.parameterBytes},
-                         {"deviceBytes", model.deviceBytes()},
-                         {"positions", info.positions},
-                         {"hooks", info.hooks},
-                         {"tensors", tensorsOf(info.parameters)},
-                         {"warnings", info.warnings}});
+nlohmann::json sitesOf(const ModelStructure& structure) {
+    const auto nameOf = [&](int stream) { return structure.streams[static_cast<size_t>(stream)].name; };
+    nlohmann::json sites = nlohmann::json::array();
+    for (const Site& site : structure.sites)
+        sites.push_back({{"name", site.name},
+                         {"queries", nameOf(site.queryStream)},
+                         {"keys", nameOf(site.keyStream)},
+                         {"heads", site.heads},
+                         {"keyValueHeads", site.keyValueHeads},
+                         {"headWidth", site.headWidth}});
+    return sites;
 }
 
-void printText(const LanguageModel& model) {
-    const ModelInfo& info = model.info();
-    fmt::print("{}: {}\n", printable(info.name), info.familyTitle);
-    fmt::print("  {} layers of {} heads", info.layers, info.heads);
-    if (info.keyValueHeads != info.heads) fmt::print(" sharing {} key/value heads", info.keyValueHeads);
-    fmt::print(", head width {}, model width {}, feed-forward width {}\n", info.headWidth, info.modelWidth,
-               info.feedForwardWidth);
-    fmt::print("  vocabulary {}, context {}, positions {}\n", info.vocabulary, info.contextLength, info.positionScheme);
-    fmt::print("  {} parameters stored as {}; on the device {:.1f} MiB of weights, {:.1f} MiB in all\n",
-               info.parameterCount, info.dtype, static_cast<double>(info.parameterBytes) / (1 << 20),
-               static_cast<double>(model.deviceBytes()) / (1 << 20));
-    fmt::print("  tokenizer: {}\n",
-               info.hasTokenizer ? info.tokenizerSummary : "none; give --tokens instead of --prompt");
+void printJson(const ModelInfo& info, int64_t deviceBytes) {
+    const Site& first = info.structure.sites.front();
+    nlohmann::json json{{"name", info.name},
+                        {"family", info.family},
+                        {"layers", info.layers},
+                        {"heads", info.heads},
+                        {"keyValueHeads", first.keyValueHeads},
+                        {"headWidth", first.headWidth},
+                        {"modelWidth", info.modelWidth},
+                        {"feedForwardWidth", info.feedForwardWidth},
+                        {"streams", streamsOf(info.structure)},
+                        {"sites", sitesOf(info.structure)},
+                        {"parameters", info.parameterCount},
+                        {"dtype", info.dtype},
+                        {"parameterBytes", info.parameterBytes},
+                        {"deviceBytes", deviceBytes},
+                        {"positions", info.positions},
+                        {"hooks", info.hooks},
+                        {"tensors", tensorsOf(info.parameters)},
+                        {"warnings", info.warnings}};
+    if (info.readsPictures())
+        json.update({{"imageHeight", info.image.height},
+                     {"imageWidth", info.image.width},
+                     {"patch", info.patch},
+                     {"channels", info.channels},
+                     {"prefix", info.prefix},
+                     {"tokens", info.tokens()},
+                     {"pooling", info.pooling},
+                     {"classes", info.classes}});
+    else
+        json.update({{"vocabulary", info.vocabulary}, {"contextLength", info.contextLength}});
+    print(json);
 }
 
-void printText(const VisionModel& model) {
-    const VisionInfo& info = model.info();
-    fmt::print("{}: {}\n", printable(info.name), info.familyTitle);
-    const int fewest = std::ranges::min(info.layerHeads);
-    fmt::print("  {} layers of {} heads, head width {}, model width {}, feed-forward width {}\n", info.layers,
-               fewest == info.heads ? fmt::to_string(info.heads) : fmt::format("{} to {}", fewest, info.heads),
-               info.headWidth, info.modelWidth, info.feedForwardWidth);
+void printPictures(const ModelInfo& info) {
     fmt::print("  pictures of {} x {} pixels in {} channels, {} x {} patches of {}; positions {}\n", info.image.width,
                info.image.height, info.channels, info.grid.width, info.grid.height, info.patch, info.positions);
     fmt::print("  {} tokens{}\n", info.tokens(),
@@ -108,20 +96,42 @@ void printText(const VisionModel& model) {
                    info.labels.empty() ? "no labels" : "with labels");
     else
         fmt::print("  no classifier\n");
-    fmt::print("  {} parameters stored as {}; on the device {:.1f} MiB of weights, {:.1f} MiB in all\n",
-               info.parameterCount, info.dtype, static_cast<double>(info.parameterBytes) / (1 << 20),
-               static_cast<double>(model.deviceBytes()) / (1 << 20));
 }
 
-/// Describes a LanguageModel or a VisionModel.
-template <class Model> void describe(const Model& model, const ModelsOptions& options) {
-    if (options.json) return printJson(model);
-    printText(model);
+void printText(const ModelInfo& info, int64_t deviceBytes) {
+    fmt::print("{}: {}\n", printable(info.name), info.familyTitle);
+    const Site& first = info.structure.sites.front();
+    const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
+    fmt::print("  {} layers of {} heads", info.layers,
+               fewest == info.heads ? fmt::to_string(info.heads) : fmt::format("{} to {}", fewest, info.heads));
+    if (first.keyValueHeads != first.heads) fmt::print(" sharing {} key/value heads", first.keyValueHeads);
+    fmt::print(", head width {}, model width {}, feed-forward width {}\n", first.headWidth, info.modelWidth,
+               info.feedForwardWidth);
+    if (info.readsPictures())
+        printPictures(info);
+    else
+        fmt::print("  vocabulary {}, context {}, positions {}\n", info.vocabulary, info.contextLength, info.positions);
+    fmt::print("  {} parameters stored as {}; on the device {:.1f} MiB of weights, {:.1f} MiB in all\n",
+               info.parameterCount, info.dtype, static_cast<double>(info.parameterBytes) / (1 << 20),
+               static_cast<double>(deviceBytes) / (1 << 20));
+    if (!info.readsPictures())
+        fmt::print("  tokenizer: {}\n",
+                   info.hasTokenizer ? info.tokenizerSummary : "none; give --tokens instead of --prompt");
+}
+
+void printModel(const ModelInfo& info, int64_t deviceBytes, const ModelsOptions& options) {
+    if (options.json) return printJson(info, deviceBytes);
+    printText(info, deviceBytes);
     if (options.tensors)
-        for (const ParameterInfo& p : model.info().parameters)
+        for (const ParameterInfo& p : info.parameters)
             fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), printable(p.sourceName));
     if (options.hooks)
-        for (const std::string& hook : model.info().hooks) fmt::print("{}\n", hook);
+        for (const std::string& hook : info.hooks) fmt::print("{}\n", hook);
+}
+
+/// Prints the description of a loaded model of text or of pictures.
+template <class Model> void describe(const Model& model, const ModelsOptions& options) {
+    printModel(model.info(), model.deviceBytes(), options);
 }
 
 } // namespace

@@ -64,7 +64,7 @@ int renderText(const RenderOptions& options) {
     } else {
         auto grid = std::make_unique<ThumbnailGridFigure>();
         grid->newest = std::make_shared<NewestRows>(model->newestRows());
-        grid->keyValueHeads = info.keyValueHeads;
+        grid->keyValueHeads = info.structure.sites.front().keyValueHeads;
         grid->colours = colours;
         grid->selected = {view.layer, view.head};
         grid->setGrid(std::make_shared<PatternGrid>(model->patternGrid(128)));

@@ -209,7 +209,7 @@ int patchVision(const VisionQuestion& question, const std::string& from, const s
     analysis.hook = hook;
     analysis.target = input.target();
     const auto found = input.run<ClassPatchSweep>(analysis);
-    const VisionInfo& info = input.model->info();
+    const ModelInfo& info = input.model->info();
     std::vector<std::string> names = info.prefix;
     for (int64_t patch = 0; patch < info.grid.area(); ++patch)
         names.push_back(fmt::format("patch {}, {}", patch / info.grid.width, patch % info.grid.width));

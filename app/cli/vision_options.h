@@ -8,7 +8,7 @@
 
 namespace attn {
 class VisionModel;
-struct VisionInfo;
+struct ModelInfo;
 } // namespace attn
 
 namespace attn::cli {
@@ -45,7 +45,7 @@ struct VisionView {
 int renderVision(const ModelOptions& model, const ImageOptions& picture, const VisionView& view);
 
 /// A class by its number or its label. @throws Error naming the valid ones
-int labelNamed(const std::string& text, const VisionInfo& info);
+int labelNamed(const std::string& text, const ModelInfo& info);
 
 /// The picture and target of `lens`, `ablate`, `patch` and `detect`.
 struct VisionQuestion {

@@ -32,7 +32,7 @@ int numberOf(std::string_view text) {
 
 /// "cls", "mean", "7" or "2,5" (row, column). Empty: CLS if the model has one, else the mean.
 /// @throws Error naming the valid ones
-PatchChoice patchChoiceOf(const std::string& text, const VisionInfo& info) {
+PatchChoice patchChoiceOf(const std::string& text, const ModelInfo& info) {
     const bool hasCls = !info.prefix.empty() && info.prefix.front() == "CLS";
     if (hasCls && (text.empty() || text == "cls")) return {0, "CLS"};
     if (text.empty() || text == "mean") return {std::nullopt, "all patches on average"};
@@ -55,7 +55,7 @@ PatchChoice patchChoiceOf(const std::string& text, const VisionInfo& info) {
             QString("patch %1, %2").arg(row).arg(column)};
 }
 
-void show(PatchOverlayFigure& figure, const VisionInfo& info, PatchRow row, const PatchChoice& choice) {
+void show(PatchOverlayFigure& figure, const ModelInfo& info, PatchRow row, const PatchChoice& choice) {
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row.patches));
     const auto before = static_cast<int>(info.prefix.size());
     if (before > 0)
@@ -68,9 +68,9 @@ void show(PatchOverlayFigure& figure, const VisionInfo& info, PatchRow row, cons
 
 void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
                    const VisionView& view) {
-    const VisionInfo& info = model.info();
+    const ModelInfo& info = model.info();
     const bool isLayer = view.layer >= 0 && view.layer < info.layers;
-    const int heads = isLayer ? info.layerHeads[static_cast<size_t>(view.layer)] : info.heads;
+    const int heads = isLayer ? info.site(view.layer).heads : info.heads;
     if (!isLayer || view.head < 0 || view.head >= heads)
         throw Error(
             {.what = fmt::format("there is no layer {}, head {}", view.layer, view.head),
@@ -90,7 +90,7 @@ void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<con
 
 void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
                  const VisionView& view) {
-    const VisionInfo& info = model.info();
+    const ModelInfo& info = model.info();
     const PatchChoice choice = patchChoiceOf(view.patch, info);
     const auto patterns = model.patternsAndLogits(patches).patterns;
     const auto without =
@@ -119,7 +119,7 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
 
 } // namespace
 
-int labelNamed(const std::string& text, const VisionInfo& info) {
+int labelNamed(const std::string& text, const ModelInfo& info) {
     for (int index = 0; index < info.classes; ++index)
         if (info.labelOf(index) == text) return index;
     const int index = numberOf(text);

@@ -19,7 +19,7 @@ float asFloat(double value) { return static_cast<float>(value); }
 
 std::shared_ptr<VisionAnalysisResult> ClassAblationAnalysis::run(VisionModel& model,
                                                                  const VisionAnalysisInput& input) const {
-    const VisionInfo& info = model.info();
+    const ModelInfo& info = model.info();
     auto result = std::make_shared<ClassAblation>();
     result->layers = info.layers;
     result->heads = info.heads;
@@ -34,7 +34,7 @@ std::shared_ptr<VisionAnalysisResult> ClassAblationAnalysis::run(VisionModel& mo
     };
     result->headEffects.assign(gates.size(), 0);
     for (int layer = 0; layer < info.layers; ++layer)
-        for (int head = 0; head < info.layerHeads[static_cast<size_t>(layer)]; ++head) {
+        for (int head = 0; head < info.site(layer).heads; ++head) {
             report(layer * info.heads + head);
             const auto at = static_cast<size_t>(layer * info.heads + head);
             model.setGate(layer, head, 0);
@@ -61,7 +61,7 @@ std::shared_ptr<VisionAnalysisResult> ClassAblationAnalysis::run(VisionModel& mo
 
 std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& model,
                                                                    const VisionAnalysisInput& input) const {
-    const VisionInfo& info = model.info();
+    const ModelInfo& info = model.info();
     if (input.other.empty())
         throw Error({.what = "there is no other picture to patch values from",
                      .where = "patch",

@@ -51,7 +51,8 @@ HookEdits declared(const LanguageModel& model, HookEdits edits, const std::vecto
         const auto layer = static_cast<int>(at);
         const Shape& shape = values[at].shape; // [T,C], [T,H,D] or, of patterns, [H,T,T]
         if (values[at].name == attentionHook(layer, "pattern")) {
-            edits.declare(attentionHook(layer, "z"), info.heads, int64_t{info.heads} * info.headWidth);
+            edits.declare(attentionHook(layer, "z"), info.site(layer).heads,
+                          int64_t{info.site(layer).heads} * info.site(layer).headWidth);
             if (!edits.editsPatternOf(layer)) edits.set({.layer = layer}); // no row of it yet
         } else {
             edits.declare(values[at].name, shape.rank() == 3 ? shape[1] : 1, shape.elements() / shape[0]);

@@ -31,6 +31,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
         isComposed()
             ? buildForListing(config())
             : buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
+    info_ = modelInfo(*source_, capacity_);
     info_.parameterCount = parameterCount(*described.graph);
     DeviceChoice choice = options_.device;
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
@@ -38,7 +39,6 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
         options_.window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, options_.window);
     store_ = std::make_unique<TensorStore>(*device_);
     gates_.assign(config().layers.size() * static_cast<size_t>(config().layers.front().heads.heads), 1.0f);
-    describe();
     for (const std::string& name : described.graph->probeOrder()) info_.hooks.push_back(name);
 
     auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
@@ -98,43 +98,6 @@ void LanguageModel::load(const Progress& progress) {
             std::ranges::find_if(config().layers, [](const LayerAttention& spec) { return spec.rotary.has_value(); });
         store_->writeDense(decoder_names::kRotaryTable, rotaryTableValues(*rotary->rotary, config().context));
     }
-}
-
-void LanguageModel::describe() {
-    const DecoderConfig& model = config();
-    const LayerAttention& first = model.layers.front();
-    info_.name = model.name;
-    info_.family = model.family;
-    info_.familyTitle = source_->familyTitle();
-    info_.configJson = source_->configText();
-    info_.dtype = source_->dtype();
-    info_.layers = static_cast<int>(model.layers.size());
-    info_.heads = static_cast<int>(first.heads.heads);
-    info_.keyValueHeads = static_cast<int>(first.heads.keyValueHeads);
-    info_.headWidth = static_cast<int>(first.heads.width);
-    info_.modelWidth = static_cast<int>(model.modelWidth);
-    info_.feedForwardWidth = static_cast<int>(model.feedForward.width);
-    info_.vocabulary = static_cast<int>(model.vocabulary);
-    info_.contextLength = static_cast<int>(capacity_);
-    info_.hasTokenizer = source_->tokenizer() != nullptr;
-    if (info_.hasTokenizer) info_.tokenizerSummary = source_->tokenizer()->summary();
-    if (info_.hasTokenizer)
-        for (int id = 0; id < source_->tokenizer()->vocabularySize(); ++id)
-            info_.tokenTexts.push_back(source_->tokenizer()->tokenText(id));
-    info_.positionScheme = model.learnedPositions ? "learned" : "none";
-    if (first.spec) info_.positionScheme = first.spec->title(Slot::Position);
-    if (first.rotary)
-        info_.positionScheme =
-            fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",
-                        first.rotary->inverseFrequencies.size() * 2, first.heads.width);
-    for (const LayerAttention& layer : model.layers) info_.slidingWindow.push_back(static_cast<int>(layer.rule.window));
-    if (model.context > capacity_)
-        info_.warnings.push_back(
-            fmt::format("the model allows {} tokens; this program uses {}", model.context, capacity_));
-    if (info_.hasTokenizer && static_cast<int64_t>(source_->tokenizer()->vocabularySize()) > model.vocabulary)
-        info_.warnings.push_back(
-            fmt::format("the tokenizer has {} tokens but the model only {}: some texts cannot be run",
-                        source_->tokenizer()->vocabularySize(), model.vocabulary));
 }
 
 DecoderGraph LanguageModel::stepGraph(int64_t queries) const {

@@ -187,7 +187,6 @@ private:
     /// @param reachesStream whether z is added without further parts
     void addContribution(CellExplanation& cell, bool reachesStream) const;
     void load(const Progress& progress);
-    void describe();
     void writeGates(GpuExecutor& executor) const;
     /// Writes the edits for a step that runs `count` tokens from `first` on.
     void writeEdits(GpuExecutor& executor, size_t first, size_t count) const;

@@ -76,7 +76,8 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
                          .where = info_.name,
                          .hint = "set the head's gate to 0, or change hook_z"});
         worked.set(edit);
-        worked.declare(attentionHook(edit.layer, "z"), info_.heads, int64_t{info_.heads} * info_.headWidth);
+        worked.declare(attentionHook(edit.layer, "z"), info_.site(edit.layer).heads,
+                       int64_t{info_.site(edit.layer).heads} * info_.site(edit.layer).headWidth);
     }
     setHookEdits(std::move(worked));
 }

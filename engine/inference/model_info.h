@@ -1,10 +1,16 @@
 #pragma once
 
+#include "engine/io/image.h"
+#include "engine/models/structure.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace attn {
+
+class ModelSource;
+class VisionSource;
 
 /// One named parameter of the loaded model, as stored by the engine (linear weights are [out, in]).
 struct ParameterInfo {
@@ -18,28 +24,50 @@ struct ParameterInfo {
 struct ModelInfo {
     std::string name;        ///< folder name or "induction"
     std::string path;        ///< what the user opened; "builtin:induction" for the constructed one
-    std::string family;      ///< "gpt2", "gpt_neo", "gpt_neox", "llama", "induction"
+    std::string family;      ///< "gpt2", "llama", "vit", "swin", "induction" ...
     std::string familyTitle; ///< "Llama"
     std::string configJson;  ///< pretty-printed config as found in the folder
     std::string dtype;       ///< dtype in the file: "F32", "F16", "BF16"
+    ModelStructure structure;
     int layers = 0;
-    int heads = 0;
-    int keyValueHeads = 0; ///< G; G < H means grouped-query attention
-    int headWidth = 0;     ///< D
-    int modelWidth = 0;    ///< C
+    int heads = 0;      ///< largest number of heads in a site
+    int modelWidth = 0; ///< C of the first layer
     int feedForwardWidth = 0;
-    int vocabulary = 0;    ///< V, rows of the embedding
-    int contextLength = 0; ///< the largest number of tokens that the program runs this model on
     int64_t parameterCount = 0;
     int64_t parameterBytes = 0; ///< float32 bytes on the device
+    /// E.g. "rotary, half-split, 8 of 8 features", "learned", "none", or the title of the first layer's position part.
+    std::string positions;
+    std::vector<ParameterInfo> parameters;
+    std::vector<std::string> hooks;    ///< names of all hooks, in execution order
+    std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
+
+    // Models of text.
+    int vocabulary = 0;    ///< V, rows of the embedding; 0 for models of pictures
+    int contextLength = 0; ///< the largest number of tokens that the program runs this model on
     bool hasTokenizer = false;
     std::string tokenizerSummary;        ///< e.g. "BPE with byte fallback, 512 tokens"
     std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer
-    std::string positionScheme;          ///< e.g. "rotary, half-split, base 10000"
-    std::vector<int> slidingWindow;      ///< per layer, in tokens; 0: the layer has no window
-    std::vector<ParameterInfo> parameters;
-    std::vector<std::string> hooks;    ///< every probe name the model offers, in execution order
-    std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
+
+    // Models of pictures.
+    ImageSize image{}; ///< size that it reads, in pixels
+    ImageSize grid{};  ///< rows and columns of patches
+    int patch = 0;     ///< pixels per side of a patch
+    int channels = 0;
+    std::vector<std::string> prefix; ///< tokens before the patches: "CLS", "distillation", "register 1" ...
+    std::string pooling;             ///< input of the classifier: "CLS", "mean of patches", "CLS and mean of patches"
+    int classes = 0;                 ///< 0: no classifier
+    std::vector<std::string> labels; ///< names of the classes; empty if the files have none
+
+    const Site& site(int index) const { return structure.sites.at(static_cast<size_t>(index)); }
+    bool readsPictures() const { return patch > 0; }
+    /// The number of tokens of a picture in the first layer.
+    int tokens() const { return static_cast<int>(prefix.size()) + static_cast<int>(grid.area()); }
+    /// The name of a class: "tabby cat", or "class 281" if it has none.
+    std::string labelOf(int index) const;
 };
+
+/// Everything but the parameters and the hooks. @param capacity largest number of tokens that will run
+ModelInfo modelInfo(const ModelSource& source, int64_t capacity);
+ModelInfo modelInfo(const VisionSource& source);
 
 } // namespace attn

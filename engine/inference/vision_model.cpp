@@ -35,13 +35,14 @@ std::string gradientName(int layer) { return inBlock(layer, "attn.pattern_gradie
 VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& wanted, const Progress& progress)
     : source_(std::move(source)) {
     const VisionGraph described = buildVisionEncoder(config());
+    info_ = modelInfo(*source_);
+    info_.hooks = described.graph->probeOrder();
     info_.parameterCount = parameterCount(*described.graph);
     DeviceChoice choice = wanted;
     if (!choice.softwareThreads && info_.parameterCount * config().tokens() < kInlineProducts)
         choice.softwareThreads = 0;
     device_ = Device::shared(choice);
     store_ = std::make_unique<TensorStore>(*device_);
-    describe(*described.graph);
     gates_.assign(static_cast<size_t>(info_.layers * info_.heads), 1.0f);
 
     auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
@@ -63,38 +64,6 @@ VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoic
 }
 
 VisionModel::~VisionModel() = default;
-
-void VisionModel::describe(const Graph& graph) {
-    const VisionConfig& model = config();
-    const LayerAttention& first = model.layers.front();
-    info_.name = model.name;
-    info_.family = model.family;
-    info_.familyTitle = source_->familyTitle();
-    info_.configJson = source_->configText();
-    info_.dtype = source_->dtype();
-    info_.positions = model.positions == VisionPositions::Learned      ? "learned"
-                      : model.positions == VisionPositions::Sinusoidal ? "sinusoidal"
-                      : first.spec                                     ? first.spec->parts.at(Slot::Position).id
-                                                                       : "none";
-    info_.pooling = model.pooling == VisionPooling::Cls    ? "CLS"
-                    : model.pooling == VisionPooling::Mean ? "mean of patches"
-                                                           : "CLS and mean of patches";
-    info_.layers = static_cast<int>(model.layers.size());
-    for (const LayerAttention& layer : model.layers) info_.layerHeads.push_back(static_cast<int>(layer.heads.heads));
-    info_.heads = std::ranges::max(info_.layerHeads);
-    info_.headWidth = static_cast<int>(first.heads.width);
-    info_.modelWidth = static_cast<int>(model.modelWidth);
-    info_.feedForwardWidth = static_cast<int>(model.feedForward.width);
-    info_.image = model.image;
-    info_.grid = model.grid();
-    info_.patch = static_cast<int>(model.patch);
-    info_.channels = static_cast<int>(model.channels);
-    info_.prefix = prefixNames(model);
-    info_.classes = static_cast<int>(model.classes);
-    info_.labels = source_->labels();
-    info_.warnings = source_->warnings();
-    for (const std::string& name : graph.probeOrder()) info_.hooks.push_back(name);
-}
 
 void VisionModel::load(const Progress& progress) {
     std::ranges::move(
@@ -173,7 +142,7 @@ void VisionModel::write(GpuExecutor& executor, std::span<const float> patches) c
         const std::string name = inBlock(layer, "attn.gates");
         if (!executor.hasInput(name)) continue;
         const std::span<float> gates = executor.input(name);
-        const auto heads = static_cast<size_t>(info_.layerHeads[static_cast<size_t>(layer)]);
+        const auto heads = static_cast<size_t>(info_.site(layer).heads);
         for (size_t head = 0; head < heads; ++head)
             gates[head] = isBypassed_ ? 1 : gates_[static_cast<size_t>(layer * info_.heads) + head];
     }
@@ -214,7 +183,8 @@ VisionModel::PatternsAndLogits VisionModel::patternsAndLogits(std::span<const fl
     PatternsAndLogits result;
     const std::vector<LayerLayout> layouts = layerLayouts(config());
     for (size_t layer = 0; layer < layouts.size(); ++layer)
-        result.patterns.push_back({.layout = layouts[layer], .heads = info_.layerHeads[layer], .values = {}});
+        result.patterns.push_back(
+            {.layout = layouts[layer], .heads = info_.structure.sites[layer].heads, .values = {}});
     const auto is = [](const std::string& hook, const char* end) { return hook.ends_with(end); };
     const auto isWanted = [&](const std::string& hook) {
         if (is(hook, ".hook_pattern")) return !only || splitName(hook).layer == *only;

@@ -5,7 +5,7 @@
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/hooks.h"
 #include "engine/inference/layer_pattern.h"
-#include "engine/inference/vision_info.h"
+#include "engine/inference/model_info.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_source.h"
 #include "engine/runtime/device.h"
@@ -41,7 +41,7 @@ public:
     /// @throws Error as the source; the model is then unusable
     bool takeWeights(std::unique_ptr<VisionSource>& source);
 
-    const VisionInfo& info() const { return info_; }
+    const ModelInfo& info() const { return info_; }
     const VisionConfig& config() const { return source_->config(); }
     Device& device() { return *device_; }
     int64_t deviceBytes() const;
@@ -123,7 +123,6 @@ private:
     void writePattern(const EditInputs& pattern, const PatternEdit& edit, const LayerLayout& layout) const;
     bool run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled);
     void load(const Progress& progress);
-    void describe(const Graph& graph);
 
     std::unique_ptr<VisionSource> source_;
     std::shared_ptr<Device> device_;
@@ -134,7 +133,7 @@ private:
     bool isBypassed_ = false;
     std::array<std::vector<float>, 2> sources_;  ///< patches that edits copy values from: own and other
     std::map<std::string, CapturedHook> values_; ///< values by source and hook
-    VisionInfo info_;
+    ModelInfo info_;
 };
 
 /// The softmax of logits. @return the same size, sums to 1

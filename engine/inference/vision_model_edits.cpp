@@ -69,7 +69,8 @@ void VisionModel::setEdits(const Edits& edits, std::span<const float> own, std::
     }
     for (const PatternEdit& edit : edits.patterns) {
         const auto layer = static_cast<size_t>(edit.layer);
-        if (edit.layer < 0 || edit.layer >= info_.layers || edit.head < 0 || edit.head >= info_.layerHeads[layer])
+        if (edit.layer < 0 || edit.layer >= info_.layers || edit.head < 0 ||
+            edit.head >= info_.structure.sites[layer].heads)
             throw Error({.what = fmt::format("there is no head {} in layer {}", edit.head, edit.layer),
                          .where = info_.name,
                          .hint = fmt::format("the model has {} layers of {} heads", info_.layers, info_.heads)});
@@ -126,7 +127,7 @@ void VisionModel::writeEdits(GpuExecutor& executor) const {
         layout.tokens = config().tokensOf(layer); // also for pooled tokens
         writeGatesOfFormed(executor, layer, static_cast<size_t>(layout.tokens),
                            std::span(gates_).subspan(at * static_cast<size_t>(info_.heads),
-                                                     static_cast<size_t>(info_.layerHeads[at])));
+                                                     static_cast<size_t>(info_.structure.sites[at].heads)));
         const auto pattern = editInputs(executor, attentionHook(layer, "pattern"));
         if (!pattern) continue;
         pattern->keepAll();
@@ -137,7 +138,7 @@ void VisionModel::writeEdits(GpuExecutor& executor) const {
 
 void VisionModel::writePattern(const EditInputs& pattern, const PatternEdit& edit, const LayerLayout& layout) const {
     const auto layer = static_cast<size_t>(edit.layer);
-    const int heads = info_.layerHeads[layer];
+    const int heads = info_.structure.sites[layer].heads;
     const auto& spec = config().layers[layer].spec;
     layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> tokens) {
         const auto places = static_cast<int64_t>(tokens.size());

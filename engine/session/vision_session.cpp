@@ -82,7 +82,7 @@ private:
     }
 
     void setGates(const std::vector<float>& gates) {
-        const VisionInfo& info = model_->info();
+        const ModelInfo& info = model_->info();
         const bool fits = gates.size() == static_cast<size_t>(info.layers * info.heads);
         for (int layer = 0; layer < info.layers; ++layer)
             for (int head = 0; head < info.heads; ++head)
@@ -147,9 +147,9 @@ private:
             next.progress = static_cast<double>(fraction);
             snapshots_.publish(next);
         });
-        VisionInfo info = model_->info();
+        ModelInfo info = model_->info();
         if (query.weights) info.name = std::filesystem::path(query.model).filename().string();
-        next.model = std::make_shared<const VisionInfo>(std::move(info));
+        next.model = std::make_shared<const ModelInfo>(std::move(info));
         next.device = model_->device().name();
         next.progress = 1;
         snapshots_.publish(next); // show the model before the first answer, which takes longest
@@ -177,7 +177,7 @@ private:
         VisionModel::PatternsAndLogits result = model_->patternsAndLogits(patches);
         answer.patterns = std::move(result.patterns);
         answer.logits = std::move(result.logits);
-        const VisionInfo& info = model_->info();
+        const ModelInfo& info = model_->info();
         for (const LayerPattern& pattern : answer.patterns)
             answer.distances.push_back(pattern.values.empty()
                                            ? std::vector<float>()

@@ -6,7 +6,7 @@
 #include "engine/core/failure.h"
 #include "engine/inference/edits.h"
 #include "engine/inference/layer_pattern.h"
-#include "engine/inference/vision_info.h"
+#include "engine/inference/model_info.h"
 #include "engine/io/image.h"
 #include "engine/runtime/device.h"
 
@@ -55,7 +55,7 @@ struct VisionAnswer {
 struct VisionSnapshot {
     uint64_t version = 0; ///< increases by one with each snapshot
     VisionQuery query;
-    std::shared_ptr<const VisionInfo> model;         ///< null: no model is open
+    std::shared_ptr<const ModelInfo> model;          ///< null: no model is open
     std::shared_ptr<const VisionAnswer> answer;      ///< null without a picture and after a failure
     uint64_t answerVersion = 0;                      ///< increases by one with each new answer
     std::shared_ptr<const VisionAnswer> unedited;    ///< original run; null without gates or edits

@@ -33,7 +33,7 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     CHECK(lab.find<QLabel>("notRetrained").isVisible());
     const AttentionSpec& spec = lab.window().findChild<SpecEditor*>()->spec();
     CHECK(spec.parts.at(Slot::Heads).id == "multi_head");
-    CHECK(shown(lab).query.width == lab.snapshot().model->headWidth);
+    CHECK(shown(lab).query.width == lab.snapshot().model->structure.sites.front().headWidth);
     const auto& pattern = lab.find<MatrixView>("map.pattern").figure();
     REQUIRE(lab.waitFor([&] { return !pattern.rowLabels.empty(); }));
     CHECK(pattern.rowLabels.size() == static_cast<size_t>(tokens));

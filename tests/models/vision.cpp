@@ -36,7 +36,7 @@ TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree 
     for (const auto& [name, family, tokens, classes] : cases) {
         INFO(name);
         VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
-        const VisionInfo& info = model.info();
+        const ModelInfo& info = model.info();
         CHECK(info.family == family);
         CHECK(info.tokens() == tokens);
         CHECK(info.classes == classes);

@@ -34,9 +34,9 @@ TEST_CASE("attention-cli classify: the likeliest classes with probability and la
     const double sum = std::accumulate(logits.begin(), logits.end(), 0.0, [](double total, float logit) {
         return total + std::exp(static_cast<double>(logit));
     });
-    const Answer json = runProgram(arguments + " --json --top 3", " 2>/dev/null");
-    REQUIRE(json.code == 0);
-    const auto classes = nlohmann::json::parse(json.text).at("classes");
+    const Answer answer = runProgram(arguments + " --json --top 3", " 2>/dev/null");
+    REQUIRE(answer.code == 0);
+    const auto classes = nlohmann::json::parse(answer.text).at("classes");
     REQUIRE(classes.size() == 3);
     CHECK(classes[0].at("index") == best);
     CHECK(classes[0].at("label") == "thing " + std::to_string(best));
@@ -109,8 +109,8 @@ TEST_CASE("attention-cli models: describes a vision folder", "[models][vision][c
                               CONTAINS("before the patches CLS, register 1, register 2, register 3") &&
                               CONTAINS("5 classes read from CLS and mean of patches; with labels") &&
                               CONTAINS("blocks.1.attn.hook_pattern\n"));
-    const Answer json = runProgram("models " + pathOf("timm_vit") + " --json", " 2>/dev/null");
-    CHECK(nlohmann::json::parse(json.text).at("tokens") == 17);
+    const Answer answer = runProgram("models " + pathOf("timm_vit") + " --json", " 2>/dev/null");
+    CHECK(nlohmann::json::parse(answer.text).at("tokens") == 17);
 }
 
 TEST_CASE("attention-cli: what cannot be done with a picture is said", "[models][vision][cli][gpu]") {

@@ -100,7 +100,7 @@ TEST_CASE("vision session: rollout by a class is PyTorch's, and every head has a
     query.rolloutClass.reset();
     CHECK(answer(session, query)->rollout->values == plain->rollout->values);
 
-    const VisionInfo& info = *plain->model;
+    const ModelInfo& info = *plain->model;
     REQUIRE(plain->answer->distances.size() == static_cast<size_t>(info.layers));
     for (const auto& layer : plain->answer->distances) {
         REQUIRE(layer.size() == static_cast<size_t>(info.heads));
@@ -137,7 +137,7 @@ TEST_CASE("vision session: another moment of a run takes the place of the one be
     };
     const auto prediction = [&] { return trainer.predictions(Split::Validation, 0, 1).front(); };
     VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
-    std::shared_ptr<const VisionInfo> first;
+    std::shared_ptr<const ModelInfo> first;
     for (int step = 0; step < 3; ++step) {
         trainer.step();
         const VisionQuery query{.model = "runs/shapes",

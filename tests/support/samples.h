@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/models/hook_names.h"
 #include "engine/session/snapshot.h"
 
 #include <algorithm>
@@ -120,7 +121,11 @@ inline std::shared_ptr<Snapshot> snapshot(int layers, int heads, int tokens, int
     model->name = "sample";
     model->layers = layers;
     model->heads = heads;
-    model->keyValueHeads = keyValueHeads > 0 ? keyValueHeads : heads;
+    for (int layer = 0; layer < layers; ++layer)
+        model->structure.sites.push_back({.name = siteName(layer),
+                                          .layer = layer,
+                                          .heads = heads,
+                                          .keyValueHeads = keyValueHeads > 0 ? keyValueHeads : heads});
     result->version = result->sequenceVersion = 1;
     result->model = model;
     result->sequence = sequence(tokens);

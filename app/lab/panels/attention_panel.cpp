@@ -139,7 +139,7 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
 
 void AttentionPanel::showPictures() {
     const UneditedViews* compared = context_.compared(*snapshot_);
-    grid_->setGrid(snapshot_->grid, snapshot_->model ? snapshot_->model->keyValueHeads : 0,
+    grid_->setGrid(snapshot_->grid, snapshot_->model ? snapshot_->model->structure.sites.front().keyValueHeads : 0,
                    compared ? compared->grid : nullptr);
     grid_->setNewest(snapshot_->newest, compared ? compared->newest : nullptr);
     // While a new head is being computed, the two patterns may cover different cells.

@@ -22,19 +22,20 @@ QString number(int64_t count) { return QLocale().toString(static_cast<qlonglong>
 
 QString factsOf(const ModelInfo& model) {
     QStringList facts;
+    const Site& first = model.structure.sites.front();
     facts << ModelPanel::tr("%1: %2 layers, %3 heads of width %4")
                  .arg(QString::fromStdString(model.familyTitle))
                  .arg(model.layers)
                  .arg(model.heads)
-                 .arg(model.headWidth);
-    if (model.keyValueHeads != model.heads && model.keyValueHeads > 0)
+                 .arg(first.headWidth);
+    if (first.keyValueHeads != first.heads)
         facts << ModelPanel::tr("%1 key/value heads, each shared by %2 query heads")
-                     .arg(model.keyValueHeads)
-                     .arg(model.heads / model.keyValueHeads);
+                     .arg(first.keyValueHeads)
+                     .arg(first.heads / first.keyValueHeads);
     facts << ModelPanel::tr("width %1").arg(model.modelWidth);
     if (model.feedForwardWidth > 0) facts << ModelPanel::tr("feed-forward %1").arg(model.feedForwardWidth);
     facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
-    facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positionScheme));
+    facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positions));
     facts << ModelPanel::tr("%1 parameters (%2 on the device, %3 in the file)")
                  .arg(number(model.parameterCount),
                       QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),

@@ -1,7 +1,7 @@
 #include "app/lab/panels/patch_head_table.h"
 
 #include "app/lab/widgets/hint_label.h"
-#include "engine/inference/vision_info.h"
+#include "engine/inference/model_info.h"
 
 #include <QCoreApplication>
 #include <QHeaderView>
@@ -170,7 +170,7 @@ const PatchHeadScores* PatchHeadTable::headOf(const QTreeWidgetItem* item) const
 }
 
 void PatchHeadTable::setDetection(std::shared_ptr<const PatchHeadDetection> detection,
-                                  std::shared_ptr<const VisionInfo> model) {
+                                  std::shared_ptr<const ModelInfo> model) {
     if (detection == shown_) return;
     const PatchHeadScores* before = headOf(table_->currentItem());
     const auto current = before ? std::optional(std::pair(before->layer, before->head)) : std::nullopt;

@@ -15,7 +15,7 @@ class QTreeWidgetItem;
 
 namespace attn {
 
-struct VisionInfo;
+struct ModelInfo;
 
 /// Lists the heads of a vision model with their kinds and their groups of similar heads. One head can be the reference:
 /// all heads are then compared with it, also those of models that are opened later.
@@ -27,7 +27,7 @@ public:
 
     /// Shows a detection. The selected head stays selected; headChosen() is not emitted.
     /// @param detection null: none  @param model that has the heads
-    void setDetection(std::shared_ptr<const PatchHeadDetection> detection, std::shared_ptr<const VisionInfo> model);
+    void setDetection(std::shared_ptr<const PatchHeadDetection> detection, std::shared_ptr<const ModelInfo> model);
     ExportNumbers numbers() const;
 
 signals:
@@ -41,11 +41,11 @@ private:
     void sortBySimilarity();
 
     std::shared_ptr<const PatchHeadDetection> shown_;
-    std::shared_ptr<const VisionInfo> model_;
+    std::shared_ptr<const ModelInfo> model_;
     struct Reference {
         std::shared_ptr<const PatchHeadDetection> in;
         size_t index = 0;
-        std::shared_ptr<const VisionInfo> model;
+        std::shared_ptr<const ModelInfo> model;
     };
     std::optional<Reference> reference_; ///< the head that the others are compared with
     std::vector<int> groups_;            ///< number of each head's; 0: it is like no other

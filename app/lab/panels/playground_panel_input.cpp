@@ -21,8 +21,9 @@ void PlaygroundPanel::editInput(const PlaygroundSetup& setup, const QString& wha
     // Take the number of heads from the model's layer; the mask and the other parts stay.
     if (next.input.kind == InputChoice::Kind::Sentence && setup_.input.kind != next.input.kind && model_->model) {
         LayerInputs layer;
-        layer.heads = model_->model->heads;
-        layer.keyValueHeads = model_->model->keyValueHeads;
+        const Site& site = model_->model->structure.sites.front();
+        layer.heads = site.heads;
+        layer.keyValueHeads = site.keyValueHeads;
         const AttentionSpec heads = AttentionSpec::parse("heads=" + layer.headsText());
         next.query.spec.parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
         if (next.query.other) next.query.other->parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
@@ -108,7 +109,7 @@ int64_t PlaygroundPanel::tokens() const {
 
 int64_t PlaygroundPanel::headWidth() const {
     const bool isSentence = setup_.input.kind == InputChoice::Kind::Sentence;
-    return isSentence && model_->model ? model_->model->headWidth : setup_.query.width;
+    return isSentence && model_->model ? model_->model->structure.sites.front().headWidth : setup_.query.width;
 }
 
 /// Shows how much one patch attends to each other patch, in the pattern of the selected head.

@@ -27,9 +27,7 @@ bool VisionChange::isNone() const {
 
 // Gates ---------------------------------------------------------------------------------------------------------------
 
-int VisionChanges::headsOf(int layer) const {
-    return shown_->model ? shown_->model->layerHeads[static_cast<size_t>(layer)] : 1;
-}
+int VisionChanges::headsOf(int layer) const { return shown_->model ? shown_->model->site(layer).heads : 1; }
 
 int VisionChanges::tokens() const { return shown_->model ? shown_->model->tokens() : 0; }
 
@@ -55,7 +53,7 @@ float VisionChanges::gateOf(int layer, int head) const {
 }
 
 void VisionChanges::setGate(float gate) {
-    const VisionInfo* info = shown_->model.get();
+    const ModelInfo* info = shown_->model.get();
     if (!info || head_->value() >= headsOf(layer_->value())) return;
     VisionChange after = change_;
     const auto all = static_cast<size_t>(info->layers * info->heads);
@@ -65,7 +63,7 @@ void VisionChanges::setGate(float gate) {
 }
 
 void VisionChanges::showGates() {
-    const VisionInfo* info = shown_->model.get();
+    const ModelInfo* info = shown_->model.get();
     MatrixFigure figure = gates_->figure();
     std::vector<float> values;
     for (int layer = 0; info && layer < info->layers; ++layer)
@@ -223,7 +221,7 @@ void VisionChanges::setSnapshot(const std::shared_ptr<const VisionSnapshot>& sna
     const bool isOther = snapshot->model != shown_->model;
     shown_ = snapshot;
     if (isOther) {
-        const VisionInfo* info = shown_->model.get();
+        const ModelInfo* info = shown_->model.get();
         const QSignalBlocker quietLayer(layer_), quietHead(head_);
         layer_->setRange(0, info ? info->layers - 1 : 0);
         head_->setRange(0, info ? info->heads - 1 : 0);

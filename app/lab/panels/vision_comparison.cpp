@@ -35,7 +35,7 @@ std::vector<int> likeliest(const std::vector<float>& probabilities) {
 }
 
 /// @return the class with that name; none if the model has no such class
-std::optional<int> classNamed(const VisionInfo& info, const std::string& label) {
+std::optional<int> classNamed(const ModelInfo& info, const std::string& label) {
     for (int index = 0; index < info.classes; ++index)
         if (info.labelOf(index) == label) return index;
     return {};

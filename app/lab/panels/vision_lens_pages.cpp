@@ -70,7 +70,7 @@ PatchOverlayFigure overlayOf(const VisionSnapshot& snapshot, const LayerLayout& 
                              const std::function<float(size_t token)>& valueOf) {
     PatchOverlayFigure figure;
     figure.isSigned = isSigned;
-    const VisionInfo& info = *snapshot.model;
+    const ModelInfo& info = *snapshot.model;
     figure.image = shownPicture(snapshot);
     figure.opacity = 0.75;
     std::vector<float> values;
@@ -284,7 +284,7 @@ const VisionLensPage kPages[] = {
 
 std::span<const VisionLensPage> visionLensPages() { return kPages; }
 
-QString visionTokenName(const VisionInfo& info, int token) {
+QString visionTokenName(const ModelInfo& info, int token) {
     const auto before = static_cast<int>(info.prefix.size()), columns = static_cast<int>(info.grid.width);
     if (token < before) return QString::fromStdString(info.prefix[static_cast<size_t>(token)]);
     return tr("patch %1, %2").arg((token - before) / columns).arg((token - before) % columns);

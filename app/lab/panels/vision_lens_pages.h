@@ -32,6 +32,6 @@ struct VisionLensPage {
 std::span<const VisionLensPage> visionLensPages();
 
 /// @return "CLS", or "patch 3, 0": row and column
-QString visionTokenName(const VisionInfo& info, int token);
+QString visionTokenName(const ModelInfo& info, int token);
 
 } // namespace attn

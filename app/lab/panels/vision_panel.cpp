@@ -44,8 +44,8 @@ QString runOf(const QString& path) {
 }
 
 /// @return "4", or "3 to 24" if layers have different numbers of heads
-QString headsText(const VisionInfo& info) {
-    const int fewest = std::ranges::min(info.layerHeads);
+QString headsText(const ModelInfo& info) {
+    const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
     return fewest == info.heads ? QString::number(info.heads) : VisionPanel::tr("%1 to %2").arg(fewest).arg(info.heads);
 }
 
@@ -265,7 +265,7 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
 // What is shown -------------------------------------------------------------------------------------------------------
 
 void VisionPanel::showModel() {
-    const VisionInfo* info = shown_->model.get();
+    const ModelInfo* info = shown_->model.get();
     {
         const QSignalBlocker quietLayer(layerBox_), quietHead(head_);
         const int layers = info ? info->layers : 1, heads = info ? info->heads : 1;
@@ -292,7 +292,7 @@ void VisionPanel::showModel() {
 }
 
 void VisionPanel::showModelText() {
-    const VisionInfo* info = shown_->model.get();
+    const ModelInfo* info = shown_->model.get();
     if (!info) {
         modelText_->setText(
             tr("Open or drop the folder of a vision model: ViT, DeiT, DINOv2, Swin, or a ViT from timm."));
@@ -311,7 +311,7 @@ void VisionPanel::showModelText() {
 }
 
 void VisionPanel::showAnswers() {
-    const VisionInfo* info = shown_->model.get();
+    const ModelInfo* info = shown_->model.get();
     const auto& answer = shown_->answer;
     const bool hasAnswers = info && answer && !answer->probabilities.empty();
     answers_->setVisible(hasAnswers);

@@ -141,7 +141,7 @@ bool VisionViews::needsEmbedding() const { return page() == Positions || page() 
 void VisionViews::showHeads() {
     heads_->setLook(look_.colours, look_.opacity, look_.isSmooth);
     if (!shown_->model || !shown_->answer) return heads_->setWeights({}, {}, 0, 0, 0);
-    const VisionInfo& info = *shown_->model;
+    const ModelInfo& info = *shown_->model;
     std::vector<std::vector<float>> weights;
     VisionLook each = look_;
     each.isRollout = false;

@@ -26,7 +26,7 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
         figure->note = VisionFiguresText::tr("Open a vision model and a picture to see how far each head looks.");
         return figure;
     }
-    const VisionInfo& info = *snapshot.model;
+    const ModelInfo& info = *snapshot.model;
     figure->heads = info.heads;
     figure->distances = snapshot.answer->distances;
     figure->farthest = std::hypot(static_cast<double>(info.image.height), static_cast<double>(info.image.width));
@@ -45,7 +45,7 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
     figure->title = VisionFiguresText::tr("Position similarity");
     figure->emptyText = waitingText(snapshot);
     if (!snapshot.model || !snapshot.embedding) return figure;
-    const VisionInfo& info = *snapshot.model;
+    const ModelInfo& info = *snapshot.model;
     const std::vector<float>& similarity = snapshot.embedding->similarity;
     if (similarity.empty()) {
         figure->emptyText = VisionFiguresText::tr(
@@ -80,7 +80,7 @@ std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool 
     figure->title = showsRaw ? VisionFiguresText::tr("Patch filters")
                              : VisionFiguresText::tr("Principal components of the filters");
     if (!snapshot.model || !snapshot.embedding) return figure;
-    const VisionInfo& info = *snapshot.model;
+    const ModelInfo& info = *snapshot.model;
     const PrincipalComponents& components = snapshot.embedding->filters;
     const std::vector<float>& values = showsRaw ? snapshot.embedding->rawFilters : components.components;
     const auto each = static_cast<size_t>(info.channels * info.patch * info.patch), count = values.size() / each;

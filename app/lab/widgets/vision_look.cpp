@@ -14,7 +14,7 @@ struct VisionLookText {
     Q_DECLARE_TR_FUNCTIONS(attn::VisionLook)
 };
 
-QString tokenName(const VisionInfo& info, std::optional<int> patch) {
+QString tokenName(const ModelInfo& info, std::optional<int> patch) {
     const auto columns = static_cast<int>(info.grid.width);
     if (patch) return VisionLookText::tr("patch %1, %2").arg(*patch / columns).arg(*patch % columns);
     return info.prefix.empty() ? VisionLookText::tr("mean of all patches")
@@ -22,7 +22,7 @@ QString tokenName(const VisionInfo& info, std::optional<int> patch) {
 }
 
 /// @return the tokens before the patches: "CLS", "CLS and registers"
-QString otherTokens(const VisionInfo& info) {
+QString otherTokens(const ModelInfo& info) {
     QStringList names;
     for (const std::string& token : info.prefix) {
         const QString name =
@@ -34,7 +34,7 @@ QString otherTokens(const VisionInfo& info) {
 }
 
 QString nameOf(const VisionSnapshot& snapshot, const VisionLook& look) {
-    const VisionInfo& info = *snapshot.model;
+    const ModelInfo& info = *snapshot.model;
     if (look.isRollout && snapshot.query.rolloutClass)
         return VisionLookText::tr("rollout for “%1”")
             .arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
@@ -46,14 +46,14 @@ QString nameOf(const VisionSnapshot& snapshot, const VisionLook& look) {
 
 } // namespace
 
-std::optional<int> tokenOf(const VisionInfo& info, std::optional<int> patch) {
+std::optional<int> tokenOf(const ModelInfo& info, std::optional<int> patch) {
     const auto before = static_cast<int>(info.prefix.size());
     if (patch) return before + *patch;
     return before > 0 ? std::optional(0) : std::nullopt;
 }
 
 PatchRow rowOf(const VisionSnapshot& snapshot, const VisionLook& look) {
-    const VisionInfo& info = *snapshot.model;
+    const ModelInfo& info = *snapshot.model;
     if (look.patch && *look.patch >= info.grid.area()) return {};
     const std::optional<int> token = tokenOf(info, look.patch);
     if (look.isRollout) return snapshot.rollout ? patchRow(*snapshot.rollout, token) : PatchRow{};
@@ -69,7 +69,7 @@ PatchRow rowOf(const VisionSnapshot& snapshot, const VisionLook& look) {
 QImage shownPicture(const VisionSnapshot& snapshot) {
     QImage picture = toQImage(*snapshot.answer->seen).convertToFormat(QImage::Format_RGB32);
     QPainter painter(&picture);
-    const VisionInfo& info = *snapshot.model;
+    const ModelInfo& info = *snapshot.model;
     for (const int patch : snapshot.query.hidden) {
         const auto columns = static_cast<int>(info.grid.width);
         painter.fillRect(patch % columns * info.patch, patch / columns * info.patch, info.patch, info.patch,
@@ -81,7 +81,7 @@ QImage shownPicture(const VisionSnapshot& snapshot) {
 PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLook& look) {
     PatchOverlayFigure figure;
     if (!snapshot.model || !snapshot.answer) return figure;
-    const VisionInfo& info = *snapshot.model;
+    const ModelInfo& info = *snapshot.model;
     figure.image = shownPicture(snapshot);
     figure.colours = look.colours;
     figure.opacity = look.opacity;
@@ -119,7 +119,7 @@ PatchOverlayFigure differenceFigure(const std::shared_ptr<const VisionSnapshot>&
     PatchOverlayFigure figure = overlayFigure(*snapshot, look);
     const PatchRow after = rowOf(*snapshot, look), before = rowOf(*uneditedSnapshot(snapshot), look);
     if (figure.isEmpty() || after.patches.size() != before.patches.size()) return figure;
-    const VisionInfo& info = *snapshot->model;
+    const ModelInfo& info = *snapshot->model;
     figure.isSigned = true;
     figure.opacity = std::max(look.opacity, 0.75);
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), difference(after, before));

@@ -20,7 +20,7 @@ struct VisionLook {
 };
 
 /// @return the query token of a look; none: the mean of all patches
-std::optional<int> tokenOf(const VisionInfo& info, std::optional<int> patch);
+std::optional<int> tokenOf(const ModelInfo& info, std::optional<int> patch);
 /// @return the attention weights that the look shows; no patches if the model forms no such pattern
 PatchRow rowOf(const VisionSnapshot& snapshot, const VisionLook& look);
 /// @return the picture as the model read it, with hidden patches in grey  @pre the snapshot has an answer

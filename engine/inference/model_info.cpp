@@ -1,0 +1,94 @@
+#include "engine/inference/model_info.h"
+
+#include "engine/models/decoder.h"
+#include "engine/models/model_source.h"
+#include "engine/models/vision_source.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+namespace {
+
+/// The values that models of text and of pictures have alike.
+template <class Source> ModelInfo described(const Source& source, ModelStructure structure) {
+    const auto& config = source.config();
+    ModelInfo info;
+    info.name = config.name;
+    info.family = config.family;
+    info.familyTitle = source.familyTitle();
+    info.configJson = source.configText();
+    info.dtype = source.dtype();
+    info.structure = std::move(structure);
+    info.layers = static_cast<int>(config.layers.size());
+    info.heads = info.structure.mostHeads();
+    info.modelWidth = static_cast<int>(config.modelWidth);
+    info.feedForwardWidth = static_cast<int>(config.feedForward.width);
+    return info;
+}
+
+std::string positionsOf(const DecoderConfig& config) {
+    const LayerAttention& first = config.layers.front();
+    if (first.rotary)
+        return fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",
+                           first.rotary->inverseFrequencies.size() * 2, first.heads.width);
+    if (first.spec) return std::string(first.spec->title(Slot::Position));
+    return config.learnedPositions ? "learned" : "none";
+}
+
+std::string positionsOf(const VisionConfig& config) {
+    if (config.positions == VisionPositions::Learned) return "learned";
+    if (config.positions == VisionPositions::Sinusoidal) return "sinusoidal";
+    const LayerAttention& first = config.layers.front();
+    return first.spec ? first.spec->parts.at(Slot::Position).id : "none";
+}
+
+std::string poolingOf(VisionPooling pooling) {
+    if (pooling == VisionPooling::Cls) return "CLS";
+    return pooling == VisionPooling::Mean ? "mean of patches" : "CLS and mean of patches";
+}
+
+} // namespace
+
+std::string ModelInfo::labelOf(int index) const {
+    const auto at = static_cast<size_t>(index);
+    return at < labels.size() && !labels[at].empty() ? labels[at] : "class " + std::to_string(index);
+}
+
+ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
+    const DecoderConfig& config = source.config();
+    ModelInfo info = described(source, structureOf(config, capacity));
+    info.positions = positionsOf(config);
+    info.vocabulary = static_cast<int>(config.vocabulary);
+    info.contextLength = static_cast<int>(capacity);
+    if (config.context > capacity)
+        info.warnings.push_back(
+            fmt::format("the model allows {} tokens; this program uses {}", config.context, capacity));
+    const Tokenizer* tokenizer = source.tokenizer();
+    info.hasTokenizer = tokenizer != nullptr;
+    if (!tokenizer) return info;
+    info.tokenizerSummary = tokenizer->summary();
+    for (int id = 0; id < tokenizer->vocabularySize(); ++id) info.tokenTexts.push_back(tokenizer->tokenText(id));
+    if (static_cast<int64_t>(tokenizer->vocabularySize()) > config.vocabulary)
+        info.warnings.push_back(
+            fmt::format("the tokenizer has {} tokens but the model only {}: some texts cannot be run",
+                        tokenizer->vocabularySize(), config.vocabulary));
+    return info;
+}
+
+ModelInfo modelInfo(const VisionSource& source) {
+    const VisionConfig& config = source.config();
+    ModelInfo info = described(source, structureOf(config));
+    info.positions = positionsOf(config);
+    info.image = config.image;
+    info.grid = config.grid();
+    info.patch = static_cast<int>(config.patch);
+    info.channels = static_cast<int>(config.channels);
+    info.prefix = prefixNames(config);
+    info.pooling = poolingOf(config.pooling);
+    info.classes = static_cast<int>(config.classes);
+    info.labels = source.labels();
+    info.warnings = source.warnings();
+    return info;
+}
+
+} // namespace attn

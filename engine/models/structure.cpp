@@ -1,0 +1,79 @@
+#include "engine/models/structure.h"
+
+#include "engine/models/decoder.h"
+#include "engine/models/hook_names.h"
+#include "engine/models/vision_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// A site whose queries and keys are rows of the same stream.
+Site selfAttention(const HeadLayout& heads, int layer, int stream) {
+    return {.name = siteName(layer),
+            .layer = layer,
+            .queryStream = stream,
+            .keyStream = stream,
+            .heads = static_cast<int>(heads.heads),
+            .keyValueHeads = static_cast<int>(heads.keyValueHeads),
+            .headWidth = static_cast<int>(heads.width)};
+}
+
+} // namespace
+
+int ModelStructure::siteNamed(std::string_view name) const {
+    const auto found = std::ranges::find(sites, name, &Site::name);
+    return found == sites.end() ? -1 : static_cast<int>(found - sites.begin());
+}
+
+const Axis& ModelStructure::queryAxis(int site) const {
+    const Stream& stream = streams.at(static_cast<size_t>(sites.at(static_cast<size_t>(site)).queryStream));
+    return axes.at(static_cast<size_t>(stream.axis));
+}
+
+const Axis& ModelStructure::keyAxis(int site) const {
+    const Stream& stream = streams.at(static_cast<size_t>(sites.at(static_cast<size_t>(site)).keyStream));
+    return axes.at(static_cast<size_t>(stream.axis));
+}
+
+int ModelStructure::mostHeads() const { return sites.empty() ? 0 : std::ranges::max(sites, {}, &Site::heads).heads; }
+
+ModelStructure structureOf(const DecoderConfig& config, int64_t length) {
+    ModelStructure structure{
+        .axes = {{.kind = AxisKind::Tokens, .length = length}},
+        .streams = {{.name = "decoder", .axis = 0, .width = config.modelWidth}},
+        .sites = {},
+        .readouts = {{.kind = Readout::Kind::NextToken, .stream = 0, .choices = config.vocabulary}}};
+    for (const LayerAttention& layer : config.layers)
+        structure.sites.push_back(selfAttention(layer.heads, static_cast<int>(structure.sites.size()), 0));
+    return structure;
+}
+
+ModelStructure structureOf(const VisionConfig& config) {
+    ModelStructure structure;
+    for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
+        const int64_t tokens = config.tokensOf(layer), width = config.widthOf(layer);
+        const bool begins = structure.streams.empty() || structure.axes.back().length != tokens ||
+                            structure.streams.back().width != width;
+        if (begins) {
+            structure.axes.push_back({.kind = AxisKind::Patches, .length = tokens});
+            structure.streams.push_back({.name = fmt::format("stage {}", structure.streams.size() + 1),
+                                         .axis = static_cast<int>(structure.axes.size()) - 1,
+                                         .width = width});
+        }
+        structure.sites.push_back(selfAttention(config.layers[static_cast<size_t>(layer)].heads,
+                                                static_cast<int>(layer),
+                                                static_cast<int>(structure.streams.size()) - 1));
+    }
+    if (structure.streams.size() == 1) structure.streams.front().name = "encoder";
+    if (config.classes > 0)
+        structure.readouts.push_back({.kind = Readout::Kind::Class,
+                                      .stream = static_cast<int>(structure.streams.size()) - 1,
+                                      .choices = config.classes});
+    return structure;
+}
+
+} // namespace attn

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+struct DecoderConfig;
+struct VisionConfig;
+
+/// The data in the rows of an axis, which decides how a view names and draws them.
+enum class AxisKind : uint8_t {
+    Tokens, ///< words or pieces of words
+    Patches ///< patches of a picture, after tokens such as CLS
+};
+
+/// The dimension along which the rows of a stream lie.
+struct Axis {
+    AxisKind kind = AxisKind::Tokens;
+    int64_t length = 0; ///< largest number of rows
+    bool operator==(const Axis&) const = default;
+};
+
+/// Rows of one width along an axis, through one or more layers.
+struct Stream {
+    std::string name;  ///< "decoder"; "encoder"; "stage 2", where an encoder of pictures has several
+    int axis = 0;      ///< index into ModelStructure::axes
+    int64_t width = 0; ///< C
+    bool operator==(const Stream&) const = default;
+};
+
+/// One attention of a model, or the mechanism in its place.
+struct Site {
+    std::string name;                   ///< as in the names of hooks: "blocks.3.attn"
+    int layer = 0;                      ///< block, counted from 0
+    int queryStream = 0, keyStream = 0; ///< indices into ModelStructure::streams
+    int heads = 1;                      ///< H
+    int keyValueHeads = 1;              ///< G; G < H means grouped-query attention
+    int headWidth = 1;                  ///< D
+    bool operator==(const Site&) const = default;
+};
+
+/// A prediction that a model makes at rows of a stream.
+struct Readout {
+    enum class Kind : uint8_t { NextToken, Class };
+    Kind kind = Kind::NextToken;
+    int stream = 0;      ///< index into ModelStructure::streams
+    int64_t choices = 0; ///< number of logits
+    bool operator==(const Readout&) const = default;
+};
+
+/// The parts of a model that views and analyses address. A head is named by (site, head), a cell by (site, head, query
+/// row, key row), where `site` is an index into `sites`.
+struct ModelStructure {
+    std::vector<Axis> axes;
+    std::vector<Stream> streams;
+    std::vector<Site> sites; ///< in execution order
+    std::vector<Readout> readouts;
+
+    /// The index of a site by its name. @return -1 if there is none
+    int siteNamed(std::string_view name) const;
+    const Axis& queryAxis(int site) const;
+    const Axis& keyAxis(int site) const;
+    int mostHeads() const; ///< largest number of heads in a site
+    bool operator==(const ModelStructure&) const = default;
+};
+
+/// @param length largest number of tokens that will run
+ModelStructure structureOf(const DecoderConfig& config, int64_t length);
+ModelStructure structureOf(const VisionConfig& config);
+
+} // namespace attn

@@ -1,0 +1,68 @@
+#include "engine/models/structure.h"
+
+#include "engine/models/decoder.h"
+#include "engine/models/vision_config.h"
+
+#include "tests/support/catch.h"
+
+using namespace attn;
+
+namespace {
+
+LayerAttention layer(int64_t heads, int64_t keyValueHeads, int64_t width) {
+    LayerAttention attention;
+    attention.heads = {.heads = heads, .keyValueHeads = keyValueHeads, .width = width};
+    return attention;
+}
+
+} // namespace
+
+TEST_CASE("structure: a decoder is one stream of tokens with a site in each layer", "[models]") {
+    DecoderConfig config;
+    config.vocabulary = 50;
+    config.modelWidth = 32;
+    config.layers = {layer(4, 2, 8), layer(2, 2, 16)};
+    const ModelStructure structure = structureOf(config, 128);
+
+    REQUIRE(structure.axes == std::vector<Axis>{{.kind = AxisKind::Tokens, .length = 128}});
+    REQUIRE(structure.streams == std::vector<Stream>{{.name = "decoder", .axis = 0, .width = 32}});
+    REQUIRE(structure.sites.size() == 2);
+    CHECK(structure.sites[0] ==
+          Site{.name = "blocks.0.attn", .layer = 0, .heads = 4, .keyValueHeads = 2, .headWidth = 8});
+    CHECK(structure.siteNamed("blocks.1.attn") == 1);
+    CHECK(structure.siteNamed("blocks.2.attn") == -1);
+    CHECK(structure.mostHeads() == 4);
+    CHECK(structure.queryAxis(1) == structure.keyAxis(1));
+    CHECK(structure.readouts == std::vector<Readout>{{.kind = Readout::Kind::NextToken, .stream = 0, .choices = 50}});
+}
+
+TEST_CASE("structure: an encoder of pictures begins a stream where tokens merge or pool", "[models]") {
+    VisionConfig config;
+    config.image = {32, 32};
+    config.patch = 4;
+    config.modelWidth = 8;
+    config.clsToken = false;
+    config.classes = 10;
+    config.layers = {layer(1, 1, 8), layer(1, 1, 8), layer(2, 2, 8), layer(4, 4, 4)};
+    config.merges = {2};
+    config.pools = {{.layer = 3, .tokens = 5}};
+    const ModelStructure structure = structureOf(config);
+
+    REQUIRE(structure.streams.size() == 3);
+    CHECK(structure.streams[0] == Stream{.name = "stage 1", .axis = 0, .width = 8});
+    CHECK(structure.streams[1] == Stream{.name = "stage 2", .axis = 1, .width = 16});
+    CHECK(structure.streams[2].width == 16);
+    CHECK(structure.sites[1].queryStream == 0);
+    CHECK(structure.queryAxis(1).length == 64);
+    CHECK(structure.queryAxis(2).length == 16);
+    CHECK(structure.keyAxis(3) == Axis{.kind = AxisKind::Patches, .length = 5});
+    CHECK(structure.mostHeads() == 4);
+    CHECK(structure.readouts == std::vector<Readout>{{.kind = Readout::Kind::Class, .stream = 2, .choices = 10}});
+
+    config.merges = {};
+    config.pools = {};
+    config.classes = 0;
+    const ModelStructure plain = structureOf(config);
+    CHECK(plain.streams == std::vector<Stream>{{.name = "encoder", .axis = 0, .width = 8}});
+    CHECK(plain.readouts.empty());
+}
