@@ -69,7 +69,9 @@ public:
     void openText(const QString& path, const QString& prompt);
     /// Whether a file is being read that is to be opened.
     bool isOpening() const { return opening_.isRunning(); }
-    bool saveSessionAs(const QString& path);
+    void saveSessionAs(const QString& path);
+    /// Whether a session is being written.
+    bool isSaving() const { return saving_.isRunning(); }
     /// Saves the layout and a copy of the session, which the next start offers: the system is ending the program.
     void saveForNextStart();
     void setTheme(ThemeId theme);
@@ -191,7 +193,7 @@ private:
     QString device_; ///< as the user named it
     ScopeStarter startScope_;
     QString firstPath_; ///< text model to open beside a picture or vision model that is opened first; empty: done
-    BackgroundTask opening_, exporting_;
+    BackgroundTask opening_, saving_, exporting_;
     ScopeMirror mirror_;
     SessionBridge bridge_;
     TrainingBridge training_;

@@ -168,16 +168,24 @@ SessionDocument MainWindow::document() const {
     return document;
 }
 
-bool MainWindow::saveSessionAs(const QString& path) {
-    if (const auto failure = attn::saveSession(document(), path)) {
-        showFailure(*failure);
-        return false;
-    }
-    sessionPath_ = path;
-    addRecentPath(path);
-    refreshRecent();
-    offerBanner_->present(Banner::Kind::Success, tr("Session saved: %1").arg(path));
-    return true;
+void MainWindow::saveSessionAs(const QString& path) {
+    if (saving_.isRunning())
+        return showFailure({.what = "the session is still being saved",
+                            .where = path.toStdString(),
+                            .hint = "save it again when that is done"});
+    saving_.start<bool>(
+        path.toStdString(),
+        [document = document(), path](const std::atomic<bool>&) -> std::variant<bool, Failure> {
+            if (auto failure = attn::saveSession(document, path)) return std::move(*failure);
+            return true;
+        },
+        [this, path](std::variant<bool, Failure> saved) {
+            if (const auto* failure = std::get_if<Failure>(&saved)) return showFailure(*failure);
+            sessionPath_ = path;
+            addRecentPath(path);
+            refreshRecent();
+            offerBanner_->present(Banner::Kind::Success, tr("Session saved: %1").arg(path));
+        });
 }
 
 void MainWindow::saveSession() {

@@ -71,7 +71,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     CHECK(lab.snapshot().edits->interventions.front().amount == Approx(0.5f));
 
     const QString path = lab.folder() + "/edited.attnlab";
-    REQUIRE(lab.window().saveSessionAs(path));
+    lab.saveSession(path);
     while (lab.window().undoStack().canUndo()) lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().edits == nullptr);
@@ -116,7 +116,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     CHECK(lab.snapshot().next->logits == whole);
     CHECK(title.text() == "Showing the original run, without 1 change and 1 reduced gate.");
     const QString path = lab.folder() + "/held.attnlab";
-    REQUIRE(lab.window().saveSessionAs(path)); // with the changes
+    lab.saveSession(path); // with the changes
 
     QTest::keyClick(&lab.window(), Qt::Key_Backspace, Qt::ControlModifier | Qt::ShiftModifier);
     REQUIRE(lab.settle());
@@ -193,7 +193,7 @@ TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     for (const Intervention& each : lab.snapshot().edits->interventions) CHECK(each.amount == Approx(0.4f));
     CHECK(firstColumn(list) == QStringList{"40 % of layer 1 removed"});
     const QString path = lab.folder() + "/layer.attnlab";
-    REQUIRE(lab.window().saveSessionAs(path));
+    lab.saveSession(path);
     lab.press(lab.action("undo")); // the slider
     lab.press(lab.action("undo")); // the change, as one step
     REQUIRE(lab.settle());

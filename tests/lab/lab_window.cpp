@@ -1,10 +1,12 @@
 #include "tests/lab/lab_window.h"
 
 #include "app/lab/widgets/banner.h"
+#include "tests/support/catch.h"
 
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
+#include <QFile>
 #include <QSettings>
 #include <QTimer>
 
@@ -69,6 +71,12 @@ bool LabWindow::settle() {
     const bool isRead = waitFor([this] { return !window_->isOpening(); });
     return isPosted && isRead && window_->bridge().waitIdle(120) &&
            waitFor([this] { return window_->snapshot() && window_->snapshot() == window_->bridge().latest(); });
+}
+
+void LabWindow::saveSession(const QString& path) {
+    window_->saveSessionAs(path);
+    REQUIRE(waitFor([this] { return !window_->isSaving(); }));
+    REQUIRE(QFile::exists(path));
 }
 
 void LabWindow::showPanel(const char* id) {

@@ -27,6 +27,8 @@ public:
     void pause();
     /// Until no command is waiting and the newest snapshot is on screen.
     bool settle();
+    /// Saves the session and waits until it is written.
+    void saveSession(const QString& path);
 
     const Snapshot& snapshot() { return *window_->snapshot(); }
     std::string text() { return snapshot().sequence->text; }

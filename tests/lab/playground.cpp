@@ -178,7 +178,7 @@ TEST_CASE("lab: the playground is saved with the session and comes back", "[lab]
     type(lab.find<QLineEdit>("specText"), "position=rope, mask=window(4)");
     REQUIRE(shows(lab, "position=rope, mask=window(4)"));
     const QString path = lab.folder() + "/play.attnlab";
-    REQUIRE(lab.window().saveSessionAs(path));
+    lab.saveSession(path);
     type(lab.find<QLineEdit>("specText"), "mask=full");
     REQUIRE(shows(lab, "mask=full"));
     lab.window().openSession(path);

@@ -82,7 +82,7 @@ TEST_CASE("lab: a comparison says why there is no divergence, and comes back wit
     CHECK_FALSE(lab.find<LinesView>("divergence").isVisible());
     CHECK(lab.find<QLabel>("compareError").text().contains("Outputs differ by"));
     const QString path = lab.folder() + "/compare.attnlab";
-    REQUIRE(lab.window().saveSessionAs(path));
+    lab.saveSession(path);
     lab.press(lab.action("undo"));
     lab.window().openSession(path);
     REQUIRE(compares(lab, "mask=full", "normaliser=xcit"));

@@ -65,7 +65,7 @@ TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[la
     CHECK(patches.weights()[20] == view.figure().valueAt({20, 20}));
 
     const QString path = lab.folder() + "/picture.attnlab";
-    REQUIRE(lab.window().saveSessionAs(path));
+    lab.saveSession(path);
     lab.press(lab.action("undo"));
     REQUIRE(lab.waitFor([&] { return !shown(lab).query.features; }, 120'000));
     lab.window().openSession(path);

@@ -125,7 +125,7 @@ TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", 
         }
         lab.window().setLocks({{"sampling", ControlState::Locked}, {"branches", ControlState::Hidden}});
         text = lab.text();
-        REQUIRE(lab.window().saveSessionAs(path));
+        lab.saveSession(path);
     }
     LabWindow lab;
     lab.window().open(path);
@@ -296,10 +296,22 @@ TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go,
     CHECK(lab.action("panel.model").isVisible());
 }
 
+TEST_CASE("lab: saving a session leaves the window free, and a second save waits its turn", "[lab]") {
+    LabWindow lab;
+    const QString first = lab.folder() + "/first.attnlab", second = lab.folder() + "/second.attnlab";
+    lab.window().saveSessionAs(first);
+    CHECK(lab.window().isSaving());
+    lab.window().saveSessionAs(second);
+    CHECK(banner(lab, "failureBanner").text().contains("the session is still being saved"));
+    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(first); }));
+    CHECK(QFile::exists(first));
+    CHECK_FALSE(QFile::exists(second));
+}
+
 TEST_CASE("recent: an opened session is listed and its keys open it", "[lab]") {
     LabWindow lab;
     const QString path = lab.folder() + "/mine.attnlab";
-    REQUIRE(lab.window().saveSessionAs(path));
+    lab.saveSession(path);
     QAction& recent = lab.action("recent1");
     REQUIRE(recent.isVisible());
     CHECK(recent.toolTip().contains(path));
