@@ -24,12 +24,12 @@ int detect(const DetectOptions& options) {
     nlohmann::json json{{"model", model->info().name}, {"period", found->period}, {"text", found->text}};
     for (const HeadScores& head : found->all) {
         const std::vector<HeadKind> labels = head.labels();
-        nlohmann::json row{{"layer", head.layer}, {"head", head.head}, {"title", head.title()}};
+        nlohmann::json row{{"layer", head.site}, {"head", head.head}, {"title", head.title()}};
         for (size_t kind = 0; kind < kHeadKinds; ++kind)
             row["scores"][std::string(nameOf(static_cast<HeadKind>(kind)))] = head.scores[kind];
         json["heads"].push_back(row);
         if (!options.json)
-            fmt::print("layer {:2}, head {:2}  {:16}  {}\n", head.layer, head.head, head.title(),
+            fmt::print("layer {:2}, head {:2}  {:16}  {}\n", head.site, head.head, head.title(),
                        labels.empty() ? "" : head.explanation(labels.front()));
     }
     if (const auto& [like, in, cluster] = options.similarity; !like.empty()) {
@@ -63,9 +63,9 @@ void printLike(const SimilarityOptions& options, std::span<const SimilarHead> he
                bool isJson) {
     if (!isJson) fmt::print("\nheads similar to layer {}, head {}:\n", options.like[0], options.like[1]);
     for (const SimilarHead& head : heads) {
-        json["like"].push_back({{"layer", head.layer}, {"head", head.head}, {"similarity", head.similarity}});
+        json["like"].push_back({{"layer", head.site}, {"head", head.head}, {"similarity", head.similarity}});
         if (!isJson)
-            fmt::print("{:6.3f}  layer {}, head {}\n", static_cast<double>(head.similarity), head.layer, head.head);
+            fmt::print("{:6.3f}  layer {}, head {}\n", static_cast<double>(head.similarity), head.site, head.head);
     }
 }
 

@@ -139,7 +139,7 @@ int flow(const LensInput& input) {
 
 int weighted(const LensInput& input) {
     WeightedAttentionAnalysis analysis;
-    analysis.layer = input.options.layer;
+    analysis.site = input.options.layer;
     analysis.head = input.options.head;
     const auto found = analyse<WeightedAttention>(input.model, input.tokens, analysis);
     const int query =
@@ -150,18 +150,18 @@ int weighted(const LensInput& input) {
     };
     return byToken(
         input, "weight", row(found->pattern), "weight x norm", row(found->normWeighted),
-        {{"layer", found->layer}, {"head", found->head}, {"query", query}, {"outputNorms", found->outputNorms}});
+        {{"layer", found->site}, {"head", found->head}, {"query", query}, {"outputNorms", found->outputNorms}});
 }
 
 int circuits(const LensInput& input) {
     HeadCircuitsAnalysis analysis;
-    analysis.layer = input.options.layer;
+    analysis.site = input.options.layer;
     analysis.head = input.options.head;
     analysis.choices = input.options.top;
     const auto found = analyse<HeadCircuits>(input.model, input.tokens, analysis);
     Json rows = Json::array();
     if (!input.options.json)
-        fmt::print("layer {}, head {}: copying score {:+.3f}\n", found->layer, found->head,
+        fmt::print("layer {}, head {}: copying score {:+.3f}\n", found->site, found->head,
                    static_cast<double>(found->copyingScore));
     for (size_t token = 0; token < found->tokens.size(); ++token) {
         Json row = tokenJson(input.model, found->tokens[token]);
@@ -183,8 +183,7 @@ int circuits(const LensInput& input) {
                        reads, writes);
     }
     if (input.options.json)
-        print(
-            {{"layer", found->layer}, {"head", found->head}, {"copyingScore", found->copyingScore}, {"tokens", rows}});
+        print({{"layer", found->site}, {"head", found->head}, {"copyingScore", found->copyingScore}, {"tokens", rows}});
     return kDone;
 }
 
@@ -196,7 +195,7 @@ int composition(const LensInput& input) {
     };
     std::vector<Pair> pairs;
     for (int kind = 0; kind < 3; ++kind)
-        for (int layer = 1; layer < found->layers; ++layer)
+        for (int layer = 1; layer < found->sites; ++layer)
             for (int head = 0; head < found->heads; ++head)
                 for (int before = 0; before < layer; ++before)
                     for (int other = 0; other < found->heads; ++other)

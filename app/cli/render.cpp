@@ -42,8 +42,8 @@ int renderText(const RenderOptions& options) {
 
     const auto model = options.model.open(true);
     const ModelInfo& info = model->info();
-    if (view.layer < 0 || view.layer >= info.layers || view.head < 0 || view.head >= info.heads)
-        throw Error({.what = fmt::format("there is no layer {}, head {}", view.layer, view.head),
+    if (view.site < 0 || view.site >= info.layers || view.head < 0 || view.head >= info.heads)
+        throw Error({.what = fmt::format("there is no layer {}, head {}", view.site, view.head),
                      .where = info.name,
                      .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.layers - 1,
                                          info.heads - 1)});
@@ -55,8 +55,8 @@ int renderText(const RenderOptions& options) {
     if (view.view == "attention") {
         auto heatmap = std::make_unique<HeatmapFigure>();
         heatmap->tile = std::make_shared<PatternTile>(
-            model->patternTile({.layer = view.layer, .head = view.head, .detailSize = 2048}));
-        heatmap->title = QString("Layer %1, head %2").arg(view.layer).arg(view.head);
+            model->patternTile({.site = view.site, .head = view.head, .detailSize = 2048}));
+        heatmap->title = QString("Layer %1, head %2").arg(view.site).arg(view.head);
         heatmap->colours = colours;
         heatmap->tokenCount = static_cast<int>(model->tokens().size());
         heatmap->setLabels(labelsOf(*model));
@@ -66,7 +66,7 @@ int renderText(const RenderOptions& options) {
         grid->newest = std::make_shared<NewestRows>(model->newestRows());
         grid->keyValueHeads = info.structure.sites.front().keyValueHeads;
         grid->colours = colours;
-        grid->selected = {view.layer, view.head};
+        grid->selected = {view.site, view.head};
         grid->setGrid(std::make_shared<PatternGrid>(model->patternGrid(128)));
         figure = std::move(grid);
     }
@@ -88,7 +88,7 @@ void addRender(Command& command) {
         .option("--view VIEW", view.view,
                 "attention: one head; heads: all heads, text only; rollout: through all layers, pictures only")
         .choices({"attention", "heads", "rollout"});
-    command.option("--layer N", view.layer, "layer, counted from 0").atLeast(0);
+    command.option("--layer N", view.site, "layer, counted from 0").atLeast(0);
     command.option("--head N", view.head, "head, counted from 0").atLeast(0);
     command
         .option("--patch TOKEN", view.patch,

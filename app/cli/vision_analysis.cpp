@@ -162,7 +162,7 @@ void compareHeads(const PatchHeadDetection& found, const VisionQuestion& questio
         std::vector<SimilarHead> heads;
         for (size_t at = 0; at < similarities.size(); ++at)
             if (elsewhere || at != own)
-                heads.push_back({others.heads[at].layer, others.heads[at].head, similarities[at]});
+                heads.push_back({others.heads[at].site, others.heads[at].head, similarities[at]});
         std::ranges::stable_sort(heads, std::ranges::greater(), &SimilarHead::similarity);
         printLike(options, heads, json, question.isJson);
     }
@@ -170,7 +170,7 @@ void compareHeads(const PatchHeadDetection& found, const VisionQuestion& questio
         std::vector<std::vector<std::pair<int, int>>> groups;
         for (const auto& group : headGroups(found, static_cast<float>(options.cluster))) {
             groups.emplace_back();
-            for (const size_t at : group) groups.back().emplace_back(found.heads[at].layer, found.heads[at].head);
+            for (const size_t at : group) groups.back().emplace_back(found.heads[at].site, found.heads[at].head);
         }
         printGroups(groups, json, question.isJson);
     }
@@ -224,7 +224,7 @@ int detectVision(const VisionQuestion& question, const SimilarityOptions& simila
     std::array<bool, kPatchHeadKinds> isFound{};
     for (const PatchHeadScores& head : found->heads) {
         const auto kind = head.kind();
-        Json row{{"layer", head.layer}, {"head", head.head}, {"title", head.title()}, {"kind", nullptr}};
+        Json row{{"layer", head.site}, {"head", head.head}, {"title", head.title()}, {"kind", nullptr}};
         if (kind) {
             row["kind"] = textOf(*kind).id;
             isFound[static_cast<size_t>(*kind)] = true;
@@ -237,7 +237,7 @@ int detectVision(const VisionQuestion& question, const SimilarityOptions& simila
         row["offset"] = {{"down", head.down}, {"right", head.right}};
         heads.push_back(row);
         if (!question.isJson)
-            fmt::print("layer {:2}, head {:2}  {:20} {}\n", head.layer, head.head, head.title(),
+            fmt::print("layer {:2}, head {:2}  {:20} {}\n", head.site, head.head, head.title(),
                        kind ? fmt::format("{:3.0f} %", static_cast<double>(head.of(*kind)) * 100) : "");
     }
     for (size_t each = 0; each < kPatchHeadKinds; ++each) {

@@ -38,7 +38,7 @@ void captureVision(const ModelOptions& model, const ImageOptions& picture, const
 /// What `render` draws.
 struct VisionView {
     std::string view = "attention", out, colours = "viridis", theme = "light", patch, fusion = "mean", label;
-    int layer = 0, head = 0, width = 1000, height = 1000;
+    int site = 0, head = 0, width = 1000, height = 1000;
     double discard = 0, opacity = 0.6;
     bool isSmooth = false;
 };

@@ -69,23 +69,23 @@ void show(PatchOverlayFigure& figure, const ModelInfo& info, PatchRow row, const
 void drawAttention(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
                    const VisionView& view) {
     const ModelInfo& info = model.info();
-    const bool isLayer = view.layer >= 0 && view.layer < info.layers;
-    const int heads = isLayer ? info.site(view.layer).heads : info.heads;
+    const bool isLayer = view.site >= 0 && view.site < info.layers;
+    const int heads = isLayer ? info.site(view.site).heads : info.heads;
     if (!isLayer || view.head < 0 || view.head >= heads)
         throw Error(
-            {.what = fmt::format("there is no layer {}, head {}", view.layer, view.head),
+            {.what = fmt::format("there is no layer {}, head {}", view.site, view.head),
              .where = info.name,
              .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.layers - 1, heads - 1)});
     const PatchChoice choice = patchChoiceOf(view.patch, info);
-    const auto patterns = model.patternsAndLogits(patches, view.layer).patterns;
-    const LayerPattern& pattern = patterns[static_cast<size_t>(view.layer)];
+    const auto patterns = model.patternsAndLogits(patches, view.site).patterns;
+    const SitePattern& pattern = patterns[static_cast<size_t>(view.site)];
     if (pattern.values.empty())
-        throw Error({.what = fmt::format("layer {} forms no pattern", view.layer),
+        throw Error({.what = fmt::format("layer {} forms no pattern", view.site),
                      .where = info.name,
                      .hint = "choose a layer whose attention forms a pattern"});
     show(figure, info, patchRow(pattern, view.head, choice.token), choice);
     if (pattern.layout.tokens < info.tokens()) figure.tokens = pattern.layout.tokenOf;
-    figure.title = QString("Layer %1, head %2: attention of %3").arg(view.layer).arg(view.head).arg(choice.name);
+    figure.title = QString("Layer %1, head %2: attention of %3").arg(view.site).arg(view.head).arg(choice.name);
 }
 
 void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const float> patches,
@@ -94,7 +94,7 @@ void drawRollout(PatchOverlayFigure& figure, VisionModel& model, std::span<const
     const PatchChoice choice = patchChoiceOf(view.patch, info);
     const auto patterns = model.patternsAndLogits(patches).patterns;
     const auto without =
-        std::ranges::count_if(patterns, [](const LayerPattern& pattern) { return pattern.values.empty(); });
+        std::ranges::count_if(patterns, [](const SitePattern& pattern) { return pattern.values.empty(); });
     if (without > 0)
         throw Error({.what = fmt::format("{} of {} layers form no pattern", without, info.layers),
                      .where = info.name,

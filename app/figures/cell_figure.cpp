@@ -172,7 +172,7 @@ double weightOf(const CellExplanation& cell) {
 
 /// @return null unless both explain the same cell and have a weight
 const CellExplanation* comparable(const CellExplanation& cell, const CellExplanation* before) {
-    const bool isSame = before && before->layer == cell.layer && before->head == cell.head &&
+    const bool isSame = before && before->site == cell.site && before->head == cell.head &&
                         before->query == cell.query && before->key == cell.key;
     return isSame && !std::isnan(weightOf(cell)) && !std::isnan(weightOf(*before)) ? before : nullptr;
 }
@@ -191,7 +191,7 @@ void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation&
 void write(Flow& flow, const CellExplanation& cell, const CellExplanation* before, const std::vector<QString>& labels,
            const FigureTheme& theme) {
     QString title = CellText::tr("Layer %1, head %2: query %3 %4, key %5 %6");
-    title = title.arg(cell.layer)
+    title = title.arg(cell.site)
                 .arg(cell.head)
                 .arg(cell.query)
                 .arg(quoted(labels, cell.query))

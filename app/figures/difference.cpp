@@ -11,14 +11,14 @@ namespace attn {
 
 bool haveSameCells(const PatternTile& a, const PatternTile& b) {
     const auto cells = [](const PatternTile& tile) {
-        return std::tuple(tile.layer, tile.head, tile.rows, tile.columns, tile.queryBegin, tile.queryEnd, tile.keyBegin,
+        return std::tuple(tile.site, tile.head, tile.rows, tile.columns, tile.queryBegin, tile.queryEnd, tile.keyBegin,
                           tile.keyEnd, tile.leavesOutFirst, tile.values.size());
     };
     return cells(a) == cells(b);
 }
 
 bool haveSameCells(const NewestRows& a, const NewestRows& b) {
-    return a.layers == b.layers && a.heads == b.heads && a.keys == b.keys && a.values.size() == b.values.size();
+    return a.sites == b.sites && a.heads == b.heads && a.keys == b.keys && a.values.size() == b.values.size();
 }
 
 std::vector<float> changeOf(const NewestRows& after, const NewestRows& before) {

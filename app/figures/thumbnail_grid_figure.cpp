@@ -41,7 +41,7 @@ std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer,
 /// The heads' tiles, followed by the aggregates' tiles if there are several heads.
 std::vector<std::shared_ptr<const PatternTile>> tilesOf(const std::shared_ptr<const PatternGrid>& grid) {
     std::vector<std::shared_ptr<const PatternTile>> tiles;
-    for (int layer = 0; layer < grid->layers; ++layer) {
+    for (int layer = 0; layer < grid->sites; ++layer) {
         for (int head = 0; head < grid->heads; ++head) tiles.emplace_back(grid, &grid->at(layer, head));
         if (grid->heads > 1)
             for (HeadAggregate kind : {HeadAggregate::Mean, HeadAggregate::Maximum})
@@ -56,7 +56,7 @@ void ThumbnailGridFigure::setGrid(const std::shared_ptr<const PatternGrid>& grid
                                   const std::shared_ptr<const PatternGrid>& before) {
     if (grid == grid_ && before == before_) return;
     grid_ = grid;
-    const bool isComparable = !isEmpty() && before && before->layers == grid->layers && before->heads == grid->heads &&
+    const bool isComparable = !isEmpty() && before && before->sites == grid->sites && before->heads == grid->heads &&
                               before->tiles.size() == grid->tiles.size() &&
                               haveSameCells(before->tiles.front(), grid->tiles.front());
     before_ = isComparable ? before : nullptr;
@@ -109,12 +109,12 @@ ThumbnailGridFigure::Layout ThumbnailGridFigure::layout(const QRectF& area, cons
     Layout result;
     if (isEmpty()) return result;
     const double line = std::ceil(QFontMetricsF(theme.smallFont()).height()), margin = std::round(theme.size * 0.5);
-    result.labelWidth = textWidth(QStringLiteral("L%1").arg(grid_->layers - 1), theme.smallFont()) + 6;
+    result.labelWidth = textWidth(QStringLiteral("L%1").arg(grid_->sites - 1), theme.smallFont()) + 6;
     result.aggregateGap = grid_->heads > 1 ? theme.size : 0;
     result.strip = newest ? 6 : 0;
     const double top = area.top() + margin + headerHeight(theme), left = area.left() + margin + result.labelWidth;
     const double across = (area.right() - margin - left - result.aggregateGap) / columns() - kGap;
-    const double down = (area.bottom() - margin - top) / grid_->layers - kGap - result.strip;
+    const double down = (area.bottom() - margin - top) / grid_->sites - kGap - result.strip;
     const double size = std::floor(std::clamp(std::min(across, down), kSmallest, kLargest));
     result.origin = QRectF(std::round(left), std::round(top), size, size);
     result.stepX = size + kGap;
@@ -135,7 +135,7 @@ std::optional<HeadChoice> ThumbnailGridFigure::choiceAt(const QPointF& point, co
         const QRectF first = thumbnailRect(at, 0, column);
         if (point.x() < first.left() || point.x() >= first.right()) continue;
         const int layer = static_cast<int>(std::floor((point.y() - first.top()) / at.stepY));
-        if (layer < 0 || layer >= grid_->layers ||
+        if (layer < 0 || layer >= grid_->sites ||
             point.y() - first.top() - layer * at.stepY >= first.height() + at.strip)
             return {};
         return choiceOf(layer, column);
@@ -146,9 +146,9 @@ std::optional<HeadChoice> ThumbnailGridFigure::choiceAt(const QPointF& point, co
 QSizeF ThumbnailGridFigure::smallestSize(const FigureTheme& theme) const {
     if (isEmpty()) return {120, 80};
     const double margin = std::round(theme.size * 0.5);
-    const double label = textWidth(QStringLiteral("L%1").arg(grid_->layers - 1), theme.smallFont()) + 6;
+    const double label = textWidth(QStringLiteral("L%1").arg(grid_->sites - 1), theme.smallFont()) + 6;
     return {2 * margin + label + theme.size + columns() * (kSmallest + kGap),
-            2 * margin + headerHeight(theme) + grid_->layers * (kSmallest + kGap + 6)};
+            2 * margin + headerHeight(theme) + grid_->sites * (kSmallest + kGap + 6)};
 }
 
 const QImage& ThumbnailGridFigure::pixels(int layer, int column, const QSize& size) const {
@@ -164,7 +164,7 @@ void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const Fig
     painter.fillRect(area, theme.background);
     const Layout at = layout(area, theme);
     paintHeader(painter, at, theme);
-    for (int layer = 0; layer < grid_->layers; ++layer) {
+    for (int layer = 0; layer < grid_->sites; ++layer) {
         const QRectF first = thumbnailRect(at, layer, 0);
         const QRectF label(first.left() - at.labelWidth, first.top(), at.labelWidth - 6, first.height());
         drawLine(painter, label, Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer), theme.smallFont(),
@@ -218,8 +218,8 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
         paintStrip(painter, QRectF(rect.left(), rect.bottom() + 1, rect.width(), at.strip - 2), theme, layer, column);
 
     const HeadChoice choice = choiceOf(layer, column);
-    const bool isSelected = choice.layer == selected.layer && column == columnOf(selected);
-    const bool isHovered = hovered && choice.layer == hovered->layer && column == columnOf(*hovered);
+    const bool isSelected = choice.site == selected.site && column == columnOf(selected);
+    const bool isHovered = hovered && choice.site == hovered->site && column == columnOf(*hovered);
     painter.setBrush(Qt::NoBrush);
     if (isSelected) {
         painter.setPen(QPen(theme.accent, hasFocus ? 3 : 2));
@@ -232,7 +232,7 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
 
 void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, const FigureTheme& theme, int layer,
                                      int column) const {
-    if (!newest || newest->keys <= 0 || newest->layers != grid_->layers || newest->heads != grid_->heads) return;
+    if (!newest || newest->keys <= 0 || newest->sites != grid_->sites || newest->heads != grid_->heads) return;
     const NewestRows* before = comparableNewest();
     QColor ground = before ? theme.plot : theme.prediction; // prediction is too close to the red of an increase
     if (!before) ground.setAlphaF(static_cast<float>(0.12 + 0.4 * glow));
@@ -280,7 +280,7 @@ QString ThumbnailGridFigure::csv() const {
     QString text = QStringLiteral("layer,head,key,%1\r\n").arg(title);
     const std::vector<float> values = newestValues();
     size_t at = 0;
-    for (int layer = 0; layer < newest->layers; ++layer)
+    for (int layer = 0; layer < newest->sites; ++layer)
         for (int head = 0; head < newest->heads; ++head)
             for (int key = 0; key < newest->keys; ++key)
                 text += QStringLiteral("%1,%2,%3,").arg(layer).arg(head).arg(key) + csvNumber(values[at++]) +
@@ -291,7 +291,7 @@ QString ThumbnailGridFigure::csv() const {
 std::vector<NumberArray> ThumbnailGridFigure::numbers() const {
     if (!newest || newest->keys <= 0) return {};
     return {{comparableNewest() ? "newest_row_change" : "newest_row",
-             {newest->layers, newest->heads, newest->keys},
+             {newest->sites, newest->heads, newest->keys},
              newestValues()}};
 }
 

@@ -15,7 +15,7 @@ namespace attn {
 
 /// A head of a layer, or an aggregate over the layer's heads.
 struct HeadChoice {
-    int layer = 0;
+    int site = 0;
     int head = 0; ///< ignored for an aggregate
     HeadAggregate aggregate = HeadAggregate::None;
     bool operator==(const HeadChoice&) const = default;
@@ -42,7 +42,7 @@ struct ThumbnailGridFigure : Figure {
     const std::shared_ptr<const PatternGrid>& grid() const { return grid_; }
     const std::shared_ptr<const PatternGrid>& before() const { return before_; }
     float range() const; ///< the difference that has the full colour; 0 if no difference is shown
-    bool isEmpty() const { return !grid_ || grid_->layers <= 0 || grid_->heads <= 0 || grid_->tiles.empty(); }
+    bool isEmpty() const { return !grid_ || grid_->sites <= 0 || grid_->heads <= 0 || grid_->tiles.empty(); }
 
     struct Layout {
         QRectF origin; ///< the thumbnail of layer 0, head 0

@@ -18,7 +18,7 @@ QStringList scopeArguments(const Snapshot& snapshot, const QString& device, cons
     }
     if (snapshot.detail) {
         // The scope does not show a mean or maximum over the heads (head -1); show the layer's first head instead.
-        arguments << "--layer=" + QString::number(snapshot.detail->layer)
+        arguments << "--layer=" + QString::number(snapshot.detail->site)
                   << "--head=" + QString::number(std::max(snapshot.detail->head, 0));
     }
     if (!socket.isEmpty()) arguments << "--follow=" + socket;

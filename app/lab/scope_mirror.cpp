@@ -25,7 +25,7 @@ MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight) {
     if (snapshot.headGates && std::ranges::any_of(*snapshot.headGates, [](float gate) { return gate != 1; }))
         message.gates = *snapshot.headGates;
     if (snapshot.detail) {
-        message.layer = snapshot.detail->layer;
+        message.site = snapshot.detail->site;
         message.head = std::max(snapshot.detail->head, 0); // the scope does not show a mean or maximum over the heads
     }
     return message;
@@ -40,7 +40,7 @@ MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now
     }
     if (before.edits != now.edits) change.edits = now.edits;
     if (before.gates != now.gates) change.gates = now.gates;
-    if (before.layer != now.layer) change.layer = now.layer;
+    if (before.site != now.site) change.site = now.site;
     if (before.head != now.head) change.head = now.head;
     if (before.theme != now.theme) change.theme = now.theme;
     return change;

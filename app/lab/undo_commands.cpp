@@ -47,7 +47,7 @@ void GateChange::undo() {
 
 bool GateChange::mergeWith(const QUndoCommand* other) {
     const auto* next = static_cast<const GateChange*>(other);
-    if (next->after_.layer != after_.layer || next->after_.head != after_.head || next->step_ != step_) return false;
+    if (next->after_.site != after_.site || next->after_.head != after_.head || next->step_ != step_) return false;
     after_ = next->after_;
     return true;
 }

@@ -18,7 +18,7 @@ int HeadPattern::window() const {
 }
 
 PatternRequest HeadPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const {
-    PatternRequest view{.layer = subject_.layer(), .head = subject_.head(), .detailSize = kMostExact};
+    PatternRequest view{.site = subject_.layer(), .head = subject_.head(), .detailSize = kMostExact};
     if (subject_.tokenCount() <= kMostExact) return view;
     std::tie(view.queryBegin, view.queryEnd) = queries;
     std::tie(view.keyBegin, view.keyEnd) = keys;
@@ -28,7 +28,7 @@ PatternRequest HeadPattern::viewOf(std::pair<int, int> queries, std::pair<int, i
 bool HeadPattern::isReady(std::pair<int, int> queries, std::pair<int, int> keys, float) {
     if (!pixelsOf_ || version_ != subject_.version()) return false;
     const auto key = [](const PatternRequest& v) {
-        return std::tuple(v.layer, v.head, v.queryBegin, v.queryEnd, v.keyBegin, v.keyEnd);
+        return std::tuple(v.site, v.head, v.queryBegin, v.queryEnd, v.keyBegin, v.keyEnd);
     };
     return key(viewOf(queries, keys)) == key(*pixelsOf_);
 }
@@ -74,7 +74,7 @@ float HeadPattern::probability(const Cell& cell) {
     const CellReading::Place place{cell, subject_.layer(), subject_.head(), subject_.version()};
     return reading_.at(place, [&] {
         return subject_.language()
-            .patternTile({.layer = place.layer,
+            .patternTile({.site = place.site,
                           .head = place.head,
                           .queryBegin = cell.query,
                           .queryEnd = cell.query + 1,

@@ -55,7 +55,7 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
     std::vector<PatternTile> byHand;
     for (const auto& [head, edit] : model_.hookEdits().patterns())
         if (head.first == layer) {
-            byHand.push_back({.layer = layer,
+            byHand.push_back({.site = layer,
                               .head = head.second,
                               .rows = rows,
                               .columns = size,

@@ -64,7 +64,7 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
             },
             "view to show first: " + views)
         .defaultText("head; with --random, long-pattern");
-    program.option("--layer N", options.layer, "layer to show first, counted from 0");
+    program.option("--layer N", options.site, "layer to show first, counted from 0");
     program.option("--head N", options.head, "head to show first, counted from 0");
     program.flag("--present", options.presents, "start full screen, in large type, with nothing but the view");
     program.flag("--light", options.isLight, "start with a light background");

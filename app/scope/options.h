@@ -21,7 +21,7 @@ struct Options {
     std::string view; ///< name of the first view; empty: head, or long-pattern if `random` is set
     bool presents = false, isLight = false;
     std::string follow; ///< local socket whose messages it follows (mirror_protocol.h)
-    int layer = 0, head = 0;
+    int site = 0, head = 0;
     int frames = 0;         ///< quit after this many; 0: when the window is closed
     std::string screenshot; ///< write the last frame to this file
     int width = 960, height = 800;

@@ -74,8 +74,7 @@ float Page::drawTools(bool isRunning, UserRequests& requests) {
         }
     }
     if (shown && shown->looksAtHead()) {
-        choose("##layer", "Layer %d", "Layer (up and down arrows)", subject_.layer(), subject_.layers(),
-               requests.layer);
+        choose("##layer", "Layer %d", "Layer (up and down arrows)", subject_.layer(), subject_.layers(), requests.site);
         flow(chooserWidth());
         choose("##head", "Head %d", "Head (left and right arrows)", subject_.head(), subject_.heads(), requests.head);
     }

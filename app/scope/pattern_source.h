@@ -39,7 +39,7 @@ class CellReading {
 public:
     struct Place {
         Cell cell;
-        int layer = 0, head = 0;
+        int site = 0, head = 0;
         uint64_t version = 0; ///< of the tokens
         bool operator==(const Place&) const = default;
     };

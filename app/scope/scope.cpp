@@ -77,7 +77,7 @@ void Scope::open(const Options& options) {
                                                   RandomSubject::Size{.tokens = tokens, .heads = heads, .width = width},
                                                   options.head);
     } else {
-        subject = std::make_unique<ModelSubject>(*model, encodePrompt(*model, options), options.layer, options.head);
+        subject = std::make_unique<ModelSubject>(*model, encodePrompt(*model, options), options.site, options.head);
     }
     std::unique_ptr<Device> presenter;
     if (presents) {
@@ -169,10 +169,10 @@ void Scope::readKeys() {
             requests.view = views[static_cast<size_t>(key - GLFW_KEY_1)].id;
         switch (key) {
         case GLFW_KEY_UP:
-            --requests.layers;
+            --requests.sites;
             break;
         case GLFW_KEY_DOWN:
-            ++requests.layers;
+            ++requests.sites;
             break;
         case GLFW_KEY_LEFT:
             --requests.heads;
@@ -257,7 +257,7 @@ void Scope::follow(const MirrorMessage& message) {
         wanted.path = *message.path;
         wanted.prompt = message.prompt.value_or("");
         wanted.tokens = message.tokens ? fmt::format("{}", fmt::join(*message.tokens, ",")) : std::string();
-        wanted.layer = wanted.head = 0;
+        wanted.site = wanted.head = 0;
         wanted.view = descriptorOf(page_->shown()).name;
         open(wanted);
     } else if (ModelSubject* model = subject_->model(); model && (message.tokens || message.prompt)) {
@@ -272,7 +272,7 @@ void Scope::follow(const MirrorMessage& message) {
         renderer_->finishFrame();
         model->setEdits(message.edits.value_or(model->edits()), message.gates.value_or(model->language().gates()));
     }
-    subject_->select(message.layer.value_or(subject_->layer()), message.head.value_or(subject_->head()));
+    subject_->select(message.site.value_or(subject_->layer()), message.head.value_or(subject_->head()));
     if (message.view) {
         const ViewDescriptor* view = viewNamed(*message.view);
         if (view == nullptr)
@@ -302,7 +302,7 @@ void Scope::step() {
 
 void Scope::fulfil(const UserRequests& requests) {
     if (requests.view) page_->show(*requests.view);
-    subject_->select(requests.layer.value_or(subject_->layer()) + requests.layers,
+    subject_->select(requests.site.value_or(subject_->layer()) + requests.sites,
                      requests.head.value_or(subject_->head()) + requests.heads);
     if (requests.open && page_->shown() == ViewId::Grid) page_->show(ViewId::Head);
     if (requests.run) isRunning_ = !isRunning_ && subject_->model() != nullptr;

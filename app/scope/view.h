@@ -26,8 +26,8 @@ struct Look {
 
 /// What the reader asked for, by key or by button.
 struct UserRequests {
-    int layers = 0, heads = 0; ///< steps
-    std::optional<int> layer, head;
+    int sites = 0, heads = 0; ///< steps
+    std::optional<int> site, head;
     std::optional<ViewId> view;
     int tokens = 0; ///< to write
     bool run = false, reset = false, fit = false, lift = false, theme = false, present = false, fullScreen = false;

@@ -5,7 +5,7 @@
 
 namespace attn {
 
-std::vector<float> attentionDistances(const LayerPattern& pattern, int64_t columns, int64_t patch) {
+std::vector<float> attentionDistances(const SitePattern& pattern, int64_t columns, int64_t patch) {
     pattern.requireWhole();
     const LayerLayout& layout = pattern.layout;
     const auto centres = layout.centres(columns);

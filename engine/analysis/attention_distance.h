@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/layer_pattern.h"
+#include "engine/inference/site_pattern.h"
 
 #include <vector>
 
@@ -15,6 +15,6 @@ namespace attn {
 /// @throws Error if a size does not fit
 /// @source Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", arXiv:2010.11929, appendix D.7, figure 7 right;
 ///         leaving out the weight on CLS is ours
-std::vector<float> attentionDistances(const LayerPattern& pattern, int64_t columns, int64_t patch);
+std::vector<float> attentionDistances(const SitePattern& pattern, int64_t columns, int64_t patch);
 
 } // namespace attn

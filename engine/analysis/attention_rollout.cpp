@@ -10,7 +10,7 @@ namespace attn {
 namespace {
 
 /// [cells] in the order of LayerLayout::forRows().
-std::vector<float> fused(const LayerPattern& pattern, HeadFusion fusion) {
+std::vector<float> fused(const SitePattern& pattern, HeadFusion fusion) {
     std::vector<float> map(static_cast<size_t>(pattern.layout.cells()));
     for (size_t cell = 0; cell < map.size(); ++cell)
         map[cell] = pattern.values[pattern.at(0, static_cast<int64_t>(cell))];
@@ -99,7 +99,7 @@ TokenMap identity(const LayerLayout& layout) {
 
 } // namespace
 
-TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const std::vector<float>> gradients) {
+TokenMap gradientRollout(std::span<const SitePattern> patterns, std::span<const std::vector<float>> gradients) {
     if (gradients.size() != patterns.size())
         throw Error(
             {.what = fmt::format("{} layers have a gradient but {} have a pattern", gradients.size(), patterns.size()),
@@ -108,7 +108,7 @@ TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const
     if (patterns.empty()) return {};
     TokenMap relevance = identity(patterns.front().layout);
     for (size_t layer = 0; layer < patterns.size(); ++layer) {
-        LayerPattern weighted = patterns[layer];
+        SitePattern weighted = patterns[layer];
         weighted.requireWhole();
         if (gradients[layer].size() != weighted.values.size())
             throw Error({.what = fmt::format("a gradient has {} values but its pattern has {}", gradients[layer].size(),
@@ -125,14 +125,14 @@ TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const
     return relevance;
 }
 
-TokenMap attentionRollout(std::span<const LayerPattern> patterns, const RolloutOptions& options) {
+TokenMap attentionRollout(std::span<const SitePattern> patterns, const RolloutOptions& options) {
     if (!(options.discard >= 0 && options.discard < 1))
         throw Error({.what = fmt::format("a share of {} of the cells cannot be discarded", options.discard),
                      .where = "discard",
                      .hint = "choose a share from 0 to below 1"});
     if (patterns.empty()) return {};
     TokenMap flow = identity(patterns.front().layout);
-    for (const LayerPattern& pattern : patterns) {
+    for (const SitePattern& pattern : patterns) {
         pattern.requireWhole();
         std::vector<float> map = fused(pattern, options.fusion);
         discardLowest(map, options.discard);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/layer_pattern.h"
+#include "engine/inference/site_pattern.h"
 
 #include <cstdint>
 #include <span>
@@ -27,7 +27,7 @@ struct RolloutOptions {
 /// @source Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", arXiv:2005.00928, section 3. The paper
 ///         has neither discarding, nor fusion other than the mean (both: Gildenblat 2020, "Explainability for Vision
 ///         Transformers"), nor the mean over merged tokens (ours).
-TokenMap attentionRollout(std::span<const LayerPattern> patterns, const RolloutOptions& options = {});
+TokenMap attentionRollout(std::span<const SitePattern> patterns, const RolloutOptions& options = {});
 
 /// The relevance of each input token for the logit of a class, for each token of the last layer. R starts as the
 /// identity, and each layer replaces R by R + A R, where A is the mean over heads of the positive part of pattern times
@@ -38,6 +38,6 @@ TokenMap attentionRollout(std::span<const LayerPattern> patterns, const RolloutO
 /// @throws Error if sizes do not fit
 /// @source Chefer et al. 2021, "Generic Attention-model Explainability for Interpreting Bi-Modal and Encoder-Decoder
 ///         Transformers", arXiv:2103.15679, section 3.1, equations 5 and 6
-TokenMap gradientRollout(std::span<const LayerPattern> patterns, std::span<const std::vector<float>> gradients);
+TokenMap gradientRollout(std::span<const SitePattern> patterns, std::span<const std::vector<float>> gradients);
 
 } // namespace attn

@@ -85,12 +85,10 @@ Tensor one(Tensor byHead, int head) { // [H,a,b] -> [a,b]
 
 std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
     const auto& info = model.info();
-    if (layer < 0 || layer >= info.layers || head < 0 || head >= info.heads)
-        throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
-                     .where = info.name,
-                     .hint = fmt::format("the model has {} layers of {} heads", info.layers, info.heads)});
+    info.requireHead(site, head);
+    const int layer = info.site(site).layer;
     auto result = std::make_shared<HeadCircuits>();
-    result->layer = layer;
+    result->site = site;
     result->head = head;
     result->choices = std::min(choices, info.vocabulary);
     for (int token : tokens.empty() ? input.tokens : tokens)
@@ -196,7 +194,7 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(LanguageModel& mo
             outputs.emplace(name(2), score(b.v, b.oo, b.wrote));
         }
     auto result = std::make_shared<CompositionScores>();
-    result->layers = info.layers;
+    result->sites = info.layers;
     result->heads = info.heads;
     const auto all = static_cast<size_t>(info.layers) * static_cast<size_t>(H);
     result->values.assign(3 * all * all, 0);

@@ -13,7 +13,7 @@ namespace attn {
 /// into
 ///         circuits". Their models have no norms.
 struct HeadCircuits : AnalysisResult {
-    int layer = 0, head = 0, choices = 0;
+    int site = 0, head = 0, choices = 0;
     std::vector<int> tokens; ///< the tokens of the rows below
     struct Pairs {
         std::vector<int> ids;      ///< [tokens, choices] tokens, by falling value
@@ -28,7 +28,7 @@ struct HeadCircuits : AnalysisResult {
 
 /// Computes HeadCircuits.
 struct HeadCircuitsAnalysis : Analysis {
-    int layer = 0, head = 0, choices = 8;
+    int site = 0, head = 0, choices = 8;
     std::vector<int> tokens; ///< empty: the tokens of the current sequence, each once
     std::string key() const override { return "head_circuits"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
@@ -40,13 +40,13 @@ struct HeadCircuitsAnalysis : Analysis {
 /// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", "Three kinds of composition"
 struct CompositionScores : AnalysisResult {
     enum class Kind : uint8_t { Query, Key, Value };
-    int layers = 0, heads = 0;
-    std::vector<float> values; ///< [3 kinds, layer, head, earlier layer, earlier head]; 0 if not earlier
+    int sites = 0, heads = 0;
+    std::vector<float> values; ///< [3 kinds, site, head, earlier site, earlier head]; 0 if not earlier
     /// The score between a head and an earlier one.
-    float at(Kind kind, int layer, int head, int earlierLayer, int earlierHead) const {
-        const auto all = static_cast<size_t>(layers * heads);
-        return values[(static_cast<size_t>(kind) * all + static_cast<size_t>(layer * heads + head)) * all +
-                      static_cast<size_t>(earlierLayer * heads + earlierHead)];
+    float at(Kind kind, int site, int head, int earlierSite, int earlierHead) const {
+        const auto all = static_cast<size_t>(sites * heads);
+        return values[(static_cast<size_t>(kind) * all + static_cast<size_t>(site * heads + head)) * all +
+                      static_cast<size_t>(earlierSite * heads + earlierHead)];
     }
 };
 

@@ -150,15 +150,15 @@ std::string HeadScores::explanation(HeadKind kind) const {
     return {};
 }
 
-std::span<const float> HeadDetection::printOf(int layer, int head) const {
+std::span<const float> HeadDetection::printOf(int site, int head) const {
     const auto cells = static_cast<size_t>(printTokens * printTokens);
-    return std::span(prints).subspan(static_cast<size_t>(layer * heads + head) * cells, cells);
+    return std::span(prints).subspan(static_cast<size_t>(site * heads + head) * cells, cells);
 }
 
 std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
     auto result = std::make_shared<HeadDetection>();
     const auto& info = model.info();
-    result->layers = info.layers;
+    result->sites = info.layers;
     result->heads = info.heads;
     const int period = std::min({kLongestPeriod, info.vocabulary / 2, model.capacity() / 2});
     if (period < kShortestPeriod)
@@ -209,7 +209,7 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
                     sum += meanOver(from, pattern.tokens, [&](int query) { return cell(pattern, query); });
                 return sum / static_cast<float>(both.size());
             };
-            HeadScores scores{.layer = layer, .head = head};
+            HeadScores scores{.site = layer, .head = head};
             const auto set = [&](HeadKind kind, float value) { scores.scores[static_cast<size_t>(kind)] = value; };
             set(HeadKind::Induction,
                 meanOver(period, tokens, [&](int query) { return random.at(query, query - period + 1); }));
@@ -253,13 +253,13 @@ std::vector<SimilarHead> similarHeads(const HeadDetection& detection, int layer,
                                          detection.printTokens, others.printTokens),
                      .where = "heads like this one",
                      .hint = "compare models whose vocabulary and context hold at least 16 tokens"});
-    if (layer < 0 || layer >= detection.layers || head < 0 || head >= detection.heads)
+    if (layer < 0 || layer >= detection.sites || head < 0 || head >= detection.heads)
         throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
                      .where = "heads like this one",
-                     .hint = fmt::format("the model has {} layers of {} heads", detection.layers, detection.heads)});
+                     .hint = fmt::format("the model has {} layers of {} heads", detection.sites, detection.heads)});
     const auto own = detection.printOf(layer, head);
     std::vector<SimilarHead> found;
-    for (int l = 0; l < others.layers; ++l)
+    for (int l = 0; l < others.sites; ++l)
         for (int h = 0; h < others.heads; ++h)
             if (&detection != &others || l != layer || h != head)
                 found.push_back({l, h, similarity(own, others.printOf(l, h))});
@@ -272,7 +272,7 @@ std::vector<std::vector<std::pair<int, int>>> headClusters(const HeadDetection& 
         return std::pair(static_cast<int>(at) / detection.heads, static_cast<int>(at) % detection.heads);
     };
     const auto printOf = [&](size_t at) { return detection.printOf(placeOf(at).first, placeOf(at).second); };
-    const auto count = static_cast<size_t>(detection.layers * detection.heads);
+    const auto count = static_cast<size_t>(detection.sites * detection.heads);
     std::vector<std::vector<double>> alike(count, std::vector<double>(count, 1));
     for (size_t a = 0; a < count; ++a)
         for (size_t b = 0; b < a; ++b)

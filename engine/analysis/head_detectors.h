@@ -36,7 +36,7 @@ std::string_view nameOf(HeadKind kind);
 
 /// The scores of one head for all kinds, and the names that follow from them.
 struct HeadScores {
-    int layer = 0, head = 0;
+    int site = 0, head = 0;
     std::array<float, kHeadKinds> scores{}; ///< 0 to 1 each
     int offset = 0;                         ///< distance of FixedOffset, in tokens
     /// The score for a kind.
@@ -51,15 +51,15 @@ struct HeadScores {
 /// The kinds and fingerprints of all heads of a model. Scores come from random tokens that repeat and, if the model has
 /// a tokenizer, also from a fixed English text.
 struct HeadDetection : AnalysisResult {
-    int layers = 0, heads = 0, period = 0; ///< tokens until the random tokens repeat
-    std::vector<HeadScores> all;           ///< by layer, then head
-    std::string text;                      ///< the fixed text; empty: not used
-    /// Fingerprints [layers, heads, printTokens, printTokens]: patterns on a few random tokens that repeat once. Models
+    int sites = 0, heads = 0, period = 0; ///< tokens until the random tokens repeat
+    std::vector<HeadScores> all;          ///< by site, then head
+    std::string text;                     ///< the fixed text; empty: not used
+    /// Fingerprints [sites, heads, printTokens, printTokens]: patterns on a few random tokens that repeat once. Models
     /// of different vocabularies have the same size, except models of very few tokens.
     std::vector<float> prints;
     int printTokens = 0;
     /// The fingerprint of a head: [printTokens, printTokens].
-    std::span<const float> printOf(int layer, int head) const;
+    std::span<const float> printOf(int site, int head) const;
 };
 
 /// Computes HeadDetection.
@@ -76,7 +76,7 @@ float similarity(std::span<const float> a, std::span<const float> b);
 
 /// A head and its similarity to another one.
 struct SimilarHead {
-    int layer = 0, head = 0;
+    int site = 0, head = 0;
     float similarity = 0;
 };
 /// The heads of `others` by falling similarity to one head, without the head itself if both models are the same.

@@ -71,7 +71,7 @@ struct Tally {
 
 class LayerTally {
 public:
-    LayerTally(const LayerPattern& pattern, const PatchHeadLayer& layer)
+    LayerTally(const SitePattern& pattern, const PatchHeadSite& layer)
         : pattern_(pattern), layer_(layer), columns_(2 * layer.grid.width - 1),
           heads_(static_cast<size_t>(pattern.heads)) {
         for (Tally& tally : heads_) tally.offsets.assign(offsets(), 0);
@@ -236,8 +236,8 @@ private:
         }
     }
 
-    const LayerPattern& pattern_;
-    const PatchHeadLayer& layer_;
+    const SitePattern& pattern_;
+    const PatchHeadSite& layer_;
     int64_t columns_; ///< number of horizontal offsets
     std::vector<Tally> heads_;
     Tally even_;            ///< tally of an even distribution
@@ -289,7 +289,7 @@ std::string PatchHeadScores::title() const {
     return fmt::format("{} ({}, {})", textOf(*own).title, way(down), way(right));
 }
 
-std::vector<PatchHeadScores> patchHeadScores(const LayerPattern& pattern, const PatchHeadLayer& layer) {
+std::vector<PatchHeadScores> patchHeadScores(const SitePattern& pattern, const PatchHeadSite& layer) {
     pattern.requireWhole();
     const LayerTally tally(pattern, layer);
     std::vector<PatchHeadScores> scores;
@@ -321,7 +321,7 @@ std::vector<float> patchSimilarity(const LayerLayout& layout, std::span<const fl
 
 size_t PatchHeadDetection::indexOf(int layer, int head) const {
     const auto found = std::ranges::find_if(
-        heads, [&](const PatchHeadScores& each) { return each.layer == layer && each.head == head; });
+        heads, [&](const PatchHeadScores& each) { return each.site == layer && each.head == head; });
     if (found == heads.end())
         throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
                      .where = "heads like this one",
@@ -358,16 +358,16 @@ std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
         if (input.report) input.report(share, "head kinds");
     };
     report(0);
-    const std::vector<LayerPattern> patterns = model.patternsAndLogits(input.patches).patterns;
+    const std::vector<SitePattern> patterns = model.patternsAndLogits(input.patches).patterns;
     report(0.3f);
     const auto count = static_cast<int>(config.grid().area());
-    const std::vector<LayerPattern> shuffled =
+    const std::vector<SitePattern> shuffled =
         model.patternsAndLogits(shuffledPatches(input.patches, count, seed)).patterns;
     auto result = std::make_shared<PatchHeadDetection>();
     std::vector<float> pixelSimilarity;
     for (size_t layer = 0; layer < patterns.size(); ++layer) {
         report(0.6f + 0.4f * static_cast<float>(layer) / static_cast<float>(patterns.size()));
-        const LayerPattern& pattern = patterns[layer];
+        const SitePattern& pattern = patterns[layer];
         if (pattern.values.empty()) continue;
         const ImageSize grid = config.gridOf(static_cast<int64_t>(layer));
         // Pooled tokens differ from picture to picture.
@@ -381,7 +381,7 @@ std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
                                       .classTokens = config.positioned(),
                                       .pixelSimilarity = pixelSimilarity,
                                       .shuffled = isPooled ? std::span<const float>() : shuffled[layer].values})) {
-            head.layer = static_cast<int>(layer);
+            head.site = static_cast<int>(layer);
             result->heads.push_back(head);
         }
         std::ranges::move(patchHeadPrints(pattern, config.grid(), isPooled ? ImageSize{} : grid, config.positioned()),

@@ -2,7 +2,7 @@
 
 #include "engine/analysis/patch_head_prints.h"
 #include "engine/analysis/vision_analysis.h"
-#include "engine/inference/layer_pattern.h"
+#include "engine/inference/site_pattern.h"
 #include "engine/io/image.h"
 
 #include <array>
@@ -48,12 +48,12 @@ const PatchHeadKindText& textOf(PatchHeadKind kind);
 struct PatchHeadScores {
     using Scores = std::array<float, kPatchHeadKinds>;
 
-    int layer = 0, head = 0;
-    Scores scores = none(); ///< 0 to 1; NaN: the layer has no such tokens, or tokens without places
+    int site = 0, head = 0;
+    Scores scores = none(); ///< 0 to 1; NaN: the site has no such tokens, or tokens without places
     /// The scores beyond an even distribution over the visible tokens: 0 for an even one, 1 for all of the weight.
     /// Equal to `scores` for Content and WholePicture.
     Scores beyond = none();
-    int down = 0, right = 0; ///< offset of OneOffset, in tokens of the layer
+    int down = 0, right = 0; ///< offset of OneOffset, in tokens of the site
 
     /// The score for a kind.
     float of(PatchHeadKind kind) const { return scores[static_cast<size_t>(kind)]; }
@@ -71,14 +71,14 @@ private:
 };
 
 /// The data about a layer that scores need besides its pattern.
-struct PatchHeadLayer {
+struct PatchHeadSite {
     ImageSize grid{};        ///< grid of the tokens after the prefix; empty if they have no places, as after pooling
     int64_t classTokens = 0; ///< class tokens at the start of the prefix; the rest of the prefix is registers
     std::span<const float> pixelSimilarity{}; ///< from patchSimilarity(); empty: Content has no score
-    std::span<const float> shuffled{}; ///< LayerPattern::values with shuffled patches; empty: Positional has no score
+    std::span<const float> shuffled{}; ///< SitePattern::values with shuffled patches; empty: Positional has no score
 };
 /// Scores the heads of one layer. @return one per head; their `layer` is 0  @throws Error if a size does not fit
-std::vector<PatchHeadScores> patchHeadScores(const LayerPattern& pattern, const PatchHeadLayer& layer);
+std::vector<PatchHeadScores> patchHeadScores(const SitePattern& pattern, const PatchHeadSite& layer);
 
 /// The similarity of the pixels of two tokens: minus the root mean square of their difference. A token of several
 /// patches has the mean of their pixels.

@@ -65,7 +65,7 @@ std::vector<float> inAreas(const PatchHeadPrint& print, ImageSize areas) {
 
 } // namespace
 
-std::vector<PatchHeadPrint> patchHeadPrints(const LayerPattern& pattern, ImageSize patches, ImageSize grid,
+std::vector<PatchHeadPrint> patchHeadPrints(const SitePattern& pattern, ImageSize patches, ImageSize grid,
                                             int64_t classTokens) {
     pattern.requireWhole();
     const LayerLayout& layout = pattern.layout;

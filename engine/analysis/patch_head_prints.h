@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/layer_pattern.h"
+#include "engine/inference/site_pattern.h"
 #include "engine/io/image.h"
 
 #include <vector>
@@ -26,7 +26,7 @@ struct PatchHeadPrint {
 /// @param patches rows and columns of patches  @param grid tokens after the prefix; empty if they have no places
 /// @param classTokens number of class tokens at the start of the prefix
 /// @return one per head  @throws Error if a size does not fit
-std::vector<PatchHeadPrint> patchHeadPrints(const LayerPattern& pattern, ImageSize patches, ImageSize grid,
+std::vector<PatchHeadPrint> patchHeadPrints(const SitePattern& pattern, ImageSize patches, ImageSize grid,
                                             int64_t classTokens);
 
 /// The similarity of two fingerprints, from 0 to 1 (equal): the mean over areas of overlap() of their rows, averaged

@@ -37,7 +37,7 @@ PatchRow byPatch(const LayerLayout& layout, std::span<const float> row) {
 
 } // namespace
 
-PatchRow patchRow(const LayerPattern& pattern, int head, std::optional<int> token) {
+PatchRow patchRow(const SitePattern& pattern, int head, std::optional<int> token) {
     const LayerLayout& layout = pattern.layout;
     const std::vector<float> share = shares(layout, token);
     std::vector<float> row(static_cast<size_t>(layout.tokens), 0);
@@ -61,7 +61,7 @@ PatchRow patchRow(const TokenMap& map, std::optional<int> token) {
     return byPatch(map.columns, row);
 }
 
-PatchRow fusedPatchRow(const LayerPattern& pattern, std::optional<int> token, HeadFusion fusion) {
+PatchRow fusedPatchRow(const SitePattern& pattern, std::optional<int> token, HeadFusion fusion) {
     const auto fused = [&](auto a, auto b) {
         return fusion == HeadFusion::Mean ? a + b : fusion == HeadFusion::Maximum ? std::max(a, b) : std::min(a, b);
     };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/analysis/attention_rollout.h"
-#include "engine/inference/layer_pattern.h"
+#include "engine/inference/site_pattern.h"
 
 #include <optional>
 #include <vector>
@@ -20,9 +20,9 @@ struct PatchRow {
 /// @param token index over the tokens before the patches, then the patches of the picture. For a patch, uses the token
 /// that
 ///              contains it. No value: the mean over all patches
-PatchRow patchRow(const LayerPattern& pattern, int head, std::optional<int> token);
+PatchRow patchRow(const SitePattern& pattern, int head, std::optional<int> token);
 /// The row of a token, with all heads combined.
-PatchRow fusedPatchRow(const LayerPattern& pattern, std::optional<int> token, HeadFusion fusion);
+PatchRow fusedPatchRow(const SitePattern& pattern, std::optional<int> token, HeadFusion fusion);
 /// The row of a token in a rollout.
 PatchRow patchRow(const TokenMap& map, std::optional<int> token);
 

@@ -53,7 +53,7 @@ HookEdits declared(const LanguageModel& model, HookEdits edits, const std::vecto
         if (values[at].name == attentionHook(layer, "pattern")) {
             edits.declare(attentionHook(layer, "z"), info.site(layer).heads,
                           int64_t{info.site(layer).heads} * info.site(layer).headWidth);
-            if (!edits.editsPatternOf(layer)) edits.set({.layer = layer}); // no row of it yet
+            if (!edits.editsPatternOf(layer)) edits.set({.site = layer}); // no row of it yet
         } else {
             edits.declare(values[at].name, shape.rank() == 3 ? shape[1] : 1, shape.elements() / shape[0]);
         }
@@ -76,7 +76,7 @@ HookEdits patched(HookEdits edits, int layer, const CapturedHook& from, size_t t
     const auto count = static_cast<size_t>(from.shape[1]);
     for (int head = 0; head < from.shape[0]; ++head) {
         const auto known = edits.patterns().find({layer, head});
-        PatternEdit edit = known != edits.patterns().end() ? known->second : PatternEdit{.layer = layer, .head = head};
+        PatternEdit edit = known != edits.patterns().end() ? known->second : PatternEdit{.site = layer, .head = head};
         if (edit.kind != PatternEdit::Kind::Rows) continue; // the change gives both runs the same rows
         edit.rows[static_cast<int>(token)] = rowOf(static_cast<size_t>(head) * count + token, count);
         edits.set(std::move(edit));

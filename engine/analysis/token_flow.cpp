@@ -102,7 +102,7 @@ std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(LanguageModel& model, con
         throw Error({.what = fmt::format("there is no token {}", result->query),
                      .where = "query",
                      .hint = "choose a token of the prompt"});
-    std::vector<LayerPattern> patterns;
+    std::vector<SitePattern> patterns;
     for (auto& hook : model.capture(input.tokens, inEveryBlock("attn.hook_pattern")))
         patterns.push_back(
             {.layout = {.tokens = T}, .heads = static_cast<int>(hook.shape[0]), .values = std::move(hook.values)});
@@ -114,7 +114,7 @@ std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(LanguageModel& model, con
     result->rollout.assign(row.begin(), row.end());
     if (T > TokenFlow::kMostTokens) return result;
     std::vector<std::vector<float>> maps; // one per layer, with its skip connection
-    for (const LayerPattern& pattern : patterns) maps.push_back(attentionRollout(std::span(&pattern, 1)).values);
+    for (const SitePattern& pattern : patterns) maps.push_back(attentionRollout(std::span(&pattern, 1)).values);
     if (input.report) input.report(0.5f, "flows");
     const std::vector<double> flows = maximumFlows(maps, static_cast<int>(T), result->query);
     const double total = std::accumulate(flows.begin(), flows.end(), 0.0);

@@ -20,10 +20,8 @@ Tensor lengths(Tensor x) { // [..,T,C] -> [..,T,1]
 
 std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
     const auto& info = model.info();
-    if (layer < 0 || layer >= info.layers || head < 0 || head >= info.heads)
-        throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
-                     .where = info.name,
-                     .hint = fmt::format("the model has {} layers of {} heads", info.layers, info.heads)});
+    info.requireHead(site, head);
+    const int layer = info.site(site).layer;
     if (input.tokens.size() > kMostTokens)
         throw Error({.what = fmt::format("{} tokens are too many for weighted patterns", input.tokens.size()),
                      .where = info.name,
@@ -45,7 +43,7 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(LanguageModel& mo
                    {"norm_weighted", weighted(outputs)}});
     whole.run();
     auto result = std::make_shared<WeightedAttention>();
-    result->layer = layer;
+    result->site = site;
     result->head = head;
     result->tokens = static_cast<int>(whole.tokens());
     const auto count = static_cast<size_t>(whole.tokens());

@@ -9,7 +9,7 @@ namespace attn {
 /// The pattern of one head, scaled by the length of the values: a weight on a value of length zero moves nothing.
 /// @source Kobayashi et al. 2020, "Attention is Not Only a Weight", arXiv:2004.10102, section 2.2
 struct WeightedAttention : AnalysisResult {
-    int layer = 0, head = 0, tokens = 0;
+    int site = 0, head = 0, tokens = 0;
     std::vector<float> pattern;       ///< [T,T]
     std::vector<float> valueNorms;    ///< [T] Euclidean length of v
     std::vector<float> outputNorms;   ///< [T] Euclidean length of v times the head's part of W_O
@@ -19,7 +19,7 @@ struct WeightedAttention : AnalysisResult {
 
 /// Computes WeightedAttention.
 struct WeightedAttentionAnalysis : Analysis {
-    int layer = 0, head = 0;
+    int site = 0, head = 0;
     std::string key() const override { return "weighted_attention"; }
     std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
 };

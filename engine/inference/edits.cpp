@@ -98,7 +98,7 @@ Intervention interventionOf(const Json& object) {
 
 Json toJson(const PatternEdit& each) {
     Json object{
-        {"kind", kPatternKinds[static_cast<size_t>(each.kind)]}, {"site", siteName(each.layer)}, {"head", each.head}};
+        {"kind", kPatternKinds[static_cast<size_t>(each.kind)]}, {"site", siteName(each.site)}, {"head", each.head}};
     if (each.kind == PatternEdit::Kind::Pin) object["key"] = each.key;
     if (each.kind != PatternEdit::Kind::Rows) return object;
     object["rows"] = Json::array();
@@ -117,7 +117,7 @@ int layerOf(const Json& object) {
 }
 
 PatternEdit patternEditOf(const Json& object) {
-    PatternEdit edit{.layer = layerOf(object),
+    PatternEdit edit{.site = layerOf(object),
                      .head = whole(object, "head"),
                      .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object))};
     if (edit.kind == PatternEdit::Kind::Pin) edit.key = whole(object, "key", 0);
@@ -155,7 +155,7 @@ std::string describe(const Intervention& intervention) {
 }
 
 std::string describe(const PatternEdit& edit) {
-    const std::string head = fmt::format("pattern of layer {}, head {}", edit.layer, edit.head);
+    const std::string head = fmt::format("pattern of layer {}, head {}", edit.site, edit.head);
     switch (edit.kind) {
     case PatternEdit::Kind::Rows:
         return fmt::format("{}: {} row{} set", head, edit.rows.size(), edit.rows.size() == 1 ? "" : "s");

@@ -39,7 +39,7 @@ struct PatternEdit {
         Pin,    ///< every query that sees the key attends only to it
         Uniform ///< every query attends evenly to all visible keys
     };
-    int layer = 0, head = 0;
+    int site = 0, head = 0;
     Kind kind = Kind::Rows;
     int key = 0;                              ///< key of Pin
     std::map<int, std::vector<float>> rows{}; ///< rows of Rows by query: weights of keys from 0 on; others get 0

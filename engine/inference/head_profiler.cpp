@@ -84,7 +84,7 @@ void HeadProfiler::begin(int layer, int head, int64_t tokens, const Region& regi
     byHand_.clear();
     received_.assign(pixels, 0);
     distances_.assign(kDistanceBins, 0);
-    profile_ = {.layer = layer,
+    profile_ = {.site = layer,
                 .head = head,
                 .keysOfPlace = 1 << level_,
                 .received = std::vector<float>(pixels, 0),

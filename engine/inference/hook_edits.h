@@ -27,7 +27,7 @@ public:
     /// Allows changes to a hook. @param heads 1 for hooks without heads  @param width of all heads together
     void declare(const std::string& hook, int64_t heads, int64_t width);
     void add(const std::string& hook, Rows rows); ///< applied after earlier ones
-    void set(PatternEdit edit) { patterns_[{edit.layer, edit.head}] = std::move(edit); }
+    void set(PatternEdit edit) { patterns_[{edit.site, edit.head}] = std::move(edit); }
 
     bool empty() const { return hooks_.empty() && patterns_.empty(); }
     std::set<std::string> hooks() const;

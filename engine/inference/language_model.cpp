@@ -238,7 +238,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
 
 NewestRows LanguageModel::newestRows() const {
     const auto keys = static_cast<int>(tokens_.size());
-    NewestRows rows{.layers = info_.layers, .heads = info_.heads, .keys = keys, .values = {}};
+    NewestRows rows{.sites = info_.layers, .heads = info_.heads, .keys = keys, .values = {}};
     if (isComposed()) {
         for (int layer = 0; layer < info_.layers && keys > 0; ++layer)
             for (int head = 0; head < info_.heads; ++head) {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "engine/inference/hooks.h"
-#include "engine/inference/layer_inputs.h"
 #include "engine/inference/model_info.h"
 #include "engine/inference/pattern_views.h"
+#include "engine/inference/site_inputs.h"
 #include "engine/inference/weight_view.h"
 #include "engine/models/model_source.h"
 #include "engine/runtime/gpu_executor.h"
@@ -143,7 +143,7 @@ public:
     std::vector<Captured> capture(std::span<const int> tokens, const std::string& hooks);
     /// The queries, keys and values of a layer for the tokens in the cache. Clears the cache. @throws Error if there
     /// are no tokens, or the layer has no queries and keys
-    LayerInputs layerInputs(int layer, uint64_t sequenceVersion);
+    SiteInputs siteInputs(int layer, uint64_t sequenceVersion);
     /// The names of hooks that match globs, in execution order.
     std::vector<std::string> matchHooks(const std::string& globs) const;
 

@@ -62,7 +62,7 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
     return captured;
 }
 
-LayerInputs LanguageModel::layerInputs(int layer, uint64_t sequenceVersion) {
+SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {
     const auto hook = [&](const char* name) { return attentionHook(layer, name); };
     const bool sharesKeys = std::ranges::find(info_.hooks, hook("k")) == info_.hooks.end(); // keys are queries
     const std::vector<int> tokens = tokens_;
@@ -89,7 +89,7 @@ LayerInputs LanguageModel::layerInputs(int layer, uint64_t sequenceVersion) {
     std::vector<float> queries = byHead(q);
     for (float& value : queries) value *= static_cast<float>(scale);
     return {.sequenceVersion = sequenceVersion,
-            .layer = layer,
+            .site = layer,
             .heads = q.shape[1],
             .keyValueHeads = k.shape[1],
             .tokens = q.shape[0],
@@ -99,7 +99,7 @@ LayerInputs LanguageModel::layerInputs(int layer, uint64_t sequenceVersion) {
             .v = byHead(named(hook("v")))};
 }
 
-std::string LayerInputs::headsText() const {
+std::string SiteInputs::headsText() const {
     if (heads == 1) return "single";
     return heads == keyValueHeads ? fmt::format("multi_head({})", heads)
                                   : fmt::format("grouped_query({}, {})", heads, keyValueHeads);

@@ -69,19 +69,19 @@ std::vector<float> LanguageModel::cacheRow(const std::string& state, int row, in
 
 CellExplanation LanguageModel::explain(const CellRequest& asked) {
     const auto count = static_cast<int>(tokens_.size());
-    if (asked.layer < 0 || asked.layer >= info_.layers || asked.head < 0 || asked.head >= info_.heads ||
+    if (asked.site < 0 || asked.site >= info_.layers || asked.head < 0 || asked.head >= info_.heads ||
         asked.query < 0 || asked.query >= count || asked.key < 0 || asked.key >= count)
         throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {}, head {}", asked.query, asked.key,
-                                         asked.layer, asked.head),
+                                         asked.site, asked.head),
                      .where = info_.name,
                      .hint = fmt::format("the model has {} layers of {} heads and the text has {} tokens", info_.layers,
                                          info_.heads, count)});
-    CellExplanation cell{.layer = asked.layer, .head = asked.head};
-    const HeadLayout& heads = config().layers[static_cast<size_t>(cell.layer)].heads;
+    CellExplanation cell{.site = asked.site, .head = asked.head};
+    const HeadLayout& heads = config().layers[static_cast<size_t>(cell.site)].heads;
     cell.keyValueHead = cell.head / static_cast<int>(heads.heads / heads.keyValueHeads);
     cell.query = asked.query;
     cell.key = asked.key;
-    if (const auto edit = edits_->hooks.patterns().find({cell.layer, cell.head});
+    if (const auto edit = edits_->hooks.patterns().find({cell.site, cell.head});
         edit != edits_->hooks.patterns().end() && !isBypassed_) {
         const auto row = editedRow(edit->second, cell.query, count);
         if (!row.empty()) {
@@ -98,8 +98,8 @@ CellExplanation LanguageModel::explain(const CellRequest& asked) {
 }
 
 void LanguageModel::explainCached(CellExplanation& cell) {
-    const LayerAttention& spec = config().layers[static_cast<size_t>(cell.layer)];
-    const std::string prefix = siteName(cell.layer);
+    const LayerAttention& spec = config().layers[static_cast<size_t>(cell.site)];
+    const std::string prefix = siteName(cell.site);
     cell.q = cacheRow(prefix + ".cache_q", cell.query, cell.head);
     cell.v = cacheRow(prefix + ".cache_v", cell.key, cell.keyValueHead);
     cell.scale = static_cast<float>(spec.rule.scale);
@@ -128,7 +128,7 @@ void LanguageModel::explainCached(CellExplanation& cell) {
     cell.k.assign(keyOf(cell.key).begin(), keyOf(cell.key).end());
     for (size_t d = 0; d < D; ++d) cell.products.push_back(cell.q[d] * cell.k[d]);
     weigh(cell, scores);
-    cell.displayed = patternTile({.layer = cell.layer,
+    cell.displayed = patternTile({.site = cell.site,
                                   .head = cell.head,
                                   .queryBegin = cell.query,
                                   .queryEnd = cell.query + 1,
@@ -139,13 +139,13 @@ void LanguageModel::explainCached(CellExplanation& cell) {
 }
 
 void LanguageModel::explainComposed(CellExplanation& cell) {
-    const auto shown = composedRow(cell.layer, cell.head, cell.query, cell.key, cell.key + 1);
+    const auto shown = composedRow(cell.site, cell.head, cell.query, cell.key, cell.key + 1);
     cell.displayed = shown.empty() ? std::numeric_limits<float>::quiet_NaN() : shown.front();
-    const AttentionSpec& spec = *config().layers[static_cast<size_t>(cell.layer)].spec;
+    const AttentionSpec& spec = *config().layers[static_cast<size_t>(cell.site)].spec;
     cell.remark = whyNotExplained(spec);
     if (!cell.remark.empty()) return;
 
-    const std::string prefix = attentionHook(cell.layer, "");
+    const std::string prefix = attentionHook(cell.site, "");
     const std::vector<int> tokens = tokens_;
     const auto captured = capture(tokens, prefix + "*");
     const auto find = [&](const std::string& hook) -> const Captured* {
@@ -200,7 +200,7 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
                                                        : fmt::format("the mask {} hides it", spec.mask.text());
     weigh(cell, scores);
     if (spec.parts.at(Slot::Position).id == "shaw") { // a row chosen by distance is added to the value
-        const std::string name = parameterName(*store_, cell.layer, "attn.position.values");
+        const std::string name = parameterName(*store_, cell.site, "attn.position.values");
         const std::vector<float> rows = store_->read(name);
         const int64_t reach = (store_->entry(name).shape[0] - 1) / 2,
                       row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
@@ -212,7 +212,7 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
 void LanguageModel::addContribution(CellExplanation& cell, bool reachesStream) const {
     for (float value : cell.v) cell.contribution.push_back(cell.probability * value);
     if (!reachesStream) return;
-    const std::vector<float> output = store_->read(parameterName(*store_, cell.layer, "attn.W_O")); // [C, H*D]
+    const std::vector<float> output = store_->read(parameterName(*store_, cell.site, "attn.W_O")); // [C, H*D]
     const size_t D = cell.v.size(), width = static_cast<size_t>(info_.heads) * D;
     for (size_t c = 0; c < output.size() / width; ++c)
         cell.residualContribution.push_back(static_cast<float>(

@@ -110,7 +110,7 @@ std::vector<float> LanguageModel::composedRow(int layer, int head, int query, in
 }
 
 PatternTile LanguageModel::composedTile(const PatternRequest& view, int rows, int columns) const {
-    PatternTile tile{.layer = view.layer,
+    PatternTile tile{.site = view.site,
                      .head = view.aggregate == HeadAggregate::None ? view.head : -1,
                      .rows = rows,
                      .columns = columns,
@@ -130,10 +130,10 @@ PatternTile LanguageModel::composedTile(const PatternRequest& view, int rows, in
     for (int query = view.queryBegin; query < queryEnd; ++query) {
         std::vector<float> values(static_cast<size_t>(keyEnd - view.keyBegin), 0);
         for (int head = first; head < end; ++head) {
-            auto row = composedRow(view.layer, head, query, view.keyBegin, keyEnd);
+            auto row = composedRow(view.site, head, query, view.keyBegin, keyEnd);
             if (row.empty()) return tile;
             if (view.hidesFirst) {
-                const std::vector<float> rest = composedRow(view.layer, head, query, 1, std::max(count, 1));
+                const std::vector<float> rest = composedRow(view.site, head, query, 1, std::max(count, 1));
                 const double left = std::accumulate(rest.begin(), rest.end(), 0.0);
                 for (float& weight : row) // 1e-6: rounding error of a row with all weight on the first token
                     weight = left > 1e-6 ? static_cast<float>(static_cast<double>(weight) / left) : 0;
@@ -156,13 +156,13 @@ PatternTile LanguageModel::composedTile(const PatternRequest& view, int rows, in
 
 HeadProfile LanguageModel::composedProfile(int layer, int head) const {
     const auto count = static_cast<int>(tokens_.size());
-    HeadProfile profile{.layer = layer,
+    HeadProfile profile{.site = layer,
                         .head = head,
                         .received = std::vector<float>(static_cast<size_t>(count), 0),
                         .distances = std::vector<float>(kDistanceBins, 0)};
     for (int query = 0; query < count; ++query) {
         const std::vector<float> row = composedRow(layer, head, query, 0, count);
-        if (row.empty()) return {.layer = layer, .head = head};
+        if (row.empty()) return {.site = layer, .head = head};
         for (int key = 0; key < count; ++key) {
             const float weight = row[static_cast<size_t>(key)];
             profile.received[static_cast<size_t>(key)] += weight;

@@ -67,17 +67,14 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
             worked.add(edit.hook, std::move(*rows));
     }
     for (const PatternEdit& edit : edits.patterns) {
-        if (edit.layer < 0 || edit.layer >= info_.layers || edit.head < 0 || edit.head >= info_.heads)
-            throw Error({.what = fmt::format("there is no head {} in layer {}", edit.head, edit.layer),
-                         .where = info_.name,
-                         .hint = fmt::format("the model has {} layers of {} heads", info_.layers, info_.heads)});
-        if (!listing.graph->probes().contains(attentionHook(edit.layer, "pattern")))
-            throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.layer),
+        info_.requireHead(edit.site, edit.head);
+        if (!listing.graph->probes().contains(attentionHook(edit.site, "pattern")))
+            throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.site),
                          .where = info_.name,
                          .hint = "set the head's gate to 0, or change hook_z"});
         worked.set(edit);
-        worked.declare(attentionHook(edit.layer, "z"), info_.site(edit.layer).heads,
-                       int64_t{info_.site(edit.layer).heads} * info_.site(edit.layer).headWidth);
+        worked.declare(attentionHook(edit.site, "z"), info_.site(edit.site).heads,
+                       int64_t{info_.site(edit.site).heads} * info_.site(edit.site).headWidth);
     }
     setHookEdits(std::move(worked));
 }
@@ -154,13 +151,13 @@ void LanguageModel::writeEdits(GpuExecutor& executor, size_t first, size_t count
 }
 
 std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, int tokens) const {
-    const LayerAttention& layer = config().layers[static_cast<size_t>(edit.layer)];
+    const LayerAttention& layer = config().layers[static_cast<size_t>(edit.site)];
     if (!layer.spec) {
         const auto window = static_cast<int>(layer.rule.window);
         return attn::editedRow(edit, query, keysBetween(window > 0 ? query + 1 - window : 0, query + 1));
     }
     std::vector<int> keys =
-        seenPlaces(*layer.spec, edit.layer, edit.head, info_.heads, query, static_cast<int>(capacity_));
+        seenPlaces(*layer.spec, edit.site, edit.head, info_.heads, query, static_cast<int>(capacity_));
     std::fill(keys.begin() + tokens, keys.end(), kHidden);
     return attn::editedRow(edit, query, keys);
 }

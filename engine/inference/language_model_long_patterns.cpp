@@ -44,7 +44,7 @@ bool LanguageModel::isByHand(int layer, int head) const {
 bool LanguageModel::needsLongPatternView() const { return tokens_.size() > kMostAtOnce && !isComposed(); }
 
 bool LanguageModel::drawsLongPattern(const PatternRequest& view) const {
-    return (needsLongPatternView() || view.hidesFirst || isByHand(view.layer, view.head)) && !isComposed() &&
+    return (needsLongPatternView() || view.hidesFirst || isByHand(view.site, view.head)) && !isComposed() &&
            view.aggregate == HeadAggregate::None;
 }
 
@@ -86,14 +86,13 @@ PatternTile LanguageModel::beginTile(const PatternRequest& request) {
     while (std::max(pixels(view.queryBegin, view.queryEnd), pixels(view.keyBegin, view.keyEnd)) > most &&
            level < LensBand::kMostLevel)
         ++level;
-    longPatternViewOf(view.layer)
-        .show({.head = view.head,
-               .level = level,
-               .row = view.queryBegin >> level,
-               .column = view.keyBegin >> level,
-               .rows = std::min(pixels(view.queryBegin, view.queryEnd), most),
-               .columns = std::min(pixels(view.keyBegin, view.keyEnd), most),
-               .hidesFirst = view.hidesFirst});
+    longPatternViewOf(view.site).show({.head = view.head,
+                                       .level = level,
+                                       .row = view.queryBegin >> level,
+                                       .column = view.keyBegin >> level,
+                                       .rows = std::min(pixels(view.queryBegin, view.queryEnd), most),
+                                       .columns = std::min(pixels(view.keyBegin, view.keyEnd), most),
+                                       .hidesFirst = view.hidesFirst});
     longPatterns_->view = view;
     while (!needsLongPatternView() && longPatterns_->head->work(1000)) {
     }
@@ -156,7 +155,7 @@ std::optional<PatternTile> LanguageModel::refinedTile() const {
     const LongPatternRegion& view = picture.view;
     const auto token = [&](int64_t pixel) { return static_cast<int>(pixel << view.level); };
     const auto exact = std::ranges::count_if(picture.isExact, [](uint8_t row) { return row != 0; });
-    return PatternTile{.layer = longPatterns_->layer,
+    return PatternTile{.site = longPatterns_->layer,
                        .head = view.head,
                        .rows = view.rows,
                        .columns = view.columns,
@@ -172,7 +171,7 @@ std::optional<PatternTile> LanguageModel::refinedTile() const {
 std::optional<HeadProfile> LanguageModel::refinedProfile() const {
     if (!longPatterns_ || !longPatterns_->showsProfile) return {};
     HeadProfile profile = longPatterns_->profiler->profile();
-    profile.isByHand = isByHand(profile.layer, profile.head);
+    profile.isByHand = isByHand(profile.site, profile.head);
     return profile;
 }
 

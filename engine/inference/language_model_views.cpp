@@ -52,7 +52,7 @@ PatternTile LanguageModel::readTile(const GpuExecutor& executor, const std::stri
                                     const PatternRequest& view, int rows, int columns) const {
     const Shape& shape = executor.plan().result(result).type.shape; // [tiles, size, size]
     const std::span<const float> pixels = executor.result(result);
-    PatternTile tile{.layer = view.layer,
+    PatternTile tile{.site = view.site,
                      .head = view.head,
                      .rows = rows,
                      .columns = columns,
@@ -86,10 +86,10 @@ PatternGrid LanguageModel::patternGrid(int size, bool hidesFirst) {
     while ((count + cells - 1) / cells > size) cells *= 2;
     const int pixels = (count + cells - 1) / cells;
     if (isComposed()) {
-        PatternGrid grid{.layers = info_.layers, .heads = info_.heads, .tiles = {}};
+        PatternGrid grid{.sites = info_.layers, .heads = info_.heads, .tiles = {}};
         for (int layer = 0; layer < info_.layers; ++layer)
             for (int head = 0; head < info_.heads; ++head)
-                grid.tiles.push_back(composedTile({.layer = layer,
+                grid.tiles.push_back(composedTile({.site = layer,
                                                    .head = head,
                                                    .queryBegin = 0,
                                                    .queryEnd = pixels * cells,
@@ -109,11 +109,11 @@ PatternGrid LanguageModel::patternGrid(int size, bool hidesFirst) {
     GpuExecutor& executor = *gridStep(size).executor;
     writeWindow(executor, {firstRow * cells, pixels * cells, 0, pixels * cells, pixels - firstRow, pixels, 0, 0});
     executor.run(viewParams());
-    PatternGrid grid{.layers = info_.layers, .heads = info_.heads, .tiles = {}};
+    PatternGrid grid{.sites = info_.layers, .heads = info_.heads, .tiles = {}};
     for (int layer = 0; layer < info_.layers; ++layer)
         for (int head = 0; head < info_.heads; ++head) {
             const PatternRequest view{
-                .layer = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
+                .site = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
             const PatternTile fresh =
                 readTile(executor, fmt::format("tile.{}", layer), head, view, pixels - firstRow, pixels);
             PatternTile tile = fresh;
@@ -158,12 +158,12 @@ struct LanguageModel::DrawnTile {
     PatternRequest view; ///< the requested view, limited to existing tokens and heads
     int rows, columns;
 
-    std::string result() const { return fmt::format("tile.{}", view.layer); }
+    std::string result() const { return fmt::format("tile.{}", view.site); }
 };
 
 PatternRequest LanguageModel::boundedView(PatternRequest view) const {
     const auto count = static_cast<int>(tokens_.size());
-    view.layer = std::clamp(view.layer, 0, info_.layers - 1);
+    view.site = std::clamp(view.site, 0, info_.layers - 1);
     view.head = std::clamp(view.head, 0, info_.heads - 1);
     std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
     std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
@@ -182,7 +182,7 @@ LanguageModel::DrawnTile LanguageModel::drawTile(const PatternRequest& request, 
         throw Error({.what = "patterns of composed attention do not stay on the device",
                      .where = info_.name,
                      .hint = "open the model in attention-lab"});
-    GpuExecutor& executor = *tileStep(view.layer, tileSize(std::max(rows, columns)), use).executor;
+    GpuExecutor& executor = *tileStep(view.site, tileSize(std::max(rows, columns)), use).executor;
     writeWindow(executor, {view.queryBegin, view.queryEnd, view.keyBegin, view.keyEnd, rows, columns, view.head,
                            static_cast<int>(view.aggregate)});
     executor.run(viewParams());
@@ -203,7 +203,7 @@ PatternTile LanguageModel::patternTile(const PatternRequest& request) {
         return *refinedTile();
     }
     if (request.aggregate != HeadAggregate::None &&
-        (boundedView(request).hidesFirst || (!isBypassed_ && edits_->hooks.editsPatternOf(boundedView(request).layer))))
+        (boundedView(request).hidesFirst || (!isBypassed_ && edits_->hooks.editsPatternOf(boundedView(request).site))))
         return aggregateTile(request);
     const DrawnTile drawn = drawTile(request, TileUse::ReadBack);
     PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);
@@ -237,7 +237,7 @@ LanguageModel::DevicePattern LanguageModel::patternOnDevice(const PatternRequest
             .byteOffset = at.byteOffset,
             .byteSize = at.byteSize,
             .rowStride = static_cast<int>(at.shape.rowStride()),
-            .tile = {.layer = view.layer,
+            .tile = {.site = view.site,
                      .head = view.aggregate == HeadAggregate::None ? view.head : -1,
                      .rows = drawn.rows,
                      .columns = drawn.columns,

@@ -21,7 +21,7 @@ LongPatternThumbnails::LongPatternThumbnails(Device& device, TensorStore& store,
                                              int size)
     : device_(device), store_(store), layers_(std::move(layers)), size_(size), sets_(lensSets(device.kernelTraits())),
       cellsPerMs_(kFirstThumbnailCellsPerMs) {
-    grid_.layers = static_cast<int>(layers_.size());
+    grid_.sites = static_cast<int>(layers_.size());
     grid_.heads = static_cast<int>(layers_.front().heads);
     for (size_t layer = 0; layer < layers_.size(); ++layer)
         for (int head = 0; head < grid_.heads; head += kHeadsOfRun)
@@ -38,14 +38,14 @@ void LongPatternThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCo
     const int pixels = std::min(pixelsOf(tokens), size_);
     const auto kept = static_cast<int>(std::min({firstChanged, tokens, tokens_}) >> level);
     const PatternGrid former = std::move(grid_);
-    grid_ = {.layers = former.layers, .heads = former.heads, .tiles = {}};
+    grid_ = {.sites = former.sites, .heads = former.heads, .tiles = {}};
     for (Group& group : groups_) {
         const bool stays =
             level == level_ && hidesFirst == hidesFirst_ && !former.tiles.empty() && layers_[group.layer].rule.causal;
         group.exact = stays ? std::min(group.exact, kept) : 0;
         for (int head = group.firstHead; head < group.firstHead + group.heads; ++head) {
             PatternTile& tile = grid_.tiles.emplace_back(
-                PatternTile{.layer = static_cast<int>(group.layer),
+                PatternTile{.site = static_cast<int>(group.layer),
                             .head = head,
                             .rows = pixels,
                             .columns = pixels,
@@ -57,7 +57,7 @@ void LongPatternThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCo
                             .leavesOutFirst = hidesFirst,
                             .values = std::vector<float>(static_cast<size_t>(pixels) * static_cast<size_t>(pixels))});
             for (int row = 0; row < group.exact; ++row) {
-                const PatternTile& old = former.at(tile.layer, head);
+                const PatternTile& old = former.at(tile.site, head);
                 std::copy_n(old.values.begin() + static_cast<std::ptrdiff_t>(row) * old.columns,
                             std::min(old.columns, pixels),
                             tile.values.begin() + static_cast<std::ptrdiff_t>(row) * pixels);

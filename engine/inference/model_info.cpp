@@ -1,5 +1,6 @@
 #include "engine/inference/model_info.h"
 
+#include "engine/core/error.h"
 #include "engine/models/decoder.h"
 #include "engine/models/model_source.h"
 #include "engine/models/vision_source.h"
@@ -89,6 +90,16 @@ ModelInfo modelInfo(const VisionSource& source) {
     info.labels = source.labels();
     info.warnings = source.warnings();
     return info;
+}
+
+void ModelInfo::requireHead(int site, int head) const {
+    const auto& sites = structure.sites;
+    const bool hasSite = site >= 0 && static_cast<size_t>(site) < sites.size();
+    if (hasSite && head >= 0 && head < this->site(site).heads) return;
+    throw Error({.what = fmt::format("there is no head {} in layer {}", head, hasSite ? this->site(site).layer : site),
+                 .where = name,
+                 .hint = hasSite ? fmt::format("the layer has {} heads", this->site(site).heads)
+                                 : fmt::format("the model has {} layers", sites.size())});
 }
 
 } // namespace attn

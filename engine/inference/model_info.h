@@ -59,6 +59,8 @@ struct ModelInfo {
     std::vector<std::string> labels; ///< names of the classes; empty if the files have none
 
     const Site& site(int index) const { return structure.sites.at(static_cast<size_t>(index)); }
+    /// @throws Error naming the model and its heads if it has no such head
+    void requireHead(int site, int head) const;
     bool readsPictures() const { return patch > 0; }
     /// The number of tokens of a picture in the first layer.
     int tokens() const { return static_cast<int>(prefix.size()) + static_cast<int>(grid.area()); }

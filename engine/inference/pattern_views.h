@@ -11,9 +11,9 @@ enum class HeadAggregate { None, Mean, Maximum };
 
 /// The part of the patterns that views show.
 struct PatternRequest {
-    int layer = 0;
+    int site = 0;
     int head = 0;
-    HeadAggregate aggregate = HeadAggregate::None; ///< replaces the selected head by an aggregate of its layer
+    HeadAggregate aggregate = HeadAggregate::None; ///< replaces the selected head by an aggregate of its site
     int thumbnailSize = 64;                        ///< pixels across; 0: no thumbnails
     bool detail = true;                            ///< whether to compute the selected head at full resolution
     int detailSize = 1024;                         ///< largest number of pixels across the detail
@@ -25,14 +25,14 @@ struct PatternRequest {
 
 /// The cell of a pattern whose arithmetic is asked for.
 struct CellRequest {
-    int layer = 0, head = 0, query = 0, key = 0;
+    int site = 0, head = 0, query = 0, key = 0;
     bool operator==(const CellRequest&) const = default;
 };
 
 /// Part of one attention pattern, pooled for display: rows are queries, columns are keys.
 struct PatternTile {
-    int layer = 0;
-    int head = 0;       ///< -1: the aggregate over the heads of the layer, PatternRequest::aggregate
+    int site = 0;
+    int head = 0;       ///< -1: the aggregate over the heads of the site, PatternRequest::aggregate
     int rows = 0;       ///< pixels down
     int columns = 0;    ///< pixels across
     int queryBegin = 0; ///< token range covered: [queryBegin, queryEnd)
@@ -53,15 +53,15 @@ struct PatternTile {
 
 /// The patterns of all heads, each pooled to at most a given resolution.
 struct PatternGrid {
-    int layers = 0;
+    int sites = 0;
     int heads = 0;
-    std::vector<PatternTile> tiles; ///< layer-major
-    const PatternTile& at(int layer, int head) const { return tiles[static_cast<size_t>(layer * heads + head)]; }
+    std::vector<PatternTile> tiles; ///< site-major
+    const PatternTile& at(int site, int head) const { return tiles[static_cast<size_t>(site * heads + head)]; }
 };
 
 /// Summary of one head's pattern. Its size grows at most linearly with the number of tokens.
 struct HeadProfile {
-    int layer = 0, head = 0;
+    int site = 0, head = 0;
     int keysOfPlace = 1;         ///< number of keys that one value of `received` covers
     std::vector<float> received; ///< total weight of a key over all queries; the mean where a value covers several keys
     std::vector<float> distances; ///< share of all weight at distances 0, 1, 2 to 3, 4 to 7, ... tokens
@@ -78,10 +78,10 @@ struct HeadProfile {
 
 /// Attention weights from the newest token to every key, for all heads.
 struct NewestRows {
-    int layers = 0;
+    int sites = 0;
     int heads = 0;
     int keys = 0;
-    std::vector<float> values; ///< [layers, heads, keys]
+    std::vector<float> values; ///< [sites, heads, keys]
 };
 
 /// A term that attention adds to the score q.k * scale.
@@ -93,9 +93,9 @@ struct ScoreTerm {
 
 /// The arithmetic of one cell, recomputed on the host from the q, k and v on the device.
 struct CellExplanation {
-    /// Why this attention has no such arithmetic. If set, only the layer, head, query, key and `displayed` are valid.
+    /// Why this attention has no such arithmetic. If set, only the site, head, query, key and `displayed` are valid.
     std::string remark{};
-    int layer = 0;
+    int site = 0;
     int head = 0;
     int keyValueHead = 0; ///< the key/value head that this head reads (GQA)
     int query = 0;

@@ -4,8 +4,8 @@
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/hooks.h"
-#include "engine/inference/layer_pattern.h"
 #include "engine/inference/model_info.h"
+#include "engine/inference/site_pattern.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_source.h"
 #include "engine/runtime/device.h"
@@ -86,8 +86,8 @@ public:
 
     /// The patterns and logits of a picture.
     struct PatternsAndLogits {
-        std::vector<LayerPattern> patterns; ///< one per layer; without values if it forms no pattern
-        std::vector<float> logits;          ///< [classes]; empty without a classifier
+        std::vector<SitePattern> patterns; ///< one per layer; without values if it forms no pattern
+        std::vector<float> logits;         ///< [classes]; empty without a classifier
     };
     /// Runs a picture. @param layer computes only the pattern of this layer, to save memory; no value: all, and the
     /// logits
@@ -95,7 +95,7 @@ public:
     PatternsAndLogits patternsAndLogits(std::span<const float> patches, std::optional<int> layer = {});
 
     /// The gradient of the logit of a class with respect to all attention weights. Another class needs no new plan.
-    /// @return one per layer, in the shape of LayerPattern::values; empty if cancelled
+    /// @return one per layer, in the shape of SitePattern::values; empty if cancelled
     /// @throws Error if the model has no classifier or no such class, or a layer forms no pattern
     std::vector<std::vector<float>> patternGradients(std::span<const float> patches, int label,
                                                      const Cancelled& isCancelled = {});

@@ -68,19 +68,14 @@ void VisionModel::setEdits(const Edits& edits, std::span<const float> own, std::
             worked.add(edit.hook, std::move(*rows));
     }
     for (const PatternEdit& edit : edits.patterns) {
-        const auto layer = static_cast<size_t>(edit.layer);
-        if (edit.layer < 0 || edit.layer >= info_.layers || edit.head < 0 ||
-            edit.head >= info_.structure.sites[layer].heads)
-            throw Error({.what = fmt::format("there is no head {} in layer {}", edit.head, edit.layer),
-                         .where = info_.name,
-                         .hint = fmt::format("the model has {} layers of {} heads", info_.layers, info_.heads)});
-        if (!listing.graph->probes().contains(attentionHook(edit.layer, "pattern")))
-            throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.layer),
+        info_.requireHead(edit.site, edit.head);
+        if (!listing.graph->probes().contains(attentionHook(edit.site, "pattern")))
+            throw Error({.what = fmt::format("the attention of layer {} forms no pattern", edit.site),
                          .where = info_.name,
                          .hint = "set the head's gate to 0, or change hook_z"});
         worked.set(edit);
-        const HeadLayout& heads = config().layers[layer].heads;
-        worked.declare(attentionHook(edit.layer, "z"), heads.heads, heads.heads * heads.width);
+        const Site& site = info_.site(edit.site);
+        worked.declare(attentionHook(edit.site, "z"), site.heads, int64_t{site.heads} * site.headWidth);
     }
     setHookEdits(std::move(worked));
 }
@@ -137,7 +132,7 @@ void VisionModel::writeEdits(GpuExecutor& executor) const {
 }
 
 void VisionModel::writePattern(const EditInputs& pattern, const PatternEdit& edit, const LayerLayout& layout) const {
-    const auto layer = static_cast<size_t>(edit.layer);
+    const auto layer = static_cast<size_t>(edit.site);
     const int heads = info_.structure.sites[layer].heads;
     const auto& spec = config().layers[layer].spec;
     layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> tokens) {
@@ -145,7 +140,7 @@ void VisionModel::writePattern(const EditInputs& pattern, const PatternEdit& edi
         std::vector<int> keys(tokens.begin(), tokens.end());
         const int64_t place = first / places;
         if (spec) {
-            const std::vector<int> seen = seenPlaces(*spec, edit.layer, edit.head, heads,
+            const std::vector<int> seen = seenPlaces(*spec, edit.site, edit.head, heads,
                                                      static_cast<int>(place % places), static_cast<int>(places));
             for (size_t key = 0; key < keys.size(); ++key)
                 if (seen[key] == kHidden) keys[key] = kHidden;

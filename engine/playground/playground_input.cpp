@@ -52,7 +52,7 @@ AttentionNumbers projectedNumbers(const TokenFeatures& features, const Attention
     return numbers;
 }
 
-AttentionNumbers layerNumbers(const LayerInputs& inputs, const AttentionExtents& extents) {
+AttentionNumbers layerNumbers(const SiteInputs& inputs, const AttentionExtents& extents) {
     const int64_t modelHeads = inputs.heads, modelGroups = inputs.keyValueHeads;
     const auto hint = fmt::format("use heads={}, like the layer", inputs.headsText());
     if (extents.width != inputs.width || extents.tokens > inputs.tokens)

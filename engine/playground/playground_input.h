@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/layer_inputs.h"
+#include "engine/inference/site_inputs.h"
 
 #include <cstdint>
 #include <memory>
@@ -35,6 +35,6 @@ AttentionNumbers projectedNumbers(const TokenFeatures& features, const Attention
 
 /// The queries, keys and values of the first heads of a model's layer. @throws Error if it shares keys in another way
 /// or has fewer heads
-AttentionNumbers layerNumbers(const LayerInputs& inputs, const AttentionExtents& extents);
+AttentionNumbers layerNumbers(const SiteInputs& inputs, const AttentionExtents& extents);
 
 } // namespace attn

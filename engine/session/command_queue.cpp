@@ -14,7 +14,7 @@ bool replaces(const Command& newer, const Command& older) {
     if (newer.index() != older.index()) return false;
     if (const auto* gate = std::get_if<SetHeadGateCommand>(&newer)) {
         const auto& other = std::get<SetHeadGateCommand>(older);
-        return gate->layer == other.layer && gate->head == other.head;
+        return gate->site == other.site && gate->head == other.head;
     }
     if (const auto* analysis = std::get_if<RunAnalysisCommand>(&newer))
         return analysis->analysis->key() == std::get<RunAnalysisCommand>(older).analysis->key();

@@ -69,13 +69,13 @@ struct SetSamplingCommand {
 };
 /// Chooses the head of Snapshot::profile. A negative layer chooses none.
 struct SetProfileCommand {
-    int layer = -1, head = 0;
+    int site = -1, head = 0;
     bool operator==(const SetProfileCommand&) const = default;
 };
 /// Sets the gate of a head, a layer or the whole model.
 struct SetHeadGateCommand {
-    int layer = 0, head = 0; ///< head -1: the whole layer; layer -1: the whole model
-    float gate = 1;          ///< factor on the output of the head: 0 removes it, 1 leaves it unchanged
+    int site = 0, head = 0; ///< head -1: the whole site; site -1: the whole model
+    float gate = 1;         ///< factor on the output of the head: 0 removes it, 1 leaves it unchanged
 };
 /// Shows a parameter of the model: Snapshot::weight.
 struct ShowWeightCommand {
@@ -100,9 +100,9 @@ struct WantUneditedCommand {
 struct RunAnalysisCommand {
     std::shared_ptr<const Analysis> analysis;
 };
-/// Captures the queries, keys and values of a layer on the current sequence: Snapshot::layerInputs.
+/// Captures the queries, keys and values of a layer on the current sequence: Snapshot::siteInputs.
 struct CaptureInputsCommand {
-    int layer = 0;
+    int site = 0;
 };
 
 /// What a window asks of a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which the session

@@ -67,7 +67,7 @@ std::string mirrorLine(const MirrorMessage& message) {
     if (message.step > 0) object["step"] = message.step;
     if (message.edits) object["edits"] = Json::parse(editsToJson(*message.edits));
     put("gates", message.gates);
-    if (message.layer) object["site"] = siteName(*message.layer);
+    if (message.site) object["site"] = siteName(*message.site);
     put("head", message.head);
     put("view", message.view);
     put("theme", message.theme);
@@ -92,7 +92,7 @@ MirrorMessage parseMirrorLine(const std::string& line) {
         throw wrong(fmt::format("\"step\" must be from 0 to {}", kMostSteps), line);
     std::optional<std::string> site;
     read(object, "site", site, isText, "the name of a site", line);
-    if (site && !(message.layer = layerOfSite(*site)))
+    if (site && !(message.site = layerOfSite(*site)))
         throw wrong(fmt::format("\"site\" must be like \"{}\"", siteName(3)), line);
     read(object, "head", message.head, isInt, "a whole number", line);
     read(object, "view", message.view, isText, "the name of a view", line);

@@ -24,8 +24,8 @@ struct MirrorMessage {
     std::optional<int> promptLength;         ///< number of tokens that are prompt; missing: all
     int step = 0;                            ///< number of tokens to generate
     std::optional<Edits> edits;              ///< replace all others; in the format of session files
-    std::optional<std::vector<float>> gates; ///< of all heads, layer by layer; empty: all gates are 1
-    std::optional<int> layer, head;          ///< the layer is written as the name of its site
+    std::optional<std::vector<float>> gates; ///< of all heads, site by site; empty: all gates are 1
+    std::optional<int> site, head;           ///< the site is written as the name of its site
     std::optional<std::string> view;         ///< its name on the command line of attention-scope
     std::optional<std::string> theme;        ///< "dark" or "light"
     bool operator==(const MirrorMessage&) const = default;

@@ -97,7 +97,7 @@ private:
     struct Inputs {
         AttentionExtents extents;
         uint64_t seed = 0;
-        std::shared_ptr<const LayerInputs> layer;
+        std::shared_ptr<const SiteInputs> layer;
         std::shared_ptr<const TokenFeatures> features;
         AttentionNumbers numbers; ///< empty: none yet
     };

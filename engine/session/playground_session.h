@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/core/failure.h"
-#include "engine/inference/layer_inputs.h"
+#include "engine/inference/site_inputs.h"
 #include "engine/playground/attention_comparison.h"
 #include "engine/playground/playground_input.h"
 #include "engine/playground/position_lab.h"
@@ -30,7 +30,7 @@ struct PlaygroundQuery {
     std::optional<AttentionSpec> other{}; ///< a second attention to compare; no value: none
     /// Inputs from a model's layer, or features of a picture; at most one is set. The sizes must fit the query, except
     /// that they may have more tokens.
-    std::shared_ptr<const LayerInputs> layer{};
+    std::shared_ptr<const SiteInputs> layer{};
     std::shared_ptr<const TokenFeatures> features{};
     /// The window of the pattern to show with more than kMostWholeTokens. By default the whole pattern.
     PatternWindow window{};

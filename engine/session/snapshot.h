@@ -1,10 +1,10 @@
 #pragma once
 
 #include "engine/core/failure.h"
-#include "engine/inference/layer_inputs.h"
 #include "engine/inference/model_info.h"
 #include "engine/inference/pattern_views.h"
 #include "engine/inference/sequence.h"
+#include "engine/inference/site_inputs.h"
 #include "engine/inference/weight_view.h"
 #include "engine/session/commands.h"
 
@@ -56,7 +56,7 @@ struct Snapshot {
     std::shared_ptr<const HeadProfile> profile; ///< profile of the head in the last SetProfileCommand
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const WeightView> weight;
-    std::shared_ptr<const LayerInputs> layerInputs;      ///< answer to the last CaptureInputsCommand
+    std::shared_ptr<const SiteInputs> siteInputs;        ///< answer to the last CaptureInputsCommand
     std::shared_ptr<const std::vector<float>> headGates; ///< [layers, heads]; 1: unchanged, 0: removed
     std::shared_ptr<const Edits> edits;                  ///< null: none
     bool isEdited = false;                               ///< at least one gate is not 1, or there are edits

@@ -178,7 +178,7 @@ private:
         answer.patterns = std::move(result.patterns);
         answer.logits = std::move(result.logits);
         const ModelInfo& info = model_->info();
-        for (const LayerPattern& pattern : answer.patterns)
+        for (const SitePattern& pattern : answer.patterns)
             answer.distances.push_back(pattern.values.empty()
                                            ? std::vector<float>()
                                            : attentionDistances(pattern, info.grid.width, info.patch));
@@ -213,7 +213,7 @@ private:
 
     std::shared_ptr<const TokenMap> rolledOut(const VisionQuery& query, const VisionAnswer& answer) const {
         const auto& patterns = answer.patterns;
-        if (std::ranges::any_of(patterns, [](const LayerPattern& layer) { return layer.values.empty(); })) return {};
+        if (std::ranges::any_of(patterns, [](const SitePattern& layer) { return layer.values.empty(); })) return {};
         if (query.rolloutClass)
             return std::make_shared<const TokenMap>(
                 gradientRollout(patterns, model_->patternGradients(patchesOf(query), *query.rolloutClass)));

@@ -5,8 +5,8 @@
 #include "engine/analysis/vision_analysis.h"
 #include "engine/core/failure.h"
 #include "engine/inference/edits.h"
-#include "engine/inference/layer_pattern.h"
 #include "engine/inference/model_info.h"
+#include "engine/inference/site_pattern.h"
 #include "engine/io/image.h"
 #include "engine/runtime/device.h"
 
@@ -42,8 +42,8 @@ struct VisionQuery {
 
 /// The answer of a vision model to a picture.
 struct VisionAnswer {
-    std::shared_ptr<const Image> seen;  ///< the picture as the model reads it: resized and cropped
-    std::vector<LayerPattern> patterns; ///< one per layer; without values if the layer forms no pattern
+    std::shared_ptr<const Image> seen; ///< the picture as the model reads it: resized and cropped
+    std::vector<SitePattern> patterns; ///< one per layer; without values if the layer forms no pattern
     /// Mean attention distance of each layer: [heads], in pixels; empty without a pattern.
     std::vector<std::vector<float>> distances;
     std::vector<float> logits;        ///< [classes]; empty if the model has no classifier

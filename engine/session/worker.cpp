@@ -174,11 +174,11 @@ void Session::Worker::refreshDetail() {
 }
 
 void Session::Worker::refreshProfile() {
-    if (profiled_.layer < 0) {
+    if (profiled_.site < 0) {
         next_.profile.reset();
         return;
     }
-    auto profile = std::make_shared<HeadProfile>(model_->beginProfile(profiled_.layer, profiled_.head));
+    auto profile = std::make_shared<HeadProfile>(model_->beginProfile(profiled_.site, profiled_.head));
     // Keep showing the previous profile until the first band has been counted.
     if (!next_.profile || profile->exactRows == 1) next_.profile = std::move(profile);
     isRefining_ = true;

@@ -77,14 +77,14 @@ UneditedViews Session::Worker::uneditedViews() {
     HeadProfile profile;
     if (view_.thumbnailSize > 0) grid = model().beginGrid(view_.thumbnailSize, view_.hidesFirst);
     if (view_.detail) detail = model().beginTile(view_);
-    if (profiled_.layer >= 0) profile = model().beginProfile(profiled_.layer, profiled_.head);
+    if (profiled_.site >= 0) profile = model().beginProfile(profiled_.site, profiled_.head);
     while (model().refine(kRefiningMs))
         if (isStopped()) throw Cancelled{};
     UneditedViews views{.newest = std::make_shared<NewestRows>(model().newestRows())};
     if (view_.thumbnailSize > 0)
         views.grid = std::make_shared<PatternGrid>(model().refinedGrid().value_or(std::move(grid)));
     if (view_.detail) views.detail = std::make_shared<PatternTile>(model().refinedTile().value_or(std::move(detail)));
-    if (profiled_.layer >= 0)
+    if (profiled_.site >= 0)
         views.profile = std::make_shared<HeadProfile>(model().refinedProfile().value_or(std::move(profile)));
     const auto count = static_cast<int>(model().tokens().size());
     if (explained_ && std::max(explained_->query, explained_->key) < count)

@@ -40,7 +40,7 @@ void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::str
     fresh.headGates = std::make_shared<std::vector<float>>(model_->gates());
     next_ = std::move(fresh);
     describe(path, {});
-    view_.layer = std::min(view_.layer, model_->info().layers - 1);
+    view_.site = std::min(view_.site, model_->info().layers - 1);
     view_.head = std::min(view_.head, model_->info().heads - 1);
     path_ = {};
     uneditedTokens_.clear();
@@ -68,7 +68,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         hasStaleEdits_ = true;
         uneditedTokens_.clear();
         const auto cell = next_.explanation;
-        runPath(cell ? std::optional(CellRequest{cell->layer, cell->head, cell->query, cell->key}) : std::nullopt);
+        runPath(cell ? std::optional(CellRequest{cell->site, cell->head, cell->query, cell->key}) : std::nullopt);
         return;
     }
     adopt(load(std::move(source), command.path), command.run);
@@ -104,12 +104,12 @@ std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource
 
 void Session::Worker::on(const CaptureInputsCommand& command) {
     catchUp();
-    if (command.layer < 0 || command.layer >= model().info().layers)
-        throw Error({.what = fmt::format("there is no layer {}", command.layer),
+    if (command.site < 0 || command.site >= model().info().layers)
+        throw Error({.what = fmt::format("there is no layer {}", command.site),
                      .where = "input",
                      .hint = fmt::format("choose a layer from 0 to {}", model().info().layers - 1)});
     const std::vector<int> tokens = model().tokens();
-    next_.layerInputs = std::make_shared<LayerInputs>(model().layerInputs(command.layer, next_.sequenceVersion));
+    next_.siteInputs = std::make_shared<SiteInputs>(model().siteInputs(command.site, next_.sequenceVersion));
     // Run again to fill the cache for views, which do not change.
     model().truncate(0);
     model().feed(tokens);

@@ -261,7 +261,7 @@ void Session::Worker::on(const CellRequest& command) {
 }
 
 void Session::Worker::on(const SetHeadGateCommand& command) {
-    model().setGate(command.layer, command.head, command.gate);
+    model().setGate(command.site, command.head, command.gate);
     next_.headGates = std::make_shared<std::vector<float>>(model().gates());
     runEdited();
 }

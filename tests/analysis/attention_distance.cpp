@@ -9,10 +9,10 @@ using namespace attn::test;
 
 namespace {
 
-LayerPattern plain(std::vector<float> values, int heads, int64_t prefix, int32_t patches) {
-    LayerPattern pattern{.layout = {.prefix = prefix, .tokens = prefix + patches, .tokenOf = {}, .windows = {}},
-                         .heads = heads,
-                         .values = std::move(values)};
+SitePattern plain(std::vector<float> values, int heads, int64_t prefix, int32_t patches) {
+    SitePattern pattern{.layout = {.prefix = prefix, .tokens = prefix + patches, .tokenOf = {}, .windows = {}},
+                        .heads = heads,
+                        .values = std::move(values)};
     for (int32_t patch = 0; patch < patches; ++patch)
         pattern.layout.tokenOf.push_back(static_cast<int32_t>(prefix) + patch);
     return pattern;

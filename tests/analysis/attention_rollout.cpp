@@ -11,13 +11,13 @@ namespace {
 /// Two layers of two heads over two tokens.
 const std::vector<float> kFirst{1, 0, 0.5f, 0.5f, /**/ 0.5f, 0.5f, 0, 1},
     kSecond{0.2f, 0.8f, 1, 0, /**/ 0.6f, 0.4f, 0, 1};
-LayerPattern plain(const std::vector<float>& values, int64_t tokens = 2) {
-    LayerPattern pattern{
+SitePattern plain(const std::vector<float>& values, int64_t tokens = 2) {
+    SitePattern pattern{
         .layout = {.prefix = 0, .tokens = tokens, .tokenOf = {}, .windows = {}}, .heads = 2, .values = values};
     for (int32_t token = 0; token < tokens; ++token) pattern.layout.tokenOf.push_back(token);
     return pattern;
 }
-const std::vector<LayerPattern> kLayers{plain(kFirst), plain(kSecond)};
+const std::vector<SitePattern> kLayers{plain(kFirst), plain(kSecond)};
 
 bool isNear(const TokenMap& found, const std::vector<double>& expected) {
     return std::ranges::equal(found.values, expected,
@@ -73,8 +73,8 @@ TEST_CASE("rollout: what is no pattern or no share is refused", "[session][visio
 
 TEST_CASE("rollout: tokens that become one pass the mean of what they have on", "[session][vision]") {
     // Three patches: the first layer's tokens are they; of the second's two, one is patches 0 and 2.
-    LayerPattern first = plain({0, 1, 0, 0, 0, 1, 1, 0, 0, /**/ 0, 1, 0, 0, 0, 1, 1, 0, 0}, 3);
-    LayerPattern second = plain({0, 1, 0.5f, 0.5f, /**/ 0, 1, 0.5f, 0.5f});
+    SitePattern first = plain({0, 1, 0, 0, 0, 1, 1, 0, 0, /**/ 0, 1, 0, 0, 0, 1, 1, 0, 0}, 3);
+    SitePattern second = plain({0, 1, 0.5f, 0.5f, /**/ 0, 1, 0.5f, 0.5f});
     second.layout.tokenOf = {0, 1, 0};
     const TokenMap flow = attentionRollout(std::vector{first, second});
     CHECK(flow.rows.tokens == 2);
@@ -86,7 +86,7 @@ TEST_CASE("rollout: tokens that become one pass the mean of what they have on", 
 TEST_CASE("rollout: windows pass nothing over their borders, and what went to no token goes to the others",
           "[session][vision]") {
     // Three tokens in a row, windows of 2 x 2: the grid is filled up by five places without a token.
-    LayerPattern pattern{
+    SitePattern pattern{
         .layout = {.prefix = 0, .tokens = 3, .tokenOf = {0, 1, 2}, .windows = windowLayout({1, 3}, {2, 0})},
         .heads = 1,
         .values = {}};

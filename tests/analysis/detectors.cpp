@@ -61,11 +61,11 @@ TEST_CASE("detectors: heads like one are found in it and in another model", "[an
     const auto constructed = detect("builtin:induction"), trained = detect("builtin:induction-trained");
     const auto own = similarHeads(*constructed, 1, 0, *constructed);
     REQUIRE(own.size() == 3);
-    CHECK(std::ranges::none_of(own, [](const SimilarHead& head) { return head.layer == 1 && head.head == 0; }));
+    CHECK(std::ranges::none_of(own, [](const SimilarHead& head) { return head.site == 1 && head.head == 0; }));
     CHECK(constructed->period != trained->period); // fewer letters, and yet:
     const auto others = similarHeads(*constructed, 1, 0, *trained);
     REQUIRE(others.size() == 4);
-    CHECK((others.front().layer == 1 && others.front().head == 0)); // the head that training formed
+    CHECK((others.front().site == 1 && others.front().head == 0)); // the head that training formed
     CHECK(others.front().similarity > 0.7f);
     CHECK(others[1].similarity < 0.6f);
     CHECK_THROWS_AS(similarHeads(*constructed, 2, 0, *constructed), Error);
@@ -99,13 +99,13 @@ TEST_CASE("induction: without its head copying fails, without another it does no
         return static_cast<double>(right) / (found->period - 1);
     };
     CHECK(accuracy() > 0.9);
-    model.setGate(induction->layer, induction->head, 0);
+    model.setGate(induction->site, induction->head, 0);
     CHECK(accuracy() < 0.1);
     model.setGate(-1, -1, 1);
     for (const HeadScores& other : found->all) { // of no use for it
         if (other.title() == "induction" || other.title() == "previous token") continue;
-        CAPTURE(other.layer, other.head, other.title());
-        model.setGate(other.layer, other.head, 0);
+        CAPTURE(other.site, other.head, other.title());
+        model.setGate(other.site, other.head, 0);
         CHECK(accuracy() > 0.9);
         model.setGate(-1, -1, 1);
     }

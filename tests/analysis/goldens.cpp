@@ -143,7 +143,7 @@ TEST_CASE("goldens: value-weighted and norm-weighted attention agree with PyTorc
         INFO(name);
         GoldenCase golden(name);
         WeightedAttentionAnalysis analysis;
-        analysis.layer = kLayer;
+        analysis.site = kLayer;
         analysis.head = kHead;
         const auto found = golden.run<WeightedAttention>(analysis);
         CHECK(farthest(found->valueWeighted, golden.values("weighted.value")) < 1e-4);
@@ -156,7 +156,7 @@ TEST_CASE("goldens: circuits, copying and composition agree with PyTorch", "[ana
         INFO(name);
         GoldenCase golden(name);
         HeadCircuitsAnalysis analysis;
-        analysis.layer = kLayer;
+        analysis.site = kLayer;
         analysis.head = kHead;
         analysis.choices = 4;
         const auto found = golden.run<HeadCircuits>(analysis);

@@ -60,9 +60,9 @@ TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") 
             {{{.kind = Kind::Steer, .hook = "blocks.0.hook_mlp_out", .amount = 1.5f, .text = other, .contrast = own}},
              {}});
         agrees("changed.pin",
-               {{}, {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Pin, .key = 3}}});
+               {{}, {{.site = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Pin, .key = 3}}});
         agrees("changed.uniform",
-               {{}, {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Uniform}}});
+               {{}, {{.site = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Uniform}}});
         CHECK(golden.model.isEdited());
         CHECK(changedLogits(golden, {}) == before); // bit by bit
         CHECK_FALSE(golden.model.isEdited());
@@ -70,7 +70,7 @@ TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") 
         // Token by token through the cache as at once.
         golden.model.setEdits(
             {{{.kind = Kind::Patch, .hook = "blocks.0.hook_resid_post", .position = kEditedPosition, .text = other}},
-             {{.layer = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Pin, .key = 3}}},
+             {{.site = kEditedLayer, .head = kEditedHead, .kind = PatternEdit::Kind::Pin, .key = 3}}},
             golden.tokens);
         const std::vector<float> atOnce = logitsOf(golden.model, golden.tokens);
         golden.model.truncate(0);
@@ -109,11 +109,11 @@ TEST_CASE("interventions: a text of one token patches that token alone", "[analy
 
 TEST_CASE("interventions: rows set by hand are what views show and what the model runs on", "[analysis][gpu]") {
     GoldenCase golden("llama_gqa");
-    PatternEdit edit{.layer = kEditedLayer, .head = kEditedHead};
+    PatternEdit edit{.site = kEditedLayer, .head = kEditedHead};
     edit.rows[5] = {0.25f, 0, 0, 0.75f};
     golden.model.setEdits({{}, {edit}}, golden.tokens);
     logitsOf(golden.model, golden.tokens);
-    const PatternTile tile = golden.model.patternTile({.layer = kEditedLayer, .head = kEditedHead});
+    const PatternTile tile = golden.model.patternTile({.site = kEditedLayer, .head = kEditedHead});
     CHECK(tile.at(5, 0) == 0.25f);
     CHECK(tile.at(5, 1) == 0);
     CHECK(tile.at(5, 3) == 0.75f);
@@ -123,10 +123,10 @@ TEST_CASE("interventions: rows set by hand are what views show and what the mode
         CHECK(captured.front().values[kEditedHead * count * count + cell] == Approx(tile.values[cell]).margin(1e-5));
     logitsOf(golden.model, golden.tokens);
     const CellExplanation cell =
-        golden.model.explain({.layer = kEditedLayer, .head = kEditedHead, .query = 5, .key = 3});
+        golden.model.explain({.site = kEditedLayer, .head = kEditedHead, .query = 5, .key = 3});
     CHECK(cell.displayed == 0.75f);
     CHECK_FALSE(cell.remark.empty());
-    const PatternTile mean = golden.model.patternTile({.layer = kEditedLayer, .aggregate = HeadAggregate::Mean});
+    const PatternTile mean = golden.model.patternTile({.site = kEditedLayer, .aggregate = HeadAggregate::Mean});
     double sum = 0;
     for (int key = 0; key <= 5; ++key) sum += static_cast<double>(mean.at(5, key));
     CHECK(sum == Approx(1).margin(1e-5));
@@ -178,12 +178,12 @@ TEST_CASE("interventions: what cannot be is refused in a sentence", "[analysis][
     CHECK(refused({.kind = Intervention::Kind::Patch, .hook = kZ, .position = 9, .text = "1,2,3"}) ==
           "the source of the values has no token 9");
     CHECK(refused({.kind = Intervention::Kind::Patch, .hook = kZ, .position = 9}) == "accepted"); // the prompt may grow
-    CHECK(sentenceOf(golden.model, {{}, {{.layer = 2}}}) == "there is no head 0 in layer 2");
+    CHECK(sentenceOf(golden.model, {{}, {{.site = 2}}}) == "there is no head 0 in layer 2");
     CHECK(golden.model.hookEdits().patterns().empty()); // what was in force stays
 }
 
 TEST_CASE("edits: a session file's text gives them back", "[analysis]") {
-    PatternEdit rows{.layer = 1, .head = 2};
+    PatternEdit rows{.site = 1, .head = 2};
     rows.rows[4] = {0.5f, 0.25f, 0.25f};
     const Edits edits{{{.kind = Intervention::Kind::Steer,
                         .hook = "blocks.0.hook_resid_pre",
@@ -192,11 +192,11 @@ TEST_CASE("edits: a session file's text gives them back", "[analysis]") {
                         .textPosition = 3,
                         .contrast = "hate"},
                        {.kind = Intervention::Kind::Mean, .hook = kZ, .head = 1, .position = 7}},
-                      {rows, {.layer = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 9}}};
+                      {rows, {.site = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 9}}};
     CHECK(editsFromJson(editsToJson(edits)) == edits);
     CHECK(editsToJson(edits).find("\"site\":\"blocks.") != std::string::npos);
     const auto layerFrom = [](const std::string& place) {
-        return editsFromJson("{\"patterns\": [{\"kind\": \"pin\", \"head\": 0, " + place + "}]}").patterns.at(0).layer;
+        return editsFromJson("{\"patterns\": [{\"kind\": \"pin\", \"head\": 0, " + place + "}]}").patterns.at(0).site;
     };
     CHECK(layerFrom("\"site\": \"blocks.3.attn\"") == 3);
     CHECK(layerFrom("\"layer\": 3") == 3); // a session file of version 0.2

@@ -28,8 +28,8 @@ LayerLayout layoutOf(int prefix) {
 }
 
 /// One head whose weight is given for a patch and a token; rows of the prefix look at themselves.
-LayerPattern patternOf(int prefix, const std::function<double(int patch, int token)>& weight) {
-    LayerPattern pattern{.layout = layoutOf(prefix), .heads = 1, .values = {}};
+SitePattern patternOf(int prefix, const std::function<double(int patch, int token)>& weight) {
+    SitePattern pattern{.layout = layoutOf(prefix), .heads = 1, .values = {}};
     for (int query = 0; query < pattern.layout.tokens; ++query)
         for (int token = 0; token < pattern.layout.tokens; ++token)
             pattern.values.push_back(
@@ -37,7 +37,7 @@ LayerPattern patternOf(int prefix, const std::function<double(int patch, int tok
     return pattern;
 }
 
-PatchHeadScores scoresOf(const LayerPattern& pattern, int classTokens) {
+PatchHeadScores scoresOf(const SitePattern& pattern, int classTokens) {
     const auto scores = patchHeadScores(
         pattern, {.grid = kGrid, .classTokens = classTokens, .pixelSimilarity = {}, .shuffled = pattern.values});
     REQUIRE(scores.size() == 1);
@@ -151,7 +151,7 @@ TEST_CASE("patch head kinds: content is what goes with likeness, positional what
     const auto contentOf = [&](bool looksAtAlike) {
         // Each has 5 others that are alike and 3 that are not, or 2 and 6. The one weight is as much above the other
         // in every row, so that weight is a line of likeness.
-        const LayerPattern pattern = patternOf(0, [&](int patch, int token) {
+        const SitePattern pattern = patternOf(0, [&](int patch, int token) {
             if (patch == token) return looksAtAlike ? 0.05 : 0.1;
             if (!looksAtAlike) return isAlike(patch, token) ? 0 : patch % 3 == 2 ? 0.15 : 0.3;
             return (isAlike(patch, token) ? 0.19 : 0) + (patch % 3 == 2 ? 0.57 / 8 : 0);
@@ -163,7 +163,7 @@ TEST_CASE("patch head kinds: content is what goes with likeness, positional what
     CHECK(contentOf(true).of(Kind::Content) == Approx(1));
     CHECK(contentOf(true).kind() == Kind::Content);
     CHECK(contentOf(false).of(Kind::Content) == 0);
-    const LayerPattern faint = patternOf(0, [&](int patch, int token) { // even but for a hair
+    const SitePattern faint = patternOf(0, [&](int patch, int token) { // even but for a hair
         return 1.0 / 9 + (patch == token ? 0 : isAlike(patch, token) ? 1e-4 : -1e-4);
     });
     const auto nearlyEven =
@@ -173,13 +173,13 @@ TEST_CASE("patch head kinds: content is what goes with likeness, positional what
     CHECK(nearlyEven.kind() == Kind::WholePicture);
     CHECK_FALSE(hasReading(contentOf(true), Kind::Positional));
     const std::vector<float> blank = patchSimilarity(layoutOf(0), std::vector<float>(18, 1.0f));
-    const LayerPattern any = patternOf(0, [](int, int token) { return token == 0 ? 1 : 0; });
+    const SitePattern any = patternOf(0, [](int, int token) { return token == 0 ? 1 : 0; });
     CHECK_FALSE(hasReading(
         patchHeadScores(any, {.grid = kGrid, .classTokens = 0, .pixelSimilarity = blank, .shuffled = {}}).front(),
         Kind::Content)); // all patches are alike
 
     // All looked at patch 0; of the shuffled picture half of it looks elsewhere.
-    const LayerPattern half = patternOf(0, [](int, int token) { return token < 2 ? 0.5 : 0; });
+    const SitePattern half = patternOf(0, [](int, int token) { return token < 2 ? 0.5 : 0; });
     const auto scores =
         patchHeadScores(any, {.grid = kGrid, .classTokens = 0, .pixelSimilarity = {}, .shuffled = half.values}).front();
     CHECK(scores.of(Kind::Positional) == Approx(0.5));
@@ -188,13 +188,13 @@ TEST_CASE("patch head kinds: content is what goes with likeness, positional what
 }
 
 TEST_CASE("patch head kinds: tokens without a place have readings of the rest", "[analysis][vision]") {
-    const LayerPattern pattern = patternOf(1, [](int patch, int token) { return token == 1 + patch ? 1 : 0; });
+    const SitePattern pattern = patternOf(1, [](int patch, int token) { return token == 1 + patch ? 1 : 0; });
     const auto scores =
         patchHeadScores(pattern, {.grid = {}, .classTokens = 1, .pixelSimilarity = {}, .shuffled = {}}).front();
     for (const Kind kind : {Kind::Neighbours, Kind::RowAndColumn, Kind::OneOffset, Kind::Positional})
         CHECK_FALSE(hasReading(scores, kind));
     CHECK(scores.kind() == Kind::Itself);
-    LayerPattern cut = pattern;
+    SitePattern cut = pattern;
     cut.values.pop_back();
     CHECK_THROWS_AS(patchHeadScores(cut, {}), Error);
 }
@@ -225,7 +225,7 @@ TEST_CASE("vision goldens: kinds of heads agree with PyTorch", "[analysis][visio
         REQUIRE(expected.size() == heads.size() * kPatchHeadKinds);
         for (size_t at = 0; at < heads.size(); ++at) {
             const PatchHeadScores& head = heads[at];
-            INFO("layer " << head.layer << ", head " << head.head);
+            INFO("layer " << head.site << ", head " << head.head);
             for (size_t kind = 0; kind < kPatchHeadKinds; ++kind) {
                 INFO(textOf(static_cast<Kind>(kind)).title);
                 const float score = head.scores[kind], other = expected[at * kPatchHeadKinds + kind];

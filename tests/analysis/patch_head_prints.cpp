@@ -17,8 +17,8 @@ using namespace attn::test;
 namespace {
 
 /// One head over a grid of patches behind CLS and a register.
-LayerPattern patternOf(ImageSize grid, const std::function<double(int64_t patch, int64_t token)>& weight) {
-    LayerPattern pattern{
+SitePattern patternOf(ImageSize grid, const std::function<double(int64_t patch, int64_t token)>& weight) {
+    SitePattern pattern{
         .layout = {.prefix = 2, .tokens = 2 + grid.area(), .tokenOf = {}, .windows = {}}, .heads = 1, .values = {}};
     for (int64_t patch = 0; patch < grid.area(); ++patch)
         pattern.layout.tokenOf.push_back(static_cast<int32_t>(2 + patch));
@@ -106,7 +106,7 @@ TEST_CASE("patch head prints: every head of every kind of model has one", "[anal
         REQUIRE(found.prints.size() == count);
         REQUIRE(found.alike.size() == count * count);
         for (size_t at = 0; at < count; ++at) {
-            INFO("layer " << found.heads[at].layer << ", head " << found.heads[at].head);
+            INFO("layer " << found.heads[at].site << ", head " << found.heads[at].head);
             const PatchHeadPrint& print = found.prints[at];
             const auto columns = static_cast<std::ptrdiff_t>(print.areas.area()) + 2;
             for (auto row = print.weights.begin(); row != print.weights.end(); row += columns)
@@ -121,7 +121,7 @@ TEST_CASE("patch head prints: every head of every kind of model has one", "[anal
         CHECK(members == count);
         CHECK(headGroups(found, 0).size() == 1);
         CHECK(headGroups(found, 1.1f).size() == count);
-        CHECK(found.indexOf(found.heads.back().layer, found.heads.back().head) == count - 1);
+        CHECK(found.indexOf(found.heads.back().site, found.heads.back().head) == count - 1);
         CHECK_THROWS_WITH(found.indexOf(9, 0), CONTAINS("no head 0 in layer 9"));
     };
     for (const char* name : {"vit", "dinov2_registers", "swin", "swin_padded"}) {

@@ -10,7 +10,7 @@ namespace {
 const std::vector<float> kPattern{0.5f, 0.25f, 0.25f, 0, 1, 0, 0.5f, 0, 0.5f, /**/ 0, 0, 1, 0.5f, 0, 0.5f, 1, 0, 0};
 
 /// CLS and two patches, two heads.
-LayerPattern pattern() {
+SitePattern pattern() {
     return {.layout = {.prefix = 1, .tokens = 3, .tokenOf = {1, 2}, .windows = {}}, .heads = 2, .values = kPattern};
 }
 
@@ -23,7 +23,7 @@ TEST_CASE("patch row: of one token, and the mean of all patches", "[session][vis
 }
 
 TEST_CASE("patch row: patches of one token share its row and its number", "[session][vision]") {
-    LayerPattern merged = pattern();
+    SitePattern merged = pattern();
     merged.layout.tokenOf = {1, 2, 1, 1}; // of four patches
     CHECK(patchRow(merged, 0, 0) == PatchRow{{0.25f, 0.25f, 0.25f, 0.25f}, 0.5});
     CHECK(patchRow(merged, 0, 3) == patchRow(merged, 0, 1));

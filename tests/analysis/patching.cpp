@@ -163,7 +163,7 @@ TEST_CASE("patch sweep: a query's row of the pattern is taken for all heads at o
                 for (int head = 0; head < model->info().heads; ++head) {
                     const auto row = pattern.begin() +
                                      static_cast<std::ptrdiff_t>((static_cast<size_t>(head) * size + token) * size);
-                    PatternEdit edit{.layer = layer, .head = head};
+                    PatternEdit edit{.site = layer, .head = head};
                     edit.rows[static_cast<int>(token)] = {row, row + count};
                     edits.patterns.push_back(std::move(edit));
                 }

@@ -58,7 +58,7 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     const auto other = succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = "abcabcab"});
     CHECK(snapshot->next->logits == other->next->logits); // bit by bit
 
-    snapshot = succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.5f}); // a gate is an edit too
+    snapshot = succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.5f}); // a gate is an edit too
     CHECK(snapshot->isEdited);
     REQUIRE(snapshot->unedited);
     CHECK(snapshot->unedited->logits == other->next->logits);
@@ -67,7 +67,7 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
 TEST_CASE("session: writing under edits that is stopped keeps all of its text", "[analysis][gpu]") {
     Session session({.validation = true});
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    succeed(session, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.5f});
+    succeed(session, SetHeadGateCommand{.site = 0, .head = 1, .gate = 0.5f});
     session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 40});
     REQUIRE(waitFor(session, [](const Snapshot& snapshot) { return snapshot.sequence->tokens.size() > 24; }));
     session.post(StopCommand{});
@@ -107,7 +107,7 @@ TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]"
 TEST_CASE("session: analyses run between commands and leave the run as it was", "[analysis][gpu]") {
     Session session({.validation = true});
     auto before = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    before = succeed(session, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.25f});
+    before = succeed(session, SetHeadGateCommand{.site = 0, .head = 1, .gate = 0.25f});
     const auto lens = std::make_shared<LogitLensAnalysis>();
     const auto sweep = std::make_shared<AblationSweepAnalysis>();
     const auto kinds = std::make_shared<HeadDetectionAnalysis>();
@@ -126,7 +126,7 @@ TEST_CASE("session: analyses run between commands and leave the run as it was", 
     const auto written = succeed(session, GenerateCommand{.maxTokens = 4});
     Session fresh({.validation = true});
     succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    succeed(fresh, SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.25f});
+    succeed(fresh, SetHeadGateCommand{.site = 0, .head = 1, .gate = 0.25f});
     CHECK(succeed(fresh, GenerateCommand{.maxTokens = 4})->sequence->text == written->sequence->text);
     // Another model forgets what was known of the old one.
     CHECK(succeed(session, OpenModelCommand{.path = "builtin:sort"})->analyses.empty());
@@ -163,8 +163,8 @@ TEST_CASE("measure: a slider's way to the views", "[.measure]") {
             std::ranges::sort(times);
             return std::pair(times[10], times.back());
         };
-        const auto gate = median([](float share) { return SetHeadGateCommand{.layer = 0, .head = 0, .gate = share}; });
-        succeed(session, SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+        const auto gate = median([](float share) { return SetHeadGateCommand{.site = 0, .head = 0, .gate = share}; });
+        succeed(session, SetHeadGateCommand{.site = -1, .head = -1, .gate = 1});
         const auto edit = median([](float share) {
             return editsOf(
                 {{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0, .amount = share}}, {}});
@@ -172,7 +172,7 @@ TEST_CASE("measure: a slider's way to the views", "[.measure]") {
         succeed(session, SetEditsCommand{});
         succeed(session, WantUneditedCommand{.isWanted = true});
         const auto compared =
-            median([](float share) { return SetHeadGateCommand{.layer = 0, .head = 0, .gate = share}; });
+            median([](float share) { return SetHeadGateCommand{.site = 0, .head = 0, .gate = share}; });
         WARN(path << ", " << session.latest()->sequence->tokens.size() << " tokens: gate " << gate.first
                   << " ms (worst " << gate.second << "), with differences " << compared.first << " ms (worst "
                   << compared.second << "), mean ablation " << edit.first << " ms (worst " << edit.second << ")");

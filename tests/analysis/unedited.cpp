@@ -29,7 +29,7 @@ bool isNear(const std::vector<float>& a, const std::vector<float>& b) {
 
 /// A pattern that looks at the first token from everywhere.
 Edits patternByHand(int layer, int head) {
-    PatternEdit pattern{.layer = layer, .head = head};
+    PatternEdit pattern{.site = layer, .head = head};
     for (int query = 0; query < 4; ++query) pattern.rows[query] = {1.0f};
     return {{}, {pattern}};
 }
@@ -40,17 +40,17 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
     Session session({.validation = true});
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     const PatternRequest view = GENERATE(
-        PatternRequest{.layer = 1, .head = 0}, PatternRequest{.layer = 1, .aggregate = HeadAggregate::Mean},
-        PatternRequest{.layer = 1, .thumbnailSize = 8, .detailSize = 8, .hidesFirst = true}, // through the lens
-        PatternRequest{.layer = 1, .detailSize = 6, .queryBegin = 4, .queryEnd = 16, .keyBegin = 2, .keyEnd = 16});
+        PatternRequest{.site = 1, .head = 0}, PatternRequest{.site = 1, .aggregate = HeadAggregate::Mean},
+        PatternRequest{.site = 1, .thumbnailSize = 8, .detailSize = 8, .hidesFirst = true}, // through the lens
+        PatternRequest{.site = 1, .detailSize = 6, .queryBegin = 4, .queryEnd = 16, .keyBegin = 2, .keyEnd = 16});
     succeed(session, view);
-    succeed(session, SetProfileCommand{.layer = 1, .head = 0});
-    const auto plain = succeed(session, CellRequest{.layer = 1, .head = 0, .query = 18, .key = 4});
+    succeed(session, SetProfileCommand{.site = 1, .head = 0});
+    const auto plain = succeed(session, CellRequest{.site = 1, .head = 0, .query = 18, .key = 4});
     REQUIRE(plain->grid);
     REQUIRE(plain->detail);
     REQUIRE(plain->profile);
 
-    CHECK(succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0})->uneditedViews == nullptr);
+    CHECK(succeed(session, SetHeadGateCommand{.site = 0, .head = 0, .gate = 0})->uneditedViews == nullptr);
     auto snapshot = succeed(session, WantUneditedCommand{.isWanted = true});
     const auto checkPlain = [&] {
         REQUIRE(snapshot->uneditedViews);
@@ -72,7 +72,7 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
         CHECK(views.explanation->query == 18);
         CHECK(views.explanation->probability == Approx(plain->explanation->probability).margin(1e-6));
     };
-    succeed(session, CellRequest{.layer = 1, .head = 0, .query = 18, .key = 4});
+    succeed(session, CellRequest{.site = 1, .head = 0, .query = 18, .key = 4});
     REQUIRE(session.waitIdle());
     snapshot = session.latest();
     checkPlain();
@@ -84,9 +84,9 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
 
     // Another change of the model leaves them as they are: a slider does not wait for them.
     const auto kept = snapshot->uneditedViews;
-    snapshot = succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0.5f});
+    snapshot = succeed(session, SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.5f});
     CHECK(snapshot->uneditedViews == kept);
-    succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
+    succeed(session, SetHeadGateCommand{.site = 0, .head = 0, .gate = 0});
     REQUIRE(session.waitIdle());
     checkSame(session.latest()->detail->values, closed);
 
@@ -108,13 +108,13 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     auto snapshot = succeed(session, WantUneditedCommand{.isWanted = true});
     CHECK(snapshot->uneditedViews == nullptr); // nothing is changed
-    snapshot = succeed(session, SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
+    snapshot = succeed(session, SetHeadGateCommand{.site = 0, .head = 0, .gate = 0});
     REQUIRE(snapshot->uneditedViews);
 
-    snapshot = succeed(session, PatternRequest{.layer = 1, .head = 1});
+    snapshot = succeed(session, PatternRequest{.site = 1, .head = 1});
     REQUIRE(snapshot->uneditedViews);
     CHECK(snapshot->uneditedViews->detail->head == 1);
-    CHECK(snapshot->uneditedViews->detail->layer == 1);
+    CHECK(snapshot->uneditedViews->detail->site == 1);
     CHECK(snapshot->detail->head == 1);
 
     session.post(GenerateCommand{.maxTokens = 100'000, .tokensPerSecond = 60});
@@ -132,7 +132,7 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
     snapshot = succeed(session, SetPromptCommand{.text = "abcabcab"});
     REQUIRE(snapshot->uneditedViews);
     CHECK(snapshot->uneditedViews->newest->keys == 8);
-    snapshot = succeed(session, SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+    snapshot = succeed(session, SetHeadGateCommand{.site = -1, .head = -1, .gate = 1});
     CHECK_FALSE(snapshot->isEdited);
     CHECK(snapshot->uneditedViews == nullptr);
 }
@@ -142,7 +142,7 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     succeed(session, WantUneditedCommand{.isWanted = true});
-    succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.25f});
+    succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.25f});
     succeed(session, SetEditsCommand{std::make_shared<const Edits>(patternByHand(0, 1))});
 
     const auto scores = std::make_shared<TokenScoresAnalysis>();
@@ -163,7 +163,7 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     checkSame(effectsOf(*both->uneditedAnalyses.at(sweep->key())), effectsOf(*plain->analyses.at(sweep->key())));
 
     // What one run leaves open the other answers as it was found: the changed one finds all tokens as likely.
-    succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0});
+    succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0});
     const auto attribution = std::make_shared<LogitAttributionAnalysis>();
     plain = succeed(fresh, RunAnalysisCommand{attribution});
     both = succeed(session, RunAnalysisCommand{attribution});
@@ -173,7 +173,7 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     CHECK(after.target.token != partsOf(*plain->analyses.at(attribution->key())).target.token);
     CHECK(before.target.token == after.target.token);
     CHECK(before.logit == Approx(plain->next->logits[static_cast<size_t>(after.target.token)]).margin(1e-5));
-    succeed(session, SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.25f});
+    succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.25f});
     both = session.latest();
 
     // The changed model is in force again, and what is not wanted is not kept.

@@ -265,9 +265,9 @@ TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[an
               "changed.patch");
         check({{{.kind = Kind::Steer, .hook = mlp, .amount = 2, .text = kSomePicture, .contrast = "this one"}}, {}},
               "changed.steer");
-        check({{}, {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Pin, .key = kKey}}}, "changed.pin");
-        check({{}, {{.layer = kLayer, .head = kHead, .kind = PatternEdit::Kind::Uniform}}}, "changed.uniform");
-        PatternEdit painted{.layer = 0, .head = kHead}; // of the last layer no patch reaches the head
+        check({{}, {{.site = kLayer, .head = kHead, .kind = PatternEdit::Kind::Pin, .key = kKey}}}, "changed.pin");
+        check({{}, {{.site = kLayer, .head = kHead, .kind = PatternEdit::Kind::Uniform}}}, "changed.uniform");
+        PatternEdit painted{.site = 0, .head = kHead}; // of the last layer no patch reaches the head
         painted.rows[kToken].resize(kKey + 2);
         painted.rows[kToken][kKey] = 0.25f;
         painted.rows[kToken][kKey + 1] = 0.75f;
@@ -299,7 +299,7 @@ TEST_CASE("vision: gates hold under a pattern that is set by hand", "[analysis][
     VisionCase vision("vit");
     vision.model.setGate(kLayer, 0, 0.25f);
     const std::vector<float> gated = vision.model.classify(vision.patches);
-    PatternEdit untouched{.layer = kLayer, .head = kHead}; // the layer forms its pattern, and no row is changed
+    PatternEdit untouched{.site = kLayer, .head = kHead}; // the layer forms its pattern, and no row is changed
     CHECK(farthest(vision.changed({{}, {untouched}}), gated) < 1e-5);
     vision.model.setGate(kLayer, kHead, 0);
     const std::vector<float> closed = vision.model.classify(vision.patches);
@@ -319,7 +319,7 @@ TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gp
     refuses("vit", {{{.hook = "blocks.0.attn.hook_z", .head = 3}}, {}}, "has no head 3");
     refuses("vit", {{{.kind = Kind::Patch, .hook = "hook_embed", .text = kSomePicture}}, {}},
             "there is no other picture to patch values from");
-    refuses("vit", {{}, {{.layer = 2, .head = 0}}}, "there is no head 0 in layer 2");
+    refuses("vit", {{}, {{.site = 2, .head = 0}}}, "there is no head 0 in layer 2");
     refuses("swin", {{{.hook = "blocks.0.attn.hook_z", .position = 999}}, {}}, "has no token 999");
     VisionCase features("vit");
     LogitTarget none{.token = 7};

@@ -87,7 +87,7 @@ TEST_CASE("difference: a heatmap draws and exports it", "[figures]") {
 TEST_CASE("difference: thumbnails share their range, and their strips show it", "[figures]") {
     useFigures();
     const auto gridOf = [](const std::vector<float>& first, const std::vector<float>& second) {
-        auto grid = std::make_shared<PatternGrid>(PatternGrid{.layers = 1, .heads = 2, .tiles = {}});
+        auto grid = std::make_shared<PatternGrid>(PatternGrid{.sites = 1, .heads = 2, .tiles = {}});
         for (int head = 0; head < 2; ++head) {
             grid->tiles.push_back(*tileOf(head == 0 ? first : second));
             grid->tiles.back().head = head;
@@ -117,8 +117,7 @@ TEST_CASE("difference: thumbnails share their range, and their strips show it", 
     CHECK(at(3, 2, 2) == change(0.5f)); // and stayed 0.5 here, in the head that did not change
 
     const auto rowsOf = [](std::vector<float> values) {
-        return std::make_shared<NewestRows>(
-            NewestRows{.layers = 1, .heads = 2, .keys = 3, .values = std::move(values)});
+        return std::make_shared<NewestRows>(NewestRows{.sites = 1, .heads = 2, .keys = 3, .values = std::move(values)});
     };
     figure.newest = rowsOf({0.2f, 0.7f, 0.1f, 0.2f, 0.3f, 0.5f});
     figure.newestBefore = rowsOf({0.2f, 0.3f, 0.5f, 0.2f, 0.3f, 0.5f});

@@ -54,7 +54,7 @@ TEST_CASE("composed models: views show the patterns that were formed", "[session
     const auto model = trained(folder, "position=alibi, mask=causal & window(2)");
     const std::vector<int> tokens{1, 3, 2, 5, 4};
     REQUIRE(model->feed(tokens));
-    const PatternTile tile = model->patternTile({.layer = 1, .head = 1, .detailSize = 64});
+    const PatternTile tile = model->patternTile({.site = 1, .head = 1, .detailSize = 64});
     REQUIRE(tile.rows == 5);
     REQUIRE(tile.columns == 5);
     for (size_t query = 0; query < 5; ++query) {
@@ -82,10 +82,10 @@ TEST_CASE("composed models: pooled pictures leave out the first token exactly", 
     const TemporaryFolder folder;
     const auto model = trained(folder, "position=alibi, mask=causal");
     REQUIRE(model->feed(std::vector<int>{1, 3, 2, 5, 4, 2}));
-    const PatternTile cells = model->patternTile({.layer = 1, .head = 1, .hidesFirst = true});
+    const PatternTile cells = model->patternTile({.site = 1, .head = 1, .hidesFirst = true});
     CHECK_FALSE(cells.leavesOutFirst); // cell by cell whoever shows it leaves it out
     REQUIRE(cells.rows == 6);
-    const PatternTile pooled = model->patternTile({.layer = 1, .head = 1, .detailSize = 3, .hidesFirst = true});
+    const PatternTile pooled = model->patternTile({.site = 1, .head = 1, .detailSize = 3, .hidesFirst = true});
     CHECK(pooled.leavesOutFirst);
     REQUIRE(pooled.rows == 3);
     for (int row = 0; row < 3; ++row)
@@ -117,7 +117,7 @@ TEST_CASE("composed models: a cell is explained by terms that sum to its score, 
         REQUIRE(model->feed(tokens));
         for (const int key : {1, 3, 4}) {
             INFO("key " << key);
-            const CellExplanation cell = model->explain({.layer = 1, .head = 1, .query = 3, .key = key});
+            const CellExplanation cell = model->explain({.site = 1, .head = 1, .query = 3, .key = key});
             CHECK(cell.remark.empty());
             REQUIRE(cell.terms.size() == names.size());
             double sum = 0;
@@ -146,7 +146,7 @@ TEST_CASE("composed models: what a layer writes is the sum of what its cells con
         REQUIRE(model->feed(tokens));
         std::vector<double> sum(8, 0); // of head 0 for query 4
         for (int key = 0; key < 5; ++key) {
-            const CellExplanation cell = model->explain({.layer = 0, .head = 0, .query = 4, .key = key});
+            const CellExplanation cell = model->explain({.site = 0, .head = 0, .query = 4, .key = key});
             REQUIRE(cell.contribution.size() == sum.size());
             for (size_t d = 0; d < sum.size(); ++d) sum[d] += static_cast<double>(cell.contribution[d]);
         }
@@ -167,7 +167,7 @@ TEST_CASE("composed models: what has no such arithmetic says so in a sentence", 
         const TemporaryFolder folder;
         const auto model = trained(folder, attention);
         REQUIRE(model->feed(std::array{1, 3, 2}));
-        const CellExplanation cell = model->explain({.layer = 0, .head = 0, .query = 2, .key = 1});
+        const CellExplanation cell = model->explain({.site = 0, .head = 0, .query = 2, .key = 1});
         CHECK_THAT(cell.remark, CONTAINS(words));
         CHECK(cell.q.empty());
         CHECK(std::isnan(cell.displayed) == (std::string_view(attention).starts_with("normaliser=aft")));
@@ -183,7 +183,7 @@ TEST_CASE("composed models: views of an effective pattern come from its factors"
         const std::vector<int> tokens{1, 3, 2, 5, 4};
         REQUIRE(model->feed(tokens));
         const PatternTile tile =
-            model->patternTile({.layer = 1, .head = 1, .queryBegin = 1, .queryEnd = 5, .keyBegin = 0, .keyEnd = 4});
+            model->patternTile({.site = 1, .head = 1, .queryBegin = 1, .queryEnd = 5, .keyBegin = 0, .keyEnd = 4});
         REQUIRE(tile.rows == 4);
         REQUIRE(tile.columns == 4);
         const auto whole = model->capture(tokens, "blocks.1.attn.hook_pattern").front(); // [H,T,S]
@@ -205,7 +205,7 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
         const std::vector<int> tokens{1, 3, 2, 5, 4};
         const std::string hooks = "blocks.0.attn.hook_v,blocks.0.attn.hook_pattern,blocks.0.attn.hook_z,logits";
         const auto own = model->capture(tokens, hooks);
-        PatternEdit edit{.layer = 0, .head = 1}; // the head's own weights: nothing is changed
+        PatternEdit edit{.site = 0, .head = 1}; // the head's own weights: nothing is changed
         for (int query = 0; query < 5; ++query)
             for (int key = 0; key < 5; ++key)
                 edit.rows[query].push_back(own[1].values[static_cast<size_t>(25 + query * 5 + key)]);
@@ -215,7 +215,7 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
             CHECK(same[3].values[i] == Approx(own[3].values[i]).margin(1e-4));
 
         edit.rows = {{4, {0, 0, 0, 0.25f, 0.75f}}};
-        model->setEdits({{}, {edit, {.layer = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 3}}}, tokens);
+        model->setEdits({{}, {edit, {.site = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 3}}}, tokens);
         const auto changed = model->capture(tokens, hooks);
         const auto& pattern = changed[1].values; // [H,T,S]
         const auto& v = changed[0];              // [T,G,D]
@@ -242,10 +242,10 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
         CHECK(changed[3].values != own[3].values);
 
         REQUIRE(model->feed(tokens));
-        const PatternTile tile = model->patternTile({.layer = 0, .head = 1});
+        const PatternTile tile = model->patternTile({.site = 0, .head = 1});
         CHECK(tile.at(4, 3) == 0.25f);
         CHECK(model->patternGrid(32).at(0, 0).at(4, 3) == 1);
-        const CellExplanation cell = model->explain({.layer = 0, .head = 1, .query = 4, .key = 4});
+        const CellExplanation cell = model->explain({.site = 0, .head = 1, .query = 4, .key = 4});
         CHECK(cell.displayed == 0.75f);
         CHECK_FALSE(cell.remark.empty());
         model->setGate(0, 1, 0);
@@ -267,8 +267,8 @@ TEST_CASE("composed models: what is set by hand keeps to what the mask shows", "
         const auto begin = pattern.values.begin() + static_cast<std::ptrdiff_t>(query * 5);
         return std::vector<float>(begin, begin + 5);
     };
-    PatternEdit edit{.layer = 1, .head = 0};
-    const std::vector<float> own = rowOf({.layer = 1, .head = 1}, 4);
+    PatternEdit edit{.site = 1, .head = 0};
+    const std::vector<float> own = rowOf({.site = 1, .head = 1}, 4);
     edit.rows = {{4, {0.5f, 0, 0, 0.25f, 0.25f}}}; // what it gives to a token that is hidden goes to the others
     CHECK(rowOf(edit, 4) == std::vector<float>{0, 0, 0, 0.5f, 0.5f});
     edit.rows = {{4, {1}}}; // it sees none of what it is given
@@ -285,6 +285,6 @@ TEST_CASE("composed models: what is set by hand keeps to what the mask shows", "
 TEST_CASE("composed models: attention without a pattern says that none can be set", "[session][gpu]") {
     const TemporaryFolder folder;
     const auto model = trained(folder, "normaliser=aft, mask=causal");
-    CHECK_THROWS_WITH(model->setEdits({{}, {{.layer = 0, .head = 0}}}, std::vector{1, 3}),
+    CHECK_THROWS_WITH(model->setEdits({{}, {{.site = 0, .head = 0}}}, std::vector{1, 3}),
                       CONTAINS("the attention of layer 0 forms no pattern"));
 }

@@ -38,7 +38,7 @@ TEST_CASE("induction: every pattern equals its formula", "[models][gpu]") {
     const auto count = static_cast<int>(ids.size());
     for (int layer = 0; layer < 2; ++layer)
         for (int head = 0; head < 2; ++head) {
-            const PatternTile tile = model.patternTile({.layer = layer, .head = head});
+            const PatternTile tile = model.patternTile({.site = layer, .head = head});
             REQUIRE(tile.isExact());
             for (int query = 0; query < count; ++query) {
                 const auto holds = [&](int key) {
@@ -80,7 +80,7 @@ TEST_CASE("generation records nothing and runs no reference", "[session][gpu]") 
 TEST_CASE("explain: the terms sum to the displayed value", "[session][gpu]") {
     LanguageModel model(makeInductionSource(), {});
     REQUIRE(model.feed(lettersOf("the quick fox the quick")));
-    const CellExplanation cell = model.explain({.layer = 1, .head = 0, .query = 20, .key = 7});
+    const CellExplanation cell = model.explain({.site = 1, .head = 0, .query = 20, .key = 7});
     double dot = 0;
     for (float product : cell.products) dot += static_cast<double>(product);
     CHECK(std::exp(dot * cell.scale - cell.rowMaximum) / cell.rowSum == Approx(cell.displayed).margin(1e-5));

@@ -49,27 +49,27 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
             CHECK(tile.exactRows == 1);
             const std::vector<int> held = model.tokens();
             REQUIRE(held.size() == count);
-            const auto captured = model.capture(held, "blocks." + std::to_string(view.layer) + ".attn.hook_pattern");
+            const auto captured = model.capture(held, "blocks." + std::to_string(view.site) + ".attn.hook_pattern");
             CHECK(worstPixel(tile, captured.front()) < 1e-5);
             return tile;
         };
         REQUIRE(model.feed(std::span(tokens).first(1100)));
-        const PatternTile whole = check(1100, {.layer = 1, .head = 3});
+        const PatternTile whole = check(1100, {.site = 1, .head = 3});
         CHECK(whole.rows == 550);
         REQUIRE(model.feed(std::span(tokens).subspan(1100))); // what was known of earlier rows is kept
-        check(1200, {.layer = 1, .head = 3});
-        check(1200, {.layer = 0, .head = 0, .detailSize = 100});
+        check(1200, {.site = 1, .head = 3});
+        check(1200, {.site = 0, .head = 0, .detailSize = 100});
         const PatternGrid grid = model.patternGrid(64);
-        CHECK(grid.at(1, 3).values == model.patternTile({.layer = 1, .head = 3, .detailSize = 64}).values);
+        CHECK(grid.at(1, 3).values == model.patternTile({.site = 1, .head = 3, .detailSize = 64}).values);
         const PatternTile part =
-            check(1200, {.layer = 0, .head = 1, .queryBegin = 1001, .queryEnd = 1180, .keyBegin = 3, .keyEnd = 90});
+            check(1200, {.site = 0, .head = 1, .queryBegin = 1001, .queryEnd = 1180, .keyBegin = 3, .keyEnd = 90});
         CHECK(part.isExact());
         CHECK(part.queryBegin == 1001);
         // Another beginning: nothing of the former tokens may stay.
         model.truncate(0);
         std::vector<int> others(tokens.rbegin(), tokens.rend());
         REQUIRE(model.feed(others));
-        check(1200, {.layer = 0, .head = 1, .queryBegin = 1001, .queryEnd = 1180, .keyBegin = 3, .keyEnd = 90});
+        check(1200, {.site = 0, .head = 1, .queryBegin = 1001, .queryEnd = 1180, .keyBegin = 3, .keyEnd = 90});
     }
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("long patterns: a session shows a coarse picture first and goes on unt
         .path = longerModel(folders.path(), "llama_gqa", 4096).string(), .prompt = {}, .promptTokens = {}});
     REQUIRE(session.waitIdle(60));
     const int vocabulary = session.latest()->model->vocabulary;
-    session.post(PatternRequest{.layer = 1, .head = 2, .thumbnailSize = 64});
+    session.post(PatternRequest{.site = 1, .head = 2, .thumbnailSize = 64});
     float first = 1, firstSmall = 1;
     session.setListener([&] {
         const auto snapshot = session.latest();

@@ -1,5 +1,6 @@
 #include "engine/inference/edits.h"
 #include "engine/inference/hook_edits.h"
+#include "engine/inference/language_model.h"
 #include "engine/inference/long_pattern_view.h"
 #include "tests/inference/longer_model.h"
 #include "tests/models/vision_folder.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr int kTokens = 300, kLayer = 1, kHead = 2;
 
 Edits editsOf(PatternEdit::Kind kind) {
-    PatternEdit edit{.layer = kLayer, .head = kHead, .kind = kind, .key = 37};
+    PatternEdit edit{.site = kLayer, .head = kHead, .kind = kind, .key = 37};
     if (kind == PatternEdit::Kind::Rows)
         for (int query = 5; query < kTokens; query += query % 3 == 0 ? 1 : 11) {
             std::vector<float> row(static_cast<size_t>(query + 1), 0.0f);
@@ -101,11 +102,11 @@ void checkPictures(Bench& bench, const std::vector<float>& pattern, int head) {
                                                  static_cast<double>(tile.at(row, column))));
         CHECK(worst < 1e-6);
     };
-    checkTile(bench.model.patternTile({.layer = kLayer, .head = head}));
-    checkTile(bench.model.patternTile({.layer = kLayer, .head = head, .detailSize = 150}));
+    checkTile(bench.model.patternTile({.site = kLayer, .head = head}));
+    checkTile(bench.model.patternTile({.site = kLayer, .head = head, .detailSize = 150}));
     checkTile(bench.model.patternGrid(64).at(kLayer, head));
     // Views of the model itself, of another layer and head, do not change the rows of this view.
-    bench.model.patternTile({.layer = 0, .head = 0, .detailSize = 64, .hidesFirst = true});
+    bench.model.patternTile({.site = 0, .head = 0, .detailSize = 64, .hidesFirst = true});
     for (const int query : {200, 202})
         CHECK(longPattern.cell(head, query, 37) == Approx(cellOf(pattern, head, query, 37)).margin(1e-6));
 }
@@ -173,12 +174,12 @@ TEST_CASE("patterns by hand: the long-pattern view, tiles, thumbnails and profil
 TEST_CASE("patterns by hand: a session's profile follows a change and its removal", "[session][gpu]") {
     Session session({.validation = true});
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "qwertyqwerty", .promptTokens = {}});
-    session.post(SetProfileCommand{.layer = 1, .head = 0});
+    session.post(SetProfileCommand{.site = 1, .head = 0});
     REQUIRE(session.waitIdle(60));
     const auto own = session.latest()->profile;
     REQUIRE(own);
     session.post(SetEditsCommand{
-        std::make_shared<const Edits>(Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+        std::make_shared<const Edits>(Edits{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
     REQUIRE(session.waitIdle(60));
     const auto uniform = session.latest()->profile;
     REQUIRE(uniform);
@@ -237,9 +238,9 @@ TEST_CASE("pictures without the first token: pooled over the other cells exactly
         };
         for (const int level : {1, 2, 3, 4})
             check(bench.model.patternTile(
-                      {.layer = kLayer, .head = kHead, .detailSize = (300 >> level) + 1, .hidesFirst = true}),
+                      {.site = kLayer, .head = kHead, .detailSize = (300 >> level) + 1, .hidesFirst = true}),
                   level, 0, 0);
-        check(bench.model.patternTile({.layer = kLayer,
+        check(bench.model.patternTile({.site = kLayer,
                                        .head = kHead,
                                        .queryBegin = 100,
                                        .queryEnd = 180,
@@ -250,6 +251,6 @@ TEST_CASE("pictures without the first token: pooled over the other cells exactly
         check(bench.model.patternGrid(64, true).at(kLayer, kHead), 3, 0, 0);
         CHECK_FALSE(bench.model.patternGrid(64, false).at(kLayer, kHead).leavesOutFirst);
         // Whole and cell by cell: whoever shows it leaves the first token out.
-        CHECK_FALSE(bench.model.patternTile({.layer = kLayer, .head = kHead, .hidesFirst = true}).leavesOutFirst);
+        CHECK_FALSE(bench.model.patternTile({.site = kLayer, .head = kHead, .hidesFirst = true}).leavesOutFirst);
     }
 }

@@ -38,7 +38,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     auto& with = lab.find<QComboBox>("compareWith");
     auto& heads = lab.find<QTreeWidget>("compareHeads");
     lab.window().bridge().post(SetEditsCommand{
-        std::make_shared<const Edits>(Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+        std::make_shared<const Edits>(Edits{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
     REQUIRE(lab.settle());
     with.setCurrentIndex(1); // without changes
     REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 120'000));
@@ -125,7 +125,7 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
     REQUIRE(lab.settle());
     lab.find<QCheckBox>("attentionHideFirst").setChecked(true);
     lab.showPanel("compare");
-    lab.window().bridge().post(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
+    lab.window().bridge().post(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0});
     REQUIRE(lab.settle());
     lab.find<QComboBox>("compareWith").setCurrentIndex(1); // without changes
     const auto& a = lab.find<MatrixView>("compareA");

@@ -81,7 +81,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     lab.window().selectHead(1, 0);
     QTest::keyClick(&lab.window(), Qt::Key_2, Qt::ControlModifier);
     REQUIRE(lab.settle());
-    REQUIRE(lab.waitFor([&] { return heatmap.figure().before != nullptr && heatmap.figure().tile->layer == 1; }));
+    REQUIRE(lab.waitFor([&] { return heatmap.figure().before != nullptr && heatmap.figure().tile->site == 1; }));
     const auto& tile = *heatmap.figure().tile;
     const auto& before = *heatmap.figure().before;
     const int last = tile.rows - 1;
@@ -181,7 +181,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
     const auto& strip = lab.find<TokenStrip>("textTokens");
     REQUIRE(lab.waitFor([&] { return summary.text().startsWith("Perplexity"); }));
     const QString plain = summary.text();
-    lab.window().bridge().post(SetHeadGateCommand{.layer = 1, .head = 0, .gate = 0.25f});
+    lab.window().bridge().post(SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.25f});
     REQUIRE(lab.settle());
     lab.press(lab.action("showDifference"));
     REQUIRE(lab.settle());

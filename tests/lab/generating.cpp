@@ -197,7 +197,7 @@ TEST_CASE("heads: the gate slider removes a head and undo brings it back", "[lab
     REQUIRE(lab.settle());
     const auto gates = lab.postedOf<SetHeadGateCommand>();
     REQUIRE(gates.size() == 1);
-    CHECK(gates[0].layer == 1);
+    CHECK(gates[0].site == 1);
     CHECK(gates[0].head == 0);
     CHECK(gates[0].gate == 0);
     CHECK(grid.gate(1, 0) == 0);

@@ -80,7 +80,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return lab.snapshot().edits != nullptr; }));
     CHECK(lab.snapshot().edits->interventions.front().amount == Approx(0.5f));
-    lab.window().bridge().post(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0});
+    lab.window().bridge().post(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0});
     REQUIRE(lab.settle());
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change and 1 reduced gate.");
     lab.press(lab.action("resetEdits"));

@@ -281,7 +281,7 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
     lab.press(lab.action("step"));
     REQUIRE(lab.settle());
     lab.window().setSampling({.greedy = false, .temperature = 0.5f});
-    lab.window().bridge().post(SetHeadGateCommand{.layer = 1, .head = 1, .gate = 0.25f});
+    lab.window().bridge().post(SetHeadGateCommand{.site = 1, .head = 1, .gate = 0.25f});
     lab.window().setLocks({{"export", ControlState::Locked}});
     REQUIRE(lab.settle());
     const SessionDocument before = lab.window().document();

@@ -25,7 +25,7 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     head.setValue(0); // the previous letter
     REQUIRE(lab.waitFor([&] {
         const auto profile = lab.snapshot().profile;
-        return profile && profile->layer == 0 && profile->head == 0 && profile->exactRows == 1;
+        return profile && profile->site == 0 && profile->head == 0 && profile->exactRows == 1;
     }));
     REQUIRE(lab.settle());
     const auto tokens = lab.snapshot().sequence->tokens.size();
@@ -43,7 +43,7 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
 
     // A pattern that is set by hand is what is counted, and is said.
     lab.window().bridge().post(SetEditsCommand{
-        std::make_shared<const Edits>(Edits{{}, {{.layer = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}})});
+        std::make_shared<const Edits>(Edits{{}, {{.site = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}})});
     const auto receivedBy = [&](size_t key) {
         return lab.find<LinesView>("profileReceived").figure().lines[0].values[key];
     };

@@ -42,7 +42,7 @@ QString socketOf(const LabWindow& lab) {
 } // namespace
 
 TEST_CASE("scope mirror: only what changed is sent, another model with everything", "[lab]") {
-    const MirrorMessage before{.path = "a", .tokens = std::vector{1, 2}, .promptLength = 2, .layer = 0, .head = 1};
+    const MirrorMessage before{.path = "a", .tokens = std::vector{1, 2}, .promptLength = 2, .site = 0, .head = 1};
     MirrorMessage now = before;
     CHECK(mirrorChange(before, now) == MirrorMessage{});
     now.edits = Edits{};
@@ -71,8 +71,8 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
     CHECK(greeting->edits == Edits{});
     CHECK(greeting->gates == std::vector<float>());
 
-    lab.window().bridge().post(PatternRequest{.layer = 1, .head = 1});
-    REQUIRE(scope.next([](const MirrorMessage& m) { return m.layer == 1; }));
+    lab.window().bridge().post(PatternRequest{.site = 1, .head = 1});
+    REQUIRE(scope.next([](const MirrorMessage& m) { return m.site == 1; }));
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
     const auto written = scope.next([](const MirrorMessage& m) { return m.tokens && m.tokens->size() == 7; });
     REQUIRE(written);
@@ -87,9 +87,9 @@ TEST_CASE("scope mirror: what is changed about the model is sent, also to a scop
     LabWindow lab("builtin:induction", "abcabc");
     REQUIRE(lab.settle());
     const Edits edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}},
-                      {{.layer = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}}};
+                      {{.site = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}}};
     lab.window().bridge().post(SetEditsCommand{std::make_shared<const Edits>(edits)});
-    lab.window().bridge().post(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0.5f});
+    lab.window().bridge().post(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.5f});
     REQUIRE(lab.settle());
     lab.press(lab.action("openInScope"));
     Listener scope(socketOf(lab));

@@ -120,7 +120,7 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 3);
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 3);
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(overlay, 9)); // row 1, column 1 of 8 x 8: token 0 of 4 x 4
-    const LayerPattern& pattern = panel(lab).shown()->answer->patterns[3];
+    const SitePattern& pattern = panel(lab).shown()->answer->patterns[3];
     const auto& shown = overlay.figure();
     REQUIRE(shown.tokens == pattern.layout.tokenOf);
     const std::vector<float> values = panel(lab).numbers().arrays()[0].values;

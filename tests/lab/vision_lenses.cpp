@@ -74,12 +74,12 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     for (int row = 0; row < table.topLevelItemCount(); ++row) {
         const PatchHeadScores& head = heads[static_cast<size_t>(row)];
         const QTreeWidgetItem& item = *table.topLevelItem(row);
-        CHECK(item.text(0) == QStringLiteral("L%1 H%2").arg(head.layer).arg(head.head));
+        CHECK(item.text(0) == QStringLiteral("L%1 H%2").arg(head.site).arg(head.head));
         CHECK(item.text(1) == QString::fromStdString(head.title()));
         CHECK(item.toolTip(0).contains("neighbours"));
     }
     sortBy(table, 0);
-    CHECK(columnOf(table, 0).front() == QStringLiteral("L%1 H%2").arg(heads.back().layer).arg(heads.back().head));
+    CHECK(columnOf(table, 0).front() == QStringLiteral("L%1 H%2").arg(heads.back().site).arg(heads.back().head));
 
     // By kind they stand in groups, and those of none last.
     sortBy(table, 1);
@@ -97,7 +97,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualItemRect(first).center());
     const QString said = lab.find<QLabel>("patchHeadExplanation").text();
     const auto at = std::ranges::find_if(heads, [&](const PatchHeadScores& head) {
-        return head.layer == place[0].toInt() && head.head == place[1].toInt();
+        return head.site == place[0].toInt() && head.head == place[1].toInt();
     });
     CHECK(said.startsWith(textOf(*at->kind()).explanation));
     CHECK(lab.find<QSpinBox>("visionLayer").value() == place[0].toInt());

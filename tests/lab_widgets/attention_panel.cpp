@@ -73,7 +73,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: three scales are one click 
     CHECK_FALSE(last<PatternRequest>().detail);
     openHead(2, 3);
     CHECK(panel->settings().level == AttentionLevel::OneHead);
-    CHECK(last<PatternRequest>().layer == 2);
+    CHECK(last<PatternRequest>().site == 2);
     CHECK(last<PatternRequest>().head == 3);
     CHECK(last<PatternRequest>().detail);
     CHECK(last<PatternRequest>().thumbnailSize == 0);
@@ -106,7 +106,7 @@ TEST_CASE_METHOD(AttentionFixture,
     CHECK(last<CellRequest>().key == 2);
     CHECK(count<CellRequest>() == 1);
     find<QSpinBox>("attentionLayer")->setValue(1);
-    CHECK(last<CellRequest>().layer == 1);
+    CHECK(last<CellRequest>().site == 1);
     auto next = std::make_shared<Snapshot>(*shown);
     next->version = next->sequenceVersion = 2;
     next->sequence = samples::sequence(11);
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: a head chosen elsewhere is 
     QSignalSpy selected(&context, &PanelContext::headSelected);
     context.selectHead(1, 2);
     CHECK(panel->settings().choice == HeadChoice{1, 2, HeadAggregate::None});
-    CHECK(last<PatternRequest>().layer == 1);
+    CHECK(last<PatternRequest>().site == 1);
     CHECK(selected.count() == 1);
     find<QSpinBox>("attentionHeadNumber")->setValue(0);
     CHECK(selected.count() == 2);
@@ -262,13 +262,13 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: the view travels through a 
     copy.setSnapshot(shown);
     copy.restoreView(saved);
     CHECK(copy.settings() == panel->settings());
-    CHECK(other.last<PatternRequest>().layer == 2);
+    CHECK(other.last<PatternRequest>().site == 2);
     CHECK(other.last<CellRequest>().key == 4);
     QJsonObject older = saved; // of version 0.2
     older.remove("site");
     older["layer"] = 1;
     copy.restoreView(older);
-    CHECK(copy.settings().choice.layer == 1);
+    CHECK(copy.settings().choice.site == 1);
     copy.restoreView(
         QJsonObject{{"level", "nonsense"}, {"site", "blocks.99.attn"}, {"head", -4}, {"cell", QJsonArray{1, "x"}}});
     CHECK(copy.settings().choice == HeadChoice{2, 0, HeadAggregate::None});
@@ -346,7 +346,7 @@ TEST_CASE("cell panel: asks by number, follows what is explained and draws it", 
     CHECK(query->maximum() == 5);
     bench.context.selectHead(1, 0);
     query->setValue(4);
-    CHECK(bench.last<CellRequest>().layer == 1);
+    CHECK(bench.last<CellRequest>().site == 1);
     CHECK(bench.last<CellRequest>().query == 4);
     const int asked = bench.count<CellRequest>();
     auto next = std::make_shared<Snapshot>(*snapshot);

@@ -28,7 +28,7 @@ extern "C" void glfwGetWindowContentScale(GLFWwindow* window, float* x, float* y
 
 TEST_CASE("density: a window that is moved to a finer screen draws larger type, and its picture stays",
           "[scope][gpu]") {
-    ScopeWindow window({.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 900, .height = 700});
+    ScopeWindow window({.prompt = "qwertyuiopqwert", .site = 1, .head = 0, .width = 900, .height = 700});
     CHECK(window.colourOf(window.picture(), {12, 3}).isNear(kOne));
     const float before = ImGui::GetFontSize();
     density = 2;

@@ -71,9 +71,9 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
                             .promptLength = 2,
                             .step = 4,
                             .edits = Edits{{{.kind = Intervention::Kind::Patch, .hook = "hook_embed", .text = "ä"}},
-                                           {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
+                                           {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
                             .gates = std::vector{0.5f, 1.0f},
-                            .layer = 1,
+                            .site = 1,
                             .head = 0,
                             .view = "grid",
                             .theme = "light"};
@@ -81,7 +81,7 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
     CHECK(line.find('\n') == line.size() - 1);
     CHECK(parseMirrorLine(line) == all);
     CHECK(parseMirrorLine("{}") == MirrorMessage{});
-    CHECK(parseMirrorLine(R"({"site": "blocks.2.attn", "of a later version": [1]})") == MirrorMessage{.layer = 2});
+    CHECK(parseMirrorLine(R"({"site": "blocks.2.attn", "of a later version": [1]})") == MirrorMessage{.site = 2});
     for (const char* wrong :
          {"", "x", "[1]", R"({"site": 1})", R"({"site": "blocks.x.attn"})", R"({"tokens": [1, "a"]})",
           R"({"theme": "pink"})", R"({"step": -1})", R"({"view": 3})", R"({"gates": [true]})", R"({"edits": 1})",
@@ -137,7 +137,7 @@ TEST_CASE("follow: the scope shows what it is sent", "[scope][gpu]") {
     Leader leader;
     ScopeWindow window({.prompt = "qwertyuiopqwert", .follow = leader.path(), .width = 700, .height = 600});
     Scope& scope = window.scope();
-    leader.send(mirrorLine({.layer = 1, .head = 1, .view = "grid", .theme = "light"}));
+    leader.send(mirrorLine({.site = 1, .head = 1, .view = "grid", .theme = "light"}));
     REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Grid; }));
     CHECK(scope.subject().layer() == 1);
     CHECK(scope.subject().head() == 1);
@@ -181,8 +181,8 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
 
     // A changed pattern shows in the head's picture and in the grid.
     const int last = scope.subject().tokenCount() - 1;
-    leader.send(mirrorLine({.edits = Edits{{}, {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
-                            .layer = 1,
+    leader.send(mirrorLine({.edits = Edits{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
+                            .site = 1,
                             .head = 0}));
     REQUIRE(window.drawUntil([&] { return !scope.model().edits().patterns.empty() && scope.subject().layer() == 1; }));
     const Screenshot picture = window.picture();
@@ -207,9 +207,9 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
     // A timed step leaves no trace of it in the caches.
     leader.send(mirrorLine({.edits = Edits{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
     REQUIRE(window.drawUntil([&] { return !scope.model().edits().interventions.empty(); }));
-    const auto edited = scope.model().language().patternTile({.layer = 1, .head = 0}).values;
+    const auto edited = scope.model().language().patternTile({.site = 1, .head = 0}).values;
     scope.model().microscope().profile(Microscope::Phase::Decode);
-    CHECK(scope.model().language().patternTile({.layer = 1, .head = 0}).values == edited);
+    CHECK(scope.model().language().patternTile({.site = 1, .head = 0}).values == edited);
 
     leader.send(mirrorLine({.edits = Edits{}, .gates = std::vector<float>(4, 0)}));
     REQUIRE(window.drawUntil([&] { return scope.model().edits().empty(); }));
@@ -224,7 +224,7 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
 TEST_CASE("follow: another model takes the place of the one that is open", "[scope][gpu]") {
     Leader leader;
     ScopeWindow window({.prompt = "qwert", .view = "grid", .follow = leader.path(), .width = 700, .height = 600});
-    leader.send(mirrorLine({.path = "builtin:reverse", .layer = 1, .head = 3}));
+    leader.send(mirrorLine({.path = "builtin:reverse", .site = 1, .head = 3}));
     REQUIRE(window.drawUntil([&] { return window.scope().subject().name() == "reverse"; }));
     CHECK(window.scope().subject().heads() == 4);
     CHECK(window.scope().subject().head() == 3);

@@ -198,13 +198,13 @@ TEST_CASE("timeline and plan: of the step with the changes that are in force", "
     std::vector<float> gates(static_cast<size_t>(model.layers() * model.heads()), 1);
     gates.back() = 0.5f;
     const Edits edits{{{.hook = "blocks.0.hook_attn_out", .amount = 0.5f}},
-                      {{.layer = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}};
+                      {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}};
     edit(edits, gates);
     CHECK(timeline.facts().ends_with("with 3 changes"));
     CHECK(timeline.profile().ops.size() > ownOps); // an edited hook and a pattern that is formed
     CHECK(namesIn(timeline.profile().ops, "softmax"));
     // Nothing of it stays: the next tokens and what is seen of the others are as if nothing had been timed.
-    const auto pattern = [&] { return model.language().patternTile({.layer = 1, .head = 1}).values; };
+    const auto pattern = [&] { return model.language().patternTile({.site = 1, .head = 1}).values; };
     const std::vector<float> before = pattern();
     for (const auto phase : {Microscope::Phase::Decode, Microscope::Phase::Prefill}) {
         const StepProfile profile = model.microscope().profile(phase);

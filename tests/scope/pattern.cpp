@@ -17,7 +17,7 @@ bool isInductionCell(const std::string& text, int query, int key) {
 
 TEST_CASE("scope: the induction head's cells are bright, the others dark, the masked ones grey", "[scope][gpu]") {
     const std::string text = "qwertyuiopqwert"; // no letter twice before the repetition
-    ScopeWindow window({.prompt = text, .layer = 1, .head = 0, .width = 700, .height = 600});
+    ScopeWindow window({.prompt = text, .site = 1, .head = 0, .width = 700, .height = 600});
     const Screenshot picture = window.picture();
     REQUIRE(picture.width == 700);
     REQUIRE(picture.height == 600);
@@ -36,7 +36,7 @@ TEST_CASE("scope: the induction head's cells are bright, the others dark, the ma
 }
 
 TEST_CASE("scope: arrows change layer and head, and the picture with them", "[scope][gpu]") {
-    ScopeWindow window({.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 700, .height = 600});
+    ScopeWindow window({.prompt = "qwertyuiopqwert", .site = 1, .head = 0, .width = 700, .height = 600});
     const Cell induction{12, 3}, previous{12, 11}, own{12, 12};
     CHECK(window.colourOf(window.picture(), induction).isNear(kOne));
 
@@ -62,7 +62,7 @@ TEST_CASE("scope: arrows change layer and head, and the picture with them", "[sc
 }
 
 TEST_CASE("scope: space writes a token, whose row appears, and Backspace goes back", "[scope][gpu]") {
-    ScopeWindow window({.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 700, .height = 600});
+    ScopeWindow window({.prompt = "qwertyuiopqwert", .site = 1, .head = 0, .width = 700, .height = 600});
     CHECK(window.scope().model().next().find("y") != std::string::npos);
     window.press("space");
     REQUIRE(window.scope().model().tokenCount() == 16);
@@ -92,7 +92,7 @@ TEST_CASE("scope: a full context is said in a sentence", "[scope][gpu]") {
 
 TEST_CASE("scope: the wheel zooms about the pointer and dragging pans", "[scope][gpu]") {
     ScopeWindow window(
-        {.prompt = "the quick fox jumps the quick fox jumps", .layer = 1, .head = 0, .width = 700, .height = 660});
+        {.prompt = "the quick fox jumps the quick fox jumps", .site = 1, .head = 0, .width = 700, .height = 660});
     const PatternView& view = window.plot().view();
     const Cell cell{36, 17}; // m was followed by p; away from the sides, where zooming holds the pattern to the edge
     window.pointAt(cell);
@@ -110,7 +110,7 @@ TEST_CASE("scope: the wheel zooms about the pointer and dragging pans", "[scope]
 }
 
 TEST_CASE("scope: pointing at a cell reads its probability and leaves the picture", "[scope][gpu]") {
-    ScopeWindow window({.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 700, .height = 600});
+    ScopeWindow window({.prompt = "qwertyuiopqwert", .site = 1, .head = 0, .width = 700, .height = 600});
     window.pointAt({14, 5});
     CHECK(window.plot().hovered() == Cell{14, 5});
     const Screenshot picture = window.picture();
@@ -120,7 +120,7 @@ TEST_CASE("scope: pointing at a cell reads its probability and leaves the pictur
 
 TEST_CASE("scope: lifting shows faint cells", "[scope][gpu]") {
     ScopeWindow window(
-        {.prompt = "qwer", .layer = 1, .head = 1, .width = 500, .height = 400}); // every key alike: 1/4 in row 3
+        {.prompt = "qwer", .site = 1, .head = 1, .width = 500, .height = 400}); // every key alike: 1/4 in row 3
     const auto plain = window.colourOf(window.picture(), {3, 1});
     window.press("b");
     CHECK_FALSE(window.colourOf(window.picture(), {3, 1}).isNear(plain));
@@ -128,7 +128,7 @@ TEST_CASE("scope: lifting shows faint cells", "[scope][gpu]") {
 }
 
 TEST_CASE("scope: follows its window's size, down to very small", "[scope][gpu]") {
-    ScopeWindow window({.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 700, .height = 600});
+    ScopeWindow window({.prompt = "qwertyuiopqwert", .site = 1, .head = 0, .width = 700, .height = 600});
     for (const auto& [width, height] : {std::pair{900, 420}, {240, 200}, {200, 160}, {640, 560}}) {
         INFO(width << "x" << height);
         glfwSetWindowSize(window.scope().window().handle(), width, height);
@@ -142,7 +142,7 @@ TEST_CASE("scope: follows its window's size, down to very small", "[scope][gpu]"
 }
 
 TEST_CASE("scope: full screen and back", "[scope][gpu]") {
-    ScopeWindow window({.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 700, .height = 600});
+    ScopeWindow window({.prompt = "qwertyuiopqwert", .site = 1, .head = 0, .width = 700, .height = 600});
     window.press("f");
     REQUIRE(window.drawUntil([&] { return window.scope().window().framebufferSize().width > 700; }));
     CHECK(window.colourOf(window.picture(), {12, 3}).isNear(kOne));

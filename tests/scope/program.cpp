@@ -53,7 +53,7 @@ TEST_CASE("program: what stops it is said with its remedy", "[scope][gpu]") {
 }
 
 TEST_CASE("program: writes a screenshot and ends", "[scope][gpu]") {
-    const TemporaryFolder folder;
+    const attn::TemporaryFolder folder;
     const auto file = folder / "picture.png";
     const Outcome outcome = run("--layer 1 --size 400x300 --frames 5 --screenshot '" + file.string() + "'");
     INFO(outcome.errors);

@@ -11,7 +11,7 @@ namespace {
 /// How many of the next questions whether a device can present are answered with no.
 int refusals = 0;
 
-Options induction() { return {.prompt = "qwertyuiopqwert", .layer = 1, .head = 0, .width = 500, .height = 400}; }
+Options induction() { return {.prompt = "qwertyuiopqwert", .site = 1, .head = 0, .width = 500, .height = 400}; }
 
 } // namespace
 

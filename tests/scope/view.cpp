@@ -71,7 +71,7 @@ TEST_CASE("options: what is left out has defaults, what is wrong is said", "[sco
         {"--layer", "1", "--size", "640x480", "--tokens", "1,2", "models/x", "--head", "3", "--screenshot", "a.png"});
     CHECK(all == Options{.path = "models/x",
                          .tokens = "1,2",
-                         .layer = 1,
+                         .site = 1,
                          .head = 3,
                          .frames = 3,
                          .screenshot = "a.png",

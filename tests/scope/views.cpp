@@ -102,7 +102,7 @@ TEST_CASE("scope: R runs until it is pressed again", "[scope][gpu]") {
 
 TEST_CASE("long-pattern view: a model's own queries and keys, and tokens as they come", "[scope][gpu]") {
     ScopeWindow window(
-        {.prompt = "qwertyuiopqwert", .view = "long-pattern", .layer = 1, .head = 0, .width = 700, .height = 600});
+        {.prompt = "qwertyuiopqwert", .view = "long-pattern", .site = 1, .head = 0, .width = 700, .height = 600});
     const auto settles = [&] { return window.drawUntil([&] { return !window.scope().isRefining(); }); };
     REQUIRE(settles());
     Screenshot picture = window.picture();

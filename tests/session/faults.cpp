@@ -183,7 +183,7 @@ TEST_CASE("faults: a lost device ends the model, not the session; opening it aga
     const std::string lost = "VK_ERROR_DEVICE_LOST (-4); reopen the model; if it happens again, update the graphics "
                              "driver or choose another device";
     for (const Command& command : std::vector<Command>{GenerateCommand{.maxTokens = 5}, SetPromptCommand{.text = "xyz"},
-                                                       PatternRequest{.layer = 1}, SetHeadGateCommand{.gate = 0.5f},
+                                                       PatternRequest{.site = 1}, SetHeadGateCommand{.gate = 0.5f},
                                                        TakeTokenCommand{.token = 3}}) {
         INFO("command " << command.index());
         {

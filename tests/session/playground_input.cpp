@@ -25,7 +25,7 @@ std::shared_ptr<const PlaygroundSnapshot> inputAnswer(PlaygroundSession& session
 /// The induction model, whose weights are known.
 std::shared_ptr<const Snapshot> captured(Session& session, int layer) {
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
-    session.post(CaptureInputsCommand{.layer = layer});
+    session.post(CaptureInputsCommand{.site = layer});
     REQUIRE(session.waitIdle());
     return session.latest();
 }
@@ -72,14 +72,14 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
           "[session][gpu]") {
     Session session(inputOptions());
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
-    session.post(PatternRequest{.layer = 1, .head = 0});
-    session.post(CaptureInputsCommand{.layer = 1});
+    session.post(PatternRequest{.site = 1, .head = 0});
+    session.post(CaptureInputsCommand{.site = 1});
     REQUIRE(session.waitIdle());
     const auto snapshot = session.latest();
     REQUIRE_FALSE(snapshot->failure);
-    REQUIRE(snapshot->layerInputs);
-    const LayerInputs& inputs = *snapshot->layerInputs;
-    CHECK(inputs.layer == 1);
+    REQUIRE(snapshot->siteInputs);
+    const SiteInputs& inputs = *snapshot->siteInputs;
+    CHECK(inputs.site == 1);
     CHECK(inputs.sequenceVersion == snapshot->sequenceVersion);
     CHECK(inputs.tokens == std::ssize(snapshot->sequence->tokens));
     CHECK(inputs.heads == snapshot->model->heads);
@@ -89,7 +89,7 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
         inputAnswer(playground, {.spec = AttentionSpec::parse("heads=" + inputs.headsText() + ", mask=causal"),
                                  .tokens = inputs.tokens,
                                  .width = inputs.width,
-                                 .layer = snapshot->layerInputs});
+                                 .layer = snapshot->siteInputs});
     REQUIRE_FALSE(shown->failure);
     const PlaygroundMap* pattern = findMap(shown->maps, "pattern");
     REQUIRE(pattern);
@@ -107,7 +107,7 @@ TEST_CASE("playground input: capturing leaves the sequence, the logits and the v
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
     REQUIRE(session.waitIdle());
     const auto before = session.latest();
-    session.post(CaptureInputsCommand{.layer = 0});
+    session.post(CaptureInputsCommand{.site = 0});
     REQUIRE(session.waitIdle());
     const auto after = session.latest();
     CHECK(after->sequenceVersion == before->sequenceVersion);
@@ -124,11 +124,11 @@ TEST_CASE("playground input: a layer that there is not is a sentence", "[session
     const auto snapshot = captured(session, 7);
     REQUIRE(snapshot->failure);
     CHECK(snapshot->failure->what == "there is no layer 7");
-    CHECK_FALSE(snapshot->layerInputs);
+    CHECK_FALSE(snapshot->siteInputs);
 }
 
 TEST_CASE("playground input: grouped keys go to the heads that share them, and to no others", "[session]") {
-    LayerInputs inputs;
+    SiteInputs inputs;
     inputs.heads = 4;
     inputs.keyValueHeads = 2;
     inputs.tokens = 2;

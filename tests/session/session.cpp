@@ -9,16 +9,16 @@ using namespace attn;
 
 TEST_CASE("queue: the newest of a kind wins, but nothing moves across what reads it", "[session]") {
     CommandQueue queue;
-    for (int layer = 0; layer < 100; ++layer) queue.push(PatternRequest{.layer = layer});
+    for (int layer = 0; layer < 100; ++layer) queue.push(PatternRequest{.site = layer});
     CHECK(queue.size() == 1);
     queue.push(TakeTokenCommand{.token = 3});
-    queue.push(PatternRequest{.layer = 7});
+    queue.push(PatternRequest{.site = 7});
     CHECK(queue.size() == 3);
-    queue.push(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0.5f});
-    queue.push(SetHeadGateCommand{.layer = 0, .head = 1, .gate = 0.5f});
-    queue.push(SetHeadGateCommand{.layer = 0, .head = 0, .gate = 0.1f});
+    queue.push(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.5f});
+    queue.push(SetHeadGateCommand{.site = 0, .head = 1, .gate = 0.5f});
+    queue.push(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.1f});
     CHECK(queue.size() == 5); // two heads
-    CHECK(std::get<PatternRequest>(*queue.pop()).layer == 99);
+    CHECK(std::get<PatternRequest>(*queue.pop()).site == 99);
     queue.push(GenerateCommand{.maxTokens = 5});
     queue.dropGeneration();
     CHECK(queue.size() == 4);
@@ -70,7 +70,7 @@ TEST_CASE("session: opens, generates, branches and explains on the worker thread
     const int node = snapshot->sequence->tokens[14].branchNode;
     session.post(GoToBranchCommand{.node = node});
     session.post(TakeTokenCommand{.token = 0});
-    session.post(CellRequest{.layer = 1, .head = 0, .query = 14, .key = 5});
+    session.post(CellRequest{.site = 1, .head = 0, .query = 14, .key = 5});
     REQUIRE(session.waitIdle());
     snapshot = session.latest();
     CHECK(snapshot->sequence->text == "qwertyuiopqwerta");
@@ -90,7 +90,7 @@ TEST_CASE("session: a command that fails says why and loses nothing", "[session]
     for (const Command& bad : std::vector<Command>{
              OpenModelCommand{.path = "/no/such/folder"}, OpenModelCommand{.path = "builtin:other"},
              SetPromptCommand{.text = "ABC!"}, SetPromptCommand{.text = ""}, SetPromptCommand{.text = "\xff\xfe"},
-             TakeTokenCommand{.token = 999}, GoToBranchCommand{.node = 999}, CellRequest{.layer = 9},
+             TakeTokenCommand{.token = 999}, GoToBranchCommand{.node = 999}, CellRequest{.site = 9},
              ShowWeightCommand{.name = "nothing"}, CaptureCommand{.hooks = "no.*", .path = "/tmp/x.npz"},
              CaptureCommand{.hooks = "logits", .path = "/tmp/x.txt"}}) {
         const uint64_t failures = session.latest()->failureCount;

@@ -197,13 +197,13 @@ TEST_CASE("vision: patterns of windows that are set by hand stay within them, an
             INFO("layer " << layer);
             const std::string attention = "blocks." + std::to_string(layer) + ".attn.";
             const auto captured = [&](const char* hook) { return model.capture(patches, attention + hook).front(); };
-            const LayerPattern own = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
+            const SitePattern own = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
             REQUIRE(own.layout.windows);
             const auto places = static_cast<size_t>(own.layout.windows->length()),
                        heads = static_cast<size_t>(own.heads);
-            const PatternEdit pin{.layer = layer, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 5};
+            const PatternEdit pin{.site = layer, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 5};
             model.setEdits({{}, {pin}}, patches, {});
-            const LayerPattern changed = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
+            const SitePattern changed = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
             int set = 0;
             own.layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
                 INFO("query " << query);

@@ -22,7 +22,7 @@ inline float weightOf(int query, int key, int offset) {
 
 inline PatternTile tile(int tokens, int layer = 0, int head = 0, int offset = 1) {
     PatternTile result{
-        .layer = layer, .head = head, .rows = tokens, .columns = tokens, .queryEnd = tokens, .keyEnd = tokens};
+        .site = layer, .head = head, .rows = tokens, .columns = tokens, .queryEnd = tokens, .keyEnd = tokens};
     for (int query = 0; query < tokens; ++query)
         for (int key = 0; key < tokens; ++key) result.values.push_back(weightOf(query, key, offset));
     return result;
@@ -51,7 +51,7 @@ inline PatternTile pooled(const PatternTile& exact, int size) {
 /// Head h of each layer looks h tokens back.
 inline std::shared_ptr<const PatternGrid> grid(int layers, int heads, int tokens) {
     auto result = std::make_shared<PatternGrid>();
-    result->layers = layers;
+    result->sites = layers;
     result->heads = heads;
     for (int layer = 0; layer < layers; ++layer)
         for (int head = 0; head < heads; ++head) result->tiles.push_back(tile(tokens, layer, head, head));
@@ -60,7 +60,7 @@ inline std::shared_ptr<const PatternGrid> grid(int layers, int heads, int tokens
 
 inline std::shared_ptr<const NewestRows> newest(int layers, int heads, int tokens) {
     auto result = std::make_shared<NewestRows>();
-    result->layers = layers;
+    result->sites = layers;
     result->heads = heads;
     result->keys = tokens;
     for (int layer = 0; layer < layers; ++layer)

@@ -114,7 +114,7 @@ void open(MainWindow& window, const QJsonValue& value) {
     if (!snapshot || !snapshot->model || QString::fromStdString(snapshot->path()) != path)
         return path.startsWith("builtin:") ? window.open(path, prompt) : window.openText(path, prompt);
     window.bridge().post(StopCommand{});
-    window.bridge().post(SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+    window.bridge().post(SetHeadGateCommand{.site = -1, .head = -1, .gate = 1});
     if (!prompt.isEmpty()) window.bridge().post(SetPromptCommand{.text = prompt.toStdString(), .tokens = {}});
 }
 
@@ -129,11 +129,11 @@ void selectHead(MainWindow& window, const QJsonValue& value) {
 void setGate(MainWindow& window, const QJsonValue& value) {
     const QJsonArray list = value.toArray();
     window.bridge().post(SetHeadGateCommand{
-        .layer = argument::layerOf(value), .head = list[1].toInt(), .gate = static_cast<float>(list[2].toDouble())});
+        .site = argument::layerOf(value), .head = list[1].toInt(), .gate = static_cast<float>(list[2].toDouble())});
 }
 
 void openGates(MainWindow& window, const QJsonValue&) {
-    window.bridge().post(SetHeadGateCommand{.layer = -1, .head = -1, .gate = 1});
+    window.bridge().post(SetHeadGateCommand{.site = -1, .head = -1, .gate = 1});
 }
 
 QJsonObject merged(QJsonObject view, const QJsonObject& changes) {

@@ -26,7 +26,7 @@ const AttentionSettings& attentionOf(MainWindow& window) {
 
 bool isHead(MainWindow& window, const QJsonValue& value) {
     const HeadChoice& choice = attentionOf(window).choice;
-    return choice.layer == argument::layerOf(value) && choice.head == value.toArray()[1].toInt();
+    return choice.site == argument::layerOf(value) && choice.head == value.toArray()[1].toInt();
 }
 
 QString levelProblem(const QJsonValue& value) { return argument::ids(value, {"all", "head", "cell"}); }

@@ -54,7 +54,7 @@ void AttentionPanel::change(AttentionSettings next, const QString& text) {
 void AttentionPanel::apply(const AttentionSettings& next) {
     settings_ = next;
     if (snapshot_ && snapshot_->model) {
-        settings_.choice.layer = std::clamp(settings_.choice.layer, 0, std::max(0, snapshot_->model->layers - 1));
+        settings_.choice.site = std::clamp(settings_.choice.site, 0, std::max(0, snapshot_->model->layers - 1));
         settings_.choice.head = std::clamp(settings_.choice.head, 0, std::max(0, snapshot_->model->heads - 1));
         if (settings_.cell && std::max(settings_.cell->query, settings_.cell->key) >= tokenCount())
             settings_.cell.reset();
@@ -71,7 +71,7 @@ void AttentionPanel::choose(const HeadChoice& choice) {
     AttentionSettings next = settings_;
     next.choice = choice;
     apply(next);
-    context_.selectHead(settings_.choice.layer, settings_.choice.head);
+    context_.selectHead(settings_.choice.site, settings_.choice.head);
 }
 
 void AttentionPanel::setLevel(AttentionLevel level) {
@@ -97,12 +97,12 @@ Cell AttentionPanel::strongestCell() const {
     const int last = tokenCount() - 1;
     Cell cell{last, last};
     const NewestRows* newest = snapshot_->newest.get();
-    if (!newest || newest->keys != tokenCount() || settings_.choice.layer >= newest->layers ||
+    if (!newest || newest->keys != tokenCount() || settings_.choice.site >= newest->sites ||
         settings_.choice.head >= newest->heads)
         return cell;
     const auto row =
         newest->values.begin() +
-        static_cast<std::ptrdiff_t>(settings_.choice.layer * newest->heads + settings_.choice.head) * newest->keys;
+        static_cast<std::ptrdiff_t>(settings_.choice.site * newest->heads + settings_.choice.head) * newest->keys;
     cell.key = static_cast<int>(std::max_element(row, row + newest->keys) - row);
     return cell;
 }
@@ -153,7 +153,7 @@ void AttentionPanel::showPictures() {
 /// would replace a cell that was selected since.
 void AttentionPanel::adoptExplanation() {
     const CellExplanation* explanation = snapshot_->explanation.get();
-    if (!explanation || explanation->layer != settings_.choice.layer || explanation->head != settings_.choice.head)
+    if (!explanation || explanation->site != settings_.choice.site || explanation->head != settings_.choice.head)
         return;
     const Cell cell{explanation->query, explanation->key};
     if (const auto own = std::find(unanswered_.begin(), unanswered_.end(), cell); own != unanswered_.end()) {
@@ -163,7 +163,7 @@ void AttentionPanel::adoptExplanation() {
     unanswered_.clear();
     if (std::max(cell.query, cell.key) >= tokenCount()) return;
     settings_.cell = cell;
-    asked_ = CellRequest{explanation->layer, explanation->head, cell.query, cell.key};
+    asked_ = CellRequest{explanation->site, explanation->head, cell.query, cell.key};
     askedVersion_ = snapshot_->sequenceVersion;
 }
 
@@ -174,8 +174,8 @@ void AttentionPanel::explainIfStale() {
     if (activity == Activity::Loading ||
         (activity == Activity::Generating && settings_.level != AttentionLevel::OneCell))
         return;
-    const CellRequest wanted{settings_.choice.layer, settings_.choice.head, settings_.cell->query, settings_.cell->key};
-    const bool isAsked = asked_ && asked_->layer == wanted.layer && asked_->head == wanted.head &&
+    const CellRequest wanted{settings_.choice.site, settings_.choice.head, settings_.cell->query, settings_.cell->key};
+    const bool isAsked = asked_ && asked_->site == wanted.site && asked_->head == wanted.head &&
                          asked_->query == wanted.query && asked_->key == wanted.key;
     if (isAsked && askedVersion_ == snapshot_->sequenceVersion) return;
     asked_ = wanted;
@@ -188,7 +188,7 @@ void AttentionPanel::postView() {
     const bool showsGrid = isVisible() && settings_.level == AttentionLevel::AllHeads;
     const int ownSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0;
     const bool areWanted = context_.arePicturesWanted(); // other panels need them
-    PatternRequest view{.layer = settings_.choice.layer,
+    PatternRequest view{.site = settings_.choice.site,
                         .head = settings_.choice.head,
                         // Other panels need the head itself, unless the aggregate is on screen.
                         .aggregate = settings_.level == AttentionLevel::OneHead ? settings_.choice.aggregate
@@ -232,19 +232,19 @@ void AttentionPanel::resizeEvent(QResizeEvent* event) {
 
 void AttentionPanel::restoreView(const QJsonObject& view) {
     apply(attentionFromJson(view));
-    context_.selectHead(settings_.choice.layer, settings_.choice.head);
+    context_.selectHead(settings_.choice.site, settings_.choice.head);
 }
 
 QString AttentionPanel::titleOf(const HeadChoice& choice) const {
     switch (choice.aggregate) {
     case HeadAggregate::Mean:
-        return tr("Layer %1, mean of heads").arg(choice.layer);
+        return tr("Layer %1, mean of heads").arg(choice.site);
     case HeadAggregate::Maximum:
-        return tr("Layer %1, maximum of heads").arg(choice.layer);
+        return tr("Layer %1, maximum of heads").arg(choice.site);
     case HeadAggregate::None:
         break;
     }
-    return tr("Layer %1, head %2").arg(choice.layer).arg(choice.head);
+    return tr("Layer %1, head %2").arg(choice.site).arg(choice.head);
 }
 
 QString AttentionPanel::resolutionOf(const PatternTile* tile) const {
@@ -261,7 +261,7 @@ void AttentionPanel::showSettings() {
                                        QSignalBlocker(scale_), QSignalBlocker(colours_), QSignalBlocker(hidesFirst_)};
     layer_->setRange(0, model ? std::max(0, model->layers - 1) : 0);
     head_->setRange(0, model ? std::max(0, model->heads - 1) : 0);
-    layer_->setValue(settings_.choice.layer);
+    layer_->setValue(settings_.choice.site);
     head_->setValue(settings_.choice.head);
     head_->setEnabled(settings_.choice.aggregate == HeadAggregate::None);
     aggregate_->setCurrentIndex(static_cast<int>(settings_.choice.aggregate));
@@ -281,8 +281,8 @@ void AttentionPanel::showSettings() {
     // The heatmap keeps its title until the requested pattern arrives.
     HeadChoice shown = settings_.choice;
     if (const PatternTile* tile = heatmap_->figure().tile.get()) {
-        shown.layer = tile->layer;
-        if (tile->head >= 0) shown = {tile->layer, tile->head, HeadAggregate::None};
+        shown.site = tile->site;
+        if (tile->head >= 0) shown = {tile->site, tile->head, HeadAggregate::None};
     }
     const bool isChange = heatmap_->figure().before != nullptr;
     heatmap_->setTitle(titleOf(shown) + (isChange ? tr(", difference in attention") : QString()) +

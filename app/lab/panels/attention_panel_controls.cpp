@@ -164,7 +164,7 @@ QWidget* AttentionPanel::makeTools() {
         choose({layer, settings_.choice.head, settings_.choice.aggregate});
     });
     connect(head_, &QSpinBox::valueChanged, this, [this](int head) {
-        choose({settings_.choice.layer, head, settings_.choice.aggregate});
+        choose({settings_.choice.site, head, settings_.choice.aggregate});
     });
     connect(aggregate_, &QComboBox::currentIndexChanged, this, [this](int index) {
         AttentionSettings next = settings_;
@@ -226,7 +226,7 @@ void AttentionPanel::connectViews() {
         showLinks();
     });
     connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
-        if (layer == settings_.choice.layer && head == settings_.choice.head) return;
+        if (layer == settings_.choice.site && head == settings_.choice.head) return;
         AttentionSettings next = settings_;
         next.choice = {layer, head, HeadAggregate::None};
         apply(next);

@@ -30,7 +30,7 @@ int savedLayer(const QJsonObject& view, int absent) {
 
 QJsonObject attentionToJson(const AttentionSettings& settings) {
     QJsonObject object{{"level", QLatin1String(kLevels[static_cast<size_t>(settings.level)])},
-                       {"site", QString::fromStdString(siteName(settings.choice.layer))},
+                       {"site", QString::fromStdString(siteName(settings.choice.site))},
                        {"head", settings.choice.head},
                        {"aggregate", QLatin1String(kAggregates[static_cast<size_t>(settings.choice.aggregate)])},
                        {"scale", scaleKey(settings.scale.kind)},

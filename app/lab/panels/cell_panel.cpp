@@ -47,7 +47,7 @@ CellPanel::CellPanel(PanelContext& context, QWidget* parent)
 }
 
 void CellPanel::ask() {
-    context_.post(CellRequest{.layer = layer_, .head = head_, .query = query_->value(), .key = key_->value()});
+    context_.post(CellRequest{.site = layer_, .head = head_, .query = query_->value(), .key = key_->value()});
 }
 
 void CellPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -66,7 +66,7 @@ void CellPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if (snapshot->explanation == explanation_) return;
     explanation_ = snapshot->explanation;
     if (!explanation_) return;
-    layer_ = explanation_->layer;
+    layer_ = explanation_->site;
     head_ = explanation_->head;
     if (!query_->hasFocus()) query_->setValue(explanation_->query);
     if (!key_->hasFocus()) key_->setValue(explanation_->key);

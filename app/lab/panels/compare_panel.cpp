@@ -239,7 +239,7 @@ void ComparePanel::postView() {
     if (!bridge_) return;
     const PatternGrid* grid = first_ ? first_->grid.get() : nullptr;
     const PatternTile* tile = grid && !grid->tiles.empty() ? &grid->tiles.front() : nullptr;
-    const PatternRequest view{.layer = layer_,
+    const PatternRequest view{.site = layer_,
                               .head = head_,
                               .thumbnailSize = !tile || tile->isExact() ? kMostExact : std::max(8, tile->rows),
                               .detailSize = kMostTokens,
@@ -350,7 +350,7 @@ void ComparePanel::showHeads() {
     if (!isOn) return message_->setText(tr("Choose a run to compare with the current run."));
     const PatternGrid *a = first_ ? first_->grid.get() : nullptr, *b = second_->grid.get();
     if (!a || !b || second_->status.activity != Activity::Idle) return;
-    const bool hasSameHeads = a->layers == b->layers && a->heads == b->heads && !a->tiles.empty() && !b->tiles.empty();
+    const bool hasSameHeads = a->sites == b->sites && a->heads == b->heads && !a->tiles.empty() && !b->tiles.empty();
     std::vector<int> partners;
     if (hasSameHeads) {
         const PatternTile &one = a->tiles.front(), &other = b->tiles.front();

@@ -23,13 +23,13 @@ constexpr int kPicture = 72;                              ///< pixels across a t
 constexpr float kAlike = 0.8f;                            ///< least similarity of patterns in one group
 constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; values from 0 sort by the score of that HeadKind
 
-QString nameOf(const HeadScores& head) { return QStringLiteral("L%1 H%2").arg(head.layer).arg(head.head); }
+QString nameOf(const HeadScores& head) { return QStringLiteral("L%1 H%2").arg(head.site).arg(head.head); }
 
 /// Thumbnail of a head's pattern on the random tokens.
 QIcon pictureOf(const HeadDetection& found, const HeadScores& head) {
-    const auto print = found.printOf(head.layer, head.head);
+    const auto print = found.printOf(head.site, head.head);
     const int tokens = found.printTokens;
-    auto tile = std::make_shared<PatternTile>(PatternTile{.layer = head.layer,
+    auto tile = std::make_shared<PatternTile>(PatternTile{.site = head.site,
                                                           .head = head.head,
                                                           .rows = tokens,
                                                           .columns = tokens,
@@ -148,11 +148,10 @@ void HeadKindsPanel::list() {
             reference_.reset(); // too small to compare
         if (reference_) {
             if (reference_->in == found_)
-                rows.emplace_back(
-                    found_->all[static_cast<size_t>(reference_->layer * found_->heads + reference_->head)],
-                    tr("selected head"));
-            for (const SimilarHead& each : similarHeads(*reference_->in, reference_->layer, reference_->head, *found_))
-                rows.emplace_back(found_->all[static_cast<size_t>(each.layer * found_->heads + each.head)],
+                rows.emplace_back(found_->all[static_cast<size_t>(reference_->site * found_->heads + reference_->head)],
+                                  tr("selected head"));
+            for (const SimilarHead& each : similarHeads(*reference_->in, reference_->site, reference_->head, *found_))
+                rows.emplace_back(found_->all[static_cast<size_t>(each.site * found_->heads + each.head)],
                                   tr("%1 % similar").arg(qRound(each.similarity * 100)));
         } else if (order == kByGroup) {
             int number = 1;
@@ -185,10 +184,10 @@ void HeadKindsPanel::list() {
                                              QStringLiteral("%1 %2").arg(nameOf(head), remark), heads_);
             item->setSizeHint({fontMetrics().horizontalAdvance("L00 H00 duplicate token "),
                                kPicture + (before_ ? 4 : 2) * fontMetrics().height()}); // room for the original label
-            item->setData(Qt::UserRole, head.layer * found_->heads + head.head);
+            item->setData(Qt::UserRole, head.site * found_->heads + head.head);
             QStringList reasons;
             for (HeadKind kind : head.labels()) reasons << QString::fromStdString(head.explanation(kind));
-            item->setToolTip(tr("Layer %1, head %2").arg(head.layer).arg(head.head) + "\n" + reasons.join("\n"));
+            item->setToolTip(tr("Layer %1, head %2").arg(head.site).arg(head.head) + "\n" + reasons.join("\n"));
         }
     }
     explain();
@@ -207,7 +206,7 @@ void HeadKindsPanel::explain() {
     if (!item && reference_) {
         explanation_->setText(
             tr("Sorted by similarity to layer %1, head %2 of %3. Open another model to find similar heads there.")
-                .arg(reference_->layer)
+                .arg(reference_->site)
                 .arg(reference_->head)
                 .arg(reference_->model));
         return;
@@ -224,7 +223,7 @@ void HeadKindsPanel::explain() {
         const std::string_view name = attn::nameOf(kind);
         reasons << tr("%1: %2").arg(fromEngine(name), QString::fromStdString(head.explanation(kind)));
     }
-    QString text = tr("Layer %1, head %2 – ").arg(head.layer).arg(head.head) +
+    QString text = tr("Layer %1, head %2 – ").arg(head.site).arg(head.head) +
                    (reasons.isEmpty() ? tr("mixed: no kind reaches 40 % of its attention") : reasons.join("; ")) + ".";
     if (const HeadScores* before = beforeOf(head)) {
         QStringList scores;
@@ -243,7 +242,7 @@ void HeadKindsPanel::explain() {
 const HeadScores* HeadKindsPanel::beforeOf(const HeadScores& head) const {
     const bool isSame =
         before_ && found_ && before_->heads == found_->heads && before_->all.size() == found_->all.size();
-    return isSame ? &before_->all[static_cast<size_t>(head.layer * found_->heads + head.head)] : nullptr;
+    return isSame ? &before_->all[static_cast<size_t>(head.site * found_->heads + head.head)] : nullptr;
 }
 
 ExportNumbers HeadKindsPanel::numbers() const {
@@ -256,18 +255,18 @@ ExportNumbers HeadKindsPanel::numbers() const {
         }
         text += '\n';
         for (const HeadScores& head : found->all) {
-            text += QStringLiteral("%1,%2,%3").arg(head.layer).arg(head.head).arg(QString::fromStdString(head.title()));
+            text += QStringLiteral("%1,%2,%3").arg(head.site).arg(head.head).arg(QString::fromStdString(head.title()));
             for (float score : head.scores) text += QStringLiteral(",%1").arg(static_cast<double>(score));
             text += '\n';
         }
         return text;
     };
     const auto arrays = [found = found_]() -> std::vector<NumberArray> {
-        NumberArray scores{"scores", {found->layers, found->heads, static_cast<int64_t>(kHeadKinds)}, {}};
+        NumberArray scores{"scores", {found->sites, found->heads, static_cast<int64_t>(kHeadKinds)}, {}};
         for (const HeadScores& head : found->all)
             scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
         return {scores,
-                {"patterns", {found->layers, found->heads, found->printTokens, found->printTokens}, found->prints}};
+                {"patterns", {found->sites, found->heads, found->printTokens, found->printTokens}, found->prints}};
     };
     return {.csv = csv, .arrays = arrays};
 }

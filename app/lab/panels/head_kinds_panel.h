@@ -41,7 +41,7 @@ private:
     QLabel* explanation_;
     struct ReferenceHead {
         std::shared_ptr<const HeadDetection> in;
-        int layer = 0, head = 0;
+        int site = 0, head = 0;
         QString model;
     };
     std::optional<ReferenceHead>

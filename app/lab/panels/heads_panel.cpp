@@ -106,7 +106,7 @@ ExportNumbers HeadsPanel::numbers() const {
     const auto csv = [rows = snapshot_->newest, shown = grid_->shown(), isChange] {
         QString text = isChange ? "layer,head,key,change\n" : "layer,head,key,attention\n";
         size_t at = 0;
-        for (int layer = 0; layer < rows->layers; ++layer)
+        for (int layer = 0; layer < rows->sites; ++layer)
             for (int head = 0; head < rows->heads; ++head)
                 for (int key = 0; key < rows->keys; ++key)
                     text += QStringLiteral("%1,%2,%3,%4\n")
@@ -118,8 +118,8 @@ ExportNumbers HeadsPanel::numbers() const {
     };
     const auto arrays = [rows = snapshot_->newest, gates = snapshot_->headGates, shown = grid_->shown(), isChange] {
         std::vector<NumberArray> all{
-            {isChange ? "newest_row_change" : "newest_row", {rows->layers, rows->heads, rows->keys}, shown}};
-        if (gates) all.push_back({"gate", {rows->layers, rows->heads}, *gates});
+            {isChange ? "newest_row_change" : "newest_row", {rows->sites, rows->heads, rows->keys}, shown}};
+        if (gates) all.push_back({"gate", {rows->sites, rows->heads}, *gates});
         return all;
     };
     return {.csv = csv, .arrays = arrays};

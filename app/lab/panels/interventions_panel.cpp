@@ -207,9 +207,9 @@ void InterventionsPanel::removeSelected() {
 void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text) {
     Edits after = edits();
     const auto found = std::ranges::find_if(after.patterns, [this](const PatternEdit& edit) {
-        return edit.layer == layer_->value() && edit.head == head_->value();
+        return edit.site == layer_->value() && edit.head == head_->value();
     });
-    PatternEdit edit{.layer = layer_->value(), .head = head_->value()};
+    PatternEdit edit{.site = layer_->value(), .head = head_->value()};
     if (found != after.patterns.end()) edit = *found;
     change(edit);
     if (found != after.patterns.end())
@@ -243,7 +243,7 @@ void InterventionsPanel::paint(const Cell& cell) {
     }
     const PatternEdit::Kind now = [&] {
         for (const PatternEdit& edit : edits().patterns)
-            if (edit.layer == layer_->value() && edit.head == head_->value()) return edit.kind;
+            if (edit.site == layer_->value() && edit.head == head_->value()) return edit.kind;
         return PatternEdit::Kind::Rows;
     }();
     applyPattern(

@@ -138,7 +138,7 @@ QWidget* InterventionsPanel::makePattern() {
     connect(own_, &QPushButton::clicked, this, [this] {
         Edits after = edits();
         std::erase_if(after.patterns, [this](const PatternEdit& edit) {
-            return edit.layer == layer_->value() && edit.head == head_->value();
+            return edit.site == layer_->value() && edit.head == head_->value();
         });
         apply(std::move(after), tr("restoring a pattern"), "own");
     });

@@ -109,7 +109,7 @@ LensAnswer showWeighted(const AnalysisResult& result, const Snapshot& snapshot) 
     const auto& found = static_cast<const WeightedAttention&>(result);
     LensAnswer answer{.summary = tr("Layer %1, head %2: each attention weight times the length of the value that it "
                                     "carries. A large weight on a short value has little effect.")
-                                     .arg(found.layer)
+                                     .arg(found.site)
                                      .arg(found.head)};
     answer.matrix.title = tr("Attention weight × length of the value after W_O");
     answer.matrix.rowTitle = tr("query");
@@ -129,7 +129,7 @@ LensAnswer showCircuits(const AnalysisResult& result, const Snapshot& snapshot) 
     const auto& found = static_cast<const HeadCircuits&>(result);
     LensAnswer answer{.summary = tr("Layer %1, head %2, computed from its weight matrices. Copying score %3: 1 raises "
                                     "the logit of the token that the head looks at, −1 lowers it.")
-                                     .arg(found.layer)
+                                     .arg(found.site)
                                      .arg(found.head)
                                      .arg(number(found.copyingScore, 2))};
     answer.columns = {tr("Token"), tr("As a query, looks for (QK)"), tr("As a key, raises (OV)")};
@@ -149,7 +149,7 @@ LensAnswer showCircuits(const AnalysisResult& result, const Snapshot& snapshot) 
 
 LensAnswer showComposition(const AnalysisResult& result, const Snapshot&) {
     const auto& found = static_cast<const CompositionScores&>(result);
-    const int all = found.layers * found.heads;
+    const int all = found.sites * found.heads;
     LensAnswer answer{.summary = tr("How strongly later heads read from earlier heads, computed from weight matrices: "
                                     "the largest of Q-, K- and V-composition.")};
     std::vector<float> largest(static_cast<size_t>(all * all), 0);
@@ -191,7 +191,7 @@ LensAnswer showPatching(const AnalysisResult& result, const Snapshot& snapshot) 
 template <class T> std::shared_ptr<const Analysis> makePlain(const LensQuestion&) { return std::make_shared<T>(); }
 template <class T> std::shared_ptr<const Analysis> makeOfHead(const LensQuestion& question) {
     auto analysis = std::make_shared<T>();
-    analysis->layer = question.layer;
+    analysis->site = question.site;
     analysis->head = question.head;
     return analysis;
 }

@@ -16,7 +16,7 @@ namespace attn {
 
 /// The inputs of a lens. A lens uses those that its page asks for.
 struct LensQuestion {
-    int layer = 0, head = 0;
+    int site = 0, head = 0;
     int position = -1; ///< -1: the last token
     LogitTarget target;
     std::string text; ///< other text, for patching

@@ -113,7 +113,7 @@ int LensesPanel::tokenOf(const QString& text) const {
 }
 
 LensQuestion LensesPanel::question() {
-    LensQuestion question{.layer = layer_, .head = head_, .position = position_->currentIndex() - 1};
+    LensQuestion question{.site = layer_, .head = head_, .position = position_->currentIndex() - 1};
     question.text = text_->text().toStdString();
     QStringList unknown;
     for (const auto& [line, token] :

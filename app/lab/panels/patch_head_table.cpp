@@ -47,7 +47,7 @@ class HeadItem : public QTreeWidgetItem {
 public:
     /// @param group 0: none  @param similarity to the reference; below 0: there is no reference
     HeadItem(const PatchHeadScores& head, int index, int group, float similarity)
-        : QTreeWidgetItem({PatchHeadTable::tr("L%1 H%2").arg(head.layer).arg(head.head),
+        : QTreeWidgetItem({PatchHeadTable::tr("L%1 H%2").arg(head.site).arg(head.head),
                            QString::fromStdString(head.title()),
                            head.kind() ? wholePercent(head.of(*head.kind())) : QStringLiteral("–")}),
           index_(index), group_(group), similarity_(similarity),
@@ -90,7 +90,7 @@ QString csvOf(const PatchHeadDetection& found) {
     text += '\n';
     for (const PatchHeadScores& head : found.heads) {
         text += QStringLiteral("%1,%2,%3,%4,%5")
-                    .arg(head.layer)
+                    .arg(head.site)
                     .arg(head.head)
                     .arg(QLatin1String(head.kind() ? textOf(*head.kind()).id : "mixed"))
                     .arg(head.down)
@@ -107,7 +107,7 @@ std::vector<NumberArray> arraysOf(const PatchHeadDetection& found) {
     NumberArray heads{"heads", {static_cast<int64_t>(found.heads.size()), 2}, {}};
     for (const PatchHeadScores& head : found.heads) {
         scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
-        heads.values.insert(heads.values.end(), {static_cast<float>(head.layer), static_cast<float>(head.head)});
+        heads.values.insert(heads.values.end(), {static_cast<float>(head.site), static_cast<float>(head.head)});
     }
     return {heads, scores};
 }
@@ -156,11 +156,11 @@ PatchHeadTable::PatchHeadTable(QWidget* parent)
     connect(similar_, &QPushButton::clicked, this, &PatchHeadTable::sortBySimilarity);
     connect(table_, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
         explain();
-        if (const PatchHeadScores* head = headOf(item)) emit headChosen(head->layer, head->head);
+        if (const PatchHeadScores* head = headOf(item)) emit headChosen(head->site, head->head);
     });
     // A click on the head that is selected already shows it again, whatever else was looked at meanwhile.
     connect(table_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
-        if (const PatchHeadScores* head = headOf(item)) emit headChosen(head->layer, head->head);
+        if (const PatchHeadScores* head = headOf(item)) emit headChosen(head->site, head->head);
     });
     explain();
 }
@@ -173,7 +173,7 @@ void PatchHeadTable::setDetection(std::shared_ptr<const PatchHeadDetection> dete
                                   std::shared_ptr<const ModelInfo> model) {
     if (detection == shown_) return;
     const PatchHeadScores* before = headOf(table_->currentItem());
-    const auto current = before ? std::optional(std::pair(before->layer, before->head)) : std::nullopt;
+    const auto current = before ? std::optional(std::pair(before->site, before->head)) : std::nullopt;
     // The same head on another picture.
     if (reference_ && detection && model == reference_->model) reference_->in = detection;
     shown_ = std::move(detection);
@@ -189,7 +189,7 @@ void PatchHeadTable::setDetection(std::shared_ptr<const PatchHeadDetection> dete
     list();
     const QSignalBlocker quiet(table_);
     for (size_t at = 0; current && at < groups_.size(); ++at)
-        if (current == std::pair(shown_->heads[at].layer, shown_->heads[at].head)) select(at);
+        if (current == std::pair(shown_->heads[at].site, shown_->heads[at].head)) select(at);
     explain();
 }
 
@@ -217,7 +217,7 @@ void PatchHeadTable::list() {
 void PatchHeadTable::sortBySimilarity() {
     const PatchHeadScores* head = headOf(table_->currentItem());
     if (!head) return;
-    const size_t index = shown_->indexOf(head->layer, head->head);
+    const size_t index = shown_->indexOf(head->site, head->head);
     const QSignalBlocker quiet(table_);
     if (reference_ && reference_->model == model_ && reference_->index == index) { // once more: groups again
         reference_.reset();
@@ -238,7 +238,7 @@ void PatchHeadTable::explain() {
     if (!head && shown_ && reference_ && reference_->model != model_) {
         const PatchHeadScores& to = reference_->in->heads[reference_->index];
         return explanation_->setText(tr("Compared with layer %1, head %2 of %3.")
-                                         .arg(to.layer)
+                                         .arg(to.site)
                                          .arg(to.head)
                                          .arg(QString::fromStdString(reference_->model->name)));
     }

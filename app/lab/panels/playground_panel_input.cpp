@@ -20,7 +20,7 @@ void PlaygroundPanel::editInput(const PlaygroundSetup& setup, const QString& wha
     PlaygroundSetup next = setup;
     // Take the number of heads from the model's layer; the mask and the other parts stay.
     if (next.input.kind == InputChoice::Kind::Sentence && setup_.input.kind != next.input.kind && model_->model) {
-        LayerInputs layer;
+        SiteInputs layer;
         const Site& site = model_->model->structure.sites.front();
         layer.heads = site.heads;
         layer.keyValueHeads = site.keyValueHeads;
@@ -33,7 +33,7 @@ void PlaygroundPanel::editInput(const PlaygroundSetup& setup, const QString& wha
 
 void PlaygroundPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isSame = snapshot->sequence == model_->sequence && snapshot->model == model_->model &&
-                        snapshot->layerInputs == model_->layerInputs;
+                        snapshot->siteInputs == model_->siteInputs;
     model_ = snapshot;
     if (isSame && snapshot->status.activity != Activity::Idle) return;
     inputs_->setSnapshot(*snapshot);
@@ -63,11 +63,11 @@ std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
     if (input.kind == InputChoice::Kind::Sentence) {
         if (!model_->model || !model_->sequence || model_->sequence->tokens.empty()) return {};
         const int layer = std::min(input.layer, model_->model->layers - 1);
-        const auto& given = model_->layerInputs;
-        if (!given || given->layer != layer || given->sequenceVersion != model_->sequenceVersion) {
+        const auto& given = model_->siteInputs;
+        if (!given || given->site != layer || given->sequenceVersion != model_->sequenceVersion) {
             const std::pair wanted(model_->sequenceVersion, layer);
             if (model_->status.activity == Activity::Idle && std::exchange(captured_, wanted) != wanted)
-                context_.post(CaptureInputsCommand{.layer = layer});
+                context_.post(CaptureInputsCommand{.site = layer});
             return {};
         }
         query.layer = given;

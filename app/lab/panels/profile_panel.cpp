@@ -68,7 +68,7 @@ ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
         const auto row = static_cast<size_t>(largest_->indexOfTopLevelItem(item));
         if (!shown_ || row >= shown_->largest.size()) return;
         const HeadProfile::Cell& cell = shown_->largest[row];
-        context_.post(CellRequest{shown_->layer, shown_->head, cell.query, cell.key});
+        context_.post(CellRequest{shown_->site, shown_->head, cell.query, cell.key});
         context_.showPanel("cell");
     };
     connect(largest_, &QTreeWidget::itemClicked, this, open);
@@ -94,7 +94,7 @@ void ProfilePanel::showIfNew() {
     const UneditedViews* compared = context_.compared(*snapshot_);
     std::shared_ptr<const HeadProfile> before = compared ? compared->profile : nullptr;
     const auto& now = snapshot_->profile; // for a while they may belong to different heads or rows
-    if (before && (!now || now->layer != before->layer || now->head != before->head || now->exactRows < 1 ||
+    if (before && (!now || now->site != before->site || now->head != before->head || now->exactRows < 1 ||
                    now->received.size() != before->received.size()))
         before = nullptr;
     if (shown_ == now && before_ == before && shownVersion_ == snapshot_->sequenceVersion) return;
@@ -125,7 +125,7 @@ void ProfilePanel::setInFront(bool isInFront) {
 }
 
 void ProfilePanel::ask() {
-    context_.post(isInFront_ ? SetProfileCommand{.layer = layer_, .head = head_} : SetProfileCommand{});
+    context_.post(isInFront_ ? SetProfileCommand{.site = layer_, .head = head_} : SetProfileCommand{});
 }
 
 QString ProfilePanel::tokenText(int token) const {
@@ -181,7 +181,7 @@ std::vector<float> ProfilePanel::lessBefore(std::vector<float> values, std::vect
 void ProfilePanel::showTitle() {
     if (!shown_ || !snapshot_->sequence)
         return title_->setText(tr("Type a prompt in the Generate panel to see where a head looks."));
-    const QString head = tr("Layer %1, head %2").arg(shown_->layer).arg(shown_->head);
+    const QString head = tr("Layer %1, head %2").arg(shown_->site).arg(shown_->head);
     if (shown_->received.empty()) return title_->setText(tr("%1 has no pattern.").arg(head));
     QString title = shown_->isByHand ? tr("%1, changed pattern").arg(head) : head;
     if (before_) title += tr(" (changed minus original; the table shows the changed run)");

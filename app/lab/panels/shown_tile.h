@@ -15,9 +15,9 @@ inline std::shared_ptr<const PatternTile> shownTile(const std::shared_ptr<const 
                                                     int layer, int head, bool mayLeaveOutFirst = false) {
     const bool isWhole = detail && detail->queryBegin == 0 && detail->keyBegin == 0 && detail->queryEnd >= count &&
                          detail->keyEnd >= count;
-    if (isWhole && detail->layer == layer && detail->head == head && (mayLeaveOutFirst || !detail->leavesOutFirst))
+    if (isWhole && detail->site == layer && detail->head == head && (mayLeaveOutFirst || !detail->leavesOutFirst))
         return detail;
-    if (!grid || layer >= grid->layers || head >= grid->heads || grid->tiles.empty()) return nullptr;
+    if (!grid || layer >= grid->sites || head >= grid->heads || grid->tiles.empty()) return nullptr;
     if (grid->at(layer, head).leavesOutFirst && !mayLeaveOutFirst) return nullptr;
     return {grid, &grid->at(layer, head)};
 }

@@ -159,9 +159,9 @@ void VisionChanges::showList() {
 void VisionChanges::applyPattern(const PatternEdit& edit, const QString& text) {
     VisionChange after = change_;
     std::erase_if(after.edits.patterns,
-                  [&](const PatternEdit& each) { return each.layer == edit.layer && each.head == edit.head; });
+                  [&](const PatternEdit& each) { return each.site == edit.site && each.head == edit.head; });
     if (edit.kind != PatternEdit::Kind::Rows || !edit.rows.empty()) after.edits.patterns.push_back(edit);
-    emit edited(after, text, QStringLiteral("pattern %1.%2").arg(edit.layer).arg(edit.head));
+    emit edited(after, text, QStringLiteral("pattern %1.%2").arg(edit.site).arg(edit.head));
 }
 
 size_t VisionChanges::layerTokens() const {
@@ -181,9 +181,9 @@ std::vector<int> VisionChanges::queries() const {
 void VisionChanges::paint(int patch, bool isFirst) {
     if (!shown_->model) return;
     const auto found = std::ranges::find_if(change_.edits.patterns, [this](const PatternEdit& each) {
-        return each.layer == layer_->value() && each.head == head_->value();
+        return each.site == layer_->value() && each.head == head_->value();
     });
-    PatternEdit edit{.layer = layer_->value(), .head = head_->value()};
+    PatternEdit edit{.site = layer_->value(), .head = head_->value()};
     if (found != change_.edits.patterns.end() && found->kind == PatternEdit::Kind::Rows) edit = *found;
     const std::vector<int> rows = queries();
     const auto key = static_cast<size_t>(tokenOf(patch, layer_->value()));

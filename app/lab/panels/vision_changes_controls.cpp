@@ -167,18 +167,18 @@ void VisionChanges::makePattern() {
     connect(paint_, &QPushButton::toggled, this, &VisionChanges::paintingChanged);
     connect(pin_, &QPushButton::clicked, this, [this] {
         if (!patch_) return;
-        applyPattern({.layer = layer_->value(),
+        applyPattern({.site = layer_->value(),
                       .head = head_->value(),
                       .kind = PatternEdit::Kind::Pin,
                       .key = tokenOf(*patch_, layer_->value())},
                      tr("pinning a pattern"));
     });
     connect(uniform_, &QPushButton::clicked, this, [this] {
-        applyPattern({.layer = layer_->value(), .head = head_->value(), .kind = PatternEdit::Kind::Uniform},
+        applyPattern({.site = layer_->value(), .head = head_->value(), .kind = PatternEdit::Kind::Uniform},
                      tr("making a pattern uniform"));
     });
     connect(own_, &QPushButton::clicked, this,
-            [this] { applyPattern({.layer = layer_->value(), .head = head_->value()}, tr("restoring a pattern")); });
+            [this] { applyPattern({.site = layer_->value(), .head = head_->value()}, tr("restoring a pattern")); });
 }
 
 } // namespace attn

@@ -175,13 +175,13 @@ LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const VisionSnap
     LensAnswer answer{.summary = tr("Compare the head kinds of early and late layers.")};
     std::vector<int> layers;
     for (const PatchHeadScores& head : found.heads)
-        if (layers.empty() || layers.back() != head.layer) layers.push_back(head.layer);
+        if (layers.empty() || layers.back() != head.site) layers.push_back(head.site);
     std::vector<float> values;
     for (size_t kind = 0; kind < kPatchHeadKinds; ++kind) {
         std::vector<float> sums(layers.size(), 0), heads(layers.size(), 0);
         size_t at = 0;
         for (const PatchHeadScores& head : found.heads) {
-            if (layers[at] != head.layer) ++at;
+            if (layers[at] != head.site) ++at;
             sums[at] += head.scores[kind];
             ++heads[at];
         }

@@ -360,7 +360,7 @@ void VisionPanel::chooseClass(const QTreeWidgetItem* item) {
 
 VisionLook VisionPanel::look() const {
     return {.isRollout = showsRollout(),
-            .layer = layerBox_->value(),
+            .site = layerBox_->value(),
             .head = head_->currentData().toInt(),
             .patch = pointed_ && !views_->changes().isPainting() ? pointed_ : patch_, // a brush points at keys
             .colours = colourMapFromKey(colours_->currentData().toString()),

@@ -113,7 +113,7 @@ void VisionViews::showAnswer(const std::shared_ptr<const VisionSnapshot>& snapsh
     shown_ = snapshot;
     look_ = look;
     showHeads();
-    distance_->setFigure(distanceFigure(*shown_, look_.layer, look_.isRollout ? -1 : look_.head));
+    distance_->setFigure(distanceFigure(*shown_, look_.site, look_.isRollout ? -1 : look_.head));
     if (isOther || !positions_->figure()) showEmbedding();
     comparison_->showFirst(shown_, look_);
 }
@@ -145,7 +145,7 @@ void VisionViews::showHeads() {
     std::vector<std::vector<float>> weights;
     VisionLook each = look_;
     each.isRollout = false;
-    for (each.layer = 0; each.layer < static_cast<int>(shown_->answer->patterns.size()); ++each.layer) {
+    for (each.site = 0; each.site < static_cast<int>(shown_->answer->patterns.size()); ++each.site) {
         std::vector<float>& all = weights.emplace_back();
         for (each.head = 0; each.head < info.heads; ++each.head) {
             const std::vector<float> row = rowOf(*shown_, each).patches;

@@ -90,7 +90,7 @@ void HeadsGrid::paintCell(QPainter& painter, int layer, int head) const {
     const float open = gate(layer, head);
     const QRect stripes = cell.adjusted(1, 1, -1, -6);
     painter.fillRect(cell, palette().color(QPalette::AlternateBase));
-    if (rows_ && rows_->layers == layers_ && rows_->heads == heads_ && rows_->keys > 0) {
+    if (rows_ && rows_->sites == layers_ && rows_->heads == heads_ && rows_->keys > 0) {
         const bool isChange = showsChange();
         const float* values =
             shown().data() + static_cast<size_t>(layer * heads_ + head) * static_cast<size_t>(rows_->keys);

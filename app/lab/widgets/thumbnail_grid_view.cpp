@@ -125,7 +125,7 @@ void ThumbnailGridView::choose(const HeadChoice& choice) {
 }
 
 void ThumbnailGridView::move(int layers, int columns) {
-    const int layer = std::clamp(figure_.selected.layer + layers, 0, figure_.grid()->layers - 1);
+    const int layer = std::clamp(figure_.selected.site + layers, 0, figure_.grid()->sites - 1);
     const int column = std::clamp(figure_.columnOf(figure_.selected) + columns, 0, figure_.columns() - 1);
     choose(figure_.choiceOf(layer, column));
 }
@@ -163,13 +163,13 @@ void ThumbnailGridView::focusOutEvent(QFocusEvent* event) {
 QString ThumbnailGridView::describe(const HeadChoice& choice) const {
     switch (choice.aggregate) {
     case HeadAggregate::Mean:
-        return tr("Layer %1, mean of all heads").arg(choice.layer);
+        return tr("Layer %1, mean of all heads").arg(choice.site);
     case HeadAggregate::Maximum:
-        return tr("Layer %1, maximum of all heads").arg(choice.layer);
+        return tr("Layer %1, maximum of all heads").arg(choice.site);
     case HeadAggregate::None:
         break;
     }
-    const QString head = tr("Layer %1, head %2").arg(choice.layer).arg(choice.head);
+    const QString head = tr("Layer %1, head %2").arg(choice.site).arg(choice.head);
     const int heads = figure_.isEmpty() ? 0 : figure_.grid()->heads, groups = figure_.keyValueHeads;
     if (groups <= 0 || groups >= heads) return head;
     return head + tr(", shares key/value head %1").arg(choice.head / (heads / groups));

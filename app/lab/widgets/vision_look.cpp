@@ -39,9 +39,9 @@ QString nameOf(const VisionSnapshot& snapshot, const VisionLook& look) {
         return VisionLookText::tr("rollout for “%1”")
             .arg(QString::fromStdString(info.labelOf(*snapshot.query.rolloutClass)));
     if (look.isRollout) return VisionLookText::tr("rollout of %1 layers").arg(info.layers);
-    if (look.head == VisionLook::Mean) return VisionLookText::tr("layer %1, mean of heads").arg(look.layer);
-    if (look.head == VisionLook::Maximum) return VisionLookText::tr("layer %1, maximum of heads").arg(look.layer);
-    return VisionLookText::tr("layer %1, head %2").arg(look.layer).arg(look.head);
+    if (look.head == VisionLook::Mean) return VisionLookText::tr("layer %1, mean of heads").arg(look.site);
+    if (look.head == VisionLook::Maximum) return VisionLookText::tr("layer %1, maximum of heads").arg(look.site);
+    return VisionLookText::tr("layer %1, head %2").arg(look.site).arg(look.head);
 }
 
 } // namespace
@@ -58,7 +58,7 @@ PatchRow rowOf(const VisionSnapshot& snapshot, const VisionLook& look) {
     const std::optional<int> token = tokenOf(info, look.patch);
     if (look.isRollout) return snapshot.rollout ? patchRow(*snapshot.rollout, token) : PatchRow{};
     const auto& patterns = snapshot.answer->patterns;
-    const auto layer = static_cast<size_t>(look.layer);
+    const auto layer = static_cast<size_t>(look.site);
     if (layer >= patterns.size() || patterns[layer].values.empty() || look.head >= patterns[layer].heads) return {};
     if (look.head < 0)
         return fusedPatchRow(patterns[layer], token,
@@ -90,7 +90,7 @@ PatchOverlayFigure overlayFigure(const VisionSnapshot& snapshot, const VisionLoo
     const bool hasRow = !row.patches.empty();
     if (!hasRow) row.patches.assign(static_cast<size_t>(info.grid.area()), 0);
     figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(row.patches));
-    const auto layer = static_cast<size_t>(look.layer);
+    const auto layer = static_cast<size_t>(look.site);
     if (const auto& patterns = snapshot.answer->patterns;
         hasRow && !look.isRollout && patterns[layer].layout.tokens < info.tokens())
         figure.tokens = patterns[layer].layout.tokenOf;

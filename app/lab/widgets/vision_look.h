@@ -11,7 +11,7 @@ struct VisionLook {
     enum Head { Mean = -1, Maximum = -2 };
 
     bool isRollout = false;
-    int layer = 0;
+    int site = 0;
     int head = Mean;            ///< a head, or one of the enumerators
     std::optional<int> patch{}; ///< the query; none: the token before the patches, or the mean of all patches
     ColourMapId colours = ColourMapId::Viridis;

@@ -46,7 +46,7 @@ void GridView::drawTile(int layer, int head, const Area& at, const Area& clip, c
     const bool isHovered = ImGui::IsItemHovered();
     ImGui::PopID();
     if (isOpened) {
-        requests.layer = layer;
+        requests.site = layer;
         requests.head = head;
         requests.view = ViewId::Head;
     }

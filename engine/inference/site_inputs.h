@@ -10,9 +10,9 @@ namespace attn {
 /// scale its scores by 1 / sqrt(D), the queries carry the remaining factor. Queries and keys are taken before rotary
 /// embedding, because a position part applies its own. They include the positions that a model adds to its tokens
 /// (GPT-2).
-struct LayerInputs {
+struct SiteInputs {
     uint64_t sequenceVersion = 0; ///< version of the sequence that they belong to
-    int layer = 0;
+    int site = 0;
     int64_t heads = 1, keyValueHeads = 1, tokens = 0, width = 1;
     std::vector<float> q, k, v;    ///< [H,T,D], [G,T,D], [G,T,D]
     std::string headsText() const; ///< the heads part with these counts: "grouped_query(8, 4)"

@@ -1,4 +1,4 @@
-#include "engine/inference/layer_pattern.h"
+#include "engine/inference/site_pattern.h"
 
 #include "engine/core/error.h"
 
@@ -6,13 +6,13 @@
 
 namespace attn {
 
-size_t LayerPattern::at(int head, int64_t cell) const {
+size_t SitePattern::at(int head, int64_t cell) const {
     if (!layout.windows) return static_cast<size_t>(head * layout.cells() + cell);
     const int64_t each = layout.windows->length() * layout.windows->length();
     return static_cast<size_t>((cell / each * heads + head) * each + cell % each);
 }
 
-void LayerPattern::requireWhole() const {
+void SitePattern::requireWhole() const {
     if (static_cast<int64_t>(values.size()) == heads * layout.cells()) return;
     throw Error({.what = fmt::format("a pattern has {} values instead of {} heads of {}", values.size(), heads,
                                      layout.windows ? fmt::format("{} windows of {} places", layout.windows->windows,

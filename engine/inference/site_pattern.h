@@ -8,7 +8,7 @@
 namespace attn {
 
 /// The patterns of the heads of one layer on a picture, and the layout of its tokens.
-struct LayerPattern {
+struct SitePattern {
     LayerLayout layout;
     int heads = 0;
     std::vector<float> values; ///< [heads,T,T]; with windows [windows, heads, places, places]
