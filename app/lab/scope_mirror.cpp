@@ -20,7 +20,7 @@ MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight) {
             if (token.isPrompt) ++*message.promptLength;
         }
     }
-    message.edits = snapshot.edits ? *snapshot.edits : Edits{};
+    message.edits = snapshot.edits ? *snapshot.edits : Changes{};
     message.gates.emplace();
     if (snapshot.headGates && std::ranges::any_of(*snapshot.headGates, [](float gate) { return gate != 1; }))
         message.gates = *snapshot.headGates;

@@ -149,12 +149,12 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
     describeText(readsPrompt ? 0 : static_cast<int>(same));
 }
 
-void ModelSubject::workOut(const Edits& edits, const std::vector<int>& prompt) {
+void ModelSubject::workOut(const Changes& edits, const std::vector<int>& prompt) {
     language_.setEdits(edits, prompt);
     language_.truncate(0);
 }
 
-void ModelSubject::setEdits(const Edits& edits, std::vector<float> gates) {
+void ModelSubject::setEdits(const Changes& edits, std::vector<float> gates) {
     const auto count = static_cast<size_t>(layers()) * static_cast<size_t>(heads());
     if (gates.empty()) gates.assign(count, 1);
     if (gates.size() != count)

@@ -2,7 +2,7 @@
 
 #include "app/scope/microscope.h"
 #include "app/scope/subject.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 
 #include <array>
 #include <chrono>
@@ -46,8 +46,8 @@ public:
     /// Runs the model with these changes from now on.
     /// @param gates one per head, layer by layer; empty: all gates are open
     /// @throws Error if the changes are not possible; then the model runs as before
-    void setEdits(const Edits& edits, std::vector<float> gates);
-    const Edits& edits() const { return edits_; }
+    void setEdits(const Changes& edits, std::vector<float> gates);
+    const Changes& edits() const { return edits_; }
     /// The number of changes to the model: changed values, changed patterns, and gates that are not open.
     int changeCount() const;
     bool isByHand() const;                                  ///< the selected head has a changed pattern
@@ -60,12 +60,12 @@ public:
 private:
     void describeText(int firstChanged);
     /// Applies edits to a prompt. All tokens are removed.
-    void workOut(const Edits& edits, const std::vector<int>& prompt);
+    void workOut(const Changes& edits, const std::vector<int>& prompt);
 
     LanguageModel& language_;
     Microscope microscope_;
     std::vector<int> prompt_;
-    Edits edits_;
+    Changes edits_;
     std::string next_;
     uint64_t version_ = 0, editsVersion_ = 0;
     std::deque<std::pair<uint64_t, int>> changes_; ///< version, first token that changed with it; the newest last

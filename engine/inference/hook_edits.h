@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 
 #include <cstdint>
 #include <map>

@@ -22,7 +22,7 @@ namespace attn {
 class LongPatternView;
 class HookEdits;
 struct LongPatternSource;
-struct Edits;
+struct Changes;
 struct PatternEdit;
 
 /// A loaded model on a device, with one key/value cache. Runs tokens, and computes logits, patterns and other data for
@@ -76,7 +76,9 @@ public:
     /// Sets changes to hooks and patterns, from the next feed() on.
     /// @param prompt tokens for changes whose text is empty
     /// @throws Error naming a place that does not exist or cannot be changed; the former edits then stay
-    void setEdits(const Edits& edits, std::span<const int> prompt);
+    void setEdits(const Changes& edits, std::span<const int> prompt);
+    /// Sets all changes, gates included. Plans stay if the set of hooks stays. Otherwise as setEdits().
+    void setChanges(const Changes& changes, std::span<const int> prompt);
     /// Sets changes that are already converted to numbers. Plans stay if the set of hooks stays.
     void setHookEdits(HookEdits edits);
     const HookEdits& hookEdits() const;

@@ -53,7 +53,7 @@ std::set<std::string> LanguageModel::editedHooks() const {
     return names;
 }
 
-void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
+void LanguageModel::setEdits(const Changes& edits, std::span<const int> prompt) {
     HookEdits worked;
     const auto listing = buildForListing(config());
     for (const Intervention& edit : edits.interventions) {
@@ -77,6 +77,13 @@ void LanguageModel::setEdits(const Edits& edits, std::span<const int> prompt) {
                        int64_t{info_.site(edit.site).heads} * info_.site(edit.site).headWidth);
     }
     setHookEdits(std::move(worked));
+}
+
+void LanguageModel::setChanges(const Changes& changes, std::span<const int> prompt) {
+    for (const auto& [at, gate] : changes.gates) info_.requireHead(at.first, at.second);
+    setEdits(changes, prompt);
+    setGate(-1, -1, 1);
+    for (const auto& [at, gate] : changes.gates) setGate(at.first, at.second, gate);
 }
 
 const CapturedHook& LanguageModel::valuesOf(const std::string& text, std::span<const int> prompt,

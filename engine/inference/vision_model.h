@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/hooks.h"
@@ -61,7 +61,9 @@ public:
     /// @param own patches of the picture that an empty text in edits means
     /// @param other patches of the picture that any other text means; empty: none
     /// @throws Error naming the change that does not fit the model; the former edits then stay
-    void setEdits(const Edits& edits, std::span<const float> own, std::span<const float> other);
+    void setEdits(const Changes& edits, std::span<const float> own, std::span<const float> other);
+    /// Sets all changes, gates included. Otherwise as setEdits().
+    void setChanges(const Changes& changes, std::span<const float> own, std::span<const float> other);
     void setHookEdits(HookEdits edits);
     const HookEdits& hookEdits() const { return edits_; }
     void bypassEdits(bool isBypassed) { isBypassed_ = isBypassed; } ///< turns gates and edits off while true

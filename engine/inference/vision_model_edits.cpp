@@ -46,7 +46,7 @@ void VisionModel::setHookEdits(HookEdits edits) {
     edits_ = std::move(edits);
 }
 
-void VisionModel::setEdits(const Edits& edits, std::span<const float> own, std::span<const float> other) {
+void VisionModel::setEdits(const Changes& edits, std::span<const float> own, std::span<const float> other) {
     const std::array given{own, other};
     for (size_t i = 0; i < given.size(); ++i)
         if (!std::ranges::equal(given[i], sources_[i])) {
@@ -90,6 +90,13 @@ int VisionModel::rowOf(const std::string& hook, int token) const {
                      .where = info_.name,
                      .hint = fmt::format("it has {} tokens", layout.tokens)});
     return layout.windows->places[static_cast<size_t>(token)];
+}
+
+void VisionModel::setChanges(const Changes& changes, std::span<const float> own, std::span<const float> other) {
+    for (const auto& [at, gate] : changes.gates) info_.requireHead(at.first, at.second);
+    setEdits(changes, own, other);
+    setGate(-1, -1, 1);
+    for (const auto& [at, gate] : changes.gates) setGate(at.first, at.second, gate);
 }
 
 const CapturedHook& VisionModel::valuesOf(bool isOther, const std::string& hook, bool isMean) {

@@ -42,7 +42,7 @@ std::vector<std::span<const Intervention>> changesOf(const std::vector<Intervent
     return changes;
 }
 
-std::span<Intervention> changeAt(Edits& edits, int row) {
+std::span<Intervention> changeAt(Changes& edits, int row) {
     const auto changes = changesOf(edits.interventions);
     const auto at = static_cast<size_t>(row);
     if (row < 0 || at >= changes.size()) return {};
@@ -50,7 +50,7 @@ std::span<Intervention> changeAt(Edits& edits, int row) {
     return std::span(edits.interventions).subspan(begin, changes[at].size());
 }
 
-void removeChange(Edits& edits, int row) {
+void removeChange(Changes& edits, int row) {
     if (const std::span<Intervention> change = changeAt(edits, row); !change.empty()) {
         const auto begin = edits.interventions.begin() + (change.data() - edits.interventions.data());
         edits.interventions.erase(begin, begin + static_cast<std::ptrdiff_t>(change.size()));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 
 #include <span>
 
@@ -15,9 +15,9 @@ std::vector<Intervention> wholeLayer(Intervention change, int layer, bool hasMlp
 std::vector<std::span<const Intervention>> changesOf(const std::vector<Intervention>& interventions);
 
 /// The interventions of a row in the list of changes; empty for a pattern or an invalid row.
-std::span<Intervention> changeAt(Edits& edits, int row);
+std::span<Intervention> changeAt(Changes& edits, int row);
 /// Removes a row of the list of changes, also for patterns.
-void removeChange(Edits& edits, int row);
+void removeChange(Changes& edits, int row);
 
 /// The text of a change in a list: "layer 2 removed". @param change from changesOf()
 std::string describe(std::span<const Intervention> change);

@@ -12,7 +12,7 @@
 
 namespace attn {
 
-struct Edits;
+struct Changes;
 struct Analysis;
 struct WeightSet;
 
@@ -90,7 +90,7 @@ struct CaptureCommand {
 };
 /// Replaces all changes except gates.
 struct SetEditsCommand {
-    std::shared_ptr<const Edits> edits; ///< null: none
+    std::shared_ptr<const Changes> edits; ///< null: none
 };
 /// Turns the views and analyses of the original run on or off: Snapshot::uneditedViews and uneditedAnalyses.
 struct WantUneditedCommand {

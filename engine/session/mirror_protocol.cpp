@@ -65,7 +65,7 @@ std::string mirrorLine(const MirrorMessage& message) {
     put("tokens", message.tokens);
     put("promptLength", message.promptLength);
     if (message.step > 0) object["step"] = message.step;
-    if (message.edits) object["edits"] = Json::parse(editsToJson(*message.edits));
+    if (message.edits) object["edits"] = Json::parse(changesToJson(*message.edits));
     put("gates", message.gates);
     if (message.site) object["site"] = siteName(*message.site);
     put("head", message.head);
@@ -84,7 +84,7 @@ MirrorMessage parseMirrorLine(const std::string& line) {
     read(object, "promptLength", message.promptLength, isInt, "a whole number", line);
     read(object, "gates", message.gates, areFloats, "a list of numbers", line);
     if (const auto edits = object.find("edits"); edits != object.end() && !edits->is_null())
-        message.edits = editsFromJson(edits->dump(-1, ' ', false, Json::error_handler_t::replace));
+        message.edits = changesFromJson(edits->dump(-1, ' ', false, Json::error_handler_t::replace));
     std::optional<int> step;
     read(object, "step", step, isInt, "a whole number", line);
     message.step = step.value_or(0);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 
 #include <optional>
 #include <string>
@@ -23,7 +23,7 @@ struct MirrorMessage {
     std::optional<std::vector<int>> tokens;  ///< the whole sequence, as ids
     std::optional<int> promptLength;         ///< number of tokens that are prompt; missing: all
     int step = 0;                            ///< number of tokens to generate
-    std::optional<Edits> edits;              ///< replace all others; in the format of session files
+    std::optional<Changes> edits;            ///< replace all others; in the format of session files
     std::optional<std::vector<float>> gates; ///< of all heads, site by site; empty: all gates are 1
     std::optional<int> site, head;           ///< the site is written as the name of its site
     std::optional<std::string> view;         ///< its name on the command line of attention-scope

@@ -58,7 +58,7 @@ struct Snapshot {
     std::shared_ptr<const WeightView> weight;
     std::shared_ptr<const SiteInputs> siteInputs;        ///< answer to the last CaptureInputsCommand
     std::shared_ptr<const std::vector<float>> headGates; ///< [layers, heads]; 1: unchanged, 0: removed
-    std::shared_ptr<const Edits> edits;                  ///< null: none
+    std::shared_ptr<const Changes> edits;                ///< null: none
     bool isEdited = false;                               ///< at least one gate is not 1, or there are edits
     std::shared_ptr<const NextToken> unedited; ///< `next` of the original run; null while unedited or generating
     std::shared_ptr<const UneditedViews> uneditedViews; ///< as `unedited`, if WantUneditedCommand asks for them

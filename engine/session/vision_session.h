@@ -4,7 +4,7 @@
 #include "engine/analysis/patch_embedding.h"
 #include "engine/analysis/vision_analysis.h"
 #include "engine/core/failure.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "engine/inference/model_info.h"
 #include "engine/inference/site_pattern.h"
 #include "engine/io/image.h"
@@ -31,7 +31,7 @@ struct VisionQuery {
     std::vector<int> hidden{};                  ///< patches replaced by the mean colour, in rising order
     std::vector<float> gates{};                 ///< [layers, heads]; all gates are 1 if the size differs
     /// Changes to the run. An empty text names this picture without hidden patches; any other text names `other`.
-    Edits edits{};
+    Changes edits{};
     std::shared_ptr<const Image> other{}; ///< the picture that edits and analyses copy values from; null: none
     RolloutOptions rollout{};
     /// Weights the rollout by the gradient of this class's logit, and ignores `rollout`.

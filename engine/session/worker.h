@@ -86,7 +86,7 @@ private:
     /// @param unedited whether to turn off gates and edits  @param report as in AnalysisInput
     std::shared_ptr<AnalysisResult> analysed(const Analysis& analysis, bool unedited,
                                              const std::function<void(float, const std::string&)>& report);
-    void workOut(const Edits& edits);
+    void workOut(const Changes& edits);
     void refreshEdits(); ///< computes edits again, after the prompt or the parameters changed
     void runEdited();    ///< runs the current path again with the current changes
     void refreshViews(); ///< updates thumbnails and detail

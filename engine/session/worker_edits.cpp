@@ -10,7 +10,7 @@
 namespace attn {
 
 void Session::Worker::on(const SetEditsCommand& command) {
-    const Edits edits = command.edits ? *command.edits : Edits{};
+    const Changes edits = command.edits ? *command.edits : Changes{};
     workOut(edits);
     next_.edits = edits.empty() ? nullptr : command.edits;
     hasStaleEdits_ = false;
@@ -22,7 +22,7 @@ void Session::Worker::refreshEdits() {
     workOut(*next_.edits);
 }
 
-void Session::Worker::workOut(const Edits& edits) {
+void Session::Worker::workOut(const Changes& edits) {
     std::vector<int> prompt = path_.tokens(); // the path may end within the prompt
     prompt.resize(std::min(prompt.size(), static_cast<size_t>(path_.promptLength())));
     model().setEdits(edits, prompt);

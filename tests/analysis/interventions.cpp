@@ -1,6 +1,6 @@
 #include "engine/analysis/sweeps.h"
 #include "engine/core/error.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/whole_layer.h"
 #include "tests/analysis/golden_case.h"
@@ -22,12 +22,12 @@ std::vector<float> logitsOf(LanguageModel& model, const std::vector<int>& tokens
     return {model.logits().begin(), model.logits().end()};
 }
 
-std::vector<float> changedLogits(GoldenCase& golden, const Edits& edits) {
+std::vector<float> changedLogits(GoldenCase& golden, const Changes& edits) {
     golden.model.setEdits(edits, golden.tokens);
     return logitsOf(golden.model, golden.tokens);
 }
 
-std::string sentenceOf(LanguageModel& model, const Edits& edits) {
+std::string sentenceOf(LanguageModel& model, const Changes& edits) {
     try {
         model.setEdits(edits, std::vector{1, 2, 3});
     } catch (const Error& error) {
@@ -46,7 +46,7 @@ TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") 
         GoldenCase golden(name);
         const std::string other = textOf(golden.others), own = textOf(golden.tokens);
         const std::vector<float> before = logitsOf(golden.model, golden.tokens);
-        const auto agrees = [&](const char* what, const Edits& edits) {
+        const auto agrees = [&](const char* what, const Changes& edits) {
             INFO(what);
             CHECK(farthest(changedLogits(golden, edits), golden.values(what)) < 1e-4);
         };
@@ -87,7 +87,7 @@ TEST_CASE("interventions: a patch with the run's own values changes no bit", "[a
         for (const char* hook : {"hook_embed", "blocks.0.attn.hook_q", "blocks.0.attn.hook_v", "blocks.1.attn.hook_z",
                                  "blocks.0.hook_attn_out", "blocks.1.hook_mlp_out", "blocks.1.hook_resid_pre"}) {
             INFO(hook);
-            Edits edits;
+            Changes edits;
             edits.interventions.push_back({.kind = Intervention::Kind::Patch, .hook = hook});
             const std::vector<float> whole = changedLogits(golden, edits);
             edits.interventions.front().position = kEditedPosition;
@@ -159,7 +159,7 @@ TEST_CASE("edits: attention and MLP of a layer that are changed alike are one ch
     CHECK(said == std::vector<std::string>{"layer 1, head 2 removed", "50 % of layer 2, token 3 removed",
                                            "attention output of layer 1 removed",
                                            "50 % of MLP output of layer 1 removed", "MLP output of layer 0 removed"});
-    CHECK(changesOf(editsFromJson(editsToJson({list, {}})).interventions).size() == 5); // session files keep it
+    CHECK(changesOf(changesFromJson(changesToJson({list, {}})).interventions).size() == 5); // session files keep it
     const auto patched = wholeLayer({.kind = Intervention::Kind::Patch, .text = "a cat", .textPosition = 1}, 0, true);
     CHECK(describe(changesOf(patched).front()) == "layer 0 replaced by its value from \"a cat\", token 1");
     CHECK(wholeLayer({}, 0, false).size() == 1);
@@ -185,28 +185,28 @@ TEST_CASE("interventions: what cannot be is refused in a sentence", "[analysis][
 TEST_CASE("edits: a session file's text gives them back", "[analysis]") {
     PatternEdit rows{.site = 1, .head = 2};
     rows.rows[4] = {0.5f, 0.25f, 0.25f};
-    const Edits edits{{{.kind = Intervention::Kind::Steer,
-                        .hook = "blocks.0.hook_resid_pre",
-                        .amount = -2.5f,
-                        .text = "love \"and\" peace",
-                        .textPosition = 3,
-                        .contrast = "hate"},
-                       {.kind = Intervention::Kind::Mean, .hook = kZ, .head = 1, .position = 7}},
-                      {rows, {.site = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 9}}};
-    CHECK(editsFromJson(editsToJson(edits)) == edits);
-    CHECK(editsToJson(edits).find("\"site\":\"blocks.") != std::string::npos);
+    const Changes edits{{{.kind = Intervention::Kind::Steer,
+                          .hook = "blocks.0.hook_resid_pre",
+                          .amount = -2.5f,
+                          .text = "love \"and\" peace",
+                          .textPosition = 3,
+                          .contrast = "hate"},
+                         {.kind = Intervention::Kind::Mean, .hook = kZ, .head = 1, .position = 7}},
+                        {rows, {.site = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 9}}};
+    CHECK(changesFromJson(changesToJson(edits)) == edits);
+    CHECK(changesToJson(edits).find("\"site\":\"blocks.") != std::string::npos);
     const auto layerFrom = [](const std::string& place) {
-        return editsFromJson("{\"patterns\": [{\"kind\": \"pin\", \"head\": 0, " + place + "}]}").patterns.at(0).site;
+        return changesFromJson("{\"patterns\": [{\"kind\": \"pin\", \"head\": 0, " + place + "}]}").patterns.at(0).site;
     };
     CHECK(layerFrom("\"site\": \"blocks.3.attn\"") == 3);
     CHECK(layerFrom("\"layer\": 3") == 3); // a session file of version 0.2
     for (const char* wrong : {"\"site\": 3", "\"site\": \"blocks.3\"", "\"site\": \"blocks.-1.attn\"", "\"layer\": -1"})
         CHECK_THROWS_AS(layerFrom(wrong), Error);
-    CHECK(editsFromJson("{}").empty());
+    CHECK(changesFromJson("{}").empty());
     for (const char* broken :
          {"", "[]", "{\"interventions\": [{\"kind\": \"patch\"}]}", "{\"interventions\": [{\"kind\": \"x\"}]}",
           "{\"patterns\": [{\"kind\": \"pin\", \"layer\": \"a\", \"head\": 0}]}", "{\"patterns\": 3}"})
-        CHECK_THROWS_AS(editsFromJson(broken), Error);
+        CHECK_THROWS_AS(changesFromJson(broken), Error);
     CHECK(describe(edits.patterns[1]) == "pattern of layer 0, head 1: pinned to token 9");
     CHECK(describe(edits.interventions[1]) == "layer 1, head 1, token 7 replaced by its mean over the prompt");
 }

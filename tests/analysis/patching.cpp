@@ -159,7 +159,7 @@ TEST_CASE("patch sweep: a query's row of the pattern is taken for all heads at o
             const std::string hook = "blocks." + std::to_string(layer) + ".attn.hook_pattern";
             const std::vector<float> pattern = model->capture(other, hook).front().values; // [H,T,T]
             for (size_t token = 0; token < size; ++token) {
-                Edits edits;
+                Changes edits;
                 for (int head = 0; head < model->info().heads; ++head) {
                     const auto row = pattern.begin() +
                                      static_cast<std::ptrdiff_t>((static_cast<size_t>(head) * size + token) * size);

@@ -1,7 +1,7 @@
 #include "engine/analysis/head_detectors.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "tests/session/session_test.h"
 #include "tests/support/catch.h"
 
@@ -14,7 +14,7 @@ using namespace attn::test;
 
 namespace {
 
-SetEditsCommand editsOf(Edits edits) { return {std::make_shared<const Edits>(std::move(edits))}; }
+SetEditsCommand editsOf(Changes edits) { return {std::make_shared<const Changes>(std::move(edits))}; }
 
 template <class Result> std::shared_ptr<const Result> resultOf(const Snapshot& snapshot, const Analysis& analysis) {
     return std::static_pointer_cast<const Result>(snapshot.analyses.at(analysis.key()));
@@ -92,9 +92,9 @@ TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gp
 TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]") {
     Session session({.validation = true});
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    const Edits edits{{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0},
-                       {.kind = Intervention::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
-                      {}};
+    const Changes edits{{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0},
+                         {.kind = Intervention::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
+                        {}};
     succeed(session, editsOf(edits));
     const auto moved = succeed(session, SetPromptCommand{.text = "abcabcab"}); // shorter than the patched token
     Session fresh({.validation = true});

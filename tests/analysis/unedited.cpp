@@ -1,7 +1,7 @@
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "tests/session/session_test.h"
 #include "tests/support/catch.h"
 
@@ -28,7 +28,7 @@ bool isNear(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 /// A pattern that looks at the first token from everywhere.
-Edits patternByHand(int layer, int head) {
+Changes patternByHand(int layer, int head) {
     PatternEdit pattern{.site = layer, .head = head};
     for (int query = 0; query < 4; ++query) pattern.rows[query] = {1.0f};
     return {{}, {pattern}};
@@ -91,7 +91,7 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
     checkSame(session.latest()->detail->values, closed);
 
     // Patterns by hand: only the changed run has them.
-    succeed(session, SetEditsCommand{std::make_shared<const Edits>(patternByHand(1, 0))});
+    succeed(session, SetEditsCommand{std::make_shared<const Changes>(patternByHand(1, 0))});
     REQUIRE(session.waitIdle());
     snapshot = session.latest();
     checkPlain();
@@ -143,7 +143,7 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     succeed(session, WantUneditedCommand{.isWanted = true});
     succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.25f});
-    succeed(session, SetEditsCommand{std::make_shared<const Edits>(patternByHand(0, 1))});
+    succeed(session, SetEditsCommand{std::make_shared<const Changes>(patternByHand(0, 1))});
 
     const auto scores = std::make_shared<TokenScoresAnalysis>();
     auto plain = succeed(fresh, RunAnalysisCommand{scores}), both = succeed(session, RunAnalysisCommand{scores});

@@ -33,7 +33,7 @@ struct VisionCase {
     template <class Result> std::shared_ptr<Result> run(const VisionAnalysis& analysis) {
         return std::static_pointer_cast<Result>(analysis.run(model, {.patches = patches, .other = others}));
     }
-    std::vector<float> changed(const Edits& edits) {
+    std::vector<float> changed(const Changes& edits) {
         model.setEdits(edits, patches, others);
         std::vector<float> logits = model.classify(patches);
         model.setEdits({}, {}, {});
@@ -252,7 +252,7 @@ TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[an
         VisionCase vision(name);
         const std::vector<float> plain = vision.model.classify(vision.patches);
         const std::string z = hookOf(kLayer, "attn.hook_z"), mlp = hookOf(0, "hook_mlp_out");
-        const auto check = [&](const Edits& edits, const char* what) {
+        const auto check = [&](const Changes& edits, const char* what) {
             INFO(what);
             const std::vector<float> logits = vision.changed(edits);
             CHECK(farthest(logits, vision.golden.values(what)) < 1e-4);
@@ -308,7 +308,7 @@ TEST_CASE("vision: gates hold under a pattern that is set by hand", "[analysis][
 }
 
 TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gpu]") {
-    const auto refuses = [](const char* name, const Edits& edits, const char* what) {
+    const auto refuses = [](const char* name, const Changes& edits, const char* what) {
         VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
         const std::vector<float> patches(
             static_cast<size_t>(model.config().grid().area() * model.config().patchValues()));

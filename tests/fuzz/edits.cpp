@@ -1,4 +1,4 @@
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace attn;
@@ -6,10 +6,10 @@ using namespace attn;
 /// The changes to a model in a session file.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::mayRefuse([&] {
-        const Edits edits = editsFromJson(std::string(fuzz::textOf(data, size)));
+        const Changes edits = changesFromJson(std::string(fuzz::textOf(data, size)));
         for (const Intervention& each : edits.interventions) describe(each);
         for (const PatternEdit& each : edits.patterns) describe(each);
-        fuzz::require(editsFromJson(editsToJson(edits)) == edits, "changes are written as they were read");
+        fuzz::require(changesFromJson(changesToJson(edits)) == edits, "changes are written as they were read");
     });
     return 0;
 }

@@ -1,4 +1,4 @@
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/model_source.h"
 #include "engine/training/run.h"

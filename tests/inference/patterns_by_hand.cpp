@@ -1,4 +1,4 @@
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/long_pattern_view.h"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kTokens = 300, kLayer = 1, kHead = 2;
 
-Edits editsOf(PatternEdit::Kind kind) {
+Changes editsOf(PatternEdit::Kind kind) {
     PatternEdit edit{.site = kLayer, .head = kHead, .kind = kind, .key = 37};
     if (kind == PatternEdit::Kind::Rows)
         for (int query = 5; query < kTokens; query += query % 3 == 0 ? 1 : 11) {
@@ -36,7 +36,7 @@ struct Bench {
         for (int i = 0; i < kTokens; ++i) tokens.push_back((i * i * 7 + i * 3) % model.info().vocabulary);
         model.feed(tokens);
     }
-    void edit(const Edits& edits) {
+    void edit(const Changes& edits) {
         model.setEdits(edits, tokens);
         model.truncate(0);
         model.feed(tokens);
@@ -179,7 +179,7 @@ TEST_CASE("patterns by hand: a session's profile follows a change and its remova
     const auto own = session.latest()->profile;
     REQUIRE(own);
     session.post(SetEditsCommand{
-        std::make_shared<const Edits>(Edits{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+        std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
     REQUIRE(session.waitIdle(60));
     const auto uniform = session.latest()->profile;
     REQUIRE(uniform);

@@ -1,6 +1,6 @@
 #include "app/lab/panels/profile_panel.h"
 #include "app/lab/widgets/lines_view.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 
@@ -42,8 +42,8 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     CHECK(distances.places() == static_cast<int>(std::bit_width(tokens - 1)) + 1);
 
     // A pattern that is set by hand is what is counted, and is said.
-    lab.window().bridge().post(SetEditsCommand{
-        std::make_shared<const Edits>(Edits{{}, {{.site = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}})});
+    lab.window().bridge().post(SetEditsCommand{std::make_shared<const Changes>(
+        Changes{{}, {{.site = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}})});
     const auto receivedBy = [&](size_t key) {
         return lab.find<LinesView>("profileReceived").figure().lines[0].values[key];
     };

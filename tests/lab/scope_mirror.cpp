@@ -45,9 +45,9 @@ TEST_CASE("scope mirror: only what changed is sent, another model with everythin
     const MirrorMessage before{.path = "a", .tokens = std::vector{1, 2}, .promptLength = 2, .site = 0, .head = 1};
     MirrorMessage now = before;
     CHECK(mirrorChange(before, now) == MirrorMessage{});
-    now.edits = Edits{};
+    now.edits = Changes{};
     now.gates.emplace();
-    CHECK(mirrorChange(before, now) == MirrorMessage{.edits = Edits{}, .gates = std::vector<float>()});
+    CHECK(mirrorChange(before, now) == MirrorMessage{.edits = Changes{}, .gates = std::vector<float>()});
     now = before;
     now.head = 3;
     CHECK(mirrorChange(before, now) == MirrorMessage{.head = 3});
@@ -68,7 +68,7 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
     REQUIRE(greeting->tokens);
     CHECK(greeting->tokens->size() == 6);
     CHECK(greeting->promptLength == 6);
-    CHECK(greeting->edits == Edits{});
+    CHECK(greeting->edits == Changes{});
     CHECK(greeting->gates == std::vector<float>());
 
     lab.window().bridge().post(PatternRequest{.site = 1, .head = 1});
@@ -86,9 +86,9 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
 TEST_CASE("scope mirror: what is changed about the model is sent, also to a scope that starts later", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     REQUIRE(lab.settle());
-    const Edits edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}},
-                      {{.site = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}}};
-    lab.window().bridge().post(SetEditsCommand{std::make_shared<const Edits>(edits)});
+    const Changes edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}},
+                        {{.site = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}}};
+    lab.window().bridge().post(SetEditsCommand{std::make_shared<const Changes>(edits)});
     lab.window().bridge().post(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.5f});
     REQUIRE(lab.settle());
     lab.press(lab.action("openInScope"));

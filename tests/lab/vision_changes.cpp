@@ -46,7 +46,7 @@ void press(LabWindow& lab, const char* name) {
 }
 
 /// What the engine says of the panel's picture, changed by hand.
-std::vector<float> logitsOf(const VisionPanel& panel, int layer, int head, float gate, const Edits& edits) {
+std::vector<float> logitsOf(const VisionPanel& panel, int layer, int head, float gate, const Changes& edits) {
     VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
     const std::vector<float> patches = model.patchesOf(*panel.setup().picture);
     model.setGate(layer, head, gate);

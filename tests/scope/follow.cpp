@@ -70,8 +70,8 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
                             .tokens = std::vector{1, 2, 3},
                             .promptLength = 2,
                             .step = 4,
-                            .edits = Edits{{{.kind = Intervention::Kind::Patch, .hook = "hook_embed", .text = "ä"}},
-                                           {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
+                            .edits = Changes{{{.kind = Intervention::Kind::Patch, .hook = "hook_embed", .text = "ä"}},
+                                             {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
                             .gates = std::vector{0.5f, 1.0f},
                             .site = 1,
                             .head = 0,
@@ -173,7 +173,7 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
         return std::vector<float>(now.begin(), now.end());
     };
     CHECK(scope.model().facts().find("changed") == std::string::npos);
-    leader.send(mirrorLine({.edits = Edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}}, {}}}));
+    leader.send(mirrorLine({.edits = Changes{{{.hook = "blocks.1.attn.hook_z", .head = 0}}, {}}}));
     REQUIRE(window.drawUntil([&] { return scope.model().facts().starts_with("model changed"); }));
     for (float logit : logits()) CHECK(logit == Approx(0).margin(1e-6));
     const auto removed = scope.model().microscope().tensor("blocks.1.attn.hook_z"); // tensors are those of the same run
@@ -181,7 +181,7 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
 
     // A changed pattern shows in the head's picture and in the grid.
     const int last = scope.subject().tokenCount() - 1;
-    leader.send(mirrorLine({.edits = Edits{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
+    leader.send(mirrorLine({.edits = Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
                             .site = 1,
                             .head = 0}));
     REQUIRE(window.drawUntil([&] { return !scope.model().edits().patterns.empty() && scope.subject().layer() == 1; }));
@@ -200,21 +200,21 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
     CHECK(scope.model().isByHand());
     CHECK(window.colourOf(pinned, {last, 2}).isNear(kOne));
     CHECK(window.colourOf(pinned, {last, 3}).isNear(kZero));
-    leader.send(mirrorLine({.edits = Edits{}}));
+    leader.send(mirrorLine({.edits = Changes{}}));
     REQUIRE(window.drawUntil([&] { return scope.model().edits().empty() && !scope.isRefining(); }));
     CHECK_FALSE(window.colourOf(window.picture(), {last, 2}).isNear(kOne));
 
     // A timed step leaves no trace of it in the caches.
-    leader.send(mirrorLine({.edits = Edits{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
+    leader.send(mirrorLine({.edits = Changes{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
     REQUIRE(window.drawUntil([&] { return !scope.model().edits().interventions.empty(); }));
     const auto edited = scope.model().language().patternTile({.site = 1, .head = 0}).values;
     scope.model().microscope().profile(Microscope::Phase::Decode);
     CHECK(scope.model().language().patternTile({.site = 1, .head = 0}).values == edited);
 
-    leader.send(mirrorLine({.edits = Edits{}, .gates = std::vector<float>(4, 0)}));
+    leader.send(mirrorLine({.edits = Changes{}, .gates = std::vector<float>(4, 0)}));
     REQUIRE(window.drawUntil([&] { return scope.model().edits().empty(); }));
     CHECK(logits() != before);
-    leader.send(mirrorLine({.edits = Edits{{{.hook = "no such hook"}}, {}}})); // is said, and does no harm
+    leader.send(mirrorLine({.edits = Changes{{{.hook = "no such hook"}}, {}}})); // is said, and does no harm
     REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no hook") != std::string::npos; }));
     leader.send(mirrorLine({.gates = std::vector<float>(4, 0.5f)}) + mirrorLine({.gates = std::vector<float>()}));
     REQUIRE(window.drawUntil([&] { return !scope.model().language().isEdited(); }));

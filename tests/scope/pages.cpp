@@ -187,7 +187,7 @@ TEST_CASE("timeline and plan: of the step with the changes that are in force", "
     auto& timeline = viewOf<TimelineView>(window);
     const size_t ownOps = timeline.profile().ops.size();
     CHECK(timeline.facts().find("change") == std::string::npos);
-    const auto edit = [&](const Edits& edits, const std::vector<float>& gates) {
+    const auto edit = [&](const Changes& edits, const std::vector<float>& gates) {
         vkDeviceWaitIdle(window.scope().context().device()); // a frame may still read
         model.setEdits(edits, gates);
         window.picture();
@@ -197,8 +197,8 @@ TEST_CASE("timeline and plan: of the step with the changes that are in force", "
     };
     std::vector<float> gates(static_cast<size_t>(model.layers() * model.heads()), 1);
     gates.back() = 0.5f;
-    const Edits edits{{{.hook = "blocks.0.hook_attn_out", .amount = 0.5f}},
-                      {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}};
+    const Changes edits{{{.hook = "blocks.0.hook_attn_out", .amount = 0.5f}},
+                        {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}};
     edit(edits, gates);
     CHECK(timeline.facts().ends_with("with 3 changes"));
     CHECK(timeline.profile().ops.size() > ownOps); // an edited hook and a pattern that is formed

@@ -36,7 +36,7 @@
 namespace attn {
 namespace {
 
-using EditsChange = StateEdit<Edits, 5>;
+using EditsChange = StateEdit<Changes, 5>;
 
 constexpr int kMostPainted = 64; ///< most tokens of a pattern that can be painted
 constexpr int kShownTokens = 8;  ///< rows of the effect table
@@ -142,24 +142,26 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     showEffect();
 }
 
-const Edits& InterventionsPanel::edits() const {
-    static const Edits none;
+const Changes& InterventionsPanel::edits() const {
+    static const Changes none;
     if (held_) return held_->edits;
     return snapshot_ && snapshot_->edits ? *snapshot_->edits : none;
 }
 
-void InterventionsPanel::apply(Edits after, const QString& text, const QString& what) {
+void InterventionsPanel::apply(Changes after, const QString& text, const QString& what) {
     if (!snapshot_ || !snapshot_->model || after == edits()) return;
-    const Edits now = edits();
+    const Changes now = edits();
     bringBack(); // show the changed run, so that the new change is visible
     context_.undoStack().push(new EditsChange(
         text,
-        [post = context_.poster()](const Edits& edits) { post(SetEditsCommand{std::make_shared<const Edits>(edits)}); },
+        [post = context_.poster()](const Changes& edits) {
+            post(SetEditsCommand{std::make_shared<const Changes>(edits)});
+        },
         now, std::move(after), what, context_.undoSteps().step()));
 }
 
 void InterventionsPanel::add(const std::vector<Intervention>& change) {
-    Edits after = edits();
+    Changes after = edits();
     after.interventions.insert(after.interventions.end(), change.begin(), change.end());
     const QString what = QStringLiteral("add %1").arg(after.interventions.size());
     apply(std::move(after), tr("adding a change"), what);
@@ -188,7 +190,7 @@ void InterventionsPanel::changeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item || !item->isSelected()) return;
     const int at = list_->indexOfTopLevelItem(item);
-    Edits after = edits();
+    Changes after = edits();
     const std::span<Intervention> change = changeAt(after, at);
     if (change.empty()) return;
     for (Intervention& each : change) each.amount = amountAt(amount_->value(), each.kind);
@@ -199,13 +201,13 @@ void InterventionsPanel::changeSelected() {
 void InterventionsPanel::removeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item) return;
-    Edits after = edits();
+    Changes after = edits();
     removeChange(after, list_->indexOfTopLevelItem(item));
     apply(std::move(after), tr("removing a change"), "remove");
 }
 
 void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text) {
-    Edits after = edits();
+    Changes after = edits();
     const auto found = std::ranges::find_if(after.patterns, [this](const PatternEdit& edit) {
         return edit.site == layer_->value() && edit.head == head_->value();
     });
@@ -411,7 +413,7 @@ ExportNumbers InterventionsPanel::numbers() const {
 QJsonObject InterventionsPanel::saveView() const {
     QJsonObject view;
     if (!edits().empty())
-        view["edits"] = QJsonDocument::fromJson(QByteArray::fromStdString(editsToJson(edits()))).object();
+        view["edits"] = QJsonDocument::fromJson(QByteArray::fromStdString(changesToJson(edits()))).object();
     const std::vector<float> all = this->gates();
     if (std::ranges::any_of(all, [](float gate) { return gate != 1; })) {
         QJsonArray gates;
@@ -433,7 +435,7 @@ void InterventionsPanel::restoreView(const QJsonObject& view) {
     if (!view.contains("edits") && !(snapshot_ && snapshot_->edits)) return;
     try {
         const QByteArray json = QJsonDocument(view.value("edits").toObject()).toJson(QJsonDocument::Compact);
-        context_.post(SetEditsCommand{std::make_shared<const Edits>(editsFromJson(json.toStdString()))});
+        context_.post(SetEditsCommand{std::make_shared<const Changes>(changesFromJson(json.toStdString()))});
     } catch (const std::exception& error) { // the rest of the session is restored
         title_->setText(QString::fromUtf8(error.what()));
     }

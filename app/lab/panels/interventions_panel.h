@@ -2,7 +2,7 @@
 
 #include "app/lab/panels/change_form.h"
 #include "app/lab/panels/panel_context.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 
 #include <optional>
 
@@ -55,16 +55,16 @@ private:
     QWidget* makeCells();
     /// Changes that are kept while the views show the original run.
     struct Held {
-        Edits edits;
+        Changes edits;
         std::vector<float> gates; ///< [layers, heads]
     };
-    const Edits& edits() const;       ///< the held edits, if any; otherwise those of the snapshot
+    const Changes& edits() const;     ///< the held edits, if any; otherwise those of the snapshot
     std::vector<float> gates() const; ///< [layers, heads], likewise
     void postGates(const std::vector<float>& gates) const;
     void setHeld(bool isHeld);
     void dropHeld();
     void announce(ShownRun run); ///< tells all views which run is shown
-    void apply(Edits after, const QString& text, const QString& what);
+    void apply(Changes after, const QString& text, const QString& what);
     void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
     Intervention::Kind kind() const;
     ChangePlace place() const;

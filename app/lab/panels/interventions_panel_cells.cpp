@@ -119,7 +119,7 @@ void InterventionsPanel::patch(int row, int from, int to) {
         each.position = to;
         each.textPosition = from;
     }
-    Edits after = edits();
+    Changes after = edits();
     std::erase_if(after.interventions, [&](const Intervention& old) { // an earlier patch of the same cell
         return std::ranges::any_of(change, [&](const Intervention& each) {
             return old.kind == each.kind && old.hook == each.hook && old.head == each.head && old.position == to;

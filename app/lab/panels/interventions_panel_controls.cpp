@@ -136,7 +136,7 @@ QWidget* InterventionsPanel::makePattern() {
             tr("pinning a pattern"));
     });
     connect(own_, &QPushButton::clicked, this, [this] {
-        Edits after = edits();
+        Changes after = edits();
         std::erase_if(after.patterns, [this](const PatternEdit& edit) {
             return edit.site == layer_->value() && edit.head == head_->value();
         });

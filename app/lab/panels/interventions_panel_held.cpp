@@ -33,11 +33,11 @@ void InterventionsPanel::setHeld(bool isHeld) {
     if (isHeld) {
         held_ = Held{edits(), gates()};
         context_.post(SetHeadGateCommand{-1, -1, 1});
-        context_.post(SetEditsCommand{std::make_shared<const Edits>()});
+        context_.post(SetEditsCommand{std::make_shared<const Changes>()});
     } else {
         const Held held = *std::exchange(held_, std::nullopt);
         postGates(held.gates);
-        context_.post(SetEditsCommand{std::make_shared<const Edits>(held.edits)});
+        context_.post(SetEditsCommand{std::make_shared<const Changes>(held.edits)});
     }
 }
 

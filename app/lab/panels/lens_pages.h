@@ -4,7 +4,7 @@
 #include "engine/analysis/analysis.h"
 #include "engine/analysis/effects.h"
 #include "engine/analysis/logit_attribution.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "engine/session/snapshot.h"
 
 #include <memory>

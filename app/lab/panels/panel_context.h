@@ -3,7 +3,7 @@
 #include "app/figures/figure.h"
 #include "app/lab/preferences.h"
 #include "app/lab/undo_steps.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "engine/session/commands.h"
 #include "engine/session/session.h"
 #include "engine/session/snapshot.h"

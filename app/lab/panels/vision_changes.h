@@ -21,7 +21,7 @@ class MatrixView;
 /// The changes that are made to a vision model's run.
 struct VisionChange {
     std::vector<float> gates{}; ///< [layers, heads]; empty: all open
-    Edits edits{};              ///< any text in them means the other picture
+    Changes edits{};            ///< any text in them means the other picture
     QString otherName{};        ///< argument of VisionPanel::openPicture(); empty: none
     std::shared_ptr<const Image> other{};
     bool isNone() const;

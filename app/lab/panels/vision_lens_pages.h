@@ -3,7 +3,7 @@
 #include "app/figures/patch_overlay_figure.h"
 #include "app/lab/widgets/lens_answer_view.h"
 #include "engine/analysis/logit_target.h"
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 #include "engine/session/vision_session.h"
 
 #include <memory>

@@ -91,7 +91,7 @@ QJsonObject VisionPanel::saveChange() const {
     QJsonArray gates;
     for (const float gate : change.gates) gates.append(static_cast<double>(gate));
     return {{"gates", gates},
-            {"edits", change.edits.empty() ? QString() : QString::fromStdString(editsToJson(change.edits))},
+            {"edits", change.edits.empty() ? QString() : QString::fromStdString(changesToJson(change.edits))},
             {"other", change.otherName}};
 }
 
@@ -102,7 +102,7 @@ void VisionPanel::restoreChange(const QJsonObject& saved) {
         next.change.gates.push_back(static_cast<float>(std::clamp(gate.toDouble(1), 0.0, 1.0)));
     try {
         if (const QString edits = saved["edits"].toString(); !edits.isEmpty())
-            next.change.edits = editsFromJson(edits.toStdString());
+            next.change.edits = changesFromJson(edits.toStdString());
     } catch (const std::exception&) { // written by another version: no changes
         next.change = {};
     }

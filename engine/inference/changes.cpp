@@ -1,4 +1,4 @@
-#include "engine/inference/edits.h"
+#include "engine/inference/changes.h"
 
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
@@ -167,17 +167,17 @@ std::string describe(const PatternEdit& edit) {
     return {};
 }
 
-std::string editsToJson(const Edits& edits) {
+std::string changesToJson(const Changes& edits) {
     Json object{{"interventions", Json::array()}, {"patterns", Json::array()}};
     for (const Intervention& each : edits.interventions) object["interventions"].push_back(toJson(each));
     for (const PatternEdit& each : edits.patterns) object["patterns"].push_back(toJson(each));
     return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Edits editsFromJson(const std::string& json) {
+Changes changesFromJson(const std::string& json) {
     const Json object = parseJson(json, "edits");
     if (!object.is_object()) throw wrong("this is not a list of changes", "edits");
-    Edits edits;
+    Changes edits;
     try {
         for (const Json& each : object.value("interventions", Json::array()))
             edits.interventions.push_back(interventionOf(each));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -46,12 +47,26 @@ struct PatternEdit {
     bool operator==(const PatternEdit&) const = default;
 };
 
-/// All changes to a model while it runs, except gates.
-struct Edits {
+/// Everything done to a run: one value, and one step of undo.
+struct Changes {
     std::vector<Intervention> interventions;
     std::vector<PatternEdit> patterns; ///< at most one per head
-    bool empty() const { return interventions.empty() && patterns.empty(); }
-    bool operator==(const Edits&) const = default;
+    /// Factors on the outputs of heads, by (site, head): 0 removes a head. A head that is not listed has gate 1.
+    std::map<std::pair<int, int>, float> gates{};
+    bool empty() const { return interventions.empty() && patterns.empty() && gates.empty(); }
+    /// The gate of a head.
+    float gate(int site, int head) const {
+        const auto found = gates.find({site, head});
+        return found == gates.end() ? 1.0f : found->second;
+    }
+    /// Sets the gate of a head. Gate 1 removes the entry.
+    void setGate(int site, int head, float gate) {
+        if (gate == 1)
+            gates.erase({site, head});
+        else
+            gates[{site, head}] = gate;
+    }
+    bool operator==(const Changes&) const = default;
 };
 
 /// The text in a list of changes: "layer 1, head 0 removed".
@@ -59,8 +74,8 @@ std::string describe(const Intervention& intervention);
 std::string describe(const PatternEdit& edit);
 
 /// Writes edits as in session files.
-std::string editsToJson(const Edits& edits);
+std::string changesToJson(const Changes& edits);
 /// Reads edits from a session file. @throws Error naming the field
-Edits editsFromJson(const std::string& json);
+Changes changesFromJson(const std::string& json);
 
 } // namespace attn
